@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: (Apache-2.0 OR GPL-2.0-only) */
+/*
+ * Every layout and limit that the kernel side and the user side both see.
+ * The BPF programs and the addon include this file; TypeScript receives the
+ * values through the addon. Fixed-width types only, explicit padding.
+ */
+#ifndef POLYTOP_ABI_H
+#define POLYTOP_ABI_H
+
+#ifndef __bpf__
+#include <linux/types.h>
+#endif
+
+/* ---- limits ------------------------------------------------------------ */
+
+#define MAX_KERNEL_FRAMES 127
+#define MAX_USER_FRAMES 192
+#define COMM_LENGTH 16
+
+#define MAX_FILES 8192       /* file ids, 0 = none */
+#define MAX_RULES 8192       /* unwind rules, shared by all files */
+#define MAX_PAGES (1 << 18)  /* 4 KB pages of code that have unwind rows: 1 GB of code */
+#define MAX_SHARDS 64        /* row shards, created on demand */
+#define SHARD_BLOCKS 8       /* blocks in a shard */
+#define BLOCK_ROWS (1 << 14) /* u32 rows in a block: 64 KB */
+#define SHARD_ROWS (SHARD_BLOCKS * BLOCK_ROWS)
+#define PATH_PARTS 24 /* directory levels reported for an unknown file */
+#define PATH_PART_LENGTH 64
+
+/* ---- frames ------------------------------------------------------------ */
+
+/*
+ * One frame is one u64 with the same meaning in every process (except where
+ * the kind says otherwise), so that the stacks of many workers merge:
+ *
+ *   bits 56..63  enum frame_kind
+ *   bits 40..55  file id              (FRAME_NATIVE)
+ *   bits  0..39  offset in the file   (FRAME_NATIVE)
+ *   bits  0..55  address or counter id (the other kinds)
+ *
+ * Kernel addresses are kept as they are: their top byte is 0xff.
+ */
+enum frame_kind {
+	FRAME_NATIVE = 0,    /* code of a file: file id << 40 | file offset */
+	FRAME_ANONYMOUS = 1, /* code outside of any file: the address, meaningful in its process only */
+	FRAME_STOP = 2,      /* why the walk ended: a counter id of counters.json */
+	FRAME_KERNEL = 0xff, /* kernel address */
+};
+
+#define FRAME_KIND_SHIFT 56
+#define FRAME_FILE_SHIFT 40
+#define FRAME_OFFSET_MASK ((1ULL << FRAME_FILE_SHIFT) - 1)
+#define FRAME_VALUE_MASK ((1ULL << FRAME_KIND_SHIFT) - 1)
+
+/* The file id of the vDSO: it has no inode; its offset is the address in the vDSO. */
+#define FILE_VDSO 1
+
+/* ---- how a sample ended ------------------------------------------------- */
+
+enum outcome {
+	OUTCOME_COMPLETE = 0,  /* the outermost frame of the thread was reached */
+	OUTCOME_TRUNCATED = 1, /* the frame limit was hit */
+	OUTCOME_BROKEN = 2,    /* the last frame is FRAME_STOP and says why */
+};
+
+/* ---- unwind rows --------------------------------------------------------- */
+
+/*
+ * A row covers the code from its offset up to the next row's:
+ *   bits 12..31  index of its rule
+ *   bits  0..11  offset in its 4 KB page of the file
+ * Every page that has rows starts with a row for offset 0.
+ */
+#define ROW_OFFSET_BITS 12
+#define ROW_OFFSET_MASK 0xfff
+
+/* How the canonical frame address (CFA) is found. */
+enum cfa_kind {
+	CFA_NONE = 0,       /* no rule covers this code */
+	CFA_RSP = 1,        /* rsp + cfa_offset */
+	CFA_RBP = 2,        /* rbp + cfa_offset */
+	CFA_REGISTER = 3,   /* register cfa_register + cfa_offset; known at the leaf only */
+	CFA_DEREF_RSP = 4,  /* *(rsp + cfa_offset) + cfa_addend */
+	CFA_DEREF_RBP = 5,  /* *(rbp + cfa_offset) + cfa_addend */
+	CFA_PLT = 6,        /* rsp + 8 + ((rip & 15) >= cfa_offset ? 8 : 0) */
+	CFA_SIGNAL = 7,     /* signal frame: all registers from the ucontext; it starts at rsp + cfa_offset */
+	CFA_END = 8,        /* outermost frame: the return address is undefined */
+	CFA_UNSUPPORTED = 9 /* there is a rule, and this unwinder cannot follow it */
+};
+
+/* Where the caller's rbp is. */
+enum rbp_kind {
+	RBP_SAME = 0,      /* unchanged */
+	RBP_CFA = 1,       /* *(CFA + rbp_offset) */
+	RBP_DEREF_RBP = 2, /* *(rbp + rbp_offset) */
+	RBP_UNDEFINED = 3, /* lost: whoever needs it stops the walk */
+};
+
+/* x86-64 psABI (section 3.6.2): the return address is at CFA + ra_offset, -8 nearly everywhere. */
+struct unwind_rule {
+	__u8 cfa;          /* enum cfa_kind */
+	__u8 rbp;          /* enum rbp_kind */
+	__u8 cfa_register; /* DWARF number, for CFA_REGISTER */
+	__u8 reserved;
+	__s16 ra_offset;
+	__s16 cfa_addend;
+	__s32 cfa_offset;
+	__s32 rbp_offset;
+};
+_Static_assert(sizeof(struct unwind_rule) == 16, "unwind_rule");
+
+/* Where the rows of a 4 KB page are: rows of one page never straddle a block. */
+struct page_entry {
+	__u32 first_row; /* shard * SHARD_ROWS + block * BLOCK_ROWS + index */
+	__u32 row_count; /* 0: no code here */
+};
+_Static_assert(sizeof(struct page_entry) == 8, "page_entry");
+
+/* ---- files --------------------------------------------------------------- */
+
+enum file_state {
+	FILE_UNKNOWN = 0,
+	FILE_READY = 1,    /* rows can be used */
+	FILE_NO_TABLE = 2, /* an ELF without unwind information: frame pointers are all there is */
+	FILE_UNREADABLE = 3,
+};
+
+/* What is known of a file; key: file id. */
+struct file_entry {
+	__u32 state;      /* enum file_state */
+	__u32 first_page; /* index in the page map of the page with number page_base */
+	__u32 page_base;  /* file offset >> 12 of the first page with rows */
+	__u32 page_count;
+};
+_Static_assert(sizeof(struct file_entry) == 16, "file_entry");
+
+/* The identity of a file; an inode number alone is reused after a deletion. */
+struct file_key {
+	__u64 inode;
+	__u64 mtime; /* nanoseconds: a file rewritten in place is another file */
+	__u32 device; /* the kernel's own dev_t: major << 20 | minor */
+	__u32 generation;
+};
+_Static_assert(sizeof(struct file_key) == 24, "file_key");
+
+/* ---- counting ------------------------------------------------------------ */
+
+/* One row for each different (stack, thread) of an epoch on one CPU. */
+struct count_key {
+	__u64 stack; /* hash of the frames */
+	__u32 tgid;
+	__u32 tid;
+};
+_Static_assert(sizeof(struct count_key) == 16, "count_key");
+
+struct count_value {
+	__u64 count;
+	__u64 start_time; /* of the process, ns since boot: tells a reused pid */
+	__u64 cgroup;     /* id in the unified hierarchy */
+	__u32 parent;     /* tgid of the parent */
+	__u32 uid;
+	char comm[COMM_LENGTH];   /* of the process (its thread group leader) */
+	char thread[COMM_LENGTH]; /* of the thread */
+};
+_Static_assert(sizeof(struct count_value) == 64, "count_value");
+
+/* ---- records of the ring buffer ------------------------------------------ */
+
+enum record_type {
+	RECORD_STACK = 1, /* struct stack_record */
+	RECORD_FILE = 2,  /* struct file_record */
+};
+
+/* A stack, the first time it is seen. Frames: leaf first, kernel before user. */
+struct stack_record {
+	__u32 type;
+	__u32 tgid; /* one process that had it; the owner of its anonymous frames */
+	__u64 hash;
+	__u16 frame_count;
+	__u16 kernel_count; /* how many of the frames are kernel frames */
+	__u8 outcome;       /* enum outcome */
+	__u8 reserved[3];
+	__u64 frames[];
+};
+_Static_assert(sizeof(struct stack_record) == 24, "stack_record");
+
+/* A mapped file that the kernel side knows nothing of. */
+struct file_record {
+	__u32 type;
+	__u32 tgid;
+	struct file_key key;
+	__u64 vma_start;
+	__u64 vma_end;
+	__u64 vma_offset; /* file offset of vma_start */
+	__u32 part_count;
+	__u32 reserved;
+	/* Path in its file system, file name first, up to its root; cut parts end the list. */
+	char parts[PATH_PARTS][PATH_PART_LENGTH];
+};
+
+#endif
