@@ -1,0 +1,37 @@
+/**
+ * What the screen and plain output are told to listen to. The sampler, a replay
+ * and the fixtures of the tests all are a `TickSource`.
+ */
+import type { Tick } from "./tick.ts";
+
+/** One counter of the unwinder, as bpf/counters.json defines it. */
+export interface CounterDefinition {
+  readonly id: number;
+  /** Key in `Tick.metrics`. */
+  readonly name: string;
+  /** Which unwinder counts it: `perl`, `dotnet`, `native`, `kernel`, or another word for what belongs to none. */
+  readonly runtime: string;
+  /** `attempt`, `frames`, `outcome`, `error`, …: how a reader should take it. */
+  readonly kind: string;
+  /** What the end of a stack says when this counter stopped it. */
+  readonly label?: string;
+  /** One sentence: what was counted. */
+  readonly meaning: string;
+  /** One sentence: what its reader can do about it. */
+  readonly hint: string;
+}
+
+/** Either a refresh, or why there was none. */
+export type SourceEvent = { readonly tick: Tick } | { readonly error: string };
+
+/** Produces ticks until it is unsubscribed from. */
+export interface TickSource {
+  /** Counters that `Tick.metrics` can hold. */
+  readonly counters: readonly CounterDefinition[];
+  /** Calls `listener` once a refresh; the function returned ends that. */
+  subscribe(listener: (event: SourceEvent) => void): () => void;
+  /** Narrows sampling to these processes (none: all). Resolves to what was wrong, or to nothing. */
+  setPids(pids: readonly number[]): Promise<string | undefined>;
+  /** Sets the time between refreshes. */
+  setInterval(seconds: number): void;
+}
