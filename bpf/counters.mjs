@@ -4,14 +4,8 @@
 import { readFileSync } from "node:fs";
 
 const { counters } = JSON.parse(readFileSync(process.argv[2], "utf8"));
-
-/** UnwindNativeErrNoRow → COUNTER_UNWIND_NATIVE_ERR_NO_ROW */
-const constant = (name) => `COUNTER_${name.replace(/(?<=[a-z0-9])(?=[A-Z])/g, "_").toUpperCase()}`;
-
-const lines = counters.map(
-  ({ id, name, meaning }) => `\t${constant(name)} = ${id}, /* ${meaning} */`,
-);
-const end = Math.max(...counters.map(({ id }) => id)) + 1;
+const lines = counters.map((it) => `\tCOUNTER_${it.name} = ${it.id}, /* ${it.meaning} */`);
+const end = Math.max(...counters.map((it) => it.id)) + 1;
 
 console.log(`/* Made from bpf/counters.json: edit that file. */
 #ifndef POLYTOP_COUNTERS_H
@@ -22,6 +16,6 @@ ${lines.join("\n")}
 };
 
 /* One more than the highest id: the size of an array indexed by id. */
-#define COUNTERS_END ${end}
+#define COUNTERS ${end}
 
 #endif`);
