@@ -1,0 +1,365 @@
+/**
+ * Every column, once: the screen, plain text, the documentation of the JSON output and the help
+ * read the same table.
+ */
+import type { Runtime } from "../collector/tick.ts";
+import type { FunctionRow, ProcessRow } from "./aggregate.ts";
+import { type Cut, type Glyphs, percent, sharePercent, sparkline, thousands } from "./format.ts";
+
+/** How wide a column is. */
+export interface WidthRule {
+  /** Cells it never goes below. */
+  readonly min: number;
+  /** Cells it takes where its content needs them; more is given to columns that grow only. */
+  readonly max: number;
+  /** Part of the room that is left over. */
+  readonly grow?: number;
+}
+
+/** One column of rows of type `Row`, which knows what a cell says in `Context`. */
+export interface Column<Row, Context> {
+  readonly id: string;
+  readonly heading: string;
+  /** One sentence, for help and documentation. */
+  readonly meaning: string;
+  readonly width: WidthRule;
+  readonly align: "left" | "right";
+  /** Where a text that is too long loses characters. */
+  readonly cut: Cut;
+  /** 0 stays always; of the others the highest gives way first. */
+  readonly giveWay: number;
+  /** Plain output has it too. */
+  readonly plain: boolean;
+  /** What the cell says. */
+  value(row: Row, context: Context): string;
+  /** Its key in the JSON output, where it has one. */
+  readonly json?: string;
+}
+
+/** What the cells of a row need to know besides the row. */
+export interface RowContext {
+  /** What percentages are of. */
+  readonly samples: number;
+  readonly glyphs: Glyphs;
+  /** Leaves out the line after a module, when there is no room. */
+  readonly moduleLine: boolean;
+}
+
+/** For the list of functions. */
+export interface FunctionContext extends RowContext {
+  /** Name of a process, where it is known. */
+  comm?(pid: number): string | undefined;
+  /** Self samples of the last refreshes, oldest first; undefined where there was none. */
+  history?(row: FunctionRow): readonly (number | undefined)[];
+  /** Samples of its own and of all since the totals were cleared. */
+  since?(row: FunctionRow): { self: number; samples: number } | undefined;
+}
+
+/** For the list of processes. */
+export interface ProcessContext extends RowContext {
+  /** Samples that one CPU takes in the time shown. */
+  readonly samplesPerCpu: number;
+  user?(uid: number): string | undefined;
+  /** How deep it is below a process that is shown. */
+  depth?(row: ProcessRow): number;
+}
+
+/** How a runtime is called in a column: text, since colour alone says nothing. */
+export const RUNTIME_LABELS: Readonly<Record<Runtime, string>> = {
+  perl: "perl",
+  dotnet: ".net",
+  native: "native",
+  kernel: "kernel",
+};
+
+/** How many refreshes a history line shows. */
+export const HISTORY_CELLS = 8;
+
+/** The last part of a path; a module is mostly one. */
+export const baseName = (module: string): string => module.slice(module.lastIndexOf("/") + 1);
+
+function moduleText(row: FunctionRow, context: RowContext): string {
+  const name = baseName(row.function.module);
+  if (name === "") return context.glyphs.none;
+  return row.line !== undefined && context.moduleLine ? `${name}:${row.line}` : name;
+}
+
+/** Columns of the list of functions, in their order. */
+export const FUNCTION_COLUMNS: readonly Column<FunctionRow, FunctionContext>[] = [
+  {
+    id: "self",
+    heading: "SELF%",
+    meaning: "share of the samples whose innermost frame is this function",
+    width: { min: 6, max: 6 },
+    align: "right",
+    cut: "end",
+    giveWay: 0,
+    plain: true,
+    value: (row, { samples }) => percent(row.self, samples),
+    json: "selfPercent",
+  },
+  {
+    id: "total",
+    heading: "TOTAL%",
+    meaning:
+      "share of the samples with this function anywhere in the stack, recursion counted once",
+    width: { min: 6, max: 6 },
+    align: "right",
+    cut: "end",
+    giveWay: 1,
+    plain: true,
+    value: (row, { samples }) => percent(row.total, samples),
+    json: "totalPercent",
+  },
+  {
+    id: "lang",
+    heading: "LANG",
+    meaning: "where its code comes from: perl, .net, native or kernel",
+    width: { min: 6, max: 6 },
+    align: "left",
+    cut: "end",
+    giveWay: 0,
+    plain: true,
+    value: (row) => RUNTIME_LABELS[row.function.runtime],
+    json: "runtime",
+  },
+  {
+    id: "name",
+    heading: "FUNCTION",
+    meaning: "the function; in [brackets] where there is no name, and why",
+    width: { min: 20, max: 40, grow: 3 },
+    align: "left",
+    cut: "middle",
+    giveWay: 0,
+    plain: true,
+    value: (row) => (row.note ? `${row.function.name} [${row.note}]` : row.function.name),
+    json: "name",
+  },
+  {
+    id: "module",
+    heading: "MODULE",
+    meaning: "the file, assembly or kernel module that it is in, and its busiest line",
+    width: { min: 12, max: 22, grow: 1 },
+    align: "left",
+    cut: "middle",
+    giveWay: 2,
+    plain: true,
+    value: moduleText,
+    json: "module",
+  },
+  {
+    id: "history",
+    heading: "HISTORY",
+    meaning: `its own samples in the last ${HISTORY_CELLS} refreshes, the newest at the right`,
+    width: { min: HISTORY_CELLS, max: HISTORY_CELLS },
+    align: "left",
+    cut: "start",
+    giveWay: 4,
+    plain: false,
+    value: (row, context) => {
+      const values = context.history?.(row) ?? [];
+      const top = values.reduce<number>((most, value) => Math.max(most, value ?? 0), 0);
+      return sparkline(values, top, context.glyphs);
+    },
+  },
+  {
+    id: "processes",
+    heading: "PROCESSES",
+    meaning: "the process with the most of its samples, and how many others there are",
+    width: { min: 16, max: 26 },
+    align: "left",
+    cut: "middle",
+    giveWay: 5,
+    plain: false,
+    value: (row, context) => {
+      const first = row.pids[0];
+      if (!first) return context.glyphs.none;
+      const comm = context.comm?.(first.pid);
+      const more = row.processCount > 1 ? ` +${row.processCount - 1}` : "";
+      return `${first.pid}${comm ? ` ${comm}` : ""}${more}`;
+    },
+    json: "pids",
+  },
+  {
+    id: "since",
+    heading: "SINCE%",
+    meaning: "share of its own in all samples since the start, or since c was pressed",
+    width: { min: 6, max: 6 },
+    align: "right",
+    cut: "end",
+    giveWay: 6,
+    plain: false,
+    value: (row, context) => {
+      const since = context.since?.(row);
+      return since ? percent(since.self, since.samples) : context.glyphs.none;
+    },
+  },
+];
+
+/** Columns of the list of processes, in their order. */
+export const PROCESS_COLUMNS: readonly Column<ProcessRow, ProcessContext>[] = [
+  {
+    id: "share",
+    heading: "SHARE%",
+    meaning: "its share of the samples",
+    width: { min: 6, max: 6 },
+    align: "right",
+    cut: "end",
+    giveWay: 0,
+    plain: true,
+    value: (row, { samples }) => percent(row.samples, samples),
+    json: "percent",
+  },
+  {
+    id: "cpu",
+    heading: "CPU%",
+    meaning: "the same in percent of one CPU",
+    width: { min: 6, max: 6 },
+    align: "right",
+    cut: "end",
+    giveWay: 2,
+    plain: true,
+    value: (row, { samplesPerCpu }) => percent(row.samples, samplesPerCpu),
+  },
+  {
+    id: "pid",
+    heading: "PID",
+    meaning: "its number",
+    width: { min: 7, max: 7 },
+    align: "right",
+    cut: "end",
+    giveWay: 0,
+    plain: true,
+    value: (row) => row.pid.toString(),
+    json: "pid",
+  },
+  {
+    id: "user",
+    heading: "USER",
+    meaning: "whose it is",
+    width: { min: 8, max: 10 },
+    align: "left",
+    cut: "end",
+    giveWay: 4,
+    plain: true,
+    value: (row, context) => context.user?.(row.uid) ?? row.uid.toString(),
+  },
+  {
+    id: "comm",
+    heading: "COMMAND",
+    meaning: "its name; children stand under their parents",
+    width: { min: 12, max: 24, grow: 2 },
+    align: "left",
+    cut: "middle",
+    giveWay: 0,
+    plain: true,
+    value: (row, context) => {
+      const depth = context.depth?.(row) ?? 0;
+      return depth > 0 ? "  ".repeat(depth - 1) + context.glyphs.child + row.comm : row.comm;
+    },
+    json: "comm",
+  },
+  {
+    id: "runtimes",
+    heading: "RUNTIMES",
+    meaning:
+      "perl and .net where they were anywhere in its stacks; native and kernel where innermost",
+    width: { min: 12, max: 23, grow: 1 },
+    align: "left",
+    cut: "end",
+    giveWay: 3,
+    plain: true,
+    value: (row) => row.runtimes.map((runtime) => RUNTIME_LABELS[runtime]).join(" "),
+    json: "runtimes",
+  },
+  {
+    id: "samples",
+    heading: "SAMPLES",
+    meaning: "its samples in this refresh",
+    width: { min: 8, max: 8 },
+    align: "right",
+    cut: "end",
+    giveWay: 5,
+    plain: true,
+    value: (row) => thousands(row.samples),
+    json: "samples",
+  },
+  {
+    id: "complete",
+    heading: "COMPLETE%",
+    meaning: "share of its stacks that reach the outermost frame of their thread",
+    width: { min: 9, max: 9 },
+    align: "right",
+    cut: "end",
+    giveWay: 1,
+    plain: true,
+    value: (row) => sharePercent(row.complete, row.samples),
+    json: "complete",
+  },
+];
+
+/** A column with the width that it got. */
+export interface PlacedColumn<Row, Context> {
+  readonly column: Column<Row, Context>;
+  readonly width: number;
+}
+
+/**
+ * Which columns fit into `width` cells with a space between them, and how wide each is: those that
+ * give way first are left out, then what is left over goes to the columns that grow.
+ */
+export function placeColumns<Row, Context>(
+  columns: readonly Column<Row, Context>[],
+  width: number,
+): PlacedColumn<Row, Context>[] {
+  let chosen = [...columns];
+  // Columns are wanted at their preferred width before one that gives way earlier is shown at all.
+  const wanted = (column: Column<Row, Context>): number =>
+    column.giveWay === 0 ? column.width.min : Math.min(column.width.max, column.width.min + 4);
+  const needed = (): number =>
+    chosen.reduce((sum, column) => sum + wanted(column), 0) + chosen.length - 1;
+  while (needed() > width) {
+    const first = chosen.reduce((most, column) => (column.giveWay > most.giveWay ? column : most));
+    if (first.giveWay === 0) break;
+    chosen = chosen.filter((column) => column !== first);
+  }
+  const widths = chosen.map((column) => column.width.min);
+  let left = width - widths.reduce((sum, cells) => sum + cells, 0) - (chosen.length - 1);
+  if (left < 0) return shrink(chosen, widths, -left);
+  // First up to the maximum, in order; then to those that grow.
+  chosen.forEach((column, i) => {
+    const more = Math.min(left, column.width.max - column.width.min);
+    widths[i] = column.width.min + more;
+    left -= more;
+  });
+  const parts = chosen.reduce((sum, column) => sum + (column.width.grow ?? 0), 0);
+  let spare = left;
+  chosen.forEach((column, i) => {
+    const more = parts > 0 ? Math.floor((left * (column.width.grow ?? 0)) / parts) : 0;
+    widths[i] = (widths[i] ?? 0) + more;
+    spare -= more;
+  });
+  const growing = chosen.findIndex((column) => column.width.grow !== undefined);
+  if (growing >= 0) widths[growing] = (widths[growing] ?? 0) + spare;
+  return chosen.map((column, i) => ({ column, width: widths[i] ?? 0 }));
+}
+
+/** A window too narrow for the least: the growing column loses first, then the others. */
+function shrink<Row, Context>(
+  chosen: readonly Column<Row, Context>[],
+  widths: number[],
+  missing: number,
+): PlacedColumn<Row, Context>[] {
+  let less = missing;
+  const order = [...chosen.keys()].sort(
+    (a, b) => (chosen[b]?.width.grow ?? 0) - (chosen[a]?.width.grow ?? 0) || b - a,
+  );
+  for (const i of order) {
+    const lost = Math.min(less, (widths[i] ?? 0) - (chosen[i]?.width.grow ? 4 : 0));
+    widths[i] = (widths[i] ?? 0) - lost;
+    less -= lost;
+  }
+  return chosen
+    .map((column, i) => ({ column, width: widths[i] ?? 0 }))
+    .filter(({ width }) => width > 0);
+}

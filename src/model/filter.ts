@@ -1,0 +1,260 @@
+/**
+ * The filter grammar: words joined by AND. `text`, `/regex/`, `pid:42`, `comm:nginx`,
+ * `lang:perl`, `module:libc`; `!` negates; quotes hold words with spaces.
+ */
+import { setFlagsFromString } from "node:v8";
+import type { FunctionInfo, Runtime, Task } from "../collector/tick.ts";
+
+const MAX_LENGTH = 500;
+const MAX_REGEXP = 200;
+
+/** A filter that was understood. */
+export interface Filter {
+  /** As it was typed. */
+  readonly text: string;
+  /** Has terms about processes: they choose samples. */
+  readonly hasTaskTerms: boolean;
+  /** Has terms about functions: they choose rows. */
+  readonly hasFunctionTerms: boolean;
+  matchesTask(task: Task): boolean;
+  matchesFunction(info: FunctionInfo): boolean;
+}
+
+/** Names by which a runtime may be asked for. */
+const LANGUAGES: Readonly<Record<string, Runtime>> = {
+  perl: "perl",
+  dotnet: "dotnet",
+  ".net": "dotnet",
+  native: "native",
+  kernel: "kernel",
+};
+
+type Test<T> = (value: T) => boolean;
+
+interface Word {
+  /** Column of its first character, from 1. */
+  readonly column: number;
+  readonly negated: boolean;
+  readonly key: "" | "pid" | "comm" | "lang" | "module";
+  readonly value: string;
+  readonly regexp: boolean;
+}
+
+class FilterError extends Error {}
+
+const isSpace = (character: string | undefined): boolean => character === " " || character === "\t";
+
+/** The end of the regular expression whose `/` is at `start`: a slash before a space or the end. */
+function regexpEnd(text: string, start: number): number {
+  for (let i = start + 1; i < text.length; i++) {
+    if (text[i] === "\\") i++;
+    else if (text[i] === "/" && (i + 1 === text.length || isSpace(text[i + 1]))) return i;
+  }
+  const column = start + 1;
+  throw new FilterError(
+    `the regular expression at ${column} has no closing /; quote it to search for the text`,
+  );
+}
+
+/** Reads a bare or quoted word from `start`: the word and where it ends. */
+function readValue(text: string, start: number): [string, number] {
+  if (text[start] !== '"') {
+    let end = start;
+    while (end < text.length && !isSpace(text[end])) end++;
+    return [text.slice(start, end), end];
+  }
+  let value = "";
+  for (let i = start + 1; i < text.length; i++) {
+    const character = text[i];
+    if (character === '"') return [value, i + 1];
+    if (character === "\\" && i + 1 < text.length) i++;
+    value += text[i] ?? "";
+  }
+  throw new FilterError(`the quote at ${start + 1} is not closed`);
+}
+
+function words(text: string): Word[] {
+  const found: Word[] = [];
+  let at = 0;
+  while (at < text.length) {
+    if (isSpace(text[at])) {
+      at++;
+      continue;
+    }
+    const column = at + 1;
+    const negated = text[at] === "!";
+    if (negated) at++;
+    if (at >= text.length || isSpace(text[at]))
+      throw new FilterError(`! at ${column} negates nothing`);
+    if (text[at] === "/") {
+      const end = regexpEnd(text, at);
+      found.push({ column, negated, key: "", value: text.slice(at + 1, end), regexp: true });
+      at = end + 1;
+      continue;
+    }
+    const key = /^(pid|comm|lang|module):/.exec(text.slice(at, at + 7))?.[1] as
+      | Word["key"]
+      | undefined;
+    if (key) at += key.length + 1;
+    const [value, end] = readValue(text, at);
+    if (value === "") throw new FilterError(`${key ?? "the word"}: at ${column} needs a value`);
+    found.push({ column, negated, key: key ?? "", value, regexp: false });
+    at = end;
+  }
+  return found;
+}
+
+function regexpTest(word: Word): Test<string> {
+  const { column, value } = word;
+  if (value.length > MAX_REGEXP) {
+    throw new FilterError(
+      `the regular expression at ${column} is longer than ${MAX_REGEXP} characters`,
+    );
+  }
+  limitBacktracking();
+  const slow = slowPart(value);
+  if (slow) {
+    throw new FilterError(
+      `${slow.what} (at ${column + 1 + slow.at}) is not allowed: it could take for ever`,
+    );
+  }
+  try {
+    const regexp = new RegExp(value);
+    return (text) => regexp.test(text);
+  } catch (error) {
+    const text = error instanceof Error ? error.message : String(error);
+    const reason = text.slice(text.lastIndexOf(": ") + 2);
+    throw new FilterError(`/${value}/ at ${column} is no regular expression: ${reason}`);
+  }
+}
+
+let limited = false;
+
+/**
+ * Names come from hostile processes and expressions from hurried people: V8 may not try all
+ * combinations of one with the other. After a number of steps back it takes its engine of
+ * linear time instead.
+ */
+function limitBacktracking(): void {
+  if (limited) return;
+  limited = true;
+  setFlagsFromString("--enable-experimental-regexp-engine-on-excessive-backtracks");
+  setFlagsFromString("--regexp-backtracks-before-fallback=2000");
+}
+
+/** V8's engine of linear time repeats a part at most so often. */
+const MAX_REPEATS = 16;
+
+/** The part of an expression that the engine of linear time does not know. */
+function slowPart(source: string): { what: string; at: number } | undefined {
+  // How often the busiest part of each open group is repeated.
+  const open: number[] = [1];
+  let last = 1;
+  for (let i = 0; i < source.length; i++) {
+    const character = source[i];
+    const count = character === "{" ? /^\{(\d+)(,?)(\d*)\}/.exec(source.slice(i, i + 24)) : null;
+    if (count) {
+      last *= Math.max(Number(count[1]), Number(count[3] ?? 0));
+      if (last > MAX_REPEATS) return { what: `a count above ${MAX_REPEATS}`, at: i };
+      open[open.length - 1] = Math.max(open.at(-1) ?? 1, last);
+      i += count[0].length - 1;
+      continue;
+    }
+    last = 1;
+    if (character === "\\") {
+      if (/[1-9k]/.test(source[i + 1] ?? "")) return { what: "a back reference", at: i };
+      i++;
+    } else if (character === "[") {
+      while (i < source.length && source[i] !== "]") i += source[i] === "\\" ? 2 : 1;
+    } else if (character === "(") {
+      if (source[i + 1] === "?" && source[i + 2] !== ":") return { what: "look-around", at: i };
+      open.push(1);
+    } else if (character === ")") {
+      last = open.pop() ?? 1;
+      if (open.length === 0) open.push(1);
+      open[open.length - 1] = Math.max(open.at(-1) ?? 1, last);
+    }
+  }
+  return undefined;
+}
+
+function taskTest(word: Word): Test<Task> | undefined {
+  if (word.key === "comm") {
+    const wanted = word.value.toLowerCase();
+    return (task) => task.comm.toLowerCase().includes(wanted);
+  }
+  if (word.key !== "pid") return undefined;
+  const pids = word.value.split(",").map((part) => {
+    if (!/^\d{1,10}$/.test(part)) {
+      throw new FilterError(`pid: at ${word.column} needs a number, not "${part}"`);
+    }
+    return Number(part);
+  });
+  return (task) => pids.includes(task.pid);
+}
+
+function functionTest(word: Word): Test<FunctionInfo> {
+  if (word.regexp) {
+    const test = regexpTest(word);
+    return (info) => test(info.name) || test(info.module);
+  }
+  const wanted = word.value.toLowerCase();
+  if (word.key === "lang") {
+    const runtime = LANGUAGES[wanted];
+    if (!runtime) {
+      throw new FilterError(
+        `lang: at ${word.column} is one of perl, dotnet, native, kernel, not "${word.value}"`,
+      );
+    }
+    return (info) => info.runtime === runtime;
+  }
+  if (word.key === "module") return (info) => info.module.toLowerCase().includes(wanted);
+  return (info) =>
+    info.name.toLowerCase().includes(wanted) || info.module.toLowerCase().includes(wanted);
+}
+
+const negate =
+  <T>(test: Test<T>, negated: boolean): Test<T> =>
+  (value) =>
+    test(value) !== negated;
+
+/** Reads a filter; what is wrong with it names the place. An empty text is a filter that lets everything pass. */
+export function parseFilter(text: string): { filter: Filter } | { error: string } {
+  if (text.length > MAX_LENGTH) return { error: `a filter has at most ${MAX_LENGTH} characters` };
+  try {
+    const taskTests: Test<Task>[] = [];
+    const functionTests: Test<FunctionInfo>[] = [];
+    for (const word of words(text)) {
+      const task = taskTest(word);
+      if (task) taskTests.push(negate(task, word.negated));
+      else functionTests.push(negate(functionTest(word), word.negated));
+    }
+    return { filter: makeFilter(text.trim(), taskTests, functionTests) };
+  } catch (error) {
+    if (error instanceof FilterError) return { error: error.message };
+    throw error;
+  }
+}
+
+function makeFilter(
+  text: string,
+  taskTests: readonly Test<Task>[],
+  functionTests: readonly Test<FunctionInfo>[],
+): Filter {
+  // Functions are interned: each is asked once and not again each refresh.
+  const known = new WeakMap<FunctionInfo, boolean>();
+  return {
+    text,
+    hasTaskTerms: taskTests.length > 0,
+    hasFunctionTerms: functionTests.length > 0,
+    matchesTask: (task) => taskTests.every((test) => test(task)),
+    matchesFunction: (info) => {
+      let matches = known.get(info);
+      if (matches === undefined) {
+        matches = functionTests.every((test) => test(info));
+        known.set(info, matches);
+      }
+      return matches;
+    },
+  };
+}
