@@ -7,9 +7,7 @@
 #ifndef POLYTOP_ABI_H
 #define POLYTOP_ABI_H
 
-#ifndef __bpf__
 #include <linux/types.h>
-#endif
 
 /* ---- limits ------------------------------------------------------------ */
 
@@ -119,10 +117,11 @@ _Static_assert(sizeof(struct page_entry) == 8, "page_entry");
 /* ---- files --------------------------------------------------------------- */
 
 enum file_state {
-	FILE_UNKNOWN = 0,
-	FILE_READY = 1,    /* rows can be used */
-	FILE_NO_TABLE = 2, /* an ELF without unwind information: frame pointers are all there is */
-	FILE_UNREADABLE = 3,
+	FILE_PENDING = 0,    /* asked for, not answered yet */
+	FILE_READY = 1,      /* rows can be used */
+	FILE_NO_TABLE = 2,   /* an ELF without unwind information: frame pointers are all there is */
+	FILE_NO_ELF = 3,     /* no ELF file: code that was generated into it */
+	FILE_UNREADABLE = 4, /* could not be opened */
 };
 
 /* What is known of a file; key: file id. */
@@ -171,7 +170,7 @@ enum record_type {
 	RECORD_FILE = 2,  /* struct file_record */
 };
 
-/* A stack, the first time it is seen. Frames: leaf first, kernel before user. */
+/* A stack, the first time it is seen; its frames (u64) follow: leaf first, kernel before user. */
 struct stack_record {
 	__u32 type;
 	__u32 tgid; /* one process that had it; the owner of its anonymous frames */
@@ -180,7 +179,6 @@ struct stack_record {
 	__u16 kernel_count; /* how many of the frames are kernel frames */
 	__u8 outcome;       /* enum outcome */
 	__u8 reserved[3];
-	__u64 frames[];
 };
 _Static_assert(sizeof(struct stack_record) == 24, "stack_record");
 

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: (Apache-2.0 OR GPL-2.0-only) */
+/*
+ * The few kernel structs that are touched, declared by hand. Field offsets are
+ * relocated at load time (CO-RE), so that the object does not depend on the
+ * headers of the machine that built it and runs from 5.10 on. Suffixes after
+ * ___ name a variant of the struct in some kernel versions.
+ */
+#ifndef POLYTOP_KERNEL_H
+#define POLYTOP_KERNEL_H
+
+#include <linux/bpf.h>
+#include <linux/types.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+#define RELOCATED __attribute__((preserve_access_index))
+
+#define PF_IO_WORKER 0x00000010
+#define PF_KTHREAD 0x00200000
+
+#define VM_EXEC 0x00000004
+
+/* 16 KB kernel stacks on x86-64 (arch/x86/include/asm/page_64_types.h). */
+#define KERNEL_STACK_SIZE 16384
+
+/* Order of struct pt_regs on x86-64, as eight-byte words (arch/x86/include/asm/ptrace.h). */
+enum pt_regs_word {
+	REG_R15,
+	REG_R14,
+	REG_R13,
+	REG_R12,
+	REG_RBP,
+	REG_RBX,
+	REG_R11,
+	REG_R10,
+	REG_R9,
+	REG_R8,
+	REG_RAX,
+	REG_RCX,
+	REG_RDX,
+	REG_RSI,
+	REG_RDI,
+	REG_ORIG_RAX,
+	REG_RIP,
+	REG_CS,
+	REG_FLAGS,
+	REG_RSP,
+	REG_SS,
+	REG_COUNT
+};
+
+/* Of the code segment selector: the low two bits are 3 in user mode; 0x23 is 32-bit code. */
+#define CS_RING_MASK 3
+#define CS_USER32 0x23
+
+struct rb_node {
+	struct rb_node *rb_right;
+	struct rb_node *rb_left;
+} RELOCATED;
+
+struct rb_root {
+	struct rb_node *rb_node;
+} RELOCATED;
+
+struct super_block {
+	__u32 s_dev;
+} RELOCATED;
+
+struct timespec64 {
+	__s64 tv_sec;
+	long tv_nsec;
+} RELOCATED;
+
+struct inode {
+	struct super_block *i_sb;
+	unsigned long i_ino;
+	__u32 i_generation;
+} RELOCATED;
+
+/* 6.11 and later */
+struct inode___split_mtime {
+	__s64 i_mtime_sec;
+	__u32 i_mtime_nsec;
+} RELOCATED;
+
+/* 6.7 to 6.10 */
+struct inode___hidden_mtime {
+	struct timespec64 __i_mtime;
+} RELOCATED;
+
+/* before 6.7 */
+struct inode___plain_mtime {
+	struct timespec64 i_mtime;
+} RELOCATED;
+
+struct qstr {
+	const unsigned char *name;
+} RELOCATED;
+
+struct dentry {
+	struct dentry *d_parent;
+	struct qstr d_name;
+} RELOCATED;
+
+struct path {
+	struct dentry *dentry;
+} RELOCATED;
+
+struct file {
+	struct path f_path;
+	struct inode *f_inode;
+} RELOCATED;
+
+struct vm_area_struct {
+	unsigned long vm_start;
+	unsigned long vm_end;
+	unsigned long vm_flags;
+	unsigned long vm_pgoff;
+	struct file *vm_file;
+} RELOCATED;
+
+/* before 6.1: VMAs in a red-black tree */
+struct vm_area_struct___rb {
+	struct rb_node vm_rb;
+} RELOCATED;
+
+struct maple_tree {
+	void *ma_root;
+} RELOCATED;
+
+typedef struct {
+	void *vdso;
+} RELOCATED mm_context_t;
+
+struct mm_struct {
+	int map_count;
+	unsigned long total_vm;
+	mm_context_t context;
+} RELOCATED;
+
+/* from 6.1 on: VMAs in a maple tree */
+struct mm_struct___maple {
+	struct maple_tree mm_mt;
+} RELOCATED;
+
+struct mm_struct___rb {
+	struct rb_root mm_rb;
+} RELOCATED;
+
+/* from 6.4 on, with per-VMA locks: changes with each change of the mappings */
+struct mm_struct___sequence {
+	int mm_lock_seq;
+} RELOCATED;
+
+struct task_struct {
+	void *stack;
+	unsigned int flags;
+	struct mm_struct *mm;
+	int tgid;
+	struct task_struct *real_parent;
+	struct task_struct *group_leader;
+	__u64 start_time;
+	__u64 start_boottime;
+	char comm[16];
+} RELOCATED;
+
+#endif

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: (Apache-2.0 OR GPL-2.0-only) */
+/*
+ * One frame of native code -> its caller.
+ *
+ * The stack of a thread grows down. What a function's caller had in rsp before
+ * the call is the canonical frame address (CFA); the return address lies just
+ * below it, and the callee-saved registers below that. Where the CFA is, seen
+ * from rsp or rbp, differs from instruction to instruction: the unwind rows that
+ * user space made of .eh_frame tell it. Code without rows that keeps frame
+ * pointers (generated code, hand-written assembly) has it at rbp + 16.
+ */
+#ifndef POLYTOP_NATIVE_H
+#define POLYTOP_NATIVE_H
+
+#include "counters.h"
+#include "mapping.h"
+
+#define PAGE_SHIFT 12
+/* Rows of a page are at most one for each of its bytes: twelve halvings. */
+#define ROW_SEARCH_STEPS 12
+_Static_assert(1 << ROW_SEARCH_STEPS == 1 << ROW_OFFSET_BITS, "the search must reach every row of a page");
+
+/* Room below an address that the next reads may need: callee-saved registers lie there. */
+#define WINDOW_BELOW 64
+
+/*
+ * Reads eight bytes of the user stack, through a window: a read of user memory
+ * costs the same for 8 bytes as for 1 KB.
+ */
+static __always_inline int read_stack(struct walk *w, __u64 address, __u64 *value)
+{
+	__u64 offset = address - w->window_start;
+
+	if (!w->window_valid || offset > WINDOW_BYTES - 8) {
+		__u64 start = (address - WINDOW_BELOW) & ~7ULL;
+
+		if (start < w->sp)
+			start = w->sp & ~7ULL;
+		if (start > address || address - start > WINDOW_BYTES - 8)
+			start = address & ~7ULL;
+		w->window_valid = !bpf_probe_read_user(w->window, WINDOW_BYTES, (void *)start);
+		w->window_start = start;
+		offset = address - start;
+	}
+	if (!w->window_valid || (offset & 7)) /* the end of the stack, or an unaligned frame */
+		return bpf_probe_read_user(value, sizeof(*value), (void *)address) ? -1 : 0;
+	*value = *(__u64 *)(w->window + (offset & (WINDOW_BYTES - 8)));
+	return 0;
+}
+
+/* The rule for an offset of a file; NULL if the file has no row for it. */
+static __always_inline struct unwind_rule *find_rule(__u32 file, __u64 offset)
+{
+	struct file_entry *entry = bpf_map_lookup_elem(&files, &file);
+	__u32 page, shard, block, first, count, target, position = 0, rule;
+	struct page_entry *rows;
+	struct row_block *row_block;
+	void *row_shard;
+
+	if (!entry)
+		return NULL;
+	page = (__u32)(offset >> PAGE_SHIFT) - entry->page_base;
+	if (page >= entry->page_count)
+		return NULL;
+	page += entry->first_page;
+	rows = bpf_map_lookup_elem(&pages, &page);
+	if (!rows || !rows->row_count)
+		return NULL;
+	first = rows->first_row;
+	count = rows->row_count;
+	shard = first / SHARD_ROWS;
+	block = first / BLOCK_ROWS % SHARD_BLOCKS;
+	row_shard = bpf_map_lookup_elem(&shards, &shard);
+	if (!row_shard)
+		return NULL;
+	row_block = bpf_map_lookup_elem(row_shard, &block);
+	if (!row_block)
+		return NULL;
+
+	/* The last row at or below the offset; the first row of a page is at 0. */
+	target = offset & ROW_OFFSET_MASK;
+#pragma unroll
+	for (int i = ROW_SEARCH_STEPS - 1; i >= 0; i--) {
+		__u32 probe = position + (1U << i);
+		if (probe < count &&
+		    (row_block->rows[(first + probe) & (BLOCK_ROWS - 1)] & ROW_OFFSET_MASK) <= target)
+			position = probe;
+	}
+	rule = row_block->rows[(first + position) & (BLOCK_ROWS - 1)] >> ROW_OFFSET_BITS;
+	return bpf_map_lookup_elem(&rules, &rule);
+}
+
+/* DWARF register number -> word of struct pt_regs (psABI figure 3.36); REG_COUNT if it is none of them. */
+static __always_inline __u32 dwarf_register_word(__u32 number)
+{
+	switch (number) {
+	case 0:
+		return REG_RAX;
+	case 1:
+		return REG_RDX;
+	case 2:
+		return REG_RCX;
+	case 3:
+		return REG_RBX;
+	case 4:
+		return REG_RSI;
+	case 5:
+		return REG_RDI;
+	case 6:
+		return REG_RBP;
+	case 7:
+		return REG_RSP;
+	case 8:
+		return REG_R8;
+	case 9:
+		return REG_R9;
+	case 10:
+		return REG_R10;
+	case 11:
+		return REG_R11;
+	case 12:
+		return REG_R12;
+	case 13:
+		return REG_R13;
+	case 14:
+		return REG_R14;
+	case 15:
+		return REG_R15;
+	}
+	return REG_COUNT;
+}
+
+/* Ends the walk with the outcome that the counter stands for. */
+static __always_inline int stop_walk(struct walk *w, __u32 counter)
+{
+	w->stop = counter;
+	return 1;
+}
+
+/* Goes on in the caller; the return address 0 marks the outermost frame (psABI 3.4.1). */
+static __always_inline int enter_caller(struct walk *w, __u64 return_address, __u64 cfa)
+{
+	if (cfa <= w->sp)
+		return stop_walk(w, COUNTER_UnwindNativeErrBadCfa);
+	w->sp = cfa;
+	w->ip = return_address;
+	w->exact = 0;
+	w->registers_known = 0;
+	if (!return_address)
+		return stop_walk(w, COUNTER_UnwindNativeComplete);
+	return 0;
+}
+
+/* Code that keeps frame pointers: return address at rbp + 8, the caller's rbp at rbp. */
+static __always_inline int step_frame_pointer(struct walk *w, __u32 failure)
+{
+	__u64 return_address, bp;
+
+	if (w->bp_lost)
+		return stop_walk(w, COUNTER_UnwindNativeErrRbpLost);
+	if (w->bp == 0)
+		return stop_walk(w, COUNTER_UnwindNativeComplete);
+	if (w->bp < w->sp || (w->bp & 7))
+		return stop_walk(w, failure);
+	if (read_stack(w, w->bp, &bp) || read_stack(w, w->bp + 8, &return_address))
+		return stop_walk(w, failure);
+	__u64 cfa = w->bp + 16;
+	w->bp = bp;
+	return enter_caller(w, return_address, cfa);
+}
+
+/*
+ * A signal handler's return address points to rt_sigreturn: the interrupted
+ * registers lie in the ucontext (struct sigcontext: r8..r15 rdi rsi rbp rbx rdx
+ * rax rcx rsp rip, from offset 40 on; arch/x86/include/uapi/asm/sigcontext.h).
+ */
+#define UCONTEXT_RBP (40 + 10 * 8)
+#define UCONTEXT_RSP (40 + 15 * 8)
+#define UCONTEXT_RIP (40 + 16 * 8)
+
+static __always_inline int step_signal(struct walk *w, __u64 ucontext)
+{
+	__u64 ip, sp, bp;
+
+	if (bpf_probe_read_user(&bp, sizeof(bp), (void *)(ucontext + UCONTEXT_RBP)) ||
+	    bpf_probe_read_user(&sp, sizeof(sp), (void *)(ucontext + UCONTEXT_RSP)) ||
+	    bpf_probe_read_user(&ip, sizeof(ip), (void *)(ucontext + UCONTEXT_RIP)))
+		return stop_walk(w, COUNTER_UnwindNativeErrStackRead);
+	/* No order is asked of sp: the handler may run on an alternate stack. */
+	w->ip = ip;
+	w->sp = sp;
+	w->bp = bp;
+	w->bp_lost = 0;
+	w->exact = 1;
+	w->registers_known = 0;
+	w->window_valid = 0;
+	return 0;
+}
+
+/* The canonical frame address by the rule; 0 with w->stop set where it cannot be found. */
+static __always_inline __u64 canonical_frame_address(struct walk *w, struct unwind_rule *rule)
+{
+	__u64 cfa = 0;
+
+	switch (rule->cfa) {
+	case CFA_RSP:
+		return w->sp + rule->cfa_offset;
+	case CFA_RBP:
+	case CFA_DEREF_RBP:
+		if (w->bp_lost) {
+			stop_walk(w, COUNTER_UnwindNativeErrRbpLost);
+			return 0;
+		}
+		cfa = w->bp + rule->cfa_offset;
+		break;
+	case CFA_DEREF_RSP:
+		cfa = w->sp + rule->cfa_offset;
+		break;
+	case CFA_PLT:
+		return w->sp + 8 + ((w->ip & 15) >= (__u64)rule->cfa_offset ? 8 : 0);
+	case CFA_REGISTER: {
+		__u32 word = dwarf_register_word(rule->cfa_register);
+		if (!w->registers_known || word >= REG_COUNT) {
+			stop_walk(w, COUNTER_UnwindNativeErrUnsupportedRule);
+			return 0;
+		}
+		return w->registers[word] + rule->cfa_offset;
+	}
+	default:
+		stop_walk(w, COUNTER_UnwindNativeErrUnsupportedRule);
+		return 0;
+	}
+	if (rule->cfa == CFA_RBP)
+		return cfa;
+	if (read_stack(w, cfa, &cfa)) {
+		stop_walk(w, COUNTER_UnwindNativeErrStackRead);
+		return 0;
+	}
+	return cfa + rule->cfa_addend;
+}
+
+/* Code with a row: by its rule. */
+static __always_inline int step_rule(struct walk *w, struct unwind_rule *rule)
+{
+	__u64 cfa, return_address, bp = w->bp;
+
+	if (rule->cfa == CFA_END)
+		return stop_walk(w, COUNTER_UnwindNativeComplete);
+	if (rule->cfa == CFA_NONE)
+		return step_frame_pointer(w, COUNTER_UnwindNativeErrNoRow);
+	if (rule->cfa == CFA_SIGNAL)
+		return step_signal(w, w->sp + rule->cfa_offset);
+	cfa = canonical_frame_address(w, rule);
+	if (!cfa)
+		return w->stop ? 1 : stop_walk(w, COUNTER_UnwindNativeErrBadCfa);
+	if (rule->rbp == RBP_CFA) {
+		if (read_stack(w, cfa + rule->rbp_offset, &bp))
+			return stop_walk(w, COUNTER_UnwindNativeErrStackRead);
+		w->bp_lost = 0;
+	} else if (rule->rbp == RBP_DEREF_RBP) {
+		if (w->bp_lost || read_stack(w, w->bp + rule->rbp_offset, &bp))
+			return stop_walk(w, COUNTER_UnwindNativeErrStackRead);
+	} else if (rule->rbp == RBP_UNDEFINED) {
+		w->bp_lost = 1;
+	}
+	if (read_stack(w, cfa + rule->ra_offset, &return_address))
+		return stop_walk(w, COUNTER_UnwindNativeErrStackRead);
+	w->bp = bp;
+	return enter_caller(w, return_address, cfa);
+}
+
+#endif

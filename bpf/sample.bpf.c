@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: (Apache-2.0 OR GPL-2.0-only)
+/*
+ * The entry: one run for each tick of the sampling event on a CPU.
+ * Leaves out the idle task and unwanted processes, takes the kernel stack and
+ * the user stack, and counts the two as one stack.
+ */
+#include "abi.h"
+#include "counters.h"
+#include "kernel.h"
+#include "maps.h"
+
+#include "unwind.h"
+
+#include "count.h"
+
+#include <linux/bpf_perf_event.h>
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+/* System calls that replace the program: until they return, the user stack is nobody's. */
+#define SYSCALL_EXECVE 59
+#define SYSCALL_EXECVEAT 322
+
+static __always_inline int is_wanted(__u32 tgid)
+{
+	return !target_count || bpf_map_lookup_elem(&targets, &tgid);
+}
+
+/* Takes the kernel frames. Returns 0, or the counter of what went wrong. */
+static __always_inline __u32 walk_kernel(struct walk *w, void *context)
+{
+	long bytes = bpf_get_stack(context, w->frames, MAX_KERNEL_FRAMES * sizeof(__u64), 0);
+	__u32 count = bytes > 0 ? (__u32)bytes / sizeof(__u64) : 0;
+
+	add_counter(COUNTER_UnwindKernelAttempts, 1);
+	if (!count) {
+		add_counter(COUNTER_UnwindKernelErrNoStack, 1);
+		return COUNTER_UnwindKernelErrNoStack;
+	}
+	for (__u32 i = 0; i < MAX_KERNEL_FRAMES && i < count; i++) {
+		__u64 address = w->frames[i];
+		/* As for user frames: callers are looked up by their call. */
+		push_frame(w, i ? address - 1 : address);
+	}
+	w->record.kernel_count = w->record.frame_count;
+	add_counter(COUNTER_UnwindKernelFrames, count);
+	if (count == MAX_KERNEL_FRAMES) {
+		add_counter(COUNTER_UnwindKernelTruncated, 1);
+		return COUNTER_UnwindKernelTruncated;
+	}
+	add_counter(COUNTER_UnwindKernelComplete, 1);
+	return 0;
+}
+
+/* Takes the user frames, if the task has any. Returns the counter of the outcome, 0 if there is no user stack. */
+static __always_inline __u32 walk_process(struct walk *w, __u64 *interrupted, struct task_struct *task)
+{
+	__u32 outcome;
+
+	w->mm = BPF_CORE_READ(task, mm);
+	if (!w->mm || (BPF_CORE_READ(task, flags) & (PF_KTHREAD | PF_IO_WORKER)))
+		return 0;
+	if (user_registers(w, interrupted, task)) {
+		outcome = COUNTER_UnwindNativeErrRegisters;
+	} else {
+		load_mappings(w);
+		walk_user(w);
+		outcome = w->stop;
+		/* In the middle of an exec the mappings are the new program's, the registers still the old one's. */
+		if (outcome != COUNTER_UnwindNativeComplete && w->record.kernel_count && w->user_frames <= 1 &&
+		    (w->registers[REG_ORIG_RAX] == SYSCALL_EXECVE || w->registers[REG_ORIG_RAX] == SYSCALL_EXECVEAT))
+			return 0;
+	}
+	add_counter(COUNTER_UnwindNativeAttempts, 1);
+	add_counter(COUNTER_UnwindNativeFrames, w->user_frames);
+	add_counter(outcome, 1);
+	return outcome;
+}
+
+static __always_inline void set_outcome(struct walk *w, __u32 kernel, __u32 user)
+{
+	w->record.outcome = OUTCOME_COMPLETE;
+	if (user && user != COUNTER_UnwindNativeComplete) {
+		w->record.outcome = user == COUNTER_UnwindNativeTruncated ? OUTCOME_TRUNCATED : OUTCOME_BROKEN;
+		if (w->record.outcome == OUTCOME_BROKEN)
+			push_stop(w, user);
+	} else if (kernel == COUNTER_UnwindKernelTruncated) {
+		w->record.outcome = OUTCOME_TRUNCATED;
+	} else if (kernel) {
+		w->record.outcome = OUTCOME_BROKEN;
+		push_stop(w, kernel);
+	}
+}
+
+static __always_inline void take_sample(struct walk *w, struct bpf_perf_event_data *context, __u32 tgid, __u32 tid)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	__u64 *interrupted = (void *)&context->regs;
+	__u32 kernel = 0, user;
+
+	w->tgid = tgid;
+	w->process_frames = 0;
+	w->mappings_changed = 0;
+	w->stop = 0;
+	w->user_frames = 0;
+	w->record.type = RECORD_STACK;
+	w->record.tgid = tgid;
+	w->record.hash = generation;
+	w->record.frame_count = 0;
+	w->record.kernel_count = 0;
+
+	add_counter(COUNTER_SamplesTaken, 1);
+	if ((interrupted[REG_CS] & CS_RING_MASK) != 3)
+		kernel = walk_kernel(w, context);
+	user = walk_process(w, interrupted, task);
+	set_outcome(w, kernel, user);
+	add_counter(count_sample(w, task, tid), 1);
+	if (user)
+		keep_mappings(w, bpf_ktime_get_ns() - BPF_CORE_READ(task, start_time));
+}
+
+SEC("perf_event")
+int sample(struct bpf_perf_event_data *context)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+	__u32 tid = (__u32)id, tgid = id >> 32, zero = 0;
+	struct run_totals *run = bpf_map_lookup_elem(&totals, &zero);
+	struct walk *w;
+	__u64 start;
+
+	if (!run)
+		return 0;
+	run->runs++;
+	if (!tid || !is_wanted(tgid))
+		return 0;
+	start = bpf_ktime_get_ns();
+	w = current_walk();
+	if (w)
+		take_sample(w, context, tgid, tid);
+	run->nanoseconds += bpf_ktime_get_ns() - start;
+	return 0;
+}

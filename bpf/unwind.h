@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: (Apache-2.0 OR GPL-2.0-only) */
+/*
+ * The walk of a user stack: a bounded loop over one global step(). A global
+ * function is verified once, not once for each of the frames, on every kernel
+ * from 5.10 on; there it takes only numbers, so its state is in `walks`.
+ * Each step asks which code the frame is in, and hands it to the unwinder for it.
+ */
+#ifndef POLYTOP_UNWIND_H
+#define POLYTOP_UNWIND_H
+
+#include "native.h"
+
+/* splitmix64's finaliser step: each frame moves every bit of the hash. */
+static __always_inline void push_frame(struct walk *w, __u64 frame)
+{
+	__u64 hash = (w->record.hash ^ frame) * 0x9e3779b97f4a7c15ULL;
+	__u64 index = w->record.frame_count;
+
+	/* Keep clang from comparing another copy of the index than it uses: the verifier follows one. */
+	asm volatile("" : "+r"(index));
+	if (index >= MAX_FRAMES)
+		return;
+	w->record.hash = hash ^ (hash >> 32);
+	w->frames[index] = frame;
+	w->record.frame_count = index + 1;
+}
+
+static __always_inline void push_stop(struct walk *w, __u32 counter)
+{
+	push_frame(w, (__u64)FRAME_STOP << FRAME_KIND_SHIFT | counter);
+}
+
+/* Records the frame that the walk is in and goes on to its caller. Returns 1 when the walk ended. */
+__noinline int step(__u32 depth)
+{
+	struct walk *w = current_walk();
+	struct unwind_rule *rule;
+	struct mapping *m;
+	__u64 address, offset;
+	__u32 index;
+
+	if (!w)
+		return 1;
+	/* A return address may lie behind the function that it belongs to: look up the call. */
+	address = w->exact ? w->ip : w->ip - 1;
+	index = find_mapping(w, address);
+	if (index >= MAPPINGS_CACHED)
+		return stop_walk(w, COUNTER_UnwindNativeErrNoMapping);
+	m = &w->cache.mappings[index];
+	offset = address - m->start + m->offset;
+	w->user_frames = depth + 1;
+
+	switch (m->state) {
+	case FILE_READY:
+		push_frame(w, (__u64)m->file << FRAME_FILE_SHIFT | (offset & FRAME_OFFSET_MASK));
+		rule = find_rule(m->file, offset);
+		if (!rule)
+			return step_frame_pointer(w, COUNTER_UnwindNativeErrNoRow);
+		return step_rule(w, rule);
+	case FILE_NO_TABLE:
+		push_frame(w, (__u64)m->file << FRAME_FILE_SHIFT | (offset & FRAME_OFFSET_MASK));
+		return step_frame_pointer(w, COUNTER_UnwindNativeErrNoRow);
+	case MAPPING_ANONYMOUS:
+	case FILE_NO_ELF:
+		w->process_frames = 1;
+		push_frame(w, (__u64)FRAME_ANONYMOUS << FRAME_KIND_SHIFT | (address & FRAME_VALUE_MASK));
+		return step_frame_pointer(w, COUNTER_UnwindNativeErrAnonymous);
+	case FILE_UNREADABLE:
+		push_frame(w, (__u64)m->file << FRAME_FILE_SHIFT | (offset & FRAME_OFFSET_MASK));
+		return stop_walk(w, COUNTER_UnwindNativeErrFileUnreadable);
+	}
+	return stop_walk(w, COUNTER_UnwindNativeErrFilePending);
+}
+
+/*
+ * The registers with which the task left user mode: the interrupted ones, or,
+ * when the kernel was interrupted, those saved at the top of the kernel stack.
+ * Returns 0, or -1 if there are none that can be trusted.
+ */
+static __always_inline int user_registers(struct walk *w, __u64 *interrupted, struct task_struct *task)
+{
+	__u64 top;
+
+	if ((interrupted[REG_CS] & CS_RING_MASK) == 3) {
+#pragma unroll
+		for (int i = 0; i < REG_COUNT; i++)
+			w->registers[i] = interrupted[i];
+		return 0;
+	}
+	top = (__u64)BPF_CORE_READ(task, stack) + KERNEL_STACK_SIZE;
+	/* Kernels with FRED leave 16 bytes above the registers. */
+	for (int padding = 0; padding <= 16; padding += 16) {
+		__u64 from = top - padding - sizeof(w->registers);
+		if (bpf_probe_read_kernel(w->registers, sizeof(w->registers), (void *)from))
+			return -1;
+		if ((w->registers[REG_CS] & CS_RING_MASK) == 3)
+			return 0;
+	}
+	return -1;
+}
+
+/* Walks the user stack into w->frames. Sets w->stop to the counter of its outcome. */
+static __always_inline void walk_user(struct walk *w)
+{
+	__u32 depth;
+
+	w->ip = w->registers[REG_RIP];
+	w->sp = w->registers[REG_RSP];
+	w->bp = w->registers[REG_RBP];
+	w->exact = 1;
+	w->bp_lost = 0;
+	w->registers_known = 1;
+	w->window_valid = 0;
+	w->stop = 0;
+	w->user_frames = 0;
+	if (w->registers[REG_CS] == CS_USER32) {
+		w->stop = COUNTER_UnwindNativeErrCompat;
+		return;
+	}
+	for (depth = 0; depth < MAX_USER_FRAMES; depth++) {
+		if (step(depth))
+			break;
+	}
+	if (!w->stop)
+		w->stop = COUNTER_UnwindNativeTruncated;
+}
+
+#endif

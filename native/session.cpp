@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session.h"
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <linux/membarrier.h>
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdarg>
+#include <cstring>
+#include <fstream>
+#include <set>
+
+namespace polytop {
+
+namespace {
+
+constexpr uint64_t kNanosecondsPerSecond = 1'000'000'000;
+
+/// libbpf explains failures on its log only: the last lines are kept for the error message.
+thread_local std::string libbpfLog;
+
+int keepLog(libbpf_print_level level, const char* format, va_list arguments) {
+  if (level == LIBBPF_DEBUG) return 0;
+  char line[1024];
+  vsnprintf(line, sizeof line, format, arguments);
+  libbpfLog += line;
+  if (libbpfLog.size() > 8192) libbpfLog.erase(0, libbpfLog.size() - 8192);
+  return 0;
+}
+
+/// Parses a CPU list of sysfs, e.g. `0-3,8`.
+std::vector<uint32_t> readCpuList(const char* path) {
+  std::ifstream file(path);
+  std::vector<uint32_t> cpus;
+  unsigned first = 0, last = 0;
+  while (file >> first) {
+    last = first;
+    if (file.peek() == '-') file.ignore() && file >> last;
+    for (unsigned cpu = first; cpu <= last && cpu < 65536; cpu++) cpus.push_back(cpu);
+    if (file.peek() == ',') file.ignore();
+  }
+  return cpus;
+}
+
+}  // namespace
+
+Session::~Session() {
+  for (Event& event : events_) stopEvent(event);
+  for (int fd : countMaps_) close(fd);
+  bpf_object__close(object_);
+}
+
+bool Session::load(const SessionOptions& options, Failure& failure) {
+  libbpf_set_print(keepLog);
+  libbpfLog.clear();
+  frequency_ = options.frequency;
+  const int cpus = libbpf_num_possible_cpus();
+  if (cpus <= 0) {
+    failure = {"the number of CPUs cannot be read", -cpus};
+    return false;
+  }
+  possibleCpus_ = static_cast<uint32_t>(cpus);
+  object_ = bpf_object__open_file(options.objectPath.c_str(), nullptr);
+  if (!object_) {
+    failure = {"the BPF object cannot be opened: " + options.objectPath, errno};
+    return false;
+  }
+  program_ = bpf_object__find_program_by_name(object_, "sample");
+  bpf_map* counts = bpf_object__find_map_by_name(object_, "counts");
+  bpf_map* constants = bpf_object__find_map_by_name(object_, ".rodata");
+  bpf_map* records = bpf_object__find_map_by_name(object_, "records");
+  size_t size = 0;
+  auto* rodata = constants ? static_cast<uint32_t*>(bpf_map__initial_value(constants, &size)) : nullptr;
+  if (!program_ || !counts || !records || !rodata) {
+    failure = {"the BPF object lacks a program or a map: " + options.objectPath, 0};
+    return false;
+  }
+  const btf* types = bpf_object__btf(object_);
+  const int section = btf__find_by_name_kind(types, ".rodata", BTF_KIND_DATASEC);
+  const btf_type* rodataType = btf__type_by_id(types, section);
+  for (int i = 0; rodataType && i < btf_vlen(rodataType); i++) {
+    const btf_var_secinfo& variable = btf_var_secinfos(rodataType)[i];
+    const char* name = btf__name_by_offset(types, btf__type_by_id(types, variable.type)->name_off);
+    if (strcmp(name, "cpu_count") == 0) rodata[variable.offset / 4] = possibleCpus_;
+    if (strcmp(name, "ring_wakeup_bytes") == 0) rodata[variable.offset / 4] = bpf_map__max_entries(records) / 4;
+  }
+  bpf_map__set_max_entries(counts, 2 * possibleCpus_);
+  const int error = bpf_object__load(object_);
+  if (error) {
+    failure = {"the kernel refused the BPF program\n" + libbpfLog, -error};
+    return false;
+  }
+  return findVariables(failure) && createCountMaps(options, failure) && setTargets(options.targets, failure);
+}
+
+bool Session::createCountMaps(const SessionOptions& options, Failure& failure) {
+  // Each sample may be a row of its own; half as much again for ticks that come late together.
+  const double perEpoch = 1.5 * options.frequency * std::max(1.0, options.drainSeconds);
+  const auto entries = static_cast<uint32_t>(std::clamp(perEpoch, 256.0, 65536.0));
+  const int outer = mapFd("counts");
+  for (uint32_t slot = 0; slot < 2 * possibleCpus_; slot++) {
+    const int fd = bpf_map_create(BPF_MAP_TYPE_HASH, "count_map", sizeof(count_key), sizeof(count_value), entries,
+                                  nullptr);
+    if (fd < 0) {
+      failure = {"a count map cannot be made", errno};
+      return false;
+    }
+    countMaps_.push_back(fd);
+    if (bpf_map_update_elem(outer, &slot, &fd, BPF_ANY) != 0) {
+      failure = {"a count map cannot be set", errno};
+      return false;
+    }
+  }
+  return true;
+}
+
+bool Session::findVariables(Failure& failure) {
+  const btf* types = bpf_object__btf(object_);
+  for (const char* name : {".bss", ".data"}) {
+    bpf_map* map = bpf_object__find_map_by_name(object_, name);
+    size_t size = 0;
+    auto* memory = map ? static_cast<char*>(const_cast<void*>(bpf_map__initial_value(map, &size))) : nullptr;
+    const int section = btf__find_by_name_kind(types, name, BTF_KIND_DATASEC);
+    if (!memory || section < 0) continue;
+    const btf_type* type = btf__type_by_id(types, section);
+    for (int i = 0; i < btf_vlen(type); i++) {
+      const btf_var_secinfo& variable = btf_var_secinfos(type)[i];
+      const std::string id = btf__name_by_offset(types, btf__type_by_id(types, variable.type)->name_off);
+      char* at = memory + variable.offset;
+      if (id == "epoch") variables_.epoch = reinterpret_cast<volatile uint32_t*>(at);
+      if (id == "target_count") variables_.targetCount = reinterpret_cast<volatile uint32_t*>(at);
+      if (id == "generation") variables_.generation = reinterpret_cast<volatile uint64_t*>(at);
+      if (id == "files_version") variables_.filesVersion = reinterpret_cast<volatile uint32_t*>(at);
+    }
+  }
+  if (variables_.epoch && variables_.targetCount && variables_.generation && variables_.filesVersion) return true;
+  failure = {"the BPF object lacks a variable", 0};
+  return false;
+}
+
+int Session::openEvent(uint32_t cpu) const {
+  perf_event_attr attributes = {};
+  attributes.size = sizeof attributes;
+  attributes.type = hardware_ ? PERF_TYPE_HARDWARE : PERF_TYPE_SOFTWARE;
+  attributes.config = hardware_ ? static_cast<uint64_t>(PERF_COUNT_HW_CPU_CYCLES) : PERF_COUNT_SW_CPU_CLOCK;
+  attributes.freq = 1;
+  attributes.sample_freq = frequency_;
+  attributes.disabled = 1;
+  return static_cast<int>(
+      syscall(SYS_perf_event_open, &attributes, -1, static_cast<int>(cpu), -1, PERF_FLAG_FD_CLOEXEC));
+}
+
+bool Session::startEvent(uint32_t cpu, Failure& failure) {
+  Event event;
+  event.cpu = cpu;
+  event.fd = openEvent(cpu);
+  if (event.fd < 0) {
+    failure = {"the sampling event cannot be opened on CPU " + std::to_string(cpu), errno};
+    return false;
+  }
+  event.link = bpf_program__attach_perf_event(program_, event.fd);
+  if (!event.link) {
+    failure = {"the BPF program cannot be attached on CPU " + std::to_string(cpu), errno};
+    close(event.fd);
+    return false;
+  }
+  events_.push_back(event);
+  return true;
+}
+
+void Session::stopEvent(Event& event) {
+  // Destroying the link closes the event too.
+  bpf_link__destroy(event.link);
+  event.link = nullptr;
+  event.fd = -1;
+}
+
+bool Session::attach(Failure& failure) {
+  const std::vector<uint32_t> cpus = readCpuList("/sys/devices/system/cpu/online");
+  if (cpus.empty()) {
+    failure = {"the list of online CPUs cannot be read", errno};
+    return false;
+  }
+  hardware_ = true;
+  const int probe = openEvent(cpus.front());
+  if (probe < 0) hardware_ = false;
+  else close(probe);
+  for (uint32_t cpu : cpus) {
+    if (!startEvent(cpu, failure)) return false;
+  }
+  return true;
+}
+
+size_t Session::followCpus() {
+  const std::vector<uint32_t> cpus = readCpuList("/sys/devices/system/cpu/online");
+  const std::set<uint32_t> online(cpus.begin(), cpus.end());
+  if (online.empty()) return events_.size();
+  for (size_t i = events_.size(); i-- > 0;) {
+    if (online.contains(events_[i].cpu)) continue;
+    uint64_t count = 0;
+    if (!hardware_ && read(events_[i].fd, &count, sizeof count) == sizeof count)
+      endedEventRuns_ += count / (kNanosecondsPerSecond / frequency_);
+    stopEvent(events_[i]);
+    events_.erase(events_.begin() + static_cast<ptrdiff_t>(i));
+  }
+  for (uint32_t cpu : online) {
+    const bool running =
+        std::any_of(events_.begin(), events_.end(), [cpu](const Event& event) { return event.cpu == cpu; });
+    Failure ignored;  // a CPU that went offline again meanwhile: the next call sees it
+    if (!running) startEvent(cpu, ignored);
+  }
+  return events_.size();
+}
+
+uint64_t Session::expectedRuns() const {
+  if (hardware_) return 0;
+  // cpu-clock counts nanoseconds, and its period is fixed (perf_swevent_init_hrtimer()).
+  uint64_t runs = endedEventRuns_;
+  for (const Event& event : events_) {
+    uint64_t count = 0;
+    if (read(event.fd, &count, sizeof count) == sizeof count) runs += count / (kNanosecondsPerSecond / frequency_);
+  }
+  return runs;
+}
+
+bool Session::setTargets(const std::vector<uint32_t>& targets, Failure& failure) {
+  const int map = mapFd("targets");
+  const uint8_t one = 1;
+  // New ones first, so that no moment is left in which everything or nothing is wanted.
+  for (uint32_t tgid : targets) {
+    if (bpf_map_update_elem(map, &tgid, &one, BPF_ANY) != 0) {
+      failure = {"too many processes to filter by", errno};
+      return false;
+    }
+  }
+  *variables_.targetCount = static_cast<uint32_t>(targets.size());
+  for (uint32_t tgid : targets_) {
+    if (std::find(targets.begin(), targets.end(), tgid) == targets.end()) bpf_map_delete_elem(map, &tgid);
+  }
+  targets_ = targets;
+  return true;
+}
+
+int Session::mapFd(const char* name) const { return bpf_object__find_map_fd_by_name(object_, name); }
+
+int Session::countMapFd(uint32_t epoch, uint32_t cpu) const { return countMaps_[epoch * possibleCpus_ + cpu]; }
+
+uint32_t Session::switchEpoch() {
+  const uint32_t old = *variables_.epoch & 1;
+  *variables_.epoch = old ^ 1;
+  // A BPF program runs inside of an RCU read section: after a grace period no run holds the old epoch.
+  if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) != 0) usleep(2000);
+  return old;
+}
+
+void Session::renewStacks() { *variables_.generation = *variables_.generation + 1; }
+
+void Session::forgetMappings() { *variables_.filesVersion = *variables_.filesVersion + 1; }
+
+}  // namespace polytop
