@@ -1,0 +1,115 @@
+/** The program: reads the command line, decides what runs, and ends with the right exit status. */
+import type { TickSource } from "./collector/source.ts";
+import { EXIT_CANNOT, EXIT_FAILED, EXIT_OK } from "./errors.ts";
+import { parseFilter } from "./model/filter.ts";
+import { helpText, versionText } from "./option-table.ts";
+import { type Options, parseOptions, type RunOptions } from "./options.ts";
+
+/** Says something that is no part of the output. */
+const warn = (text: string): void => {
+  process.stderr.write(`polytop: ${text}\n`);
+};
+
+/** Ends with what went wrong in a line or two. Errors that are not meant for users say so. */
+function fail(error: unknown): never {
+  const { message, stack, exitCode } = error as Error & { exitCode?: unknown };
+  const isForUser = typeof exitCode === "number";
+  const text = String(message ?? error);
+  warn(isForUser || !stack ? text : `${text}\nPOLYTOP_DEBUG=1 shows where this happened`);
+  if (process.env.POLYTOP_DEBUG === "1" && stack) process.stderr.write(`${stack}\n`);
+  process.exit(isForUser ? exitCode : EXIT_FAILED);
+}
+
+/** A reader that has gone ends polytop as it ends `cat`: that is no failure. */
+function watchStdout(): void {
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code === "EPIPE" || error.code === "EIO") process.exit(EXIT_OK);
+    fail(Object.assign(new Error(`cannot write: ${error.message}`), { exitCode: EXIT_FAILED }));
+  });
+  // Nobody is left to be told.
+  process.stderr.on("error", () => {});
+}
+
+/** Aborted by the first signal; a second one does not wait for anything. */
+function stopSignal(): AbortSignal {
+  const controller = new AbortController();
+  for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    process.on(name, () => {
+      if (controller.signal.aborted) process.exit(EXIT_OK);
+      controller.abort();
+    });
+  }
+  return controller.signal;
+}
+
+async function main(): Promise<number> {
+  const options = parseOptions(process.argv.slice(2));
+  if (options.command === "run") return run(options);
+  if (options.command === "doctor") return doctor(options);
+  process.stdout.write(options.command === "help" ? helpText() : versionText());
+  return EXIT_OK;
+}
+
+async function doctor({ json }: Options & { command: "doctor" }): Promise<number> {
+  const { diagnose, diagnosisJson, formatDiagnosis } = await import("./doctor.ts");
+  const { readFacts } = await import("./doctor-facts.ts");
+  const diagnosis = diagnose(readFacts());
+  process.stdout.write(json ? diagnosisJson(diagnosis) : formatDiagnosis(diagnosis));
+  return diagnosis.canRun ? EXIT_OK : EXIT_CANNOT;
+}
+
+/** The live view needs a terminal on both sides: one to draw on and one to read keys from. */
+const hasTerminal = (): boolean =>
+  process.stdin.isTTY === true && process.stdout.isTTY === true && process.env.TERM !== "dumb";
+
+async function run(options: RunOptions): Promise<number> {
+  const stop = stopSignal();
+  const { checkMachine, checkPids, clampFrequency } = await import("./preflight.ts");
+  checkPids(options.pids);
+  checkMachine();
+  const { frequency, notice } = clampFrequency(options.frequency);
+  if (notice) warn(notice);
+  const { openLiveSource } = await import("./collector/source-live.ts");
+  const { delaySeconds, event, pids } = options;
+  const source = await openLiveSource({ frequency, delaySeconds, event, pids });
+  try {
+    const isLive = options.format === "live" && hasTerminal();
+    await (isLive ? live(source, options, stop) : plain(source, options, stop));
+  } finally {
+    await source.close();
+  }
+  return EXIT_OK;
+}
+
+async function live(source: TickSource, options: RunOptions, stop: AbortSignal): Promise<void> {
+  const { runScreen } = await import("./screen/run.tsx");
+  await runScreen(source, options, stop);
+}
+
+async function plain(source: TickSource, options: RunOptions, stop: AbortSignal): Promise<void> {
+  const { runPlain } = await import("./output/run.ts");
+  const parsed = parseFilter(options.filter);
+  const filter = "filter" in parsed && parsed.filter.text ? parsed.filter : undefined;
+  const { iterations, kernel, nativeFrames, rows, sort } = options;
+  const { counters } = source;
+  const makeSink = await sinkMaker(options);
+  await runPlain({
+    source,
+    sink: makeSink({ filter, sort, rows, kernel, nativeFrames, counters }),
+    iterations,
+    signal: stop,
+    write: (text) => process.stdout.write(text),
+    warn,
+  });
+}
+
+async function sinkMaker({ format }: RunOptions) {
+  if (format === "json") return (await import("./output/json.ts")).jsonSink;
+  if (format === "folded") return (await import("./output/folded.ts")).foldedSink;
+  return (await import("./output/text.ts")).textSink;
+}
+
+process.on("uncaughtException", fail);
+process.on("unhandledRejection", fail);
+watchStdout();
+process.exit(await main().catch(fail));

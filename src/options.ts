@@ -1,0 +1,223 @@
+/** Reads the command line: everything checked, with errors that say what would be right. */
+import meow from "meow";
+import packageJson from "../package.json" with { type: "json" };
+import { UsageError } from "./errors.ts";
+import { parseFilter } from "./model/filter.ts";
+import { DEFINITIONS, dashed, type Key, OPTIONS, type OptionDefinition } from "./option-table.ts";
+import { SORT_KEYS, type SortKey } from "./output/sort.ts";
+
+/** Where the refreshes go. */
+export type Format = "live" | "batch" | "json" | "folded";
+
+/** What a run of polytop was asked to do. */
+export interface RunOptions {
+  readonly command: "run";
+  /** `live` is what was asked for by asking for nothing else: without a terminal it becomes `batch`. */
+  readonly format: Format;
+  readonly delaySeconds: number;
+  readonly frequency: number;
+  readonly event: "cpu";
+  readonly pids: readonly number[];
+  readonly filter: string;
+  readonly sort: SortKey;
+  /** Undefined: no end. */
+  readonly iterations: number | undefined;
+  /** 0: all. */
+  readonly rows: number;
+  readonly kernel: boolean;
+  readonly nativeFrames: boolean;
+  readonly color: boolean;
+}
+
+/** What was asked for. */
+export type Options =
+  | RunOptions
+  | { readonly command: "doctor"; readonly json: boolean }
+  | { readonly command: "help" }
+  | { readonly command: "version" };
+
+/** Commands of the documentation that this version does not have. */
+const LATER_COMMANDS = ["record", "replay"];
+
+const MAX_PID = 4_194_304; // PID_MAX_LIMIT, include/linux/threads.h
+const MAX_PIDS = 1024;
+
+/** What was typed: a text for each option that has a value. */
+class Flags {
+  private readonly values: Readonly<Record<string, unknown>>;
+
+  constructor(values: Readonly<Record<string, unknown>>) {
+    this.values = values;
+  }
+
+  has(key: Key): boolean {
+    return this.values[key] !== undefined && this.values[key] !== false;
+  }
+
+  boolean(key: Key): boolean {
+    return this.values[key] === true;
+  }
+
+  /** Switched off by `--no-…`. */
+  isOff(key: Key): boolean {
+    return this.values[key] === false;
+  }
+
+  text(key: Key): string | undefined {
+    const value = this.values[key];
+    if (value === undefined) return undefined;
+    if (typeof value !== "string" || value === "") {
+      const { value: name = "value", shortFlag } = OPTIONS[key] as OptionDefinition;
+      const short = shortFlag ? `-${shortFlag}, ` : "";
+      throw new UsageError(`${short}${dashed(key)} needs a value: ${dashed(key)} ${name}`);
+    }
+    return value;
+  }
+
+  /** A number in a range, undefined when not given. */
+  number(key: Key, from: number, to: number, kind: "whole" | "decimal"): number | undefined {
+    const text = this.text(key);
+    if (text === undefined) return undefined;
+    const form = kind === "whole" ? /^\d{1,15}$/ : /^(\d{1,9}(\.\d*)?|\.\d+)$/;
+    const value = Number(text);
+    if (!form.test(text) || value < from || value > to) {
+      const upper = to === Number.MAX_SAFE_INTEGER ? "or more" : `to ${to}`;
+      const noun = kind === "whole" ? "a whole number" : "a number";
+      throw new UsageError(`${dashed(key)} is ${noun}, ${from} ${upper}, not "${text}"`);
+    }
+    return value;
+  }
+}
+
+/** Reads the arguments after the program's name; throws a UsageError. */
+export function parseOptions(argv: readonly string[]): Options {
+  const { input, flags } = read(argv);
+  if (flags.boolean("help")) return { command: "help" };
+  if (flags.boolean("version")) return { command: "version" };
+  rejectLater(input, flags);
+  const [word, ...rest] = input;
+  if (word === "doctor" && rest.length === 0) return doctorOptions(flags);
+  const stray = word === "doctor" ? rest[0] : word;
+  if (stray !== undefined) {
+    throw new UsageError(`unexpected word "${stray}": options start with - (see polytop --help)`);
+  }
+  return runOptions(flags);
+}
+
+function read(argv: readonly string[]): { input: readonly string[]; flags: Flags } {
+  const flags = Object.fromEntries(
+    DEFINITIONS.map(([key, { type, shortFlag }]) => [
+      key,
+      { type, ...(shortFlag ? { shortFlag } : {}) },
+    ]),
+  );
+  try {
+    const result = meow("", {
+      importMeta: import.meta,
+      argv,
+      flags,
+      // The package as bundled: nothing is to be searched for on the disk.
+      pkg: { name: packageJson.name, version: packageJson.version },
+      description: false,
+      autoHelp: false,
+      autoVersion: false,
+      // Not its default of false: what was not typed must be told from --no-….
+      booleanDefault: undefined,
+    });
+    const unknown = Object.keys(result.flags).find((key) => !Object.hasOwn(OPTIONS, key));
+    if (unknown !== undefined) {
+      const name = unknown.length === 1 ? `-${unknown}` : dashed(unknown);
+      throw new UsageError(`unknown option ${name} (see polytop --help)`);
+    }
+    return { input: result.input.map(String), flags: new Flags(result.flags) };
+  } catch (error) {
+    const twice = /^The flag --(\w+) can only be set once/.exec(String((error as Error).message));
+    if (twice?.[1]) throw new UsageError(`${dashed(twice[1])} is given more than once`);
+    throw error;
+  }
+}
+
+function rejectLater([word]: readonly string[], flags: Flags): void {
+  if (word !== undefined && LATER_COMMANDS.includes(word)) {
+    throw new UsageError(`\`polytop ${word}\` is not in this version; --json keeps every refresh`);
+  }
+  for (const [key, { later }] of DEFINITIONS) {
+    if (later && flags.has(key)) {
+      throw new UsageError(`${dashed(key)} is not in this version; --folded writes stacks`);
+    }
+  }
+}
+
+function doctorOptions(flags: Flags): Options {
+  for (const [key] of DEFINITIONS) {
+    if (key !== "json" && key !== "color" && flags.has(key)) {
+      throw new UsageError(`doctor takes --json and nothing else, not ${dashed(key)}`);
+    }
+  }
+  return { command: "doctor", json: flags.boolean("json") };
+}
+
+function runOptions(flags: Flags): RunOptions {
+  const event = flags.text("event") ?? "cpu";
+  if (event !== "cpu") {
+    throw new UsageError(`--event ${event} is not in this version; use --event cpu`);
+  }
+  const filter = flags.text("filter") ?? "";
+  const parsed = parseFilter(filter);
+  if ("error" in parsed) throw new UsageError(`--filter: ${parsed.error}`);
+  const sort = flags.text("sort") ?? "self";
+  if (!isSortKey(sort)) {
+    throw new UsageError(`--sort is one of ${SORT_KEYS.join(", ")}, not "${sort}"`);
+  }
+  const all = Number.MAX_SAFE_INTEGER;
+  return {
+    command: "run",
+    format: format(flags),
+    delaySeconds: flags.number("delay", 0.1, 60, "decimal") ?? 1,
+    frequency: flags.number("frequency", 1, 9999, "whole") ?? 99,
+    event,
+    pids: pids(flags.text("pid")),
+    filter,
+    sort,
+    iterations: iterations(flags),
+    rows: flags.number("rows", 0, all, "whole") ?? 50,
+    kernel: !flags.isOff("kernel"),
+    nativeFrames: flags.boolean("nativeFrames"),
+    color: !flags.isOff("color"),
+  };
+}
+
+const isSortKey = (text: string): text is SortKey =>
+  (SORT_KEYS as readonly string[]).includes(text);
+
+function format(flags: Flags): Format {
+  if (flags.boolean("json") && flags.boolean("folded")) {
+    throw new UsageError("--json and --folded exclude each other: choose one");
+  }
+  if (flags.boolean("json")) return "json";
+  if (flags.boolean("folded")) return "folded";
+  return flags.boolean("batch") || flags.boolean("once") ? "batch" : "live";
+}
+
+function iterations(flags: Flags): number | undefined {
+  const count = flags.number("iterations", 1, Number.MAX_SAFE_INTEGER, "whole");
+  if (!flags.boolean("once")) return count;
+  if (count !== undefined && count !== 1) {
+    throw new UsageError("--once is one refresh: leave it out to have -n");
+  }
+  return 1;
+}
+
+function pids(text: string | undefined): readonly number[] {
+  if (text === undefined) return [];
+  const found = text.split(",").map((part) => {
+    const pid = Number(part);
+    if (!/^\d{1,7}$/.test(part) || pid < 1 || pid > MAX_PID) {
+      throw new UsageError(`--pid is a list like 42,43, not "${text}"`);
+    }
+    return pid;
+  });
+  const unique = [...new Set(found)];
+  if (unique.length > MAX_PIDS) throw new UsageError(`--pid takes at most ${MAX_PIDS} processes`);
+  return unique;
+}

@@ -1,0 +1,76 @@
+/** `--json`: one object a refresh, one a line. Programs rely on its shape: `polytop.snapshot/1`. */
+import type { CounterDefinition } from "../collector/source.ts";
+import type { Tick } from "../collector/tick.ts";
+import { aggregate, type FunctionRow, type ProcessRow } from "../model/aggregate.ts";
+import { percentage, printable, type Sink, type SinkOptions, tenth } from "./sink.ts";
+import { sortFunctions } from "./sort.ts";
+
+/** A sink that writes each refresh as one line of JSON. */
+export function jsonSink(options: SinkOptions): Sink {
+  return {
+    tick: (tick) => `${JSON.stringify(snapshot(tick, options))}\n`,
+    end: () => "",
+  };
+}
+
+/** One refresh in the form that is promised. */
+function snapshot(tick: Tick, options: SinkOptions): object {
+  const { filter, kernel, nativeFrames } = options;
+  const sums = aggregate([tick], { ...(filter ? { filter } : {}), kernel, nativeFrames });
+  const { samples } = sums;
+  return {
+    schema: "polytop.snapshot/1",
+    time: new Date(tick.time).toISOString(),
+    intervalSeconds: Math.round(tick.intervalSeconds * 1000) / 1000,
+    event: tick.event,
+    frequency: tick.frequency,
+    cpus: tick.cpus,
+    samples,
+    missed: tick.missed,
+    stacks: { unique: sums.uniqueStacks, ...sums.outcomes },
+    runtimes: sums.runtimes,
+    functions: sortFunctions(sums.functions, options.sort, options.rows).map((row) =>
+      functionObject(row, samples),
+    ),
+    processes: sums.processes
+      .toSorted((a, b) => b.samples - a.samples || a.pid - b.pid)
+      .map((row) => processObject(row, samples)),
+    metrics: metrics(tick, options.counters),
+    self: {
+      cpuPercent: tenth(tick.self.cpuPercent),
+      rssBytes: tick.self.rssBytes,
+      bpfNanosecondsPerSample: Math.round(tick.self.bpfNanosecondsPerSample),
+    },
+  };
+}
+
+function functionObject(row: FunctionRow, samples: number): object {
+  return {
+    runtime: row.function.runtime,
+    name: printable(row.function.name),
+    module: printable(row.function.module),
+    ...(row.line === undefined ? {} : { line: row.line }),
+    self: row.self,
+    total: row.total,
+    selfPercent: percentage(row.self, samples),
+    totalPercent: percentage(row.total, samples),
+    pids: row.pids.map(({ pid }) => pid),
+  };
+}
+
+function processObject(row: ProcessRow, samples: number): object {
+  return {
+    pid: row.pid,
+    comm: printable(row.comm),
+    samples: row.samples,
+    percent: percentage(row.samples, samples),
+    runtimes: row.runtimes,
+    complete: row.complete,
+  };
+}
+
+/** Every counter, those that stand at 0 too: a reader need not know which exist. */
+function metrics(tick: Tick, counters: readonly CounterDefinition[]): Record<string, number> {
+  const zeros = Object.fromEntries(counters.map(({ name }) => [name, 0]));
+  return { ...zeros, ...tick.metrics };
+}

@@ -1,0 +1,98 @@
+/** `--batch` and `--once`: a table each refresh, header lines with `#`, numbers first, for awk and eyes. */
+import { RUNTIMES, type Tick } from "../collector/tick.ts";
+import { type Aggregate, aggregate, type FunctionRow } from "../model/aggregate.ts";
+import {
+  type Column,
+  FUNCTION_COLUMNS,
+  type FunctionContext,
+  RUNTIME_LABELS,
+} from "../model/columns.ts";
+import { ASCII_GLYPHS, bytes, displayWidth, percent, sharePercent } from "../model/format.ts";
+import { printable, type Sink, type SinkOptions } from "./sink.ts";
+import { sortFunctions } from "./sort.ts";
+
+type PlainColumn = Column<FunctionRow, FunctionContext>;
+
+/** Longer texts are never cut, they push what follows to the right: a script wants all of a name. */
+const MAX_PADDING = 48;
+
+/** A sink that writes each refresh as a table. */
+export function textSink(options: SinkOptions): Sink {
+  let isFirst = true;
+  return {
+    tick: (tick) => {
+      const gap = isFirst ? "" : "\n";
+      isFirst = false;
+      return gap + table(tick, options);
+    },
+    end: () => "",
+  };
+}
+
+function table(tick: Tick, options: SinkOptions): string {
+  const { filter, kernel, nativeFrames } = options;
+  const sums = aggregate([tick], { ...(filter ? { filter } : {}), kernel, nativeFrames });
+  const rows = sortFunctions(sums.functions, options.sort, options.rows);
+  const lines = [...header(tick, sums, filter?.text ?? ""), ...body(rows, sums)];
+  if (rows.length === 0) lines.push(`# ${whyEmpty(tick, filter?.text ?? "")}`);
+  return `${lines.map((line) => line.trimEnd()).join("\n")}\n`;
+}
+
+function header(tick: Tick, sums: Aggregate, filter: string): string[] {
+  const capacity = tick.frequency * tick.cpus * tick.intervalSeconds;
+  const busy = Math.min(100, Math.round((100 * tick.samples) / Math.max(1, capacity)));
+  const runtimes = RUNTIMES.map(
+    (runtime) => `${RUNTIME_LABELS[runtime]} ${percent(sums.runtimes[runtime], sums.samples)} %`,
+  );
+  const parts = [
+    [
+      "polytop",
+      tick.host,
+      new Date(tick.time).toISOString(),
+      `${tick.event} ${tick.frequency} Hz`,
+      `${tick.cpus} CPUs ${busy} % busy`,
+      `${sums.samples} samples in ${tick.intervalSeconds.toFixed(1)} s`,
+    ],
+    runtimes,
+    [
+      `${sharePercent(sums.outcomes.complete, sums.samples)} % complete`,
+      `${tick.missed} missed`,
+      `polytop ${tick.self.cpuPercent.toFixed(1)} % cpu ${bytes(tick.self.rssBytes)}`,
+      ...(tick.pids.length > 0 ? [`pid ${tick.pids.join(",")}`] : []),
+      ...(filter ? [`filter ${filter}`] : []),
+    ],
+  ];
+  return parts.map((line) => `# ${line.map(printable).join("  ")}`);
+}
+
+/** The heading and the rows, in columns as wide as their longest text. */
+function body(rows: readonly FunctionRow[], sums: Aggregate): string[] {
+  const columns: readonly PlainColumn[] = FUNCTION_COLUMNS.filter(({ plain }) => plain);
+  const context = { samples: sums.samples, glyphs: ASCII_GLYPHS, moduleLine: true };
+  const cells = rows.map((row) => columns.map((column) => printable(column.value(row, context))));
+  const widths = columns.map((column, i) => {
+    const longest = cells.reduce((most, row) => Math.max(most, displayWidth(row[i] ?? "")), 0);
+    return Math.max(column.width.min, column.heading.length, Math.min(longest, MAX_PADDING));
+  });
+  const line = (texts: readonly string[]): string =>
+    texts.map((text, i) => pad(text, widths[i] ?? 0, columns[i]?.align ?? "left")).join(" ");
+  // "# " takes the place of the blanks before the first heading or its first column.
+  const heading = line(columns.map((column) => column.heading));
+  return [`# ${heading.trimStart()}`, ...cells.map((row) => `  ${line(row)}`)];
+}
+
+function pad(text: string, width: number, align: "left" | "right"): string {
+  const gap = " ".repeat(Math.max(0, width - displayWidth(text)));
+  return align === "left" ? text + gap : gap + text;
+}
+
+/** An empty table always says why it is empty. */
+function whyEmpty(tick: Tick, filter: string): string {
+  const time = `${tick.intervalSeconds.toFixed(1)} s`;
+  if (tick.samples > 0) {
+    return printable(`nothing matched ${filter} in ${time}; ${tick.samples} samples in all`);
+  }
+  return tick.pids.length > 0
+    ? `no samples of pid ${tick.pids.join(",")} in ${time}: idle, or gone`
+    : `no samples in ${time}: the CPUs are idle`;
+}
