@@ -1,0 +1,34 @@
+import { defineConfig } from "vitest/config";
+
+// Tests of the machine itself run one after the other and after all others: they measure it.
+const live = ["test/live/**/*.test.ts"];
+
+export default defineConfig({
+  root: new URL("..", import.meta.url).pathname,
+  esbuild: { jsx: "automatic" },
+  test: {
+    reporters: ["default", "./test/support/summary-reporter.ts"],
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "quick",
+          include: ["test/**/*.test.{ts,tsx}"],
+          exclude: live,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "live",
+          include: live,
+          maxWorkers: 1,
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
+          sequence: { groupOrder: 1 },
+        },
+      },
+    ],
+  },
+});
