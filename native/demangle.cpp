@@ -16,7 +16,7 @@
 namespace polytop {
 namespace {
 
-constexpr size_t maxRustLength = 1u << 20;
+constexpr size_t kMaxRustLength = 1u << 20;
 
 struct Free {
   void operator()(char* memory) const { std::free(memory); }
@@ -110,7 +110,7 @@ std::optional<std::string> demangleRust(std::string_view name) {
   // v0 names hold no dot: what follows one is a suffix of the compiler.
   size_t dot = name.find('.');
   std::string_view mangled = name.substr(0, dot);
-  if (rustLengthBound(mangled) > maxRustLength) return std::nullopt;
+  if (rustLengthBound(mangled) > kMaxRustLength) return std::nullopt;
   std::optional<std::string> result = take(llvm::rustDemangle(mangled));
   if (result && dot != std::string_view::npos) result->append(name.substr(dot));
   return result;
@@ -135,7 +135,7 @@ size_t rustLengthBound(std::string_view mangled) {
     } else if (text[i] == 'G') {
       // for<'a, 'b, …>: a count of lifetimes, each printed.
       std::optional<uint64_t> lifetimes = base62At(text, i + 1);
-      if (lifetimes) cost += lifetimeCost * (std::min<uint64_t>(*lifetimes, maxMangledLength) + 1);
+      if (lifetimes) cost += lifetimeCost * (std::min<uint64_t>(*lifetimes, kMaxMangledLength) + 1);
     }
     total[i + 1] = std::min<size_t>(total[i] + cost, size_t{1} << 40);
   }
@@ -176,7 +176,7 @@ std::optional<std::string> demangleLegacyRust(std::string_view mangled) {
 }
 
 std::string demangle(const std::string& name) {
-  if (name.size() < 3 || name[0] != '_' || name.size() > maxMangledLength) return name;
+  if (name.size() < 3 || name[0] != '_' || name.size() > kMaxMangledLength) return name;
   std::string_view text = withoutThinLtoSuffix(name);
   std::optional<std::string> result;
   switch (name[1]) {

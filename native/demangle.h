@@ -8,7 +8,7 @@
 namespace polytop {
 
 /// Longest mangled name that is read, in bytes: what is shown is 512 characters at most anyway.
-constexpr size_t maxMangledLength = 4096;
+constexpr size_t kMaxMangledLength = 4096;
 
 /// A Rust name of the scheme before v0, `_ZN…17h<16 hex digits>E`, without its hash; nothing for any other name.
 std::optional<std::string> demangleLegacyRust(std::string_view mangled);

@@ -32,17 +32,17 @@ using llvm::itanium_demangle::UnnamedTypeName;
 // A mangled name is hostile input: substitutions let a text of n bytes stand for one of 2^n, and
 // every type operator is a level of recursion. LLVM's demangler limits neither, so its parser is
 // used with an allocator that knows, for each node, an upper bound of what printing it can cost.
-constexpr uint32_t maxCost = 1u << 20;     // characters that a name may have at most
-constexpr uint32_t maxHeight = 400;        // levels of the tree: recursion of the printer
-constexpr uint32_t maxDepth = 600;         // recursion of the parser
-constexpr uint32_t maxParseSteps = 40000;  // the parser goes back and tries again in some places
-constexpr size_t maxMemory = 4u << 20;     // bytes of nodes
-constexpr size_t maxForwardReferences = 3;
-constexpr uint32_t fixedCost = 96;  // the longest text that a node has of its own
+constexpr uint32_t kMaxCost = 1u << 20;     // characters that a name may have at most
+constexpr uint32_t kMaxHeight = 400;        // levels of the tree: recursion of the printer
+constexpr uint32_t kMaxDepth = 600;         // recursion of the parser
+constexpr uint32_t kMaxParseSteps = 40000;  // the parser goes back and tries again in some places
+constexpr size_t kMaxMemory = 4u << 20;     // bytes of nodes
+constexpr size_t kMaxForwardReferences = 3;
+constexpr uint32_t kFixedCost = 96;  // the longest text that a node has of its own
 
 /// What is known about a node when it is made; stored in front of it.
 struct alignas(16) Weight {
-  uint32_t cost = fixedCost;  ///< characters at most when printed
+  uint32_t cost = kFixedCost;  ///< characters at most when printed
   uint32_t height = 0;
   uint32_t largestPack = 1;  ///< elements of the largest parameter pack below
   uint32_t forwards = 0;     ///< how often a reference whose target is not known yet is printed
@@ -67,7 +67,7 @@ Weight weightOfPack(NodeArray elements) {
   for (const Node* element : elements) {
     if (element == nullptr) continue;
     const Weight& weight = weightOf(element);
-    result.cost = std::max(result.cost, saturate(uint64_t{weight.cost} + fixedCost));
+    result.cost = std::max(result.cost, saturate(uint64_t{weight.cost} + kFixedCost));
     result.forwards = std::max(result.forwards, weight.forwards);
     result.height = std::max(result.height, weight.height + 1);
     result.largestPack = std::max(result.largestPack, weight.largestPack);
@@ -182,7 +182,7 @@ class WeighingAllocator {
     if constexpr (std::is_same_v<T, ParameterPack>) {
       weight = weightOfPack(arguments...);
     } else if constexpr (std::is_same_v<T, ForwardTemplateReference>) {
-      if (++forwardReferences_ > maxForwardReferences) return nullptr;
+      if (++forwardReferences_ > kMaxForwardReferences) return nullptr;
       weight.forwards = 1;
     } else {
       if constexpr (std::is_same_v<T, ParameterPackExpansion> || std::is_same_v<T, SizeofParamPackExpr> ||
@@ -196,7 +196,7 @@ class WeighingAllocator {
         (addArgument(weight, arguments, 1), ...);
       }
     }
-    if (weight.cost > maxCost || weight.height > maxHeight) return nullptr;
+    if (weight.cost > kMaxCost || weight.height > kMaxHeight) return nullptr;
     using Made = typename Replacement<T>::type;
     static_assert(alignof(Made) <= alignof(Weight));
     void* memory = allocate(sizeof(Weight) + sizeof(Made));
@@ -225,11 +225,11 @@ class WeighingAllocator {
       target = std::min<uint64_t>(heaviest_.cost + heaviest_.forwards * target, UINT32_MAX);
       height += heaviest_.height;
     }
-    return weight.cost + weight.forwards * target <= maxCost && height <= maxHeight;
+    return weight.cost + weight.forwards * target <= kMaxCost && height <= kMaxHeight;
   }
 
  private:
-  static constexpr size_t blockSize = 8192;
+  static constexpr size_t kBlockSize = 8192;
 
   template <class Argument>
   static uint64_t packIn(const Argument& argument) {
@@ -241,7 +241,7 @@ class WeighingAllocator {
 
   void* allocate(size_t size) {
     size = (size + alignof(Weight) - 1) & ~(alignof(Weight) - 1);
-    if (size > left_) return total_ + size > maxMemory ? nullptr : refill(size);
+    if (size > left_) return total_ + size > kMaxMemory ? nullptr : refill(size);
     void* result = next_;
     next_ += size;
     left_ -= size;
@@ -250,7 +250,7 @@ class WeighingAllocator {
 
   void* refill(size_t size) {
     size = (size + alignof(Weight) - 1) & ~(alignof(Weight) - 1);
-    size_t block = std::max(size, blockSize);
+    size_t block = std::max(size, kBlockSize);
     // operator new[] for char aligns for every fundamental type: 16 bytes here.
     blocks_.emplace_back(new char[block]);
     total_ += block;
@@ -318,7 +318,7 @@ class BoundedParser : public AbstractManglingParser<BoundedParser, WeighingAlloc
     ~Level() { parser_.depth_--; }
     Level(const Level&) = delete;
     Level& operator=(const Level&) = delete;
-    bool allowed() const { return parser_.depth_ <= maxDepth && parser_.steps_ <= maxParseSteps; }
+    bool allowed() const { return parser_.depth_ <= kMaxDepth && parser_.steps_ <= kMaxParseSteps; }
 
    private:
     BoundedParser& parser_;
