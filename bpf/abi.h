@@ -9,6 +9,10 @@
 
 #include <linux/types.h>
 
+#if defined(__cplusplus) && !defined(_Static_assert)
+#define _Static_assert static_assert
+#endif
+
 /* ---- limits ------------------------------------------------------------ */
 
 #define MAX_KERNEL_FRAMES 127

@@ -332,17 +332,28 @@ struct Free {
   void operator()(char* memory) const { std::free(memory); }
 };
 
-}  // namespace
-
-std::optional<std::string> demangleCpp(std::string_view mangled) {
-  if (!mangled.starts_with("_Z")) return std::nullopt;
+/// `withTypes`: read the types behind the name too, which says whether all of it is a mangled name.
+std::optional<std::string> print(std::string_view mangled, bool withTypes) {
   BoundedParser parser(mangled.data(), mangled.data() + mangled.size());
-  const Node* root = parser.parse();
+  const Node* root = parser.parse(withTypes);
   if (root == nullptr || !parser.affordable(root)) return std::nullopt;
   OutputBuffer out;
   root->print(out);
   std::unique_ptr<char, Free> owned(out.getBuffer());
   return std::string(out.getBuffer(), out.getCurrentPosition());
+}
+
+}  // namespace
+
+std::optional<std::string> demangleCpp(std::string_view mangled) {
+  if (!mangled.starts_with("_Z")) return std::nullopt;
+  std::optional<std::string> result = print(mangled, true);
+  if (result) return result;
+  // GCC mangles some return types in a way of its own, which LLVM cannot read; the name is in front of them.
+  const size_t dot = mangled.find('.');
+  result = print(mangled.substr(0, dot), false);
+  if (result && dot != std::string_view::npos) result->append(mangled.substr(dot));
+  return result;
 }
 
 }  // namespace polytop

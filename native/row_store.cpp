@@ -104,7 +104,7 @@ bool RowStore::takeRows(uint32_t count, uint32_t& first) {
 }
 
 void RowStore::publishRules(const RuleSet& rules) {
-  const std::vector<unwind_rule> added = rules.read(publishedRules_);
+  const std::vector<unwind_rule> added = rules.read(publishedRules_, rules.size());
   for (const unwind_rule& rule : added) rules_[publishedRules_++] = rule;
 }
 

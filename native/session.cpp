@@ -76,7 +76,7 @@ bool Session::load(const SessionOptions& options, Failure& failure) {
   bpf_map* constants = bpf_object__find_map_by_name(object_, ".rodata");
   bpf_map* records = bpf_object__find_map_by_name(object_, "records");
   size_t size = 0;
-  auto* rodata = constants ? static_cast<uint32_t*>(bpf_map__initial_value(constants, &size)) : nullptr;
+  auto* rodata = constants ? const_cast<uint32_t*>(static_cast<const uint32_t*>(bpf_map__initial_value(constants, &size))) : nullptr;
   if (!program_ || !counts || !records || !rodata) {
     failure = {"the BPF object lacks a program or a map: " + options.objectPath, 0};
     return false;
@@ -148,7 +148,8 @@ int Session::openEvent(uint32_t cpu) const {
   perf_event_attr attributes = {};
   attributes.size = sizeof attributes;
   attributes.type = hardware_ ? PERF_TYPE_HARDWARE : PERF_TYPE_SOFTWARE;
-  attributes.config = hardware_ ? static_cast<uint64_t>(PERF_COUNT_HW_CPU_CYCLES) : PERF_COUNT_SW_CPU_CLOCK;
+  attributes.config = PERF_COUNT_SW_CPU_CLOCK;
+  if (hardware_) attributes.config = PERF_COUNT_HW_CPU_CYCLES;
   attributes.freq = 1;
   attributes.sample_freq = frequency_;
   attributes.disabled = 1;

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// The whole surface between JavaScript and native code: one class, few methods.
+#include <napi.h>
+
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include "drain.h"
+#include "files.h"
+#include "session.h"
+
+namespace polytop {
+
+namespace {
+
+void throwFailure(Napi::Env env, const Failure& failure) {
+  const std::string why = failure.error ? failure.what + ": " + strerror(failure.error) : failure.what;
+  const Napi::Error error = Napi::Error::New(env, why);
+  error.Set("errno", Napi::Number::New(env, failure.error));
+  error.ThrowAsJavaScriptException();
+}
+
+template <typename Array, typename Element>
+Array copyArray(Napi::Env env, const std::vector<Element>& from) {
+  Array to = Array::New(env, from.size());
+  if (!from.empty()) memcpy(to.Data(), from.data(), from.size() * sizeof(Element));
+  return to;
+}
+
+Napi::Array describeTasks(Napi::Env env, const std::vector<TaskInfo>& tasks) {
+  Napi::Array list = Napi::Array::New(env, tasks.size());
+  for (size_t i = 0; i < tasks.size(); i++) {
+    const TaskInfo& task = tasks[i];
+    Napi::Object object = Napi::Object::New(env);
+    object.Set("pid", task.pid);
+    object.Set("tid", task.tid);
+    object.Set("parentPid", task.parent);
+    object.Set("uid", task.uid);
+    object.Set("cgroup", std::to_string(task.cgroup));
+    object.Set("startTime", static_cast<double>(task.startTime / 1'000'000));
+    object.Set("comm", task.comm);
+    object.Set("thread", task.thread);
+    list.Set(static_cast<uint32_t>(i), object);
+  }
+  return list;
+}
+
+Napi::Array describeFiles(Napi::Env env, const std::vector<FileInfo>& files) {
+  static constexpr const char* kStates[] = {"pending", "ready", "no-table", "no-elf", "unreadable"};
+  Napi::Array list = Napi::Array::New(env, files.size());
+  for (size_t i = 0; i < files.size(); i++) {
+    Napi::Object object = Napi::Object::New(env);
+    object.Set("id", files[i].id);
+    object.Set("path", files[i].path);
+    object.Set("state", kStates[files[i].state]);
+    object.Set("why", files[i].why);
+    list.Set(static_cast<uint32_t>(i), object);
+  }
+  return list;
+}
+
+}  // namespace
+
+/// A running sampler. Everything it holds is freed by close(), at the latest when it is collected.
+class Sampler : public Napi::ObjectWrap<Sampler> {
+ public:
+  static Napi::Function define(Napi::Env env) {
+    return DefineClass(env, "Sampler",
+                       {InstanceMethod<&Sampler::drain>("drain"), InstanceMethod<&Sampler::setTargets>("setTargets"),
+                        InstanceMethod<&Sampler::name>("name"), InstanceMethod<&Sampler::describe>("describe"),
+                        InstanceMethod<&Sampler::close>("close")});
+  }
+
+  /// new Sampler({objectPath, frequency, drainSeconds, targets}): loads, attaches, samples from now on.
+  explicit Sampler(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Sampler>(info) {
+    const Napi::Object given = info[0].As<Napi::Object>();
+    SessionOptions options;
+    options.objectPath = given.Get("objectPath").As<Napi::String>().Utf8Value();
+    options.frequency = given.Get("frequency").As<Napi::Number>().Uint32Value();
+    options.drainSeconds = given.Get("drainSeconds").As<Napi::Number>().DoubleValue();
+    options.targets = readTargets(given.Get("targets"));
+    parts_ = std::make_unique<Parts>();
+    Failure failure;
+    if (parts_->session.load(options, failure) && parts_->files.open(parts_->session, failure) &&
+        parts_->drain.open(parts_->session, parts_->files, failure) && parts_->session.attach(failure))
+      return;
+    parts_.reset();
+    throwFailure(info.Env(), failure);
+  }
+
+ private:
+  /// In the order in which they are built; the last is taken down first.
+  struct Parts {
+    Session session;
+    Files files;
+    Drain drain;
+  };
+
+  static std::vector<uint32_t> readTargets(const Napi::Value& value) {
+    const Napi::Array array = value.As<Napi::Array>();
+    std::vector<uint32_t> targets;
+    for (uint32_t i = 0; i < array.Length(); i++)
+      targets.push_back(array.Get(i).As<Napi::Number>().Uint32Value());
+    return targets;
+  }
+
+  bool isOpen(Napi::Env env) const {
+    if (parts_) return true;
+    Napi::Error::New(env, "the sampler is closed").ThrowAsJavaScriptException();
+    return false;
+  }
+
+  /// drain(): what was sampled since the last call; blocks for some 10 ms.
+  Napi::Value drain(const Napi::CallbackInfo& info) {
+    const Napi::Env env = info.Env();
+    if (!isOpen(env)) return env.Undefined();
+    const Drained drained = parts_->drain.drain();
+    Napi::Object result = Napi::Object::New(env);
+    result.Set("seconds", drained.seconds);
+    result.Set("samples", static_cast<double>(drained.samples));
+    result.Set("missed", static_cast<double>(drained.missed));
+    result.Set("bpfNanoseconds", static_cast<double>(drained.bpfNanoseconds));
+    Napi::Float64Array counters = Napi::Float64Array::New(env, drained.counters.size());
+    for (size_t i = 0; i < drained.counters.size(); i++) counters[i] = static_cast<double>(drained.counters[i]);
+    result.Set("counters", counters);
+    result.Set("counts", copyArray<Napi::Uint32Array>(env, drained.counts));
+    result.Set("tasks", describeTasks(env, drained.tasks));
+    result.Set("stacks", copyArray<Napi::Uint32Array>(env, drained.news.stacks));
+    result.Set("firstFrame", drained.news.firstFrame);
+    result.Set("frames", copyArray<Napi::BigUint64Array>(env, drained.news.frames));
+    result.Set("owners", copyArray<Napi::Uint32Array>(env, drained.news.owners));
+    result.Set("forgottenStacks", drained.news.forgottenStacks);
+    result.Set("forgottenFrames", drained.news.forgottenFrames);
+    result.Set("files", describeFiles(env, drained.files));
+    return result;
+  }
+
+  /// setTargets(pids): narrows sampling in the kernel; none: every process.
+  void setTargets(const Napi::CallbackInfo& info) {
+    Failure failure;
+    if (isOpen(info.Env()) && !parts_->session.setTargets(readTargets(info[0]), failure))
+      throwFailure(info.Env(), failure);
+  }
+
+  /// name(file, offset): [name, address] of the function there, the address as in the file's headers.
+  /// The name is empty if there is no symbol, the address 0 if there is no unwind entry either.
+  Napi::Value name(const Napi::CallbackInfo& info) {
+    const Napi::Env env = info.Env();
+    if (!isOpen(env)) return env.Undefined();
+    const auto offset = static_cast<uint64_t>(info[1].As<Napi::Number>().Int64Value());
+    const NamedOffset found = parts_->files.name(info[0].As<Napi::Number>().Uint32Value(), offset);
+    Napi::Array result = Napi::Array::New(env, 2);
+    result.Set(0u, found.name);
+    result.Set(1u, static_cast<double>(found.address));
+    return result;
+  }
+
+  /// describe(): {event, cpus, frequency} of the running events.
+  Napi::Value describe(const Napi::CallbackInfo& info) {
+    const Napi::Env env = info.Env();
+    if (!isOpen(env)) return env.Undefined();
+    Napi::Object result = Napi::Object::New(env);
+    result.Set("event", parts_->session.eventName());
+    result.Set("cpus", parts_->session.onlineCpus());
+    result.Set("frequency", parts_->session.frequency());
+    result.Set("rows", static_cast<double>(parts_->files.rowCount()));
+    result.Set("filesPending", static_cast<double>(parts_->files.queued()));
+    return result;
+  }
+
+  void close(const Napi::CallbackInfo&) { parts_.reset(); }
+
+  std::unique_ptr<Parts> parts_;
+};
+
+namespace {
+
+/// The constants of bpf/abi.h that JavaScript needs to read frames.
+Napi::Object constants(Napi::Env env) {
+  Napi::Object object = Napi::Object::New(env);
+  object.Set("frameKindShift", FRAME_KIND_SHIFT);
+  object.Set("frameFileShift", FRAME_FILE_SHIFT);
+  object.Set("kindNative", static_cast<uint32_t>(FRAME_NATIVE));
+  object.Set("kindAnonymous", static_cast<uint32_t>(FRAME_ANONYMOUS));
+  object.Set("kindStop", static_cast<uint32_t>(FRAME_STOP));
+  object.Set("kindKernel", static_cast<uint32_t>(FRAME_KERNEL));
+  object.Set("outcomeComplete", static_cast<uint32_t>(OUTCOME_COMPLETE));
+  object.Set("outcomeTruncated", static_cast<uint32_t>(OUTCOME_TRUNCATED));
+  object.Set("outcomeBroken", static_cast<uint32_t>(OUTCOME_BROKEN));
+  return object;
+}
+
+Napi::Object initialize(Napi::Env env, Napi::Object exports) {
+  exports.Set("Sampler", Sampler::define(env));
+  exports.Set("constants", constants(env));
+  return exports;
+}
+
+}  // namespace
+
+NODE_API_MODULE(polytop, initialize)
+
+}  // namespace polytop

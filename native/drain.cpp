@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "drain.h"
+
+#include <bpf/bpf.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <unordered_map>
+
+namespace polytop {
+
+namespace {
+
+constexpr uint32_t kBatch = 1024;
+
+/// The values of the map `totals` of bpf/maps.h.
+struct RunTotals {
+  uint64_t runs = 0;
+  uint64_t nanoseconds = 0;
+};
+
+uint64_t monotonicNanoseconds() {
+  timespec now = {};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+std::string commString(const char (&comm)[COMM_LENGTH]) { return {comm, strnlen(comm, COMM_LENGTH)}; }
+
+}  // namespace
+
+Drain::~Drain() { close(); }
+
+bool Drain::open(Session& session, Files& files, Failure& failure) {
+  session_ = &session;
+  files_ = &files;
+  keys_.resize(kBatch);
+  values_.resize(kBatch);
+  ring_ = ring_buffer__new(session.mapFd("records"), onRecord, this, nullptr);
+  stopFd_ = eventfd(0, EFD_CLOEXEC);
+  if (!ring_ || stopFd_ < 0) {
+    failure = {"the ring buffer cannot be opened", errno};
+    return false;
+  }
+  lastTime_ = monotonicNanoseconds();
+  reader_ = std::thread([this] { read(); });
+  return true;
+}
+
+void Drain::close() {
+  if (reader_.joinable()) {
+    const uint64_t one = 1;
+    if (write(stopFd_, &one, sizeof one) == sizeof one) reader_.join();
+  }
+  if (ring_) ring_buffer__free(ring_);
+  if (stopFd_ >= 0) ::close(stopFd_);
+  ring_ = nullptr;
+  stopFd_ = -1;
+}
+
+void Drain::read() {
+  const int epoll = epoll_create1(EPOLL_CLOEXEC);
+  epoll_event stop = {}, records = {};
+  stop.events = records.events = EPOLLIN;
+  stop.data.fd = stopFd_;
+  records.data.fd = ring_buffer__epoll_fd(ring_);
+  epoll_ctl(epoll, EPOLL_CTL_ADD, stop.data.fd, &stop);
+  epoll_ctl(epoll, EPOLL_CTL_ADD, records.data.fd, &records);
+  for (;;) {
+    epoll_event event = {};
+    const int count = epoll_wait(epoll, &event, 1, -1);
+    if (count < 0 && errno != EINTR) break;
+    if (count > 0 && event.data.fd == stopFd_) break;
+    if (count > 0) consume();
+  }
+  ::close(epoll);
+}
+
+void Drain::consume() {
+  std::lock_guard lock(ringMutex_);
+  ring_buffer__consume(ring_);
+}
+
+int Drain::onRecord(void* context, void* data, size_t size) {
+  auto* drain = static_cast<Drain*>(context);
+  if (size < sizeof(uint32_t)) return 0;
+  const uint32_t type = *static_cast<const uint32_t*>(data);
+  if (type == RECORD_FILE && size >= sizeof(file_record)) {
+    drain->files_->request(*static_cast<const file_record*>(data));
+  } else if (type == RECORD_STACK && size >= sizeof(stack_record)) {
+    const auto* record = static_cast<const stack_record*>(data);
+    if (size >= sizeof *record + record->frame_count * sizeof(uint64_t))
+      drain->stacks_.add(*record, reinterpret_cast<const uint64_t*>(record + 1));
+  }
+  return 0;
+}
+
+Drained Drain::drain() {
+  Drained drained;
+  session_->followCpus();
+  const uint32_t epoch = session_->switchEpoch();
+  // A stack is sent before it is counted: after this every stack of the old epoch is known.
+  consume();
+  std::lock_guard lock(ringMutex_);
+  readCounts(epoch, drained);
+  readCounters(drained);
+  drained.news = stacks_.take();
+  drained.files = files_->takeNews();
+  const uint64_t now = monotonicNanoseconds();
+  drained.seconds = static_cast<double>(now - lastTime_) / 1e9;
+  lastTime_ = now;
+  renewIfFull();
+  return drained;
+}
+
+void Drain::readCounts(uint32_t epoch, Drained& drained) {
+  std::unordered_map<uint64_t, uint32_t> tasks;
+  for (uint32_t cpu = 0; cpu < session_->possibleCpus(); cpu++) {
+    const int fd = session_->countMapFd(epoch, cpu);
+    uint32_t position = 0;
+    for (bool first = true, more = true; more; first = false) {
+      uint32_t count = kBatch;
+      const int error = bpf_map_lookup_and_delete_batch(fd, first ? nullptr : &position, &position, keys_.data(),
+                                                        values_.data(), &count, nullptr);
+      more = error == 0;
+      if (error && errno != ENOENT) break;
+      for (uint32_t i = 0; i < count; i++) {
+        const count_key& key = keys_[i];
+        const count_value& value = values_[i];
+        const uint32_t stack = stacks_.find(key.stack);
+        if (stack == 0) {
+          drained.counters[COUNTER_SamplesLostStackUnknown] += value.count;
+          drained.missed += value.count;
+          continue;
+        }
+        for (uint16_t file : stacks_.filesOf(key.stack)) files_->touch(file, lastTime_);
+        const auto [it, isNew] = tasks.try_emplace(static_cast<uint64_t>(key.tgid) << 32 | key.tid,
+                                                   static_cast<uint32_t>(drained.tasks.size()));
+        if (isNew)
+          drained.tasks.push_back({key.tgid, key.tid, value.parent, value.uid, value.cgroup, value.start_time,
+                                   commString(value.comm), commString(value.thread)});
+        drained.counts.insert(drained.counts.end(), {stack, it->second, static_cast<uint32_t>(value.count)});
+        drained.samples += value.count;
+      }
+    }
+  }
+}
+
+void Drain::readCounters(Drained& drained) {
+  const uint32_t cpus = session_->possibleCpus();
+  std::vector<uint64_t> values(cpus);
+  const int countersFd = session_->mapFd("counters");
+  for (uint32_t id = 0; id < COUNTERS; id++) {
+    if (bpf_map_lookup_elem(countersFd, &id, values.data()) != 0) continue;
+    uint64_t sum = 0;
+    for (uint64_t value : values) sum += value;
+    drained.counters[id] += sum - lastCounters_[id];
+    lastCounters_[id] = sum;
+  }
+  drained.missed += drained.counters[COUNTER_SamplesLostRingFull] + drained.counters[COUNTER_SamplesLostCountsFull];
+
+  // First the ticks of the clock, then the runs: what runs between the two is no loss.
+  const uint64_t expected = session_->expectedRuns();
+  std::vector<RunTotals> totals(cpus);
+  const uint32_t zero = 0;
+  RunTotals sum;
+  if (bpf_map_lookup_elem(session_->mapFd("totals"), &zero, totals.data()) == 0) {
+    for (const RunTotals& cpu : totals) {
+      sum.runs += cpu.runs;
+      sum.nanoseconds += cpu.nanoseconds;
+    }
+  }
+  drained.bpfNanoseconds = sum.nanoseconds - lastNanoseconds_;
+  const uint64_t runs = sum.runs - lastRuns_;
+  const uint64_t skipped = expected > sum.runs ? expected - sum.runs : 0;
+  if (skipped > lastSkipped_ && runs > 0) {
+    // Of the skipped runs, those of the idle task and of unwanted processes are no loss.
+    skippedShare_ += static_cast<double>(skipped - lastSkipped_) *
+                     static_cast<double>(drained.counters[COUNTER_SamplesTaken]) / static_cast<double>(runs);
+    const auto whole = static_cast<uint64_t>(skippedShare_);
+    skippedShare_ -= static_cast<double>(whole);
+    drained.counters[COUNTER_SamplesLostSkipped] += whole;
+    drained.missed += whole;
+  }
+  lastSkipped_ = std::max(skipped, lastSkipped_);
+  lastRuns_ = sum.runs;
+  lastNanoseconds_ = sum.nanoseconds;
+}
+
+void Drain::renewIfFull() {
+  const bool evict = files_->mustEvict();
+  if (!evict && !stacks_.mustRenew()) return;
+  if (evict) files_->evict(*session_);
+  session_->renewStacks();
+  stacks_.renew();
+}
+
+}  // namespace polytop

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "counters.h"
+#include "files.h"
+#include "session.h"
+#include "stacks.h"
+
+namespace polytop {
+
+/// A thread that was sampled, as the kernel knew it.
+struct TaskInfo {
+  uint32_t pid = 0;
+  uint32_t tid = 0;
+  uint32_t parent = 0;
+  uint32_t uid = 0;
+  uint64_t cgroup = 0;
+  uint64_t startTime = 0;  ///< nanoseconds since boot
+  std::string comm;        ///< bytes as they are
+  std::string thread;
+};
+
+/// What was sampled since the last drain.
+struct Drained {
+  double seconds = 0;
+  uint64_t samples = 0;
+  uint64_t missed = 0;
+  uint64_t bpfNanoseconds = 0;
+  std::array<uint64_t, COUNTERS> counters = {};  ///< increments, by counter id
+  std::vector<uint32_t> counts;                  ///< for each: stack number, index in `tasks`, count
+  std::vector<TaskInfo> tasks;
+  Stacks::News news;
+  std::vector<FileInfo> files;
+};
+
+/// Reads what the BPF program counted. A thread of its own empties the ring buffer
+/// when it fills and hands requests for files on; drain() is called by one thread.
+class Drain {
+ public:
+  Drain() = default;
+  ~Drain();
+
+  bool open(Session& session, Files& files, Failure& failure);
+  void close();
+  /// Everything since the last call. Waits for the runs that are under way: some 10 ms.
+  Drained drain();
+
+ private:
+  static int onRecord(void* context, void* data, size_t size);
+  void read();
+  void consume();
+  void readCounts(uint32_t epoch, Drained& drained);
+  void readCounters(Drained& drained);
+  void renewIfFull();
+
+  Session* session_ = nullptr;
+  Files* files_ = nullptr;
+  ring_buffer* ring_ = nullptr;
+  int stopFd_ = -1;
+  std::thread reader_;
+  std::mutex ringMutex_;  ///< guards the ring buffer's reader side and stacks_
+  Stacks stacks_;
+  std::vector<count_key> keys_;
+  std::vector<count_value> values_;
+
+  uint64_t lastTime_ = 0;
+  uint64_t lastNanoseconds_ = 0;
+  uint64_t lastRuns_ = 0;
+  uint64_t lastSkipped_ = 0;
+  double skippedShare_ = 0;  ///< part of a skipped sample that belongs to wanted processes, carried over
+  std::array<uint64_t, COUNTERS> lastCounters_ = {};
+};
+
+}  // namespace polytop

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "files.h"
+
+#include <bpf/bpf.h>
+#include <sys/auxv.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <linux/membarrier.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "elf_image.h"
+#include "unwind_table.h"
+
+namespace polytop {
+
+namespace {
+
+/// Rows kept at most: 4 bytes each in the memory of the kernel.
+constexpr size_t kMaxRows = 3'500'000;
+/// Files kept at most: each holds a descriptor.
+constexpr size_t kMaxEntries = 2048;
+/// A vDSO is two pages of code and a few of data.
+constexpr size_t kVdsoBytes = 2 * 4096;
+
+std::vector<Segment> codeSegments(const ElfImage& image) {
+  std::vector<Segment> code;
+  for (const Segment& segment : image.segments()) {
+    if (segment.type == PT_LOAD && (segment.flags & PF_X)) code.push_back(segment);
+  }
+  return code;
+}
+
+}  // namespace
+
+Files::~Files() { close(); }
+
+bool Files::open(const Session& session, Failure& failure) {
+  idsFd_ = session.mapFd("file_ids");
+  askedFd_ = session.mapFd("asked_files");
+  if (!store_.open(session, failure)) return false;
+  addVdso();
+  worker_ = std::thread([this] { work(); });
+  return true;
+}
+
+void Files::close() {
+  {
+    std::lock_guard lock(mutex_);
+    closing_ = true;
+  }
+  wake_.notify_all();
+  if (worker_.joinable()) worker_.join();
+  for (auto& [id, entry] : entries_) {
+    if (entry->fd >= 0) ::close(entry->fd);
+    if (entry->rootFd >= 0) ::close(entry->rootFd);
+  }
+  entries_.clear();
+}
+
+void Files::request(const file_record& record) {
+  {
+    std::lock_guard lock(mutex_);
+    queue_.push_back(record);
+    queued_ = queue_.size();
+  }
+  wake_.notify_one();
+}
+
+std::vector<FileInfo> Files::takeNews() {
+  std::lock_guard lock(mutex_);
+  return std::exchange(news_, {});
+}
+
+void Files::touch(uint32_t id, uint64_t now) {
+  std::lock_guard lock(mutex_);
+  const auto found = entries_.find(id);
+  if (found != entries_.end()) found->second->lastSeen = now;
+}
+
+size_t Files::rowCount() {
+  std::lock_guard lock(mutex_);
+  return store_.rowCount();
+}
+
+void Files::work() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    wake_.wait(lock, [this] { return closing_ || !queue_.empty(); });
+    if (closing_) return;
+    const file_record record = queue_.front();
+    queue_.pop_front();
+    lock.unlock();
+    answer(record);
+    lock.lock();
+    queued_ = queue_.size();
+  }
+}
+
+void Files::answer(const file_record& record) {
+  MappedFile file = openMappedFile(record);
+  if (file.gone) {
+    // Ask again at the next sight: a program that is run again is learnt then.
+    bpf_map_delete_elem(askedFd_, &record.key);
+    return;
+  }
+  std::string error = file.error;
+  std::unique_ptr<ElfImage> image = file.fd >= 0 ? ElfImage::open(file.fd, error) : nullptr;
+  UnwindTable table;
+  if (image) table = buildUnwindTable(*image, rules_);
+
+  std::lock_guard lock(mutex_);
+  const uint32_t id = takeId();
+  if (id == 0) {
+    if (file.fd >= 0) ::close(file.fd);
+    if (file.rootFd >= 0) ::close(file.rootFd);
+    return;
+  }
+  auto entry = std::make_unique<Entry>();
+  entry->key = record.key;
+  entry->fd = file.fd;
+  entry->rootFd = file.rootFd;
+  entry->info = {id, file.path, file.fd < 0 ? FILE_UNREADABLE : FILE_NO_ELF, image ? table.warning : error};
+  publish(*entry, table, image != nullptr);
+  entry->starts = std::move(table.starts);
+  if (image) entry->code = codeSegments(*image);
+  if (bpf_map_update_elem(idsFd_, &entry->key, &id, BPF_ANY) != 0) entry->info.why = "too many files";
+  news_.push_back(entry->info);
+  entries_[id] = std::move(entry);
+}
+
+void Files::publish(Entry& entry, const UnwindTable& table, bool isElf) {
+  file_entry visible = {};
+  if (isElf) {
+    entry.info.state = FILE_NO_TABLE;
+    if (!table.pages.empty() && store_.place(table, rules_, entry.placement)) {
+      entry.info.state = FILE_READY;
+      visible.first_page = entry.placement.firstPage;
+      visible.page_base = table.pages.front().page;
+      visible.page_count = entry.placement.pageCount;
+    } else if (!table.pages.empty()) {
+      entry.info.why = "no room for its unwind table";
+    } else if (entry.info.why.empty()) {
+      entry.info.why = "it has no unwind table";
+    }
+  }
+  visible.state = entry.info.state;
+  store_.setFile(entry.info.id, visible);
+}
+
+void Files::addVdso() {
+  const auto* start = reinterpret_cast<const uint8_t*>(getauxval(AT_SYSINFO_EHDR));
+  if (!start) return;
+  std::string error;
+  auto entry = std::make_unique<Entry>();
+  entry->info = {FILE_VDSO, "[vdso]", FILE_NO_TABLE, ""};
+  const std::unique_ptr<ElfImage> image = ElfImage::openMemory(start, kVdsoBytes, error);
+  if (image) {
+    UnwindTable table = buildUnwindTable(*image, rules_);
+    publish(*entry, table, true);
+    entry->starts = std::move(table.starts);
+    entry->symbols = SymbolIndex::build(-1, *image, "");
+    entry->indexed = true;
+  }
+  news_.push_back(entry->info);
+  entries_[FILE_VDSO] = std::move(entry);
+}
+
+uint32_t Files::takeId() {
+  if (!freeIds_.empty()) {
+    const uint32_t id = freeIds_.back();
+    freeIds_.pop_back();
+    return id;
+  }
+  return nextId_ < MAX_FILES ? nextId_++ : 0;
+}
+
+NamedOffset Files::name(uint32_t id, uint64_t offset) {
+  std::lock_guard lock(mutex_);
+  const auto found = entries_.find(id);
+  if (found == entries_.end()) return {};
+  Entry& entry = *found->second;
+  NamedOffset result;
+  uint64_t start = 0;
+  const auto next = std::upper_bound(entry.starts.begin(), entry.starts.end(), offset);
+  if (next != entry.starts.begin()) start = *std::prev(next);
+  if (!entry.indexed && entry.fd >= 0) {
+    entry.indexed = true;
+    std::string error;
+    const std::unique_ptr<ElfImage> image = ElfImage::open(entry.fd, error);
+    const std::string root = entry.rootFd >= 0 ? "/proc/self/fd/" + std::to_string(entry.rootFd) : "";
+    if (image) entry.symbols = SymbolIndex::build(entry.fd, *image, root);
+  }
+  if (entry.symbols) {
+    if (const std::optional<Symbol> symbol = entry.symbols->find(offset, start)) {
+      result.name = symbol->name;
+      start = symbol->start;
+    }
+  }
+  if (start) result.address = addressOf(entry, start);
+  return result;
+}
+
+uint64_t Files::addressOf(const Entry& entry, uint64_t offset) {
+  for (const Segment& segment : entry.code) {
+    if (offset >= segment.offset && offset - segment.offset < segment.fileSize)
+      return offset - segment.offset + segment.address;
+  }
+  return offset;
+}
+
+bool Files::mustEvict() {
+  std::lock_guard lock(mutex_);
+  return store_.rowCount() > kMaxRows || entries_.size() > kMaxEntries;
+}
+
+void Files::forget(Entry& entry) {
+  bpf_map_delete_elem(idsFd_, &entry.key);
+  bpf_map_delete_elem(askedFd_, &entry.key);
+  store_.setFile(entry.info.id, {});
+}
+
+std::vector<uint32_t> Files::evict(Session& session) {
+  std::lock_guard lock(mutex_);
+  // Ids evicted two calls ago can be in no stack any more.
+  freeIds_.insert(freeIds_.end(), quarantine_[1].begin(), quarantine_[1].end());
+  quarantine_[1] = std::exchange(quarantine_[0], {});
+
+  std::vector<Entry*> oldest;
+  for (auto& [id, entry] : entries_) {
+    if (id != FILE_VDSO) oldest.push_back(entry.get());
+  }
+  std::sort(oldest.begin(), oldest.end(), [](const Entry* a, const Entry* b) { return a->lastSeen < b->lastSeen; });
+  size_t rows = store_.rowCount(), count = entries_.size();
+  std::vector<Entry*> victims;
+  for (Entry* entry : oldest) {
+    if (rows <= kMaxRows / 4 * 3 && count <= kMaxEntries / 4 * 3) break;
+    rows -= entry->placement.rowCount;
+    count--;
+    forget(*entry);
+    victims.push_back(entry);
+  }
+  session.forgetMappings();
+  // No walk that began before may still read the rows when they are given to another file.
+  if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) != 0) usleep(2000);
+  std::vector<uint32_t> ids;
+  for (Entry* entry : victims) {
+    store_.remove(entry->placement);
+    if (entry->fd >= 0) ::close(entry->fd);
+    if (entry->rootFd >= 0) ::close(entry->rootFd);
+    ids.push_back(entry->info.id);
+    entries_.erase(entry->info.id);
+  }
+  quarantine_[0] = ids;
+  return ids;
+}
+
+}  // namespace polytop

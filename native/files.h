@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "mapped_file.h"
+#include "row_store.h"
+#include "rule_set.h"
+#include "session.h"
+#include "symbols.h"
+
+namespace polytop {
+
+/// What JavaScript is told of a file.
+struct FileInfo {
+  uint32_t id = 0;
+  std::string path;
+  uint32_t state = FILE_PENDING;  ///< enum file_state
+  std::string why;                ///< why there is no table, or what was wrong with it
+};
+
+/// The function at an offset of a file.
+struct NamedOffset {
+  std::string name;      ///< empty if there is no symbol
+  uint64_t address = 0;  ///< start of the function as an address of the file's headers, 0 if it is not known
+};
+
+/**
+ * The files that samples hit: id ↔ identity, unwind rows in the BPF maps, symbols.
+ * Tables are built on a worker thread at the first sight of a file. A file keeps
+ * its descriptor, so that its symbols can be read after it was deleted.
+ */
+class Files {
+ public:
+  Files() = default;
+  ~Files();
+
+  /// Starts the worker thread; `session` must outlive this object.
+  bool open(const Session& session, Failure& failure);
+  void close();
+
+  /// Queues a file that the kernel side asked for. Any thread.
+  void request(const file_record& record);
+  /// Files that were answered since the last call.
+  std::vector<FileInfo> takeNews();
+  /// Remembers that a file was sampled now: those longest unseen are evicted first.
+  void touch(uint32_t id, uint64_t now);
+  /// The function that holds a file offset; indexes the file's symbols at its first hit.
+  NamedOffset name(uint32_t id, uint64_t offset);
+
+  /// Whether room must be made: rows or ids are nearly used up.
+  bool mustEvict();
+  /// Takes the files longest unseen back from the kernel side. Their ids are given to other files
+  /// only after two further calls, when no stack can hold them any more. Returns the ids.
+  std::vector<uint32_t> evict(Session& session);
+
+  size_t rowCount();
+  size_t queued() const { return queued_; }
+
+ private:
+  struct Entry {
+    file_key key = {};
+    FileInfo info;
+    int fd = -1;
+    int rootFd = -1;
+    uint64_t lastSeen = 0;
+    RowStore::Placement placement;
+    std::vector<uint64_t> starts;
+    std::vector<Segment> code;  ///< executable segments
+    std::unique_ptr<SymbolIndex> symbols;
+    bool indexed = false;
+  };
+
+  void work();
+  void answer(const file_record& record);
+  void addVdso();
+  void publish(Entry& entry, const UnwindTable& table, bool isElf);
+  static uint64_t addressOf(const Entry& entry, uint64_t offset);
+  uint32_t takeId();
+  void forget(Entry& entry);
+
+  std::mutex mutex_;  ///< guards all below, but not the building of tables
+  std::condition_variable wake_;
+  std::deque<file_record> queue_;
+  std::atomic<size_t> queued_ = 0;
+  bool closing_ = false;
+  std::thread worker_;
+
+  int idsFd_ = -1;
+  int askedFd_ = -1;
+  RuleSet rules_;
+  RowStore store_;
+  std::unordered_map<uint32_t, std::unique_ptr<Entry>> entries_;
+  std::vector<FileInfo> news_;
+  std::vector<uint32_t> freeIds_;
+  std::vector<uint32_t> quarantine_[2];
+  uint32_t nextId_ = FILE_VDSO + 1;
+};
+
+}  // namespace polytop

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stacks.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace polytop {
+
+uint32_t Stacks::numberFrame(uint64_t word, uint32_t owner) {
+  const auto [it, isNew] = current_.frames.try_emplace({word, owner}, nextFrame_);
+  if (isNew) {
+    nextFrame_++;
+    news_.frames.push_back(word);
+    news_.owners.push_back(owner);
+  }
+  return it->second;
+}
+
+void Stacks::add(const stack_record& record, const uint64_t* frames) {
+  const auto [it, isNew] = current_.stacks.try_emplace(record.hash);
+  if (!isNew) return;
+  Stack& stack = it->second;
+  stack.number = nextStack_++;
+  news_.stacks.push_back(stack.number);
+  news_.stacks.push_back(record.outcome);
+  news_.stacks.push_back(record.frame_count);
+  for (uint32_t i = 0; i < record.frame_count; i++) {
+    const uint64_t word = frames[i];
+    const auto kind = static_cast<uint32_t>(word >> FRAME_KIND_SHIFT);
+    news_.stacks.push_back(numberFrame(word, kind == FRAME_ANONYMOUS ? record.tgid : 0));
+    if (kind != FRAME_NATIVE) continue;
+    const auto file = static_cast<uint16_t>(word >> FRAME_FILE_SHIFT);
+    if (std::find(stack.files.begin(), stack.files.end(), file) == stack.files.end()) stack.files.push_back(file);
+  }
+}
+
+const Stacks::Stack* Stacks::lookUp(uint64_t hash) const {
+  for (const Generation* generation : {&current_, &previous_}) {
+    const auto found = generation->stacks.find(hash);
+    if (found != generation->stacks.end()) return &found->second;
+  }
+  return nullptr;
+}
+
+uint32_t Stacks::find(uint64_t hash) const {
+  const Stack* stack = lookUp(hash);
+  return stack ? stack->number : 0;
+}
+
+const std::vector<uint16_t>& Stacks::filesOf(uint64_t hash) const {
+  static const std::vector<uint16_t> kNone;
+  const Stack* stack = lookUp(hash);
+  return stack ? stack->files : kNone;
+}
+
+Stacks::News Stacks::take() {
+  News news = std::exchange(news_, {});
+  news.firstFrame = nextFrame_ - static_cast<uint32_t>(news.frames.size());
+  const Generation& oldest = previous_.stacks.empty() ? current_ : previous_;
+  news.forgottenStacks = oldest.firstStack;
+  news.forgottenFrames = oldest.firstFrame;
+  return news;
+}
+
+void Stacks::renew() {
+  previous_ = std::exchange(current_, {});
+  current_.firstStack = nextStack_;
+  current_.firstFrame = nextFrame_;
+}
+
+}  // namespace polytop

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "../bpf/abi.h"
+
+namespace polytop {
+
+/**
+ * Numbers stacks and frames as they are first seen, so that JavaScript meets each
+ * once. Numbers only grow. When the tables get big they start anew: what is still
+ * sampled then is sent and numbered again, and what is not is forgotten.
+ */
+class Stacks {
+ public:
+  /// Takes in a stack record; a stack already known is left out.
+  void add(const stack_record& record, const uint64_t* frames);
+  /// The number of a stack; 0 if it is unknown.
+  uint32_t find(uint64_t hash) const;
+  /// Ids of the files in the stack, each once.
+  const std::vector<uint16_t>& filesOf(uint64_t hash) const;
+
+  /// News for JavaScript since the last take().
+  struct News {
+    std::vector<uint32_t> stacks;      ///< for each: number, outcome, frame count, frame numbers (leaf first)
+    uint32_t firstFrame = 0;           ///< number of the first new frame
+    std::vector<uint64_t> frames;      ///< words of the new frames, numbered on from firstFrame
+    std::vector<uint32_t> owners;      ///< for each: the process that the word means something in, 0 for all
+    uint32_t forgottenStacks = 0;      ///< stacks with a lower number will not be referred to again
+    uint32_t forgottenFrames = 0;      ///< nor frames with a lower number
+  };
+  News take();
+
+  bool mustRenew() const { return current_.stacks.size() > kMaxStacks || current_.frames.size() > kMaxFrames; }
+  /// Starts anew; the tables until now stay readable up to the next call.
+  void renew();
+
+ private:
+  static constexpr size_t kMaxStacks = 20'000;
+  static constexpr size_t kMaxFrames = 60'000;
+
+  struct Stack {
+    uint32_t number = 0;
+    std::vector<uint16_t> files;
+  };
+  struct FrameKey {
+    uint64_t word;
+    uint32_t owner;
+    bool operator==(const FrameKey&) const = default;
+  };
+  struct FrameHash {
+    size_t operator()(const FrameKey& key) const {
+      return (key.word ^ (static_cast<uint64_t>(key.owner) << 32)) * 0x9e3779b97f4a7c15ULL >> 20;
+    }
+  };
+  struct Generation {
+    std::unordered_map<uint64_t, Stack> stacks;
+    std::unordered_map<FrameKey, uint32_t, FrameHash> frames;
+    uint32_t firstStack = 1;
+    uint32_t firstFrame = 0;
+  };
+
+  const Stack* lookUp(uint64_t hash) const;
+  uint32_t numberFrame(uint64_t word, uint32_t owner);
+
+  Generation current_;
+  Generation previous_;
+  uint32_t nextStack_ = 1;
+  uint32_t nextFrame_ = 0;
+  News news_;
+};
+
+}  // namespace polytop
