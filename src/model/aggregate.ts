@@ -13,7 +13,7 @@ import {
   type Task,
   type Tick,
 } from "../collector/tick.ts";
-import { CountLists } from "./count-lists.ts";
+import { CountLists, grown } from "./count-lists.ts";
 import type { Filter } from "./filter.ts";
 
 /** Samples of one process. */
@@ -181,153 +181,217 @@ function byProcess(ticks: readonly Tick[], filter: Filter | undefined): Iterable
   return [...groups.values()].flat();
 }
 
-function highestId(ticks: readonly Tick[]): number {
-  let highest = -1;
-  for (const tick of ticks) {
-    for (const { stack } of tick.counts) {
-      for (const frame of stack.frames) {
-        if (frame.function.id > highest) highest = frame.function.id;
-      }
-    }
-  }
-  return highest;
-}
-
+/** A bit for each runtime, in the order of RUNTIMES. */
 const BITS: Readonly<Record<Runtime, number>> = { perl: 1, dotnet: 2, native: 4, kernel: 8 };
 
-type Touch = (slot: number, info: FunctionInfo, pid: number, count: number) => void;
+/** The same without a look-up by name, for the inner loop. */
+const bitOf = (runtime: Runtime): number =>
+  runtime === "perl" ? 1 : runtime === "dotnet" ? 2 : runtime === "native" ? 4 : 8;
 
-/** Counts the leaf of a stack although it is folded. */
-function unfold(stack: Stack, touch: Touch, pid: number, count: number): Frame | undefined {
-  const leaf = stack.frames[0];
-  if (leaf) touch(leaf.function.id + FIRST, leaf.function, pid, count);
-  return leaf;
+const bitsToRuntimes = (bits: number): Runtime[] =>
+  RUNTIMES.filter((runtime) => (bits & BITS[runtime]) !== 0);
+
+/**
+ * Samples by function. Within a process they are added up in one array, so that the inner loop
+ * touches nothing else; `endProcess` carries them over.
+ */
+class FunctionCounts {
+  readonly #kernel: boolean;
+  readonly #nativeFrames: boolean;
+  readonly #pids = new CountLists();
+  readonly #lines = new CountLists();
+  readonly #infos: (FunctionInfo | undefined)[] = [];
+  readonly #notes = new Map<number, string>();
+  /** Slots with samples. */
+  readonly #used: number[] = [];
+  /** The last stack that counted a function: recursion counts once. */
+  #seen: Int32Array = new Int32Array(highestSlot + 1);
+  #within: Int32Array = new Int32Array(highestSlot + 1);
+  #self: Int32Array = new Int32Array(highestSlot + 1);
+  #total: Int32Array = new Int32Array(highestSlot + 1);
+  /** Slots with samples in this process. */
+  #touched: number[] = [];
+  #stamp = 0;
+  /** Runtimes of the frames of the stack that was added last, hidden ones too. */
+  held = 0;
+
+  constructor(kernel: boolean, nativeFrames: boolean) {
+    this.#kernel = kernel;
+    this.#nativeFrames = nativeFrames;
+  }
+
+  /** Adds a stack and says whose its innermost visible frame is. */
+  add(stack: Stack, count: number): FunctionInfo {
+    const kernel = this.#kernel;
+    const nativeFrames = this.#nativeFrames;
+    const stamp = ++this.#stamp;
+    const { frames } = stack;
+    let leaf: Frame | undefined;
+    let held = 0;
+    let last: Runtime | undefined;
+    for (let i = 0; i < frames.length; i++) {
+      const frame = frames[i] as Frame;
+      const info = frame.function;
+      const { runtime } = info;
+      if (runtime !== last) {
+        held |= bitOf(runtime);
+        last = runtime;
+      }
+      if (runtime === "kernel" ? !kernel : frame.folded === true && !nativeFrames) continue;
+      leaf ??= frame;
+      const slot = info.id + FIRST;
+      if (this.#seen[slot] === stamp) continue;
+      this.#touch(slot, info, count, stamp);
+      if (frame.line !== undefined) this.#lines.add(slot, frame.line, count);
+    }
+    this.held = held;
+    // Nothing but frames that are folded into none: better them than nothing.
+    if (!leaf && (held & BITS.kernel) === 0) leaf = frames[0];
+    const info = leaf?.function ?? (held === 0 ? NO_FRAMES : KERNEL_ONLY);
+    const slot = leaf ? info.id + FIRST : held === 0 ? 1 : 0;
+    if (this.#seen[slot] !== stamp) this.#touch(slot, info, count, stamp);
+    this.#self[slot] = (this.#self[slot] ?? 0) + count;
+    if (leaf?.note !== undefined) this.#notes.set(slot, leaf.note);
+    return info;
+  }
+
+  #touch(slot: number, info: FunctionInfo, count: number, stamp: number): void {
+    if (slot >= this.#seen.length) this.#grow(slot);
+    this.#seen[slot] = stamp;
+    const before = this.#within[slot] ?? 0;
+    if (before === 0) {
+      this.#touched.push(slot);
+      this.#infos[slot] ??= info;
+    }
+    this.#within[slot] = before + count;
+  }
+
+  #grow(slot: number): void {
+    highestSlot = Math.max(slot, highestSlot);
+    this.#seen = grown(this.#seen, slot + 1);
+    this.#within = grown(this.#within, slot + 1);
+    this.#self = grown(this.#self, slot + 1);
+    this.#total = grown(this.#total, slot + 1);
+  }
+
+  /** The stacks added since the last call were those of `pid`. */
+  endProcess(pid: number): void {
+    for (const slot of this.#touched) {
+      const count = this.#within[slot] ?? 0;
+      this.#within[slot] = 0;
+      if (this.#total[slot] === 0) this.#used.push(slot);
+      this.#total[slot] = (this.#total[slot] ?? 0) + count;
+      this.#pids.push(slot, pid, count);
+    }
+    this.#touched = [];
+  }
+
+  /** A row for each function that `filter` lets pass. */
+  rows(filter: Filter | undefined): FunctionRow[] {
+    const rows: FunctionRow[] = [];
+    for (const slot of this.#used) {
+      const info = this.#infos[slot];
+      if (!info || (filter?.hasFunctionTerms && !filter.matchesFunction(info))) continue;
+      const counts = {
+        slot,
+        self: this.#self[slot] ?? 0,
+        total: this.#total[slot] ?? 0,
+        line: this.#lines.busiest(slot),
+        note: this.#notes.get(slot),
+      };
+      rows.push(new LazyFunctionRow(info, counts, this.#pids));
+    }
+    return rows;
+  }
 }
+
+/** The highest slot met so far: what arrays start with, so that they need not grow. */
+let highestSlot = 1023;
 
 const noRuntimes = (): Record<Runtime, number> => ({ perl: 0, dotnet: 0, native: 0, kernel: 0 });
 
 /** Adds ticks up. Runs once a refresh over every frame: no allocation for each of them. */
 export function aggregate(ticks: readonly Tick[], options: AggregateOptions): Aggregate {
-  const { filter, kernel, nativeFrames } = options;
-  const slots = highestId(ticks) + 1 + FIRST;
-  const self = new Float64Array(slots);
-  const total = new Float64Array(slots);
-  /** The last stack that counted a function: recursion counts once. */
-  const seen = new Uint32Array(slots);
-  const infos: (FunctionInfo | undefined)[] = new Array(slots);
-  const notes = new Map<number, string>();
-  const pids = new CountLists(slots);
-  const lines = new CountLists(slots);
-  const used: number[] = [];
+  const { filter } = options;
+  const functions = new FunctionCounts(options.kernel, options.nativeFrames);
+  const processes: ProcessRow[] = [];
   const outcomes = { complete: 0, truncated: 0, broken: 0 };
   const runtimes = noRuntimes();
-  const present = noRuntimes();
-  const whole = noRuntimes();
-  const processes: ProcessRow[] = [];
-  const unique = new Set<Stack>();
+  const health = RUNTIMES.map(() => ({ samples: 0, complete: 0 }));
+  const unique = new UniqueIds();
   let samples = 0;
-  let stamp = 0;
-
-  const touch: Touch = (slot, info, pid, count) => {
-    if (total[slot] === 0) {
-      infos[slot] = info;
-      used.push(slot);
-    }
-    total[slot] = (total[slot] ?? 0) + count;
-    pids.addLatest(slot, pid, count);
-  };
 
   for (const { task, counts } of byProcess(ticks, filter)) {
-    const { pid } = task;
-    let processSamples = 0;
-    let processComplete = 0;
-    let anywhere = 0;
-    let leaves = 0;
+    const sum = { samples: 0, complete: 0, anywhere: 0, leaves: 0 };
     for (const { stack, count } of counts) {
       if (count <= 0) continue;
-      unique.add(stack);
-      stamp++;
-      processSamples += count;
+      const leaf = functions.add(stack, count);
+      const complete = stack.outcome === "complete" ? count : 0;
+      unique.add(stack.id);
       outcomes[stack.outcome] += count;
-      if (stack.outcome === "complete") processComplete += count;
-      let leaf: Frame | undefined;
-      let held = 0;
-      for (const frame of stack.frames) {
-        const info = frame.function;
-        const { runtime } = info;
-        held |= BITS[runtime];
-        if (runtime === "kernel" ? !kernel : frame.folded === true && !nativeFrames) continue;
-        leaf ??= frame;
-        const slot = info.id + FIRST;
-        if (seen[slot] === stamp) continue;
-        seen[slot] = stamp;
-        touch(slot, info, pid, count);
-        if (frame.line !== undefined) lines.add(slot, frame.line, count);
+      runtimes[leaf.runtime] += count;
+      for (let i = 0; i < health.length; i++) {
+        const runtime = health[i];
+        if (!runtime || (functions.held & (1 << i)) === 0) continue;
+        runtime.samples += count;
+        runtime.complete += complete;
       }
-      // Nothing but frames that are folded into none: better them than nothing.
-      if (!leaf && (held & BITS.kernel) === 0) leaf = unfold(stack, touch, pid, count);
-      let info: FunctionInfo;
-      if (leaf) {
-        info = leaf.function;
-        self[info.id + FIRST] = (self[info.id + FIRST] ?? 0) + count;
-        if (leaf.note !== undefined) notes.set(info.id + FIRST, leaf.note);
-      } else {
-        const slot = held === 0 ? 1 : 0;
-        info = slot === 0 ? KERNEL_ONLY : NO_FRAMES;
-        touch(slot, info, pid, count);
-        self[slot] = (self[slot] ?? 0) + count;
-      }
-      runtimes[info.runtime] += count;
-      for (const runtime of RUNTIMES) {
-        if ((held & BITS[runtime]) === 0) continue;
-        present[runtime] += count;
-        if (stack.outcome === "complete") whole[runtime] += count;
-      }
-      leaves |= BITS[info.runtime];
-      anywhere |= held;
+      sum.samples += count;
+      sum.complete += complete;
+      sum.anywhere |= functions.held;
+      sum.leaves |= BITS[leaf.runtime];
     }
-    if (processSamples === 0) continue;
-    samples += processSamples;
-    const shown = (anywhere & (BITS.perl | BITS.dotnet)) | leaves;
-    processes.push({
-      pid,
-      comm: task.comm,
-      uid: task.uid,
-      parentPid: task.parentPid,
-      startTime: task.startTime,
-      cgroup: task.cgroup,
-      samples: processSamples,
-      complete: processComplete,
-      runtimes: RUNTIMES.filter((runtime) => (shown & BITS[runtime]) !== 0),
-    });
+    if (sum.samples === 0) continue;
+    functions.endProcess(task.pid);
+    samples += sum.samples;
+    processes.push(processRow(task, sum));
   }
 
-  const functions: FunctionRow[] = [];
-  for (const slot of used) {
-    const info = infos[slot];
-    if (!info || (filter?.hasFunctionTerms && !filter.matchesFunction(info))) continue;
-    const counts = {
-      slot,
-      self: self[slot] ?? 0,
-      total: total[slot] ?? 0,
-      line: lines.busiest(slot),
-      note: notes.get(slot),
-    };
-    functions.push(new LazyFunctionRow(info, counts, pids));
-  }
+  const none: RuntimeHealth = { samples: 0, complete: 0 };
+  const [perl = none, dotnet = none, native = none, kernel = none] = health;
   return {
     samples,
-    functions,
+    functions: functions.rows(filter),
     processes,
     outcomes,
     runtimes,
-    health: {
-      perl: { samples: present.perl, complete: whole.perl },
-      dotnet: { samples: present.dotnet, complete: whole.dotnet },
-      native: { samples: present.native, complete: whole.native },
-      kernel: { samples: present.kernel, complete: whole.kernel },
-    },
-    uniqueStacks: unique.size,
+    health: { perl, dotnet, native, kernel },
+    uniqueStacks: unique.count,
     seconds: ticks.reduce((sum, tick) => sum + tick.intervalSeconds, 0),
   };
+}
+
+/** Counts different ids; a bit map where they are dense, as those of the collector are. */
+class UniqueIds {
+  readonly #bits = new Uint8Array(1 << 16);
+  readonly #others = new Set<number>();
+  #dense = 0;
+
+  add(id: number): void {
+    if (id < 0 || id >= this.#bits.length) {
+      this.#others.add(id);
+    } else if (this.#bits[id] === 0) {
+      this.#bits[id] = 1;
+      this.#dense++;
+    }
+  }
+
+  get count(): number {
+    return this.#dense + this.#others.size;
+  }
+}
+
+interface ProcessSum {
+  readonly samples: number;
+  readonly complete: number;
+  readonly anywhere: number;
+  readonly leaves: number;
+}
+
+function processRow(task: Task, sum: ProcessSum): ProcessRow {
+  const { pid, comm, uid, parentPid, startTime, cgroup } = task;
+  const shown = (sum.anywhere & (BITS.perl | BITS.dotnet)) | sum.leaves;
+  const runtimes = bitsToRuntimes(shown);
+  const { samples, complete } = sum;
+  return { pid, comm, uid, parentPid, startTime, cgroup, samples, complete, runtimes };
 }

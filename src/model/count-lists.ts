@@ -2,45 +2,31 @@
 
 /** Counts by (function, second key) as linked lists in arrays that grow. */
 export class CountLists {
-  private keys = new Int32Array(1024);
+  private keys: Int32Array = new Int32Array(1024);
   private counts = new Float64Array(1024);
-  private next = new Int32Array(1024);
+  private next: Int32Array = new Int32Array(1024);
   private used = 1;
-  readonly heads: Int32Array;
+  private heads: Int32Array = new Int32Array(1024);
 
-  constructor(slots: number) {
-    this.heads = new Int32Array(slots);
-  }
-
+  /** Adds to the entry of a key: walks those of the slot, which are few. */
   add(slot: number, key: number, count: number): void {
-    const head = this.heads[slot] ?? 0;
-    // Mostly the key that came last; ticks list a process's stacks one after the other.
-    for (let at = head; at !== 0; at = this.next[at] ?? 0) {
+    for (let at = this.heads[slot] ?? 0; at !== 0; at = this.next[at] ?? 0) {
       if (this.keys[at] === key) {
         this.counts[at] = (this.counts[at] ?? 0) + count;
         return;
       }
     }
-    if (this.used === this.keys.length) this.grow();
-    const at = this.used++;
-    this.keys[at] = key;
-    this.counts[at] = count;
-    this.next[at] = head;
-    this.heads[slot] = at;
+    this.push(slot, key, count);
   }
 
-  /** Adds to the newest entry when it has this key, else puts a new one before it. */
-  addLatest(slot: number, key: number, count: number): void {
-    const head = this.heads[slot] ?? 0;
-    if (head !== 0 && this.keys[head] === key) {
-      this.counts[head] = (this.counts[head] ?? 0) + count;
-      return;
-    }
+  /** Puts an entry for a key that this slot does not have yet. */
+  push(slot: number, key: number, count: number): void {
+    if (slot >= this.heads.length) this.heads = grown(this.heads, slot + 1);
     if (this.used === this.keys.length) this.grow();
     const at = this.used++;
     this.keys[at] = key;
     this.counts[at] = count;
-    this.next[at] = head;
+    this.next[at] = this.heads[slot] ?? 0;
     this.heads[slot] = at;
   }
 
@@ -67,14 +53,17 @@ export class CountLists {
 
   private grow(): void {
     const size = this.keys.length * 2;
-    const keys = new Int32Array(size);
+    this.keys = grown(this.keys, size);
+    this.next = grown(this.next, size);
     const counts = new Float64Array(size);
-    const next = new Int32Array(size);
-    keys.set(this.keys);
     counts.set(this.counts);
-    next.set(this.next);
-    this.keys = keys;
     this.counts = counts;
-    this.next = next;
   }
+}
+
+/** A copy with room for at least `size`, doubled so that growing is rare. */
+export function grown(array: Int32Array, size: number): Int32Array {
+  const larger = new Int32Array(Math.max(size, array.length * 2));
+  larger.set(array);
+  return larger;
 }
