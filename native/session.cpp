@@ -5,7 +5,7 @@
 #include <bpf/btf.h>
 #include <linux/membarrier.h>
 #include <linux/perf_event.h>
-#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -53,6 +53,7 @@ std::vector<uint32_t> readCpuList(const char* path) {
 Session::~Session() {
   for (Event& event : events_) stopEvent(event);
   for (int fd : countMaps_) close(fd);
+  for (const Mapping& mapping : mappings_) munmap(mapping.memory, mapping.size);
   bpf_object__close(object_);
 }
 
@@ -125,9 +126,12 @@ bool Session::findVariables(Failure& failure) {
   for (const char* name : {".bss", ".data"}) {
     bpf_map* map = bpf_object__find_map_by_name(object_, name);
     size_t size = 0;
-    auto* memory = map ? static_cast<char*>(const_cast<void*>(bpf_map__initial_value(map, &size))) : nullptr;
     const int section = btf__find_by_name_kind(types, name, BTF_KIND_DATASEC);
-    if (!memory || section < 0) continue;
+    if (!map || !bpf_map__initial_value(map, &size) || section < 0) continue;
+    void* mapped = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+    if (mapped == MAP_FAILED) continue;
+    mappings_.push_back({mapped, size});
+    char* memory = static_cast<char*>(mapped);
     const btf_type* type = btf__type_by_id(types, section);
     for (int i = 0; i < btf_vlen(type); i++) {
       const btf_var_secinfo& variable = btf_var_secinfos(type)[i];

@@ -75,6 +75,11 @@ class Session {
     volatile uint32_t* filesVersion = nullptr;
   };
 
+  struct Mapping {
+    void* memory = nullptr;
+    size_t size = 0;
+  };
+
   bool createCountMaps(const SessionOptions& options, Failure& failure);
   bool findVariables(Failure& failure);
   int openEvent(uint32_t cpu) const;
@@ -87,6 +92,7 @@ class Session {
   std::vector<int> countMaps_;
   std::vector<uint32_t> targets_;
   Variables variables_;
+  std::vector<Mapping> mappings_;
   uint32_t possibleCpus_ = 0;
   uint32_t frequency_ = 99;
   uint64_t endedEventRuns_ = 0;
