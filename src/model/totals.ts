@@ -1,0 +1,54 @@
+/** What was counted since the start, or since totals were cleared. */
+import type { Tick } from "../collector/tick.ts";
+import type { Aggregate } from "./aggregate.ts";
+
+/** Running sums; the only part of the model that changes in place. */
+export class Totals {
+  #self = new Map<number, number>();
+  #metrics = new Map<string, number>();
+  /** Samples since then. */
+  samples = 0;
+  missed = 0;
+  complete = 0;
+  seconds = 0;
+  /** Refreshes since then. */
+  ticks = 0;
+
+  /** Adds a tick; `all` is its aggregate without any filter. */
+  add(tick: Tick, all: Aggregate): void {
+    this.samples += tick.samples;
+    this.missed += tick.missed;
+    this.complete += all.outcomes.complete;
+    this.seconds += tick.intervalSeconds;
+    this.ticks++;
+    for (const row of all.functions) {
+      if (row.self === 0) continue;
+      const { id } = row.function;
+      this.#self.set(id, (this.#self.get(id) ?? 0) + row.self);
+    }
+    for (const [name, value] of Object.entries(tick.metrics)) {
+      if (value !== 0) this.#metrics.set(name, (this.#metrics.get(name) ?? 0) + value);
+    }
+  }
+
+  /** Own samples of a function. */
+  self(id: number): number {
+    return this.#self.get(id) ?? 0;
+  }
+
+  /** Sum of a counter. */
+  metric(name: string): number {
+    return this.#metrics.get(name) ?? 0;
+  }
+
+  /** Starts again from nothing. */
+  clear(): void {
+    this.#self.clear();
+    this.#metrics.clear();
+    this.samples = 0;
+    this.missed = 0;
+    this.complete = 0;
+    this.seconds = 0;
+    this.ticks = 0;
+  }
+}
