@@ -104,6 +104,22 @@ export function parseOptions(argv: readonly string[]): Options {
   return runOptions(flags);
 }
 
+/** `-p1,2` as `--pid=1,2`: the parser of the command line takes apart what is no plain number. */
+function detach(argv: readonly string[]): string[] {
+  const end = argv.includes("--") ? argv.indexOf("--") : argv.length;
+  return argv.map((word, i) => {
+    const found =
+      i < end
+        ? DEFINITIONS.find(
+            ([, { type, shortFlag }]) => type === "string" && word.startsWith(`-${shortFlag}`),
+          )
+        : undefined;
+    return found && word.length > 2
+      ? `${dashed(found[0])}=${word.slice(2).replace(/^=/, "")}`
+      : word;
+  });
+}
+
 function read(argv: readonly string[]): { input: readonly string[]; flags: Flags } {
   const flags = Object.fromEntries(
     DEFINITIONS.map(([key, { type, shortFlag }]) => [
@@ -114,7 +130,7 @@ function read(argv: readonly string[]): { input: readonly string[]; flags: Flags
   try {
     const result = meow("", {
       importMeta: import.meta,
-      argv,
+      argv: detach(argv),
       flags,
       // The package as bundled: nothing is to be searched for on the disk.
       pkg: { name: packageJson.name, version: packageJson.version },

@@ -5,7 +5,6 @@ const live = ["test/live/**/*.test.ts"];
 
 export default defineConfig({
   root: new URL("..", import.meta.url).pathname,
-  esbuild: { jsx: "automatic" },
   test: {
     reporters: ["default", "./test/support/summary-reporter.ts"],
     projects: [

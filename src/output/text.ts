@@ -76,9 +76,9 @@ function body(rows: readonly FunctionRow[], sums: Aggregate): string[] {
   });
   const line = (texts: readonly string[]): string =>
     texts.map((text, i) => pad(text, widths[i] ?? 0, columns[i]?.align ?? "left")).join(" ");
-  // "# " takes the place of the blanks before the first heading or its first column.
+
   const heading = line(columns.map((column) => column.heading));
-  return [`# ${heading.trimStart()}`, ...cells.map((row) => `  ${line(row)}`)];
+  return [`# ${heading}`, ...cells.map((row) => `  ${line(row)}`)];
 }
 
 function pad(text: string, width: number, align: "left" | "right"): string {
