@@ -1,0 +1,100 @@
+/**
+ * The addon as TypeScript sees it. The only importer of it: everything that the kernel side
+ * counted enters here.
+ */
+import { createRequire } from "node:module";
+
+/** A file that samples hit, once it was looked at. */
+export interface SampledFile {
+  readonly id: number;
+  readonly path: string;
+  readonly state: "pending" | "ready" | "no-table" | "no-elf" | "unreadable";
+  /** What is wrong with it, empty if nothing is. */
+  readonly why: string;
+}
+
+/** A thread that was sampled, its names as the process chose them. */
+export interface SampledTask {
+  readonly pid: number;
+  readonly tid: number;
+  readonly parentPid: number;
+  readonly uid: number;
+  readonly cgroup: string;
+  /** Milliseconds since boot. */
+  readonly startTime: number;
+  readonly comm: string;
+  readonly thread: string;
+}
+
+/** What was sampled since the last drain. Numbers of stacks and frames only grow. */
+export interface Drained {
+  readonly seconds: number;
+  readonly samples: number;
+  readonly missed: number;
+  readonly bpfNanoseconds: number;
+  /** Increments by counter id. */
+  readonly counters: Float64Array;
+  /** For each: stack number, index in `tasks`, count. */
+  readonly counts: Uint32Array;
+  readonly tasks: readonly SampledTask[];
+  /** New stacks; for each: number, outcome, frame count, frame numbers (leaf first). */
+  readonly stacks: Uint32Array;
+  /** Number of the first of `frames`. */
+  readonly firstFrame: number;
+  /** New frames, as bpf/abi.h defines a frame word. */
+  readonly frames: BigUint64Array;
+  /** For each of `frames`: the process that it means something in, 0 for all. */
+  readonly owners: Uint32Array;
+  /** Stacks and frames with lower numbers will not be referred to again. */
+  readonly forgottenStacks: number;
+  readonly forgottenFrames: number;
+  readonly files: readonly SampledFile[];
+}
+
+export interface SamplerOptions {
+  readonly objectPath: string;
+  readonly frequency: number;
+  /** Longest time between two drains, in seconds. */
+  readonly drainSeconds: number;
+  readonly targets: readonly number[];
+}
+
+/** A running sampler; samples from its construction to close(). */
+export interface Sampler {
+  /** Blocks for some 10 ms: waits for the kernel's runs that are under way. */
+  drain(): Drained;
+  setTargets(pids: readonly number[]): void;
+  /** Function at a file offset: its name (empty: no symbol) and its address in the file's headers (0: unknown). */
+  name(file: number, offset: number): readonly [name: string, address: number];
+  describe(): {
+    readonly event: string;
+    readonly cpus: number;
+    readonly frequency: number;
+    readonly rows: number;
+    readonly filesPending: number;
+  };
+  close(): void;
+}
+
+/** The constants of bpf/abi.h that are needed to read frames. */
+export interface AbiConstants {
+  readonly frameKindShift: number;
+  readonly frameFileShift: number;
+  readonly kindNative: number;
+  readonly kindAnonymous: number;
+  readonly kindStop: number;
+  readonly kindKernel: number;
+  readonly outcomeComplete: number;
+  readonly outcomeTruncated: number;
+  readonly outcomeBroken: number;
+}
+
+interface Addon {
+  readonly Sampler: new (options: SamplerOptions) => Sampler;
+  readonly constants: AbiConstants;
+}
+
+/** Loads the addon that lies beside the bundle. */
+export function loadAddon(): Addon {
+  return createRequire(import.meta.url)("./polytop.node") as Addon;
+}

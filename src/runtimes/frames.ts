@@ -1,0 +1,108 @@
+/** Names frames: from a frame word of the kernel side to a function that a reader knows. */
+import type { CounterDefinition } from "../collector/source.ts";
+import type { AbiConstants } from "../collector/sampler.ts";
+import type { FunctionInfo, Runtime } from "../collector/tick.ts";
+import type { WireFrame } from "../collector/wire.ts";
+import { cleanName } from "./clean-name.ts";
+
+/** A name before it is interned. */
+export interface NamedFunction {
+  readonly runtime: Runtime;
+  readonly name: string;
+  readonly module: string;
+  readonly whyUnnamed?: string;
+}
+
+/** Knows the functions of one kind of frames. */
+export interface FrameNamers {
+  native(file: number, offset: number): NamedFunction;
+  kernel(address: bigint): NamedFunction;
+  /** Code outside of any file, in the process `pid`. */
+  anonymous(pid: number, address: bigint): NamedFunction;
+}
+
+/** Gives each different function one id. */
+export class FunctionTable {
+  readonly #ids = new Map<string, number>();
+  #added: FunctionInfo[] = [];
+
+  /** The id of a function; its names are cleaned here, once. */
+  intern(named: NamedFunction): number {
+    const name = cleanName(named.name);
+    const module = cleanName(named.module);
+    const key = `${named.runtime}\0${name}\0${module}`;
+    const known = this.#ids.get(key);
+    if (known !== undefined) return known;
+    const id = this.#ids.size;
+    this.#ids.set(key, id);
+    this.#added.push({
+      id,
+      runtime: named.runtime,
+      name,
+      module,
+      ...(named.whyUnnamed === undefined ? {} : { whyUnnamed: named.whyUnnamed }),
+    });
+    return id;
+  }
+
+  /** Functions that are new since the last call. */
+  takeAdded(): FunctionInfo[] {
+    const added = this.#added;
+    this.#added = [];
+    return added;
+  }
+}
+
+/** Reads frame words (bpf/abi.h) and names what they stand for. */
+export class FrameReader {
+  readonly #kindShift: bigint;
+  readonly #fileShift: bigint;
+  readonly #offsetMask: bigint;
+  readonly #valueMask: bigint;
+  readonly #abi: AbiConstants;
+  readonly #stops: ReadonlyMap<number, CounterDefinition>;
+  readonly #namers: FrameNamers;
+  readonly #functions: FunctionTable;
+
+  constructor(
+    abi: AbiConstants,
+    counters: readonly CounterDefinition[],
+    namers: FrameNamers,
+    functions: FunctionTable,
+  ) {
+    this.#abi = abi;
+    this.#kindShift = BigInt(abi.frameKindShift);
+    this.#fileShift = BigInt(abi.frameFileShift);
+    this.#offsetMask = (1n << this.#fileShift) - 1n;
+    this.#valueMask = (1n << this.#kindShift) - 1n;
+    this.#stops = new Map(counters.map((it) => [it.id, it]));
+    this.#namers = namers;
+    this.#functions = functions;
+  }
+
+  /** The frame of a word; `owner` is the process that the word belongs to, where it belongs to one. */
+  read(word: bigint, owner: number): WireFrame {
+    return { function: this.#functions.intern(this.#name(word, owner)) };
+  }
+
+  #name(word: bigint, owner: number): NamedFunction {
+    const kind = Number(word >> this.#kindShift);
+    if (kind === this.#abi.kindNative) {
+      return this.#namers.native(Number(word >> this.#fileShift), Number(word & this.#offsetMask));
+    }
+    if (kind === this.#abi.kindKernel) return this.#namers.kernel(word);
+    const value = word & this.#valueMask;
+    if (kind === this.#abi.kindAnonymous) return this.#namers.anonymous(owner, value);
+    return this.#stop(Number(value));
+  }
+
+  #stop(counter: number): NamedFunction {
+    const reason = this.#stops.get(counter);
+    return {
+      runtime: reason?.runtime === "kernel" ? "kernel" : "native",
+      name: `[${reason?.label ?? `walk ended for reason ${counter}`}]`,
+      module: "",
+      whyUnnamed: reason ? [reason.meaning, reason.hint].filter(Boolean).join(": ") : "unknown",
+    };
+  }
+}
