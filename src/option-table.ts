@@ -1,6 +1,6 @@
 /** Every option of the command line, once: the parser and the help read this table. */
 import packageJson from "../package.json" with { type: "json" };
-import { SORT_KEYS } from "./output/sort.ts";
+import { SORT_KEYS } from "./model/sort.ts";
 
 /** One option of the command line. */
 export interface OptionDefinition {

@@ -3,8 +3,8 @@ import meow from "meow";
 import packageJson from "../package.json" with { type: "json" };
 import { UsageError } from "./errors.ts";
 import { parseFilter } from "./model/filter.ts";
+import { SORT_KEYS, type SortKey } from "./model/sort.ts";
 import { DEFINITIONS, dashed, type Key, OPTIONS, type OptionDefinition } from "./option-table.ts";
-import { SORT_KEYS, type SortKey } from "./output/sort.ts";
 
 /** Where the refreshes go. */
 export type Format = "live" | "batch" | "json" | "folded";

@@ -1,7 +1,8 @@
 /** `--folded`: collapsed stacks of the whole run, the input of flame graph tools. */
 import type { Stack, Task, Tick } from "../collector/tick.ts";
 import type { Filter } from "../model/filter.ts";
-import { printable, type Sink, type SinkOptions } from "./sink.ts";
+import { cleanName } from "../runtimes/clean-name.ts";
+import type { Sink, SinkOptions } from "./sink.ts";
 
 /** A sink that writes `comm;frame;frame count`, root first, once at the end. */
 export function foldedSink(options: SinkOptions): Sink {
@@ -70,4 +71,4 @@ function frames(stack: Stack, { kernel, nativeFrames }: SinkOptions): string[] {
 }
 
 /** A name that cannot be taken for two: `;` separates frames. */
-const separate = (name: string): string => printable(name).replaceAll(";", ":") || "-";
+const separate = (name: string): string => cleanName(name).replaceAll(";", ":") || "-";

@@ -2,8 +2,8 @@
 import type { CounterDefinition } from "../collector/source.ts";
 import type { Tick } from "../collector/tick.ts";
 import { aggregate, type FunctionRow, type ProcessRow } from "../model/aggregate.ts";
-import { percentage, printable, type Sink, type SinkOptions, tenth } from "./sink.ts";
-import { sortFunctions } from "./sort.ts";
+import { cleanName } from "../runtimes/clean-name.ts";
+import { firstRows, percentage, type Sink, type SinkOptions, tenth } from "./sink.ts";
 
 /** A sink that writes each refresh as one line of JSON. */
 export function jsonSink(options: SinkOptions): Sink {
@@ -29,9 +29,7 @@ function snapshot(tick: Tick, options: SinkOptions): object {
     missed: tick.missed,
     stacks: { unique: sums.uniqueStacks, ...sums.outcomes },
     runtimes: sums.runtimes,
-    functions: sortFunctions(sums.functions, options.sort, options.rows).map((row) =>
-      functionObject(row, samples),
-    ),
+    functions: firstRows(sums.functions, options).map((row) => functionObject(row, samples)),
     processes: sums.processes
       .toSorted((a, b) => b.samples - a.samples || a.pid - b.pid)
       .map((row) => processObject(row, samples)),
@@ -47,8 +45,8 @@ function snapshot(tick: Tick, options: SinkOptions): object {
 function functionObject(row: FunctionRow, samples: number): object {
   return {
     runtime: row.function.runtime,
-    name: printable(row.function.name),
-    module: printable(row.function.module),
+    name: cleanName(row.function.name),
+    module: cleanName(row.function.module),
     ...(row.line === undefined ? {} : { line: row.line }),
     self: row.self,
     total: row.total,
@@ -61,7 +59,7 @@ function functionObject(row: FunctionRow, samples: number): object {
 function processObject(row: ProcessRow, samples: number): object {
   return {
     pid: row.pid,
-    comm: printable(row.comm),
+    comm: cleanName(row.comm),
     samples: row.samples,
     percent: percentage(row.samples, samples),
     runtimes: row.runtimes,

@@ -1,8 +1,9 @@
 /** What plain outputs have in common. */
 import type { CounterDefinition } from "../collector/source.ts";
 import type { Tick } from "../collector/tick.ts";
+import type { FunctionRow } from "../model/aggregate.ts";
 import type { Filter } from "../model/filter.ts";
-import type { SortKey } from "./sort.ts";
+import { type SortKey, sortFunctions } from "../model/sort.ts";
 
 /** Makes text of refreshes. */
 export interface Sink {
@@ -24,18 +25,13 @@ export interface SinkOptions {
   readonly counters: readonly CounterDefinition[];
 }
 
-// Names come from other processes: control characters, and marks that turn the direction of
-// writing, could fake a line or drive the terminal that the text ends up in.
-const UNSAFE = /[\p{Cc}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
-
-/** `text` on one line and without anything that a terminal would obey, such characters as `\xNN`. */
-export function printable(text: string): string {
-  return text.replace(UNSAFE, (character) => {
-    const code = character.codePointAt(0) ?? 0;
-    return code < 0x100
-      ? `\\x${code.toString(16).padStart(2, "0")}`
-      : `\\u${code.toString(16).padStart(4, "0")}`;
-  });
+/** The rows that were asked for, in the order that was asked for. */
+export function firstRows(
+  functions: readonly FunctionRow[],
+  { sort, rows }: SinkOptions,
+): FunctionRow[] {
+  const sorted = sortFunctions(functions, sort, false);
+  return rows === 0 ? sorted : sorted.slice(0, rows);
 }
 
 /** One decimal, as a number. */

@@ -8,8 +8,8 @@ import {
   RUNTIME_LABELS,
 } from "../model/columns.ts";
 import { ASCII_GLYPHS, bytes, displayWidth, percent, sharePercent } from "../model/format.ts";
-import { printable, type Sink, type SinkOptions } from "./sink.ts";
-import { sortFunctions } from "./sort.ts";
+import { cleanName } from "../runtimes/clean-name.ts";
+import { firstRows, type Sink, type SinkOptions } from "./sink.ts";
 
 type PlainColumn = Column<FunctionRow, FunctionContext>;
 
@@ -32,7 +32,7 @@ export function textSink(options: SinkOptions): Sink {
 function table(tick: Tick, options: SinkOptions): string {
   const { filter, kernel, nativeFrames } = options;
   const sums = aggregate([tick], { ...(filter ? { filter } : {}), kernel, nativeFrames });
-  const rows = sortFunctions(sums.functions, options.sort, options.rows);
+  const rows = firstRows(sums.functions, options);
   const lines = [...header(tick, sums, filter?.text ?? ""), ...body(rows, sums)];
   if (rows.length === 0) lines.push(`# ${whyEmpty(tick, filter?.text ?? "")}`);
   return `${lines.map((line) => line.trimEnd()).join("\n")}\n`;
@@ -62,21 +62,20 @@ function header(tick: Tick, sums: Aggregate, filter: string): string[] {
       ...(filter ? [`filter ${filter}`] : []),
     ],
   ];
-  return parts.map((line) => `# ${line.map(printable).join("  ")}`);
+  return parts.map((line) => `# ${line.map(cleanName).join("  ")}`);
 }
 
 /** The heading and the rows, in columns as wide as their longest text. */
 function body(rows: readonly FunctionRow[], sums: Aggregate): string[] {
   const columns: readonly PlainColumn[] = FUNCTION_COLUMNS.filter(({ plain }) => plain);
   const context = { samples: sums.samples, glyphs: ASCII_GLYPHS, moduleLine: true };
-  const cells = rows.map((row) => columns.map((column) => printable(column.value(row, context))));
+  const cells = rows.map((row) => columns.map((column) => cleanName(column.value(row, context))));
   const widths = columns.map((column, i) => {
     const longest = cells.reduce((most, row) => Math.max(most, displayWidth(row[i] ?? "")), 0);
     return Math.max(column.width.min, column.heading.length, Math.min(longest, MAX_PADDING));
   });
   const line = (texts: readonly string[]): string =>
     texts.map((text, i) => pad(text, widths[i] ?? 0, columns[i]?.align ?? "left")).join(" ");
-
   const heading = line(columns.map((column) => column.heading));
   return [`# ${heading}`, ...cells.map((row) => `  ${line(row)}`)];
 }
@@ -90,7 +89,7 @@ function pad(text: string, width: number, align: "left" | "right"): string {
 function whyEmpty(tick: Tick, filter: string): string {
   const time = `${tick.intervalSeconds.toFixed(1)} s`;
   if (tick.samples > 0) {
-    return printable(`nothing matched ${filter} in ${time}; ${tick.samples} samples in all`);
+    return cleanName(`nothing matched ${filter} in ${time}; ${tick.samples} samples in all`);
   }
   return tick.pids.length > 0
     ? `no samples of pid ${tick.pids.join(",")} in ${time}: idle, or gone`

@@ -25,7 +25,12 @@ function importsOf(file: string): Import[] {
 }
 
 /** What flows through everything: any layer may know these. */
-const SHARED = ["src/collector/tick.ts", "src/collector/source.ts", "src/errors.ts"];
+const SHARED = [
+  "src/collector/tick.ts",
+  "src/collector/source.ts",
+  "src/runtimes/clean-name.ts",
+  "src/errors.ts",
+];
 
 /** Layers and what they may import besides themselves: dependencies point down. */
 const LAYERS: Readonly<Record<string, readonly string[]>> = {

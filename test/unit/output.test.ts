@@ -5,7 +5,7 @@ import type { Outcome, StackCount } from "../../src/collector/tick.ts";
 import { parseFilter } from "../../src/model/filter.ts";
 import { foldedSink } from "../../src/output/folded.ts";
 import { jsonSink } from "../../src/output/json.ts";
-import { printable, type SinkOptions } from "../../src/output/sink.ts";
+import type { SinkOptions } from "../../src/output/sink.ts";
 import { textSink } from "../../src/output/text.ts";
 import { COUNTERS, makeTick, TickMaker, task } from "../support/ticks.ts";
 
@@ -286,10 +286,5 @@ describe("whatever the samples are", () => {
         }
       }),
     );
-  });
-
-  test("a name that is printable stays as it is", () => {
-    expect(printable("Ünïcode::名前")).toBe("Ünïcode::名前");
-    expect(printable("a\u001b[2Jb\u0085\u202e")).toBe("a\\x1b[2Jb\\x85\\u202e");
   });
 });
