@@ -4,6 +4,7 @@ import type { AbiConstants } from "../collector/sampler.ts";
 import type { FunctionInfo, Runtime } from "../collector/tick.ts";
 import type { WireFrame } from "../collector/wire.ts";
 import { cleanName } from "./clean-name.ts";
+import type { KernelName } from "./kernel.ts";
 
 /** A name before it is interned. */
 export interface NamedFunction {
@@ -19,6 +20,14 @@ export interface FrameNamers {
   kernel(address: bigint): NamedFunction;
   /** Code outside of any file, in the process `pid`. */
   anonymous(pid: number, address: bigint): NamedFunction;
+}
+
+/** What the symbols of the kernel say of an address. */
+export function kernelFunction(found: KernelName): NamedFunction {
+  const runtime = "kernel";
+  const { whyUnnamed } = found;
+  if (whyUnnamed === undefined) return { runtime, name: found.name, module: found.module };
+  return { runtime, name: "[kernel: unknown function]", module: "kernel", whyUnnamed };
 }
 
 /** Gives each different function one id. */

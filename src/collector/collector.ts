@@ -1,0 +1,168 @@
+/** Turns what the kernel side counted into tick deltas: drain, name, add up. */
+import { hostname } from "node:os";
+import counterFile from "../../bpf/counters.json" with { type: "json" };
+import { cleanName } from "../runtimes/clean-name.ts";
+import { FrameReader, FunctionTable, kernelFunction } from "../runtimes/frames.ts";
+import { KernelSymbols } from "../runtimes/kernel.ts";
+import { NativeNames } from "../runtimes/native.ts";
+import { GeneratedCodeNames } from "../runtimes/generated-code.ts";
+import type { Drained, SampledTask, Sampler, SamplerOptions } from "./sampler.ts";
+import { loadAddon } from "./sampler.ts";
+import type { CounterDefinition } from "./source.ts";
+import { TargetWatch } from "./target-watch.ts";
+import type { OwnCost, Task } from "./tick.ts";
+import type { TickDelta, WireFrame } from "./wire.ts";
+
+export const COUNTERS: readonly CounterDefinition[] = counterFile.counters;
+
+const SAMPLES_TAKEN = COUNTERS.find((it) => it.name === "SamplesTaken")?.id ?? 0;
+
+/** What was drained since the last tick: a long refresh is drained several times. */
+interface Gathered {
+  seconds: number;
+  samples: number;
+  missed: number;
+  bpfNanoseconds: number;
+  readonly counters: Float64Array;
+  readonly frames: WireFrame[];
+  readonly stacks: number[];
+  readonly counts: number[];
+  readonly tasks: Task[];
+  firstFrame: number;
+}
+
+export class Collector {
+  readonly #sampler: Sampler;
+  readonly #native: NativeNames;
+  readonly #functions = new FunctionTable();
+  readonly #reader: FrameReader;
+  readonly #host = cleanName(hostname());
+  readonly #targets: TargetWatch;
+  #gathered: Gathered | undefined;
+  #cpu = process.cpuUsage();
+  #forgotten = { stacks: 0, frames: 0 };
+
+  /** Loads the BPF programs and starts sampling; throws an Error with `errno` where that fails. */
+  constructor(options: SamplerOptions) {
+    const addon = loadAddon();
+    this.#sampler = new addon.Sampler(options);
+    this.#native = new NativeNames(this.#sampler);
+    this.#targets = new TargetWatch(options.targets);
+    const kernel = new KernelSymbols();
+    const generated = new GeneratedCodeNames();
+    const namers = {
+      native: (file: number, offset: number) => this.#native.name(file, offset),
+      kernel: (address: bigint) => kernelFunction(kernel.resolve(address)),
+      anonymous: (pid: number, address: bigint) => generated.name(pid, address),
+    };
+    this.#reader = new FrameReader(addon.constants, COUNTERS, namers, this.#functions);
+  }
+
+  setTargets(pids: readonly number[]): void {
+    this.#sampler.setTargets(pids);
+    this.#targets.set(pids);
+  }
+
+  close(): void {
+    this.#sampler.close();
+  }
+
+  /** Takes what was counted since the last call, without making a tick of it. */
+  drain(): void {
+    const drained = this.#sampler.drain();
+    this.#native.learn(drained.files);
+    const frames: WireFrame[] = [];
+    drained.frames.forEach((word, index) => {
+      frames.push(this.#reader.read(word, drained.owners[index] ?? 0));
+    });
+    this.#gathered ??= emptyGathered(drained);
+    gather(this.#gathered, drained, frames);
+    this.#forgotten = { stacks: drained.forgottenStacks, frames: drained.forgottenFrames };
+  }
+
+  /** Everything since the last tick. */
+  tick(): TickDelta {
+    this.drain();
+    const gathered = this.#gathered as Gathered;
+    this.#gathered = undefined;
+    const { event, cpus, frequency } = this.#sampler.describe();
+    const metrics: Record<string, number> = {};
+    for (const { id, name } of COUNTERS) metrics[name] = gathered.counters[id] ?? 0;
+    const gone = this.#targets.check();
+    if (gone.changed) this.#sampler.setTargets(this.#targets.sampled());
+    return {
+      header: {
+        time: Date.now(),
+        intervalSeconds: gathered.seconds,
+        event,
+        frequency,
+        cpus,
+        host: this.#host,
+        pids: this.#targets.wanted(),
+        samples: gathered.samples,
+        missed: gathered.missed,
+        metrics,
+        self: this.#ownCost(gathered),
+        notices: gone.notices,
+      },
+      functions: this.#functions.takeAdded(),
+      firstFrame: gathered.firstFrame,
+      frames: gathered.frames,
+      stacks: Uint32Array.from(gathered.stacks),
+      counts: Uint32Array.from(gathered.counts),
+      tasks: gathered.tasks,
+      forgottenStacks: this.#forgotten.stacks,
+      forgottenFrames: this.#forgotten.frames,
+    };
+  }
+
+  #ownCost({ seconds, bpfNanoseconds, counters }: Gathered): OwnCost {
+    const { user, system } = process.cpuUsage(this.#cpu);
+    this.#cpu = process.cpuUsage();
+    const bpfCpuPercent = bpfNanoseconds / 1e7 / seconds;
+    const taken = counters[SAMPLES_TAKEN] ?? 0;
+    return {
+      cpuPercent: (user + system) / 1e4 / seconds + bpfCpuPercent,
+      bpfCpuPercent,
+      rssBytes: process.memoryUsage.rss(),
+      bpfNanosecondsPerSample: taken > 0 ? Math.round(bpfNanoseconds / taken) : 0,
+    };
+  }
+}
+
+function emptyGathered({ counters, firstFrame }: Drained): Gathered {
+  return {
+    seconds: 0,
+    samples: 0,
+    missed: 0,
+    bpfNanoseconds: 0,
+    counters: new Float64Array(counters.length),
+    frames: [],
+    stacks: [],
+    counts: [],
+    tasks: [],
+    firstFrame,
+  };
+}
+
+function gather(into: Gathered, drained: Drained, frames: readonly WireFrame[]): void {
+  into.seconds += drained.seconds;
+  into.samples += drained.samples;
+  into.missed += drained.missed;
+  into.bpfNanoseconds += drained.bpfNanoseconds;
+  drained.counters.forEach((value, id) => {
+    into.counters[id] = (into.counters[id] ?? 0) + value;
+  });
+  const firstTask = into.tasks.length;
+  for (const frame of frames) into.frames.push(frame);
+  for (const word of drained.stacks) into.stacks.push(word);
+  for (let at = 0; at + 2 < drained.counts.length; at += 3) {
+    const [stack = 0, task = 0, count = 0] = drained.counts.subarray(at, at + 3);
+    into.counts.push(stack, firstTask + task, count);
+  }
+  for (const task of drained.tasks) into.tasks.push(cleanTask(task));
+}
+
+function cleanTask(task: SampledTask): Task {
+  return { ...task, comm: cleanName(task.comm), thread: cleanName(task.thread) };
+}

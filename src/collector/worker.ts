@@ -1,0 +1,120 @@
+/**
+ * The collecting thread: the screen never waits for it. It makes one tick a refresh and sends it
+ * to the main thread; what the main thread asks of it comes as requests.
+ */
+import { parentPort, workerData } from "node:worker_threads";
+import { Collector } from "./collector.ts";
+import type { SamplerOptions } from "./sampler.ts";
+import type { TickDelta } from "./wire.ts";
+
+export interface WorkerSetup {
+  readonly sampler: SamplerOptions;
+  readonly delaySeconds: number;
+}
+
+export type WorkerRequest =
+  | { readonly kind: "pids"; readonly id: number; readonly pids: readonly number[] }
+  | { readonly kind: "interval"; readonly seconds: number }
+  | { readonly kind: "close" };
+
+export type WorkerReply =
+  | { readonly kind: "ready" }
+  | { readonly kind: "tick"; readonly delta: TickDelta }
+  | { readonly kind: "answer"; readonly id: number; readonly error: string | undefined }
+  | {
+      readonly kind: "failed";
+      readonly message: string;
+      readonly errno: number;
+      readonly stack: string | undefined;
+    };
+
+/** The count maps are sized for this: a longer refresh is drained several times. */
+const MAX_DRAIN_SECONDS = 1;
+
+function reply(message: WorkerReply): void {
+  parentPort?.postMessage(message);
+}
+
+function describeError(error: unknown): WorkerReply {
+  const known = error instanceof Error ? error : new Error(String(error));
+  const errno = "errno" in known && typeof known.errno === "number" ? known.errno : 0;
+  return { kind: "failed", message: known.message, errno, stack: known.stack };
+}
+
+/** Calls the collector at even times, whatever a call takes. */
+class Schedule {
+  readonly #collector: Collector;
+  #seconds: number;
+  #lastTick = performance.now();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(collector: Collector, seconds: number) {
+    this.#collector = collector;
+    this.#seconds = seconds;
+    this.#plan();
+  }
+
+  setSeconds(seconds: number): void {
+    this.#seconds = seconds;
+    this.#plan();
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #plan(): void {
+    clearTimeout(this.#timer);
+    const left = this.#lastTick + this.#seconds * 1000 - performance.now();
+    const wait = Math.max(0, Math.min(left, MAX_DRAIN_SECONDS * 1000));
+    this.#timer = setTimeout(() => this.#run(), wait);
+  }
+
+  #run(): void {
+    try {
+      const due = this.#lastTick + this.#seconds * 1000;
+      const now = performance.now();
+      // A timer may fire up to a millisecond early.
+      if (now < due - 1) {
+        this.#collector.drain();
+      } else {
+        // Even times, unless the machine was so busy that a whole refresh was missed.
+        this.#lastTick = now - due < this.#seconds * 500 ? due : now;
+        reply({ kind: "tick", delta: this.#collector.tick() });
+      }
+      this.#plan();
+    } catch (error) {
+      reply(describeError(error));
+    }
+  }
+}
+
+function serve({ sampler, delaySeconds }: WorkerSetup): void {
+  const collector = new Collector({ ...sampler, drainSeconds: MAX_DRAIN_SECONDS });
+  const schedule = new Schedule(collector, delaySeconds);
+  parentPort?.on("message", (request: WorkerRequest) => {
+    if (request.kind === "interval") schedule.setSeconds(request.seconds);
+    if (request.kind === "pids") reply(setPids(collector, request));
+    if (request.kind === "close") {
+      schedule.stop();
+      collector.close();
+      parentPort?.close();
+    }
+  });
+  reply({ kind: "ready" });
+}
+
+function setPids(collector: Collector, { id, pids }: WorkerRequest & { kind: "pids" }): WorkerReply {
+  try {
+    collector.setTargets(pids);
+    return { kind: "answer", id, error: undefined };
+  } catch (error) {
+    return { kind: "answer", id, error: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+try {
+  serve(workerData as WorkerSetup);
+} catch (error) {
+  reply(describeError(error));
+}
