@@ -44,7 +44,10 @@ constexpr uint8_t kPrimaryMask = 0xc0;
 }  // namespace
 
 CfaMachine::CfaMachine(const FrameSection& section, const Cie& cie, uint64_t begin, uint64_t end, uint64_t location)
-    : section_(section), cie_(cie), reader_(section.bytes.data(), begin, end), state_(cie.initial),
+    : section_(section),
+      cie_(cie),
+      reader_(section.bytes.data(), begin, end),
+      state_(cie.initial),
       location_(location) {}
 
 bool CfaMachine::failed() {

@@ -61,8 +61,8 @@ std::string findBuildId(const std::vector<uint8_t>& notes) {
     if (nameSize > notes.size() - at || note.n_descsz > notes.size() - at - nameSize) return {};
     const uint8_t* name = notes.data() + at;
     const uint8_t* desc = name + nameSize;
-    if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && std::memcmp(name, "GNU", 4) == 0 &&
-        note.n_descsz > 0 && note.n_descsz <= 64) {
+    if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && std::memcmp(name, "GNU", 4) == 0 && note.n_descsz > 0 &&
+        note.n_descsz <= 64) {
       static constexpr char kDigits[] = "0123456789abcdef";
       std::string hex;
       for (uint32_t i = 0; i < note.n_descsz; i++) {
@@ -140,8 +140,8 @@ bool ElfImage::load(std::string& error) {
     for (size_t at = 0; raw.size() - at >= sizeof(Elf64_Phdr); at += sizeof(Elf64_Phdr)) {
       Elf64_Phdr segment;
       std::memcpy(&segment, raw.data() + at, sizeof segment);
-      segments_.push_back({segment.p_type, segment.p_flags, segment.p_offset, segment.p_vaddr, segment.p_filesz,
-                           segment.p_memsz});
+      segments_.push_back(
+          {segment.p_type, segment.p_flags, segment.p_offset, segment.p_vaddr, segment.p_filesz, segment.p_memsz});
     }
   }
   // Without section headers (stripped of them, or a lie) the program headers have to do.
@@ -183,8 +183,7 @@ bool ElfImage::readExact(uint64_t offset, void* into, size_t size) const {
 size_t ElfImage::readSome(uint64_t offset, void* into, size_t size) const {
   size_t done = 0;
   while (done < size) {
-    const ssize_t got =
-        pread(fd_, static_cast<uint8_t*>(into) + done, size - done, static_cast<off_t>(offset + done));
+    const ssize_t got = pread(fd_, static_cast<uint8_t*>(into) + done, size - done, static_cast<off_t>(offset + done));
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) break;  // the file shrank, or cannot be read
     done += static_cast<size_t>(got);

@@ -170,7 +170,7 @@ class TableBuilder {
     }
     closeHole(kMaxOffset);
     writer_.flush();
-  
+
     table_.fdeCount = fdes.size();
     if (fdes.empty()) table_.source.clear();
     table_.rows.shrink_to_fit();
@@ -214,7 +214,8 @@ class TableBuilder {
 
   void warn(const FrameReader& reader, uint64_t outside) {
     char text[256];
-    if (reader.skipped() + malformed_ + outside == 0 && !reader.cut() && !writer_.full() && !rules_.overflowed()) return;
+    if (reader.skipped() + malformed_ + outside == 0 && !reader.cut() && !writer_.full() && !rules_.overflowed())
+      return;
     std::snprintf(text, sizeof text,
                   "%" PRIu64 " entries skipped, %" PRIu64 " programs malformed, %" PRIu64 " outside of the code%s%s%s",
                   reader.skipped(), malformed_, outside, reader.cut() ? ", section cut" : "",

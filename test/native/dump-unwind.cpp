@@ -2,19 +2,23 @@
 //
 // Prints the unwind rows of ELF files, for tests and for people.
 //
-//   dump-unwind [--stats] [--repeat N] FILE... | vdso
+//   dump-unwind [--stats] [--repeat N] [--no-sections] FILE... | vdso
 //
 // Without --stats: "# source=... fdes=... warning=..." and then a line for each row,
 //   <file offset, hex> <rule>
 // where rule is "none", "unsupported", "end", "signal+<n>", "plt/<n>" or "<cfa> rbp=<rbp> ra=<n>" with
 //   cfa  rsp+8, rbp+16, r10+0, *(rsp+8)+0, *(rbp-8)+0        rbp  same, c-16, *(rbp+0), undefined
-// With --stats: one line for each file; --repeat takes the fastest of N builds.
+// With --stats: one line for each file; --repeat takes the fastest of N builds. --no-sections reads the file as if
+// its section headers had been removed.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cinttypes>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -84,7 +88,15 @@ struct Build {
   std::string error;
 };
 
-Build buildOnce(const char* path) {
+// A copy of the file without its section headers.
+std::vector<uint8_t> withoutSections(const polytop::ElfImage& image) {
+  std::vector<uint8_t> bytes = image.read(0, image.fileSize());
+  const uint64_t none = 0;
+  std::memcpy(bytes.data() + offsetof(Elf64_Ehdr, e_shoff), &none, sizeof none);
+  return bytes;
+}
+
+Build buildOnce(const char* path, bool sections) {
   Build result;
   RuleSet rules;
   const auto start = std::chrono::steady_clock::now();
@@ -96,7 +108,12 @@ Build buildOnce(const char* path) {
       result.error = std::strerror(errno);
       return result;
     }
-    const auto image = polytop::ElfImage::open(fd, result.error);
+    auto image = polytop::ElfImage::open(fd, result.error);
+    std::vector<uint8_t> bytes;
+    if (image != nullptr && !sections) {
+      bytes = withoutSections(*image);
+      image = polytop::ElfImage::openMemory(bytes.data(), bytes.size(), result.error);
+    }
     if (image != nullptr) result.table = polytop::buildUnwindTable(*image, rules);
     close(fd);
   }
@@ -129,8 +146,8 @@ void printStatistics(const char* path, const Build& build) {
     used.insert(row >> ROW_OFFSET_BITS);
     kinds[build.rules[row >> ROW_OFFSET_BITS].cfa]++;
   }
-  std::printf("%s source=%s fdes=%" PRIu64 " starts=%zu rows=%zu rules=%zu pages=%zu largest-page=%u bytes=%zu ms=%.2f", path,
-              table.source.c_str(), table.fdeCount, table.starts.size(), table.rows.size(), used.size(),
+  std::printf("%s source=%s fdes=%" PRIu64 " starts=%zu rows=%zu rules=%zu pages=%zu largest-page=%u bytes=%zu ms=%.2f",
+              path, table.source.c_str(), table.fdeCount, table.starts.size(), table.rows.size(), used.size(),
               table.pages.size(), largest, table.rows.size() * 4 + table.pages.size() * sizeof(page_entry),
               build.milliseconds);
   static const char* const kNames[] = {"none",      "rsp", "rbp",    "register", "deref-rsp",
@@ -143,6 +160,7 @@ void printStatistics(const char* path, const Build& build) {
 
 int main(int argc, char** argv) {
   bool statistics = false;
+  bool sections = true;
   int repeat = 1;
   int status = 0;
   for (int i = 1; i < argc; i++) {
@@ -150,13 +168,17 @@ int main(int argc, char** argv) {
       statistics = true;
       continue;
     }
+    if (std::strcmp(argv[i], "--no-sections") == 0) {
+      sections = false;
+      continue;
+    }
     if (std::strcmp(argv[i], "--repeat") == 0 && i + 1 < argc) {
       repeat = std::atoi(argv[++i]);
       continue;
     }
-    Build build = buildOnce(argv[i]);
+    Build build = buildOnce(argv[i], sections);
     for (int again = 1; again < repeat; again++) {
-      Build next = buildOnce(argv[i]);
+      Build next = buildOnce(argv[i], sections);
       if (next.milliseconds < build.milliseconds) build = std::move(next);
     }
     if (!build.error.empty()) {
