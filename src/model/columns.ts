@@ -103,7 +103,7 @@ export const FUNCTION_COLUMNS: readonly Column<FunctionRow, FunctionContext>[] =
     heading: "TOTAL%",
     meaning:
       "share of the samples with this function anywhere in the stack, recursion counted once",
-    width: { min: 6, max: 6 },
+    width: { min: 7, max: 7 },
     align: "right",
     cut: "end",
     giveWay: 1,
@@ -202,7 +202,7 @@ export const PROCESS_COLUMNS: readonly Column<ProcessRow, ProcessContext>[] = [
     id: "share",
     heading: "SHARE%",
     meaning: "its share of the samples",
-    width: { min: 6, max: 6 },
+    width: { min: 7, max: 7 },
     align: "right",
     cut: "end",
     giveWay: 0,

@@ -118,6 +118,15 @@ export function clock(seconds: number): string {
     : `${Math.floor(minutes / 60)}:${two(minutes % 60)}:${two(whole % 60)}`;
 }
 
+/** A time in words: "12 s", "3 min 5 s", "1 h 2 min". */
+export function duration(seconds: number): string {
+  const whole = Math.round(seconds);
+  if (whole < 60) return `${whole} s`;
+  const minutes = Math.floor(whole / 60);
+  if (minutes < 60) return `${minutes} min ${whole % 60} s`;
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
 /** An interval: "1 s", "0.5 s". */
 export const seconds = (value: number): string =>
   `${Number.isInteger(value) ? value : Number(value.toFixed(1))} s`;

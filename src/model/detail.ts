@@ -1,0 +1,94 @@
+/** One function from near: who calls it, what it calls, which lines, which processes. */
+import type { Frame, FunctionInfo, StackCount, Tick } from "../collector/tick.ts";
+import type { AggregateOptions, PidCount } from "./aggregate.ts";
+
+/** A neighbour, or none where the function is the innermost or outermost frame. */
+export interface Neighbour {
+  readonly function?: FunctionInfo;
+  readonly count: number;
+}
+
+/** Samples on a line. */
+export interface LineCount {
+  readonly line: number;
+  readonly count: number;
+}
+
+/** What is known of one function. Everything is sorted, most samples first. */
+export interface FunctionDetail {
+  readonly function?: FunctionInfo;
+  readonly samples: number;
+  readonly self: number;
+  readonly total: number;
+  readonly callers: readonly Neighbour[];
+  readonly callees: readonly Neighbour[];
+  readonly lines: readonly LineCount[];
+  readonly processes: readonly (PidCount & { readonly comm: string })[];
+}
+
+class Counter<K> {
+  readonly #counts = new Map<K, number>();
+
+  add(key: K, count: number): void {
+    this.#counts.set(key, (this.#counts.get(key) ?? 0) + count);
+  }
+
+  sorted(): [K, number][] {
+    return [...this.#counts].sort((a, b) => b[1] - a[1]);
+  }
+}
+
+/**
+ * Looks at all stacks with the function. Recursion is one call: the caller is that of its
+ * outermost frame, the callee that of its innermost one, so that each column adds up to its total.
+ */
+export function functionDetail(tick: Tick, id: number, options: AggregateOptions): FunctionDetail {
+  const callers = new Counter<FunctionInfo | undefined>();
+  const callees = new Counter<FunctionInfo | undefined>();
+  const lines = new Counter<number>();
+  const processes = new Counter<number>();
+  const comms = new Map<number, string>();
+  const found: { function?: FunctionInfo } = {};
+  let samples = 0;
+  let self = 0;
+  let total = 0;
+  const visible = (frame: Frame): boolean =>
+    frame.function.runtime === "kernel"
+      ? options.kernel
+      : frame.folded !== true || options.nativeFrames;
+
+  const add = ({ stack, task, count }: StackCount): void => {
+    samples += count;
+    if (!stack.frames.some((frame) => frame.function.id === id)) return;
+    const frames = stack.frames.filter(visible);
+    const inner = frames.findIndex((frame) => frame.function.id === id);
+    const first = frames[inner];
+    if (!first) return;
+    const outer = frames.findLastIndex((frame) => frame.function.id === id);
+    found.function = first.function;
+    total += count;
+    if (inner === 0) self += count;
+    callees.add(frames[inner - 1]?.function, count);
+    callers.add(frames[outer + 1]?.function, count);
+    if (first.line !== undefined) lines.add(first.line, count);
+    processes.add(task.pid, count);
+    comms.set(task.pid, task.comm);
+  };
+  for (const count of tick.counts) {
+    if (!options.filter?.hasTaskTerms || options.filter.matchesTask(count.task)) add(count);
+  }
+  const neighbours = (counter: Counter<FunctionInfo | undefined>): Neighbour[] =>
+    counter.sorted().map(([info, count]) => ({ ...(info ? { function: info } : {}), count }));
+  return {
+    ...found,
+    samples,
+    self,
+    total,
+    callers: neighbours(callers),
+    callees: neighbours(callees),
+    lines: lines.sorted().map(([line, count]) => ({ line, count })),
+    processes: processes
+      .sorted()
+      .map(([pid, count]) => ({ pid, count, comm: comms.get(pid) ?? "" })),
+  };
+}

@@ -1,0 +1,57 @@
+/** The last line: keys of the moment, a message, or a prompt. */
+import { cell, displayWidth, truncate } from "../model/format.ts";
+import type { ViewState } from "../model/view.ts";
+import { type Binding, footerBindings, HELP_FOOTER, isPrompt, PROMPT_HINTS } from "./keys.ts";
+import type { Theme } from "./paint.ts";
+
+const labelOf = (binding: Binding, theme: Theme): string =>
+  binding.label === "⏎" ? theme.glyphs.enter : binding.label;
+
+/** The keys that fit, the least important left out first. */
+function keysLine(view: ViewState, width: number, theme: Theme): string {
+  const frozen = view.frozen !== undefined;
+  let chosen = [...footerBindings(view.view, frozen)];
+  const text = (one: Binding): string => `${labelOf(one, theme)} ${one.footer?.text ?? ""}`;
+  const total = (): number =>
+    chosen.reduce((sum, one) => sum + displayWidth(text(one)), 0) + 2 * (chosen.length - 1);
+  while (chosen.length > 1 && total() > width) {
+    const least = chosen.reduce((a, b) => ((b.footer?.rank ?? 0) >= (a.footer?.rank ?? 0) ? b : a));
+    chosen = chosen.filter((one) => one !== least);
+  }
+  const line = chosen
+    .map((one) => `${theme.bold(labelOf(one, theme))} ${one.footer?.text ?? ""}`)
+    .join("  ");
+  return total() <= width ? line : truncate(text(chosen[0] as Binding), width, "end", theme.glyphs);
+}
+
+/** The prompt: what it is for, what was typed (its end, when it is long), a caret. */
+function promptLine(view: ViewState, width: number, theme: Theme): string {
+  const label = view.mode === "pid" ? "pid: " : "/";
+  const room = width - label.length - 1;
+  const typed = truncate(view.prompt.text, room, "start", theme.glyphs);
+  return theme.bold(label) + typed + theme.inverse(" ");
+}
+
+/** Footer lines for a window: one, or two while a prompt is open. */
+export function footerLines(view: ViewState, width: number, theme: Theme): string[] {
+  const room = width - 1;
+  if (isPrompt(view.mode)) {
+    const { error } = view.prompt;
+    const hint = PROMPT_HINTS[view.mode].replace("⏎", theme.glyphs.enter);
+    const ascii = theme.glyphs.unicode ? hint : hint.replace("↑↓", "up down");
+    const second =
+      error === undefined
+        ? theme.dim(truncate(ascii, room, "end", theme.glyphs))
+        : theme.warning(truncate(`! ${error}`, room, "end", theme.glyphs));
+    return [` ${promptLine(view, room, theme)}`, ` ${second}`];
+  }
+  if (view.mode === "help") {
+    const text = theme.glyphs.unicode ? HELP_FOOTER : HELP_FOOTER.replace("↑↓", "up down");
+    return [` ${truncate(text, room, "end", theme.glyphs)}`];
+  }
+  if (view.message) {
+    const text = cell(view.message.text, room, "left", "end", theme.glyphs).trimEnd();
+    return [` ${theme.bold(text)}`];
+  }
+  return [` ${keysLine(view, room, theme)}`];
+}

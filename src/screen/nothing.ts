@@ -1,0 +1,40 @@
+/** What stands where there is nothing to list: why, and which key helps. */
+import type { Tick } from "../collector/tick.ts";
+import { RUNTIME_LABELS } from "../model/columns.ts";
+import { seconds, thousands } from "../model/format.ts";
+import type { Session } from "./session.ts";
+
+/** Whether a process is there; undefined where nobody can know, as in a replay. */
+export type IsAlive = (pid: number) => boolean | undefined;
+
+function pidText(pids: readonly number[], alive: IsAlive): string {
+  const gone = pids.filter((pid) => alive(pid) === false);
+  if (gone.length === pids.length) {
+    return `${gone.length === 1 ? "pid" : "pids"} ${gone.join(", ")} ${gone.length === 1 ? "has" : "have"} exited. p chooses another.`;
+  }
+  return `pid ${pids.join(", ")} used no CPU in this refresh. p chooses another.`;
+}
+
+/** The sentences, one a line. */
+export function nothingLines(session: Session, tick: Tick | undefined, alive: IsAlive): string[] {
+  const { state } = session;
+  if (!tick) {
+    if (session.error !== undefined) return [session.error];
+    return [`Collecting: the first refresh comes after ${seconds(state.delaySeconds)}.`];
+  }
+  if (tick.samples === 0) {
+    if (tick.pids.length > 0) return [pidText(tick.pids, alive)];
+    const recent = session.history.last(10);
+    const sum = recent.reduce((total, one) => total + one.samples, 0);
+    const time = recent.reduce((total, one) => total + one.intervalSeconds, 0);
+    return [`The CPUs are idle: ${thousands(sum)} samples in the last ${Math.round(time)} s.`];
+  }
+  const wanted = [
+    state.filterText === "" ? "" : `"${state.filterText}"`,
+    state.language ? `language ${RUNTIME_LABELS[state.language]}` : "",
+  ].filter((text) => text !== "");
+  return [
+    `Nothing matches ${wanted.join(" and ") || "this view"} in this refresh;`,
+    `${thousands(tick.samples)} samples in all. ${state.language ? "l shows other languages." : "esc clears the filter."}`,
+  ];
+}

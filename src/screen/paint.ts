@@ -1,0 +1,41 @@
+/**
+ * Colours and attributes as SGR strings. Only the sixteen named colours, so that the palette of a
+ * light or a dark terminal stays in charge; nothing is said by them alone.
+ */
+import type { Runtime } from "../collector/tick.ts";
+import { type Glyphs, glyphsFor } from "../model/format.ts";
+
+/** Ways to paint a text. */
+export type Paint = (text: string) => string;
+
+/** How to draw. */
+export interface Theme {
+  readonly glyphs: Glyphs;
+  readonly bold: Paint;
+  readonly dim: Paint;
+  readonly inverse: Paint;
+  readonly warning: Paint;
+  readonly runtime: Readonly<Record<Runtime, Paint>>;
+}
+
+const sgr =
+  (on: number, off: number): Paint =>
+  (text) =>
+    text === "" ? "" : `\u001b[${on}m${text}\u001b[${off}m`;
+
+const plain: Paint = (text) => text;
+
+/** The theme; without colour bold, dim and inverse stay, which NO_COLOR is not about. */
+export function makeTheme(color: boolean, unicode: boolean): Theme {
+  const colour = (code: number): Paint => (color ? sgr(code, 39) : plain);
+  const bold = sgr(1, 22);
+  const red = colour(31);
+  return {
+    glyphs: glyphsFor(unicode),
+    bold,
+    dim: sgr(2, 22),
+    inverse: sgr(7, 27),
+    warning: (text) => bold(red(text)),
+    runtime: { perl: colour(36), dotnet: colour(35), native: colour(32), kernel: red },
+  };
+}

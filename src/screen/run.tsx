@@ -1,0 +1,105 @@
+/** Runs the live screen: the one thing that the command line knows of it. */
+import { render } from "ink";
+import type { TickSource } from "../collector/source.ts";
+import { duration, thousands } from "../model/format.ts";
+import type { SortKey } from "../model/sort.ts";
+import { App, Composer } from "./app.tsx";
+import type { FrameTools } from "./frame.ts";
+import { Lists } from "./lists.ts";
+import type { IsAlive } from "./nothing.ts";
+import { makeTheme } from "./paint.ts";
+import { Session } from "./session.ts";
+import { type Ending, isAlive, userNames, watchForEnd } from "./terminal.ts";
+
+/** What the live screen needs. */
+export interface ScreenOptions {
+  readonly source: TickSource;
+  /** Samples a second on each CPU. */
+  readonly frequency: number;
+  readonly delaySeconds: number;
+  readonly pids: readonly number[];
+  /** Known to be right. */
+  readonly filterText: string;
+  readonly sort: SortKey;
+  readonly kernel: boolean;
+  readonly nativeFrames: boolean;
+  readonly color: boolean;
+  readonly unicode: boolean;
+  readonly host: string;
+  /** Ends by itself after so many refreshes. */
+  readonly iterations?: number;
+  /** Ends it from outside. */
+  readonly signal?: AbortSignal;
+  /** Knows whether a process is there; this machine's /proc when left out. */
+  readonly alive?: IsAlive;
+}
+
+/** How the screen ended. */
+export interface ScreenResult {
+  readonly reason: "quit" | "iterations" | Ending;
+  /** One line; written to the terminal already, when that was still there. */
+  readonly summary: string;
+  /** Refreshes that were received. */
+  readonly ticks: number;
+}
+
+/** Ink draws at most so often; what comes faster is drawn together. */
+const MAX_FPS = 15;
+
+function summaryOf(session: Session): string {
+  const { totals } = session;
+  if (totals.samples === 0) return "polytop: no samples.";
+  const complete = (100 * totals.complete) / totals.samples;
+  const missed = totals.missed > 0 ? `, ${thousands(totals.missed)} missed` : "";
+  return `polytop: ${thousands(totals.samples)} samples in ${duration(totals.seconds)}, ${complete.toFixed(1)} % complete${missed}.`;
+}
+
+/**
+ * Runs the live screen until its user, a signal or the terminal ends it. The terminal is as it was
+ * afterwards, with a line of summary. Needs a terminal on stdin and stdout.
+ */
+export async function runScreen(options: ScreenOptions): Promise<ScreenResult> {
+  const { source, host } = options;
+  const { stdin, stdout } = process;
+  const session = new Session(source, options);
+  const tools: FrameTools = {
+    lists: new Lists(userNames()),
+    theme: makeTheme(options.color, options.unicode),
+    host,
+    alive: options.alive ?? isAlive,
+  };
+  const composer = new Composer(session, tools);
+  session.shape = () => composer.frame();
+  const ended: { reason: ScreenResult["reason"] } = { reason: "quit" };
+  const ink = render(<App session={session} composer={composer} />, {
+    alternateScreen: true,
+    incrementalRendering: true,
+    interactive: true,
+    maxFps: MAX_FPS,
+    exitOnCtrlC: false,
+    patchConsole: false,
+  });
+  const end = (why: ScreenResult["reason"]): void => {
+    ended.reason = why;
+    ink.unmount();
+  };
+  const abort = (): void => end("signal");
+  options.signal?.addEventListener("abort", abort, { once: true });
+  const unwatch = watchForEnd(stdin, stdout, end);
+  const unsubscribe = session.start();
+  const stopCounting = session.subscribe(() => {
+    if (options.iterations && session.received >= options.iterations) end("iterations");
+  });
+  try {
+    await ink.waitUntilExit();
+  } finally {
+    stopCounting();
+    unsubscribe();
+    unwatch();
+    options.signal?.removeEventListener("abort", abort);
+  }
+  const summary = summaryOf(session);
+  const { reason } = ended;
+  if (reason !== "terminal") stdout.write(`${summary}\n`);
+  return { reason, summary, ticks: session.received };
+}

@@ -1,0 +1,66 @@
+/** What is asked of the terminal and the process besides drawing. */
+import { existsSync, readFileSync } from "node:fs";
+
+/** Names of users from /etc/passwd, read once. */
+export function userNames(path = "/etc/passwd"): (uid: number) => string | undefined {
+  let names: Map<number, string> | undefined;
+  return (uid) => {
+    if (!names) {
+      names = new Map();
+      try {
+        for (const line of readFileSync(path, "utf8").split("\n")) {
+          const [name, , id] = line.split(":");
+          if (name && id) names.set(Number(id), name);
+        }
+      } catch {
+        // Numbers then.
+      }
+    }
+    return names.get(uid);
+  };
+}
+
+/** Whether a process of this machine is there. */
+export const isAlive = (pid: number): boolean => existsSync(`/proc/${pid}`);
+
+/** How long the process goes on after it asked to be stopped, if nobody stops it. */
+const STOP_MS = 100;
+
+/**
+ * Stops the process group as ^Z does in a program that leaves the terminal alone; resolves when it
+ * goes on. A group without a shell is not stopped by the kernel: then it just goes on.
+ */
+export async function stopProcess(): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  process.once("SIGCONT", resolve);
+  const timer = setTimeout(resolve, STOP_MS);
+  process.kill(0, "SIGTSTP");
+  await promise;
+  clearTimeout(timer);
+  process.removeListener("SIGCONT", resolve);
+}
+
+/** Ways in which a terminal or its user ends the program from outside. */
+export type Ending = "signal" | "terminal";
+
+/** Calls `end` once when a signal asks to stop or the terminal is gone; returns how to stop that. */
+export function watchForEnd(
+  stdin: NodeJS.ReadableStream,
+  stdout: NodeJS.WritableStream,
+  end: (why: Ending) => void,
+): () => void {
+  const signal = (): void => end("signal");
+  const gone = (): void => end("terminal");
+  const signals = ["SIGTERM", "SIGINT", "SIGQUIT"] as const;
+  for (const name of signals) process.on(name, signal);
+  process.on("SIGHUP", gone);
+  stdin.on("end", gone).on("error", gone).on("close", gone);
+  stdout.on("error", gone).on("close", gone);
+  return () => {
+    for (const name of signals) process.removeListener(name, signal);
+    process.removeListener("SIGHUP", gone);
+    for (const event of ["end", "error", "close"]) stdin.removeListener(event, gone);
+    stdout.removeListener("close", gone);
+    // Errors of a terminal that is gone must stay caught while the last bytes are tried.
+  };
+}
