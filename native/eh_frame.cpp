@@ -16,6 +16,10 @@ constexpr uint64_t kDebugFrameCie64 = ~0ULL;
 constexpr uint64_t kWorkPerByte = 4;
 constexpr uint64_t kMinimumWork = 1 << 16;
 constexpr uint64_t kMaxReserved = 1 << 17;
+// Bounds on memory (64 MB and 16 MB). The most seen: 161 000 FDEs (libLLVM); linkers merge CIEs to a handful, only
+// .debug_frame has one for each unit.
+constexpr size_t kMaxFdes = 1 << 21;
+constexpr size_t kMaxCies = 1 << 16;
 
 // The head of an entry: where its content is and what it belongs to.
 struct EntryHead {
@@ -108,7 +112,7 @@ bool FrameReader::readEntry(DwarfReader& reader, bool& terminator) {
 }
 
 bool FrameReader::readFde(DwarfReader& reader, uint64_t cieOffset) {
-  if (!charge(reader.left())) return false;
+  if (fdes_.size() >= kMaxFdes || !charge(reader.left())) return false;
   uint32_t index = 0;
   if (!findCie(cieOffset, index)) return false;
   const Cie& cie = cies_[index];
@@ -134,6 +138,7 @@ bool FrameReader::findCie(uint64_t offset, uint32_t& index) {
     if (found != cieIndexes_.end()) {
       lastCieIndex_ = found->second;
     } else {
+      if (cies_.size() >= kMaxCies) return false;
       Cie cie;
       cie.valid = readCie(offset, cie);
       lastCieIndex_ = static_cast<uint32_t>(cies_.size());

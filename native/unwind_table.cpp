@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint64_t kPageSize = 1 << ROW_OFFSET_BITS;
 // The largest seen is 9 MB (libLLVM, 118 000 FDEs).
-constexpr uint64_t kMaxFrameBytes = 128 << 20;
+constexpr uint64_t kMaxFrameBytes = 64 << 20;
 constexpr uint64_t kMaxHeaderBytes = 32 << 20;
 // Less than this between two functions is the padding that aligns the second.
 constexpr uint64_t kPadding = 16;

@@ -289,6 +289,19 @@ void testHostile() {
   built = build(makeElf(parts));
   check(built.seconds < 2, "overlapping entries");
 
+  // As many CIEs as FDEs.
+  parts = ElfParts();
+  for (uint32_t i = 0; i < 100000; i++) {
+    const uint64_t cie = parts.frame.size();
+    for (const bool isCie : {true, false}) {
+      const std::vector<uint8_t> entry =
+          isCie ? makeCie("zR", kUsualStart) : makeFde(parts.frame.size(), cie, kCodeAddress + i % kCodeSize, 1, {});
+      parts.frame.insert(parts.frame.end(), entry.begin(), entry.end());
+    }
+  }
+  built = build(makeElf(parts));
+  check(built.seconds < 2 && built.table.warning.find("entries skipped") != std::string::npos, "too many CIEs");
+
   // More rules than one file may have.
   Program flood;
   for (uint32_t i = 0; i < 5000; i++) {
