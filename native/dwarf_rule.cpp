@@ -298,4 +298,25 @@ unwind_rule makeUnwindRule(const FrameSection& section, const Cie& cie, const Cf
   return rule;
 }
 
+uint32_t RuleFinder::find(const FrameSection& section, const Cie& cie, const CfaState& state) {
+  uint64_t key = 0;
+  if (!makeKey(cie, state, key)) return rules_.intern(makeUnwindRule(section, cie, state));
+  Slot& slot = slots_[key * 0x9e3779b97f4a7c15ULL >> (64 - kSlotBits)];
+  if (slot.key != key) slot = {key, rules_.intern(makeUnwindRule(section, cie, state))};
+  return slot.index;
+}
+
+bool RuleFinder::makeKey(const Cie& cie, const CfaState& state, uint64_t& key) {
+  if (cie.signalFrame || state.cfaIsExpression || (state.cfaRegister | 1) != kDwarfRsp) return false;
+  if (state.rsp.kind != RegisterRuleKind::kUnspecified) return false;
+  if (state.returnAddress.kind != RegisterRuleKind::kOffset || state.returnAddress.value != -8) return false;
+  const bool saved = state.rbp.kind == RegisterRuleKind::kOffset;
+  if (!saved && state.rbp.kind != RegisterRuleKind::kUnspecified) return false;
+  const uint64_t below = saved ? 0 - static_cast<uint64_t>(state.rbp.value) : 0;
+  const uint64_t offset = static_cast<uint64_t>(state.cfaOffset);
+  if (offset >= 1U << 31 || below >= 1U << 30) return false;
+  key = 1ULL << 63 | offset << 32 | below << 2 | (saved ? 2 : 0) | (state.cfaRegister & 1);
+  return true;
+}
+
 }  // namespace polytop

@@ -205,7 +205,7 @@ class TableBuilder {
         writer_.add(at, kUnsupportedRule);
         return;
       }
-      writer_.add(at, rules_.intern(makeUnwindRule(section, cie, machine.state())));
+      writer_.add(at, rules_.find(section, cie, machine.state()));
       const uint64_t distance = machine.location() - fde.address;
       if (!more || distance >= end - fde.offset) return;
       at = fde.offset + distance;
@@ -224,7 +224,7 @@ class TableBuilder {
   }
 
   std::vector<CodeRange> code_;
-  FileRules rules_;
+  RuleFinder rules_;
   UnwindTable& table_;
   RowWriter writer_;
   uint64_t entryOffset_ = 0;
