@@ -1,4 +1,5 @@
 /** The program: reads the command line, decides what runs, and ends with the right exit status. */
+import { hostname } from "node:os";
 import type { TickSource } from "./collector/source.ts";
 import { EXIT_CANNOT, EXIT_FAILED, EXIT_OK } from "./errors.ts";
 import { parseFilter } from "./model/filter.ts";
@@ -74,16 +75,31 @@ async function run(options: RunOptions): Promise<number> {
   const source = await openLiveSource({ frequency, delaySeconds, event, pids });
   try {
     const isLive = options.format === "live" && hasTerminal();
-    await (isLive ? live(source, options, stop) : plain(source, options, stop));
+    await (isLive ? live(source, { ...options, frequency }, stop) : plain(source, options, stop));
   } finally {
     await source.close();
   }
   return EXIT_OK;
 }
 
-async function live(source: TickSource, options: RunOptions, stop: AbortSignal): Promise<void> {
+async function live(source: TickSource, options: RunOptions, signal: AbortSignal): Promise<void> {
   const { runScreen } = await import("./screen/run.tsx");
-  await runScreen(source, options, stop);
+  const { filter, iterations, ...shown } = options;
+  await runScreen({
+    ...shown,
+    source,
+    filterText: filter,
+    color: options.color && !process.env.NO_COLOR,
+    unicode: speaksUtf8(process.env),
+    host: hostname(),
+    signal,
+    ...(iterations === undefined ? {} : { iterations }),
+  });
+}
+
+/** As the C library decides it: the first of these that is set. */
+function speaksUtf8({ LC_ALL, LC_CTYPE, LANG }: NodeJS.ProcessEnv): boolean {
+  return /utf-?8/i.test(LC_ALL || LC_CTYPE || LANG || "");
 }
 
 async function plain(source: TickSource, options: RunOptions, stop: AbortSignal): Promise<void> {
