@@ -153,8 +153,13 @@ struct mm_struct___sequence {
 	int mm_lock_seq;
 } RELOCATED;
 
+struct sched_entity {
+	__u64 sum_exec_runtime;
+} RELOCATED;
+
 struct task_struct {
 	void *stack;
+	struct sched_entity se;
 	unsigned int flags;
 	struct mm_struct *mm;
 	int tgid;

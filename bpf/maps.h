@@ -18,6 +18,7 @@
 volatile __u32 epoch = 0;        /* 0 or 1: which half of `counts` is written */
 volatile __u32 target_count = 0; /* 0: every process; else only those in `targets` */
 volatile __u64 generation = 1;   /* start value of every stack hash: a change makes all stacks new */
+volatile __u64 period = 0;       /* ns between two ticks of the event on a CPU; 0: it varies */
 volatile __u32 files_version = 0; /* grows when a file id is taken back: cached mappings may hold it */
 
 /* ---- constants that user space sets before the load ----------------------- */
@@ -117,10 +118,12 @@ struct {
 	__type(value, __u64);
 } counters SEC(".maps");
 
-/* What the program costs: every run, idle ones too, and the time of the wanted samples. */
+/* What the program costs on a CPU, and what was lost between two runs. */
 struct run_totals {
-	__u64 runs;
-	__u64 nanoseconds;
+	__u64 nanoseconds;  /* time of the wanted samples */
+	__u64 last_start;   /* of the last run that hit a wanted process */
+	__u64 last_runtime; /* CPU time that its thread had used by then */
+	__u64 last_tid;
 };
 
 struct {

@@ -119,24 +119,48 @@ static __always_inline void take_sample(struct walk *w, struct bpf_perf_event_da
 		keep_mappings(w, bpf_ktime_get_ns() - BPF_CORE_READ(task, start_time));
 }
 
+/* A longer gap between two runs is no loss: sampling stood still, or the machine did. */
+#define MAX_SKIPPED 64
+
+/*
+ * Counts the ticks that made no run: the kernel leaves the program out while another BPF program
+ * is active on the CPU, and a timer that comes late leaves ticks out. The event's ticks are evenly
+ * spaced, so the time since the last sample tells their number; a thread that was met then and is
+ * met now, and used the CPU all the time, was running at them. (An idle CPU leaves out ticks as well,
+ * and who ran between two different threads cannot be known: neither is counted.)
+ */
+static __always_inline void count_skipped(struct run_totals *run, __u64 start, __u32 tid)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	__u64 runtime = BPF_CORE_READ(task, se.sum_exec_runtime);
+	__u64 gap = start - run->last_start;
+
+	if (period && run->last_tid == tid && gap > period + period / 2 && gap < period * MAX_SKIPPED &&
+	    runtime - run->last_runtime > gap - period / 2)
+		add_counter(COUNTER_SamplesLostSkipped, (gap + period / 2) / period - 1);
+	run->last_start = start;
+	run->last_runtime = runtime;
+	run->last_tid = tid;
+}
+
 SEC("perf_event")
 int sample(struct bpf_perf_event_data *context)
 {
 	__u64 id = bpf_get_current_pid_tgid();
 	__u32 tid = (__u32)id, tgid = id >> 32, zero = 0;
-	struct run_totals *run = bpf_map_lookup_elem(&totals, &zero);
+	struct run_totals *run;
 	struct walk *w;
 	__u64 start;
 
-	if (!run)
-		return 0;
-	run->runs++;
 	if (!tid || !is_wanted(tgid))
 		return 0;
 	start = bpf_ktime_get_ns();
+	run = bpf_map_lookup_elem(&totals, &zero);
 	w = current_walk();
-	if (w)
-		take_sample(w, context, tgid, tid);
+	if (!run || !w)
+		return 0;
+	count_skipped(run, start, tid);
+	take_sample(w, context, tgid, tid);
 	run->nanoseconds += bpf_ktime_get_ns() - start;
 	return 0;
 }

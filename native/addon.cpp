@@ -2,9 +2,11 @@
 // The whole surface between JavaScript and native code: one class, few methods.
 #include <napi.h>
 
+#include <chrono>
 #include <cstring>
 #include <memory>
 #include <string>
+#include <thread>
 
 #include "drain.h"
 #include "files.h"
@@ -13,6 +15,11 @@
 namespace polytop {
 
 namespace {
+
+constexpr uint32_t kWarmUpFrequency = 997;
+constexpr std::chrono::milliseconds kWarmUpSampling{80};
+constexpr std::chrono::milliseconds kWarmUpBuilding{250};
+constexpr std::chrono::milliseconds kWarmUpPoll{5};
 
 void throwFailure(Napi::Env env, const Failure& failure) {
   const std::string why = failure.error ? failure.what + ": " + strerror(failure.error) : failure.what;
@@ -83,7 +90,8 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     parts_ = std::make_unique<Parts>();
     Failure failure;
     if (parts_->session.load(options, failure) && parts_->files.open(parts_->session, failure) &&
-        parts_->drain.open(parts_->session, parts_->files, failure) && parts_->session.attach(failure))
+        parts_->drain.open(parts_->session, parts_->files, failure) && warmUp(failure) &&
+        parts_->session.attach(options.frequency, failure))
       return;
     parts_.reset();
     throwFailure(info.Env(), failure);
@@ -103,6 +111,19 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     for (uint32_t i = 0; i < array.Length(); i++)
       targets.push_back(array.Get(i).As<Napi::Number>().Uint32Value());
     return targets;
+  }
+
+  /// Samples fast for a moment and builds the unwind tables of what is hot, before anything is
+  /// counted: the first refresh is as good as the others then.
+  bool warmUp(Failure& failure) {
+    if (!parts_->session.attach(kWarmUpFrequency, failure)) return false;
+    std::this_thread::sleep_for(kWarmUpSampling);
+    const auto latest = std::chrono::steady_clock::now() + kWarmUpBuilding;
+    while (parts_->files.queued() > 0 && std::chrono::steady_clock::now() < latest)
+      std::this_thread::sleep_for(kWarmUpPoll);
+    parts_->session.detach();
+    parts_->drain.restart();
+    return true;
   }
 
   bool isOpen(Napi::Env env) const {

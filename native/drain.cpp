@@ -19,8 +19,10 @@ constexpr uint32_t kBatch = 1024;
 
 /// The values of the map `totals` of bpf/maps.h.
 struct RunTotals {
-  uint64_t runs = 0;
   uint64_t nanoseconds = 0;
+  uint64_t lastStart = 0;
+  uint64_t lastRuntime = 0;
+  uint64_t lastTid = 0;
 };
 
 uint64_t monotonicNanoseconds() {
@@ -117,6 +119,16 @@ Drained Drain::drain() {
   return drained;
 }
 
+void Drain::restart() {
+  Drained ignored;
+  const uint32_t epoch = session_->switchEpoch();
+  consume();
+  std::lock_guard lock(ringMutex_);
+  readCounts(epoch, ignored);
+  readCounters(ignored);
+  lastTime_ = monotonicNanoseconds();
+}
+
 void Drain::readCounts(uint32_t epoch, Drained& drained) {
   std::unordered_map<uint64_t, uint32_t> tasks;
   for (uint32_t cpu = 0; cpu < session_->possibleCpus(); cpu++) {
@@ -161,34 +173,17 @@ void Drain::readCounters(Drained& drained) {
     drained.counters[id] += sum - lastCounters_[id];
     lastCounters_[id] = sum;
   }
-  drained.missed += drained.counters[COUNTER_SamplesLostRingFull] + drained.counters[COUNTER_SamplesLostCountsFull];
+  for (uint32_t loss : {COUNTER_SamplesLostRingFull, COUNTER_SamplesLostCountsFull, COUNTER_SamplesLostSkipped})
+    drained.missed += drained.counters[loss];
 
-  // First the ticks of the clock, then the runs: what runs between the two is no loss.
-  const uint64_t expected = session_->expectedRuns();
   std::vector<RunTotals> totals(cpus);
   const uint32_t zero = 0;
-  RunTotals sum;
+  uint64_t nanoseconds = 0;
   if (bpf_map_lookup_elem(session_->mapFd("totals"), &zero, totals.data()) == 0) {
-    for (const RunTotals& cpu : totals) {
-      sum.runs += cpu.runs;
-      sum.nanoseconds += cpu.nanoseconds;
-    }
+    for (const RunTotals& cpu : totals) nanoseconds += cpu.nanoseconds;
   }
-  drained.bpfNanoseconds = sum.nanoseconds - lastNanoseconds_;
-  const uint64_t runs = sum.runs - lastRuns_;
-  const uint64_t skipped = expected > sum.runs ? expected - sum.runs : 0;
-  if (skipped > lastSkipped_ && runs > 0) {
-    // Of the skipped runs, those of the idle task and of unwanted processes are no loss.
-    skippedShare_ += static_cast<double>(skipped - lastSkipped_) *
-                     static_cast<double>(drained.counters[COUNTER_SamplesTaken]) / static_cast<double>(runs);
-    const auto whole = static_cast<uint64_t>(skippedShare_);
-    skippedShare_ -= static_cast<double>(whole);
-    drained.counters[COUNTER_SamplesLostSkipped] += whole;
-    drained.missed += whole;
-  }
-  lastSkipped_ = std::max(skipped, lastSkipped_);
-  lastRuns_ = sum.runs;
-  lastNanoseconds_ = sum.nanoseconds;
+  drained.bpfNanoseconds = nanoseconds - lastNanoseconds_;
+  lastNanoseconds_ = nanoseconds;
 }
 
 void Drain::renewIfFull() {

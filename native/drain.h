@@ -53,6 +53,8 @@ class Drain {
   void close();
   /// Everything since the last call. Waits for the runs that are under way: some 10 ms.
   Drained drain();
+  /// Throws away what was counted until now; what became known of stacks and files stays.
+  void restart();
 
  private:
   static int onRecord(void* context, void* data, size_t size);
@@ -74,9 +76,6 @@ class Drain {
 
   uint64_t lastTime_ = 0;
   uint64_t lastNanoseconds_ = 0;
-  uint64_t lastRuns_ = 0;
-  uint64_t lastSkipped_ = 0;
-  double skippedShare_ = 0;  ///< part of a skipped sample that belongs to wanted processes, carried over
   std::array<uint64_t, COUNTERS> lastCounters_ = {};
 };
 

@@ -51,7 +51,7 @@ std::vector<uint32_t> readCpuList(const char* path) {
 }  // namespace
 
 Session::~Session() {
-  for (Event& event : events_) stopEvent(event);
+  detach();
   for (int fd : countMaps_) close(fd);
   for (const Mapping& mapping : mappings_) munmap(mapping.memory, mapping.size);
   bpf_object__close(object_);
@@ -60,7 +60,6 @@ Session::~Session() {
 bool Session::load(const SessionOptions& options, Failure& failure) {
   libbpf_set_print(keepLog);
   libbpfLog.clear();
-  frequency_ = options.frequency;
   const int cpus = libbpf_num_possible_cpus();
   if (cpus <= 0) {
     failure = {"the number of CPUs cannot be read", -cpus};
@@ -140,10 +139,13 @@ bool Session::findVariables(Failure& failure) {
       if (id == "epoch") variables_.epoch = reinterpret_cast<volatile uint32_t*>(at);
       if (id == "target_count") variables_.targetCount = reinterpret_cast<volatile uint32_t*>(at);
       if (id == "generation") variables_.generation = reinterpret_cast<volatile uint64_t*>(at);
+      if (id == "period") variables_.period = reinterpret_cast<volatile uint64_t*>(at);
       if (id == "files_version") variables_.filesVersion = reinterpret_cast<volatile uint32_t*>(at);
     }
   }
-  if (variables_.epoch && variables_.targetCount && variables_.generation && variables_.filesVersion) return true;
+  if (variables_.epoch && variables_.targetCount && variables_.generation && variables_.filesVersion &&
+      variables_.period)
+    return true;
   failure = {"the BPF object lacks a variable", 0};
   return false;
 }
@@ -157,6 +159,7 @@ int Session::openEvent(uint32_t cpu) const {
   attributes.freq = 1;
   attributes.sample_freq = frequency_;
   attributes.disabled = 1;
+  attributes.exclude_idle = 1;
   return static_cast<int>(
       syscall(SYS_perf_event_open, &attributes, -1, static_cast<int>(cpu), -1, PERF_FLAG_FD_CLOEXEC));
 }
@@ -186,20 +189,28 @@ void Session::stopEvent(Event& event) {
   event.fd = -1;
 }
 
-bool Session::attach(Failure& failure) {
+bool Session::attach(uint32_t frequency, Failure& failure) {
   const std::vector<uint32_t> cpus = readCpuList("/sys/devices/system/cpu/online");
   if (cpus.empty()) {
     failure = {"the list of online CPUs cannot be read", errno};
     return false;
   }
+  frequency_ = frequency;
   hardware_ = true;
   const int probe = openEvent(cpus.front());
   if (probe < 0) hardware_ = false;
   else close(probe);
+  // cpu-clock's period is fixed (perf_swevent_init_hrtimer()); that of a PMU follows the clock of the CPU.
+  *variables_.period = hardware_ ? 0 : kNanosecondsPerSecond / frequency;
   for (uint32_t cpu : cpus) {
     if (!startEvent(cpu, failure)) return false;
   }
   return true;
+}
+
+void Session::detach() {
+  for (Event& event : events_) stopEvent(event);
+  events_.clear();
 }
 
 size_t Session::followCpus() {
@@ -208,9 +219,6 @@ size_t Session::followCpus() {
   if (online.empty()) return events_.size();
   for (size_t i = events_.size(); i-- > 0;) {
     if (online.contains(events_[i].cpu)) continue;
-    uint64_t count = 0;
-    if (!hardware_ && read(events_[i].fd, &count, sizeof count) == sizeof count)
-      endedEventRuns_ += count / (kNanosecondsPerSecond / frequency_);
     stopEvent(events_[i]);
     events_.erase(events_.begin() + static_cast<ptrdiff_t>(i));
   }
@@ -221,17 +229,6 @@ size_t Session::followCpus() {
     if (!running) startEvent(cpu, ignored);
   }
   return events_.size();
-}
-
-uint64_t Session::expectedRuns() const {
-  if (hardware_) return 0;
-  // cpu-clock counts nanoseconds, and its period is fixed (perf_swevent_init_hrtimer()).
-  uint64_t runs = endedEventRuns_;
-  for (const Event& event : events_) {
-    uint64_t count = 0;
-    if (read(event.fd, &count, sizeof count) == sizeof count) runs += count / (kNanosecondsPerSecond / frequency_);
-  }
-  return runs;
 }
 
 bool Session::setTargets(const std::vector<uint32_t>& targets, Failure& failure) {

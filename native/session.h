@@ -19,7 +19,7 @@ struct Failure {
 
 struct SessionOptions {
   std::string objectPath;         ///< the compiled BPF object
-  uint32_t frequency = 99;        ///< samples a second on each CPU
+  uint32_t frequency = 99;        ///< samples a second on each CPU: sizes the count maps
   double drainSeconds = 1;        ///< longest time between two drains: sizes the count maps
   std::vector<uint32_t> targets;  ///< processes wanted; empty: all
 };
@@ -35,8 +35,10 @@ class Session {
 
   /// Loads the object and makes its maps, without sampling yet. False with `failure` set on error.
   bool load(const SessionOptions& options, Failure& failure);
-  /// Opens and starts the sampling event on each online CPU.
-  bool attach(Failure& failure);
+  /// Opens and starts the sampling event on each online CPU, at `frequency` samples a second.
+  bool attach(uint32_t frequency, Failure& failure);
+  /// Stops sampling; attach() may follow.
+  void detach();
   /// Follows CPUs that came online or went offline since. Returns how many events are running.
   size_t followCpus();
   /// Narrows sampling to these processes, in the kernel, from the next sample on. Empty: all.
@@ -47,8 +49,6 @@ class Session {
   uint32_t frequency() const { return frequency_; }
   uint32_t possibleCpus() const { return possibleCpus_; }
   uint32_t onlineCpus() const { return static_cast<uint32_t>(events_.size()); }
-  /// Ticks that the events should have made so far, from the time that they ran; 0 with a PMU, where that cannot be told.
-  uint64_t expectedRuns() const;
 
   int mapFd(const char* name) const;
   /// The count map of a CPU in an epoch (0 or 1).
@@ -73,6 +73,7 @@ class Session {
     volatile uint32_t* targetCount = nullptr;
     volatile uint64_t* generation = nullptr;
     volatile uint32_t* filesVersion = nullptr;
+    volatile uint64_t* period = nullptr;
   };
 
   struct Mapping {
@@ -95,7 +96,6 @@ class Session {
   std::vector<Mapping> mappings_;
   uint32_t possibleCpus_ = 0;
   uint32_t frequency_ = 99;
-  uint64_t endedEventRuns_ = 0;
   bool hardware_ = false;
 };
 
