@@ -1,0 +1,28 @@
+/** Bundles the fixture as the program itself is bundled. */
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+
+/** Builds test/screen/fixture.ts for production and says where it is. */
+export async function bundleFixture(): Promise<string> {
+  const outdir = `${root}build/test/screen`;
+  await build({
+    entryPoints: [`${root}test/screen/fixture.ts`],
+    outdir,
+    bundle: true,
+    // Ink's inspector, for development only, stays a part of its own that is never loaded.
+    splitting: true,
+    platform: "node",
+    format: "esm",
+    target: "node20",
+    jsx: "automatic",
+    define: { "process.env.NODE_ENV": '"production"' },
+    external: ["react-devtools-core"],
+    banner: {
+      js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);',
+    },
+    logLevel: "error",
+  });
+  return `${outdir}/fixture.js`;
+}
