@@ -2,6 +2,7 @@
 // The whole surface between JavaScript and native code: one class, few methods.
 #include <napi.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <memory>
@@ -10,12 +11,14 @@
 
 #include "drain.h"
 #include "files.h"
+#include "memory.h"
 #include "session.h"
 
 namespace polytop {
 
 namespace {
 
+constexpr size_t kMaxRead = 64 << 20;
 constexpr uint32_t kWarmUpFrequency = 997;
 constexpr std::chrono::milliseconds kWarmUpSampling{80};
 constexpr std::chrono::milliseconds kWarmUpBuilding{250};
@@ -75,7 +78,8 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
   static Napi::Function define(Napi::Env env) {
     return DefineClass(env, "Sampler",
                        {InstanceMethod<&Sampler::drain>("drain"), InstanceMethod<&Sampler::setTargets>("setTargets"),
-                        InstanceMethod<&Sampler::name>("name"), InstanceMethod<&Sampler::describe>("describe"),
+                        InstanceMethod<&Sampler::name>("name"),
+                        InstanceMethod<&Sampler::readMemory>("readMemory"), InstanceMethod<&Sampler::describe>("describe"),
                         InstanceMethod<&Sampler::close>("close")});
   }
 
@@ -175,6 +179,17 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     result.Set(0u, found.name);
     result.Set(1u, static_cast<double>(found.address));
     return result;
+  }
+
+  /// readMemory(pid, address, size): a Buffer with the bytes that could be read, shorter where a page is missing.
+  Napi::Value readMemory(const Napi::CallbackInfo& info) {
+    bool lossless = true;
+    const auto pid = static_cast<pid_t>(info[0].As<Napi::Number>().Int32Value());
+    const uint64_t address = info[1].As<Napi::BigInt>().Uint64Value(&lossless);
+    const size_t size = std::min<size_t>(info[2].As<Napi::Number>().Uint32Value(), kMaxRead);
+    Napi::Buffer<uint8_t> buffer = Napi::Buffer<uint8_t>::New(info.Env(), size);
+    const size_t got = readProcessMemory(pid, address, buffer.Data(), size);
+    return got == size ? buffer : Napi::Buffer<uint8_t>::Copy(info.Env(), buffer.Data(), got);
   }
 
   /// describe(): {event, cpus, frequency} of the running events.

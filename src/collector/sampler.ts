@@ -66,6 +66,8 @@ export interface Sampler {
   setTargets(pids: readonly number[]): void;
   /** Function at a file offset: its name (empty: no symbol) and its address in the file's headers (0: unknown). */
   name(file: number, offset: number): readonly [name: string, address: number];
+  /** Bytes of another process's memory; shorter than `size` where a page is missing, at most 64 MB. */
+  readMemory(pid: number, address: bigint, size: number): Buffer;
   describe(): {
     readonly event: string;
     readonly cpus: number;

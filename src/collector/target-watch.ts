@@ -51,7 +51,9 @@ export class TargetWatch {
       if (start === undefined || now === start) continue;
       this.#starts.set(pid, undefined);
       this.#notices.push(
-        now === undefined ? `pid ${pid} has exited` : `pid ${pid} has exited; another process has its number`,
+        now === undefined
+          ? `pid ${pid} has exited`
+          : `pid ${pid} has exited; another process has its number`,
       );
       changed = true;
     }

@@ -104,7 +104,10 @@ function serve({ sampler, delaySeconds }: WorkerSetup): void {
   reply({ kind: "ready" });
 }
 
-function setPids(collector: Collector, { id, pids }: WorkerRequest & { kind: "pids" }): WorkerReply {
+function setPids(
+  collector: Collector,
+  { id, pids }: WorkerRequest & { kind: "pids" },
+): WorkerReply {
   try {
     collector.setTargets(pids);
     return { kind: "answer", id, error: undefined };
