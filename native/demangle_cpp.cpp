@@ -20,6 +20,7 @@ using llvm::itanium_demangle::FoldExpr;
 using llvm::itanium_demangle::ForwardTemplateReference;
 using llvm::itanium_demangle::FunctionEncoding;
 using llvm::itanium_demangle::FunctionRefQual;
+using llvm::itanium_demangle::NameWithTemplateArgs;
 using llvm::itanium_demangle::Node;
 using llvm::itanium_demangle::NodeArray;
 using llvm::itanium_demangle::OutputBuffer;
@@ -112,6 +113,23 @@ class FunctionName final : public Node {
   const Node* name_;
 };
 
+/// `operator<< <int>` and not `operator<<<int>`.
+class TemplateName final : public Node {
+ public:
+  TemplateName(const Node* name, const Node* arguments)
+      : Node(KNameWithTemplateArgs), name_(name), arguments_(arguments) {}
+  void printLeft(OutputBuffer& out) const override {
+    name_->print(out);
+    if (!out.empty() && out.back() == '<') out += ' ';
+    arguments_->print(out);
+  }
+  std::string_view getBaseName() const override { return name_->getBaseName(); }
+
+ private:
+  const Node* name_;
+  const Node* arguments_;
+};
+
 class Lambda final : public ClosureTypeName {
  public:
   Lambda(NodeArray templates, const Node* requires1, NodeArray params, const Node* requires2, std::string_view count)
@@ -159,6 +177,10 @@ struct Replacement {
 template <>
 struct Replacement<FunctionEncoding> {
   using type = FunctionName;
+};
+template <>
+struct Replacement<NameWithTemplateArgs> {
+  using type = TemplateName;
 };
 template <>
 struct Replacement<ClosureTypeName> {
