@@ -123,8 +123,7 @@ FileDescriptor openUnderRoot(const std::string& root, const std::string& path) {
   how.flags = O_PATH | O_CLOEXEC;
   how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
   // O_PATH only names the file: a FIFO does not wait for its writer, a device does not notice.
-  const FileDescriptor named(
-      static_cast<int>(syscall(SYS_openat2, folder.get(), path.c_str(), &how, sizeof how)));
+  const FileDescriptor named(static_cast<int>(syscall(SYS_openat2, folder.get(), path.c_str(), &how, sizeof how)));
   struct stat status;
   if (!named.valid() || fstat(named.get(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
   return FileDescriptor(open(descriptorPath(named.get()).c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));

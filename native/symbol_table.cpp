@@ -166,7 +166,8 @@ void arrangeSymbols(std::vector<SymbolEntry>& entries, const CodeRanges& code) {
     bool anyTable = false;
     bool anySized = false;
     bool anyVisible = false;
-    for (last = first; last < entries.size() && entries[last].start == start; last++) anyTable |= !entries[last].dynamic();
+    for (last = first; last < entries.size() && entries[last].start == start; last++)
+      anyTable |= !entries[last].dynamic();
     const auto counts = [&](const SymbolEntry& entry) { return !anyTable || !entry.dynamic(); };
     for (size_t i = first; i < last; i++) {
       if (counts(entries[i])) anySized |= entries[i].size() > 0;

@@ -20,9 +20,9 @@ struct SymbolEntry {
   static constexpr uint32_t kMaxSize = (1u << 30) - 1;
   static constexpr uint32_t kDynamic = 1u << 31;  ///< the name is in .dynstr
 
-  uint32_t start;            ///< file offset of the first byte, in the program itself
-  uint32_t bindingAndSize;   ///< Binding << 30 | bytes; 0 bytes: the table does not say
-  uint32_t name;             ///< offset in the string table, with kDynamic
+  uint32_t start;           ///< file offset of the first byte, in the program itself
+  uint32_t bindingAndSize;  ///< Binding << 30 | bytes; 0 bytes: the table does not say
+  uint32_t name;            ///< offset in the string table, with kDynamic
 
   uint32_t size() const { return bindingAndSize & kMaxSize; }
   Binding binding() const { return static_cast<Binding>(bindingAndSize >> 30); }

@@ -5,8 +5,6 @@
 //   symbols_tool find FILE ROOT        lines "offset functionStart" (hex) on stdin; "start name" or "-" for each
 //   symbols_tool stats FILE ROOT       functions, bytes and milliseconds, as JSON
 //   symbols_tool fuzz FILE SECONDS     mutated copies of the file, and mutated names; exits 0 if nothing broke
-#include "../../native/symbols.h"
-
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -19,6 +17,8 @@
 #include <iostream>
 #include <random>
 #include <sstream>
+
+#include "../../native/symbols.h"
 
 namespace {
 
@@ -127,11 +127,24 @@ bool tryFile(const std::vector<uint8_t>& bytes, std::mt19937_64& random) {
 }
 
 std::string randomName(std::mt19937_64& random) {
-  static const char* const pieces[] = {"_Z",  "N",   "E",    "I",   "J",    "S_",   "S0_",  "S1_",   "T_",  "T0_", "Dp",
-                                       "3foo", "1a",  "St",   "Sa",  "Z",    "UlvE_", "Ut_", "cv",    "C1",  "D2",  "L_Z",
-                                       "i",   "v",   "P",    "R",   "K",    "F",    "X",    "sr",    "cl",  "dp",  "sZ",
-                                       "Li1E", "DT",  "fl",   "_R",  "B_",   "B0_",  "B2_",  "Nv",    "C",   "M",   "T",
-                                       "A",   "Kj1_", "u3abc", "G1_", "_D",   "Q",    "17h0123456789abcdefE", ".", "cold"};
+  static const char* const pieces[] = {"_Z",   "N",     "E",
+                                       "I",    "J",     "S_",
+                                       "S0_",  "S1_",   "T_",
+                                       "T0_",  "Dp",    "3foo",
+                                       "1a",   "St",    "Sa",
+                                       "Z",    "UlvE_", "Ut_",
+                                       "cv",   "C1",    "D2",
+                                       "L_Z",  "i",     "v",
+                                       "P",    "R",     "K",
+                                       "F",    "X",     "sr",
+                                       "cl",   "dp",    "sZ",
+                                       "Li1E", "DT",    "fl",
+                                       "_R",   "B_",    "B0_",
+                                       "B2_",  "Nv",    "C",
+                                       "M",    "T",     "A",
+                                       "Kj1_", "u3abc", "G1_",
+                                       "_D",   "Q",     "17h0123456789abcdefE",
+                                       ".",    "cold"};
   static const char* const starts[] = {"_Z", "_ZN", "_Z1fI", "_RINv", "_RNv", "_D", "_ZTh", "_ZZ"};
   std::string name = starts[random() % std::size(starts)];
   const size_t count = 1 + random() % (random() % 16 == 0 ? 3000 : 40);
