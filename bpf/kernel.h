@@ -63,8 +63,12 @@ struct rb_root {
 	struct rb_node *rb_node;
 } RELOCATED;
 
+/* Of tmpfs, and of memory files (memfd_create) too (include/uapi/linux/magic.h). */
+#define TMPFS_MAGIC 0x01021994
+
 struct super_block {
 	__u32 s_dev;
+	unsigned long s_magic;
 } RELOCATED;
 
 struct timespec64 {
@@ -75,6 +79,7 @@ struct timespec64 {
 struct inode {
 	struct super_block *i_sb;
 	unsigned long i_ino;
+	unsigned int i_nlink;
 	__u32 i_generation;
 } RELOCATED;
 

@@ -155,15 +155,20 @@ static __always_inline void describe_file(struct walk *w, struct vm_area_struct 
 	struct inode *inode = BPF_CORE_READ(file, f_inode);
 	struct file_key *key = &w->file.key;
 	struct file_entry *entry;
-	__u32 *id;
+	__u32 *id, is_memory_file;
 
+	/*
+	 * A file in memory without a name mostly holds code that its process generates and goes on
+	 * writing, so its mtime tells nothing, and until it is known it is treated as such code.
+	 */
+	is_memory_file = BPF_CORE_READ(inode, i_nlink) == 0 && BPF_CORE_READ(inode, i_sb, s_magic) == TMPFS_MAGIC;
 	key->inode = BPF_CORE_READ(inode, i_ino);
 	key->device = BPF_CORE_READ(inode, i_sb, s_dev);
 	key->generation = BPF_CORE_READ(inode, i_generation);
-	key->mtime = inode_mtime(inode);
+	key->mtime = is_memory_file ? 0 : inode_mtime(inode);
 	m->offset = BPF_CORE_READ(vma, vm_pgoff) << 12;
 	m->file = 0;
-	m->state = FILE_PENDING;
+	m->state = is_memory_file ? MAPPING_ANONYMOUS : FILE_PENDING;
 	id = bpf_map_lookup_elem(&file_ids, key);
 	if (!id) {
 		ask_for_file(0);
@@ -228,8 +233,10 @@ static __always_inline __u32 find_mapping(struct walk *w, __u64 address)
 	}
 	w->cache.next++;
 	/* What is not answered yet must be asked again at the next sample. */
-	if (m->state != FILE_PENDING)
+	if (m->file || !file)
 		w->mappings_changed = 1;
+	else
+		w->file_pending = 1;
 	return index;
 }
 
@@ -254,6 +261,7 @@ static __always_inline void load_mappings(struct walk *w)
 	__u64 layout = mapping_layout(w->mm);
 
 	w->mappings_changed = 0;
+	w->file_pending = 0;
 	if (cache && cache->mm == (__u64)w->mm && cache->layout == layout) {
 		__builtin_memcpy(&w->cache, cache, sizeof(w->cache));
 		return;
@@ -271,7 +279,7 @@ static __always_inline void load_mappings(struct walk *w)
  */
 static __always_inline void keep_mappings(struct walk *w, __u64 process_age)
 {
-	if (w->mappings_changed && process_age > 100000000ULL && w->stop != COUNTER_UnwindNativeErrFilePending)
+	if (w->mappings_changed && !w->file_pending && process_age > 100000000ULL)
 		bpf_map_update_elem(&mapping_caches, &w->tgid, &w->cache, BPF_ANY);
 }
 

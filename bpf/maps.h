@@ -194,13 +194,15 @@ struct walk {
 	__u32 tgid;
 	__u32 process_frames; /* frames that mean something in this process only */
 	__u32 mappings_changed;
+	__u32 file_pending; /* a mapping of a file that is not answered yet is in the cache */
+	__u32 reserved;
 	struct mm_struct *mm;
 	__u64 address; /* looked for by find_vma() */
 	struct vm_area_struct *vma; /* found by it */
 	__u64 registers[REG_COUNT];
 	__u64 window_start;
 	__u32 window_valid;
-	__u32 reserved;
+	__u32 reserved2;
 	struct mapping_cache cache;
 	struct count_value task; /* scratch for a new count */
 	struct stack_record record;

@@ -24,7 +24,7 @@ constexpr uint64_t kNanosecondsPerSecond = 1'000'000'000;
 bool isRecorded(const struct stat& status, const file_key& key) {
   const uint64_t mtime =
       static_cast<uint64_t>(status.st_mtim.tv_sec) * kNanosecondsPerSecond + static_cast<uint64_t>(status.st_mtim.tv_nsec);
-  return status.st_ino == key.inode && mtime == key.mtime;
+  return status.st_ino == key.inode && (key.mtime == 0 || mtime == key.mtime);
 }
 
 /// Turns an O_PATH descriptor into one for reading, if it is the file of the record. Consumes `pathFd`.
@@ -52,6 +52,31 @@ std::string readLink(const char* link) {
   constexpr std::string_view kDeleted = " (deleted)";
   if (path.ends_with(kDeleted)) path.resize(path.size() - kDeleted.size());
   return path;
+}
+
+/// Opens a mapping of the process by its link in map_files, as O_PATH; -1 with errno set on error.
+int openMapping(uint32_t tgid, uint64_t start, uint64_t end, std::string& path) {
+  char link[128];
+  snprintf(link, sizeof link, "/proc/%u/map_files/%llx-%llx", tgid, static_cast<unsigned long long>(start),
+           static_cast<unsigned long long>(end));
+  const int fd = open(link, O_PATH | O_CLOEXEC);
+  if (fd >= 0) path = readLink(link);
+  return fd;
+}
+
+/// Looks for another mapping of the inode: the one that was sampled may have been split or joined since.
+int openOtherMapping(uint32_t tgid, uint64_t inode, std::string& path) {
+  std::ifstream maps("/proc/" + std::to_string(tgid) + "/maps");
+  std::string line;
+  while (std::getline(maps, line)) {
+    // proc_pid_maps(5): start-end permissions offset device inode path
+    unsigned long long start = 0, end = 0, number = 0;
+    if (sscanf(line.c_str(), "%llx-%llx %*s %*s %*s %llu", &start, &end, &number) != 3 || number != inode) continue;
+    const int fd = openMapping(tgid, start, end, path);
+    if (fd >= 0) return fd;
+  }
+  errno = ENOENT;
+  return -1;
 }
 
 /// Opens the process's root unless it is our own root.
@@ -113,12 +138,10 @@ std::string recordPath(const file_record& record) {
 MappedFile openMappedFile(const file_record& record) {
   MappedFile file;
   file.path = recordPath(record);
-  char link[128];
-  snprintf(link, sizeof link, "/proc/%u/map_files/%llx-%llx", record.tgid,
-           static_cast<unsigned long long>(record.vma_start), static_cast<unsigned long long>(record.vma_end));
-  const int mapped = open(link, O_PATH | O_CLOEXEC);
+  std::string path;
+  int mapped = openMapping(record.tgid, record.vma_start, record.vma_end, path);
+  if (mapped < 0 && errno == ENOENT) mapped = openOtherMapping(record.tgid, record.key.inode, path);
   if (mapped >= 0) {
-    const std::string path = readLink(link);
     file.fd = reopenRecorded(mapped, record.key, file.error);
     if (file.fd >= 0) {
       if (!path.empty()) file.path = path;
@@ -129,13 +152,13 @@ MappedFile openMappedFile(const file_record& record) {
   } else if (errno != ENOENT && errno != ESRCH) {
     file.error = strerror(errno);
   }
-  for (const std::string& path : visiblePaths(record)) {
-    const int found = openWithoutLinks(path);
+  for (const std::string& visible : visiblePaths(record)) {
+    const int found = openWithoutLinks(visible);
     if (found < 0) continue;
     std::string ignored;  // another file at this path: the next one may be it
     file.fd = reopenRecorded(found, record.key, ignored);
     if (file.fd >= 0) {
-      file.path = path;
+      file.path = visible;
       file.error.clear();
       return file;
     }

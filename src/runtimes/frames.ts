@@ -1,6 +1,7 @@
 /** Names frames: from a frame word of the kernel side to a function that a reader knows. */
-import type { CounterDefinition } from "../collector/source.ts";
+
 import type { AbiConstants } from "../collector/sampler.ts";
+import type { CounterDefinition } from "../collector/source.ts";
 import type { FunctionInfo, Runtime } from "../collector/tick.ts";
 import type { WireFrame } from "../collector/wire.ts";
 import { cleanName } from "./clean-name.ts";

@@ -37,8 +37,7 @@ export class NativeNames {
       runtime: "native",
       name: `[${module || "unknown file"}]`,
       module,
-      whyUnnamed:
-        file?.why || "the file has neither a symbol nor an unwind entry for this code",
+      whyUnnamed: file?.why || "the file has neither a symbol nor an unwind entry for this code",
     };
   }
 }
