@@ -4,6 +4,7 @@
 #include <bpf/bpf.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -16,6 +17,7 @@ namespace polytop {
 namespace {
 
 constexpr uint32_t kBatch = 1024;
+constexpr int kReaderNice = -15;
 
 /// The values of the map `totals` of bpf/maps.h.
 struct RunTotals {
@@ -65,6 +67,8 @@ void Drain::close() {
 }
 
 void Drain::read() {
+  // It hands requests for files on: see Files::work().
+  setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kReaderNice);
   const int epoll = epoll_create1(EPOLL_CLOEXEC);
   epoll_event stop = {}, records = {};
   stop.events = records.events = EPOLLIN;

@@ -3,6 +3,7 @@
 
 #include <bpf/bpf.h>
 #include <sys/auxv.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -23,6 +24,7 @@ namespace {
 constexpr size_t kMaxRows = 3'500'000;
 /// Files kept at most: each holds a descriptor.
 constexpr size_t kMaxEntries = 2048;
+constexpr int kWorkerNice = -15;
 /// A vDSO is two pages of code and a few of data.
 constexpr size_t kVdsoBytes = 2 * 4096;
 
@@ -87,6 +89,8 @@ size_t Files::rowCount() {
 }
 
 void Files::work() {
+  // On a saturated machine every sample of a file is lost until its table is built: do not wait in line.
+  setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kWorkerNice);
   std::unique_lock lock(mutex_);
   for (;;) {
     wake_.wait(lock, [this] { return closing_ || !queue_.empty(); });

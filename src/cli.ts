@@ -1,5 +1,6 @@
 /** The program: reads the command line, decides what runs, and ends with the right exit status. */
 import { hostname } from "node:os";
+import type { Writable } from "node:stream";
 import type { TickSource } from "./collector/source.ts";
 import { EXIT_CANNOT, EXIT_FAILED, EXIT_OK } from "./errors.ts";
 import { parseFilter } from "./model/filter.ts";
@@ -22,13 +23,11 @@ function fail(error: unknown): never {
 }
 
 /** A reader that has gone ends polytop as it ends `cat`: that is no failure. */
-function watchStdout(): void {
-  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+function watch(output: Writable): void {
+  output.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code === "EPIPE" || error.code === "EIO") process.exit(EXIT_OK);
     fail(Object.assign(new Error(`cannot write: ${error.message}`), { exitCode: EXIT_FAILED }));
   });
-  // Nobody is left to be told.
-  process.stderr.on("error", () => {});
 }
 
 /** Aborted by the first signal; a second one does not wait for anything. */
@@ -104,6 +103,10 @@ function speaksUtf8({ LC_ALL, LC_CTYPE, LANG }: NodeJS.ProcessEnv): boolean {
 
 async function plain(source: TickSource, options: RunOptions, stop: AbortSignal): Promise<void> {
   const { runPlain } = await import("./output/run.ts");
+  const { makeWriter, openStdout } = await import("./output/writer.ts");
+  const output = openStdout();
+  if (output !== process.stdout) watch(output);
+  const writer = makeWriter(output, warn);
   const parsed = parseFilter(options.filter);
   const filter = "filter" in parsed && parsed.filter.text ? parsed.filter : undefined;
   const { iterations, kernel, nativeFrames, rows, sort } = options;
@@ -114,9 +117,10 @@ async function plain(source: TickSource, options: RunOptions, stop: AbortSignal)
     sink: makeSink({ filter, sort, rows, kernel, nativeFrames, counters }),
     iterations,
     signal: stop,
-    write: (text) => process.stdout.write(text),
+    write: writer.write,
     warn,
   });
+  await writer.close(stop);
 }
 
 async function sinkMaker({ format }: RunOptions) {
@@ -127,5 +131,7 @@ async function sinkMaker({ format }: RunOptions) {
 
 process.on("uncaughtException", fail);
 process.on("unhandledRejection", fail);
-watchStdout();
+watch(process.stdout);
+// Nobody is left to be told.
+process.stderr.on("error", () => {});
 process.exit(await main().catch(fail));

@@ -56,6 +56,8 @@ export class Collector {
       anonymous: (pid: number, address: bigint) => generated.name(pid, address),
     };
     this.#reader = new FrameReader(addon.constants, COUNTERS, namers, this.#functions);
+    // What the start cost is no part of the first refresh.
+    this.#cpu = process.cpuUsage();
   }
 
   setTargets(pids: readonly number[]): void {

@@ -4,13 +4,13 @@
  */
 import type { Runtime } from "../collector/tick.ts";
 import type { FunctionRow, ProcessRow } from "./aggregate.ts";
-import { type Cut, type Glyphs, percent, sharePercent, sparkline, thousands } from "./format.ts";
+import { type Cut, type Glyphs, percent, sharePercent, thousands } from "./format.ts";
 
 /** How wide a column is. */
 export interface WidthRule {
   /** Cells it never goes below. */
   readonly min: number;
-  /** Cells it takes where its content needs them; more is given to columns that grow only. */
+  /** Cells it takes where there is room; more only to columns that grow, for what needs it. */
   readonly max: number;
   /** Part of the room that is left over. */
   readonly grow?: number;
@@ -49,8 +49,6 @@ export interface RowContext {
 export interface FunctionContext extends RowContext {
   /** Name of a process, where it is known. */
   comm?(pid: number): string | undefined;
-  /** Self samples of the last refreshes, oldest first; undefined where there was none. */
-  history?(row: FunctionRow): readonly (number | undefined)[];
   /** Samples of its own and of all since the totals were cleared. */
   since?(row: FunctionRow): { self: number; samples: number } | undefined;
 }
@@ -71,9 +69,6 @@ export const RUNTIME_LABELS: Readonly<Record<Runtime, string>> = {
   native: "native",
   kernel: "kernel",
 };
-
-/** How many refreshes a history line shows. */
-export const HISTORY_CELLS = 8;
 
 /** The last part of a path; a module is mostly one. */
 export const baseName = (module: string): string => module.slice(module.lastIndexOf("/") + 1);
@@ -148,28 +143,13 @@ export const FUNCTION_COLUMNS: readonly Column<FunctionRow, FunctionContext>[] =
     json: "module",
   },
   {
-    id: "history",
-    heading: "HISTORY",
-    meaning: `its own samples in the last ${HISTORY_CELLS} refreshes, the newest at the right`,
-    width: { min: HISTORY_CELLS, max: HISTORY_CELLS },
-    align: "left",
-    cut: "start",
-    giveWay: 4,
-    plain: false,
-    value: (row, context) => {
-      const values = context.history?.(row) ?? [];
-      const top = values.reduce<number>((most, value) => Math.max(most, value ?? 0), 0);
-      return sparkline(values, top, context.glyphs);
-    },
-  },
-  {
     id: "processes",
     heading: "PROCESSES",
     meaning: "the process with the most of its samples, and how many others there are",
     width: { min: 16, max: 26 },
     align: "left",
     cut: "middle",
-    giveWay: 5,
+    giveWay: 4,
     plain: false,
     value: (row, context) => {
       const first = row.pids[0];
@@ -187,7 +167,7 @@ export const FUNCTION_COLUMNS: readonly Column<FunctionRow, FunctionContext>[] =
     width: { min: 6, max: 6 },
     align: "right",
     cut: "end",
-    giveWay: 6,
+    giveWay: 5,
     plain: false,
     value: (row, context) => {
       const since = context.since?.(row);

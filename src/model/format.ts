@@ -9,8 +9,6 @@ export interface Glyphs {
   readonly ellipsis: string;
   /** Left-aligned blocks, one eighth of a cell to a whole one. */
   readonly blocks: readonly string[];
-  /** Heights of a history line, lowest first. */
-  readonly levels: readonly string[];
   readonly pointer: string;
   readonly none: string;
   readonly descending: string;
@@ -24,9 +22,8 @@ export const UNICODE_GLYPHS: Glyphs = {
   unicode: true,
   ellipsis: "…",
   blocks: ["▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"],
-  levels: ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"],
   pointer: "▶",
-  none: "–",
+  none: "-",
   descending: "↓",
   ascending: "↑",
   child: "└ ",
@@ -38,7 +35,6 @@ export const ASCII_GLYPHS: Glyphs = {
   unicode: false,
   ellipsis: "~",
   blocks: ["#"],
-  levels: ["_", ".", ":", "-", "=", "+", "*", "#"],
   pointer: ">",
   none: "-",
   descending: "v",
@@ -237,20 +233,4 @@ export function bar(share: number, cells: number, glyphs: Glyphs): string {
   const part = filled % steps;
   const full = glyphs.blocks[steps - 1] ?? "#";
   return full.repeat(whole) + (part > 0 ? (glyphs.blocks[part - 1] ?? "") : "");
-}
-
-/** A line of `values`, one cell each, the highest being `top`. Nothing is drawn for undefined. */
-export function sparkline(
-  values: readonly (number | undefined)[],
-  top: number,
-  glyphs: Glyphs,
-): string {
-  const last = glyphs.levels.length - 1;
-  return values
-    .map((value) => {
-      if (value === undefined) return " ";
-      const level = top > 0 ? Math.ceil((value / top) * last) : 0;
-      return glyphs.levels[Math.min(last, Math.max(0, level))] ?? " ";
-    })
-    .join("");
 }

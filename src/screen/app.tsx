@@ -87,7 +87,7 @@ export function App({ session, composer }: { session: Session; composer: Compose
   }
   const frame = composer.frame();
   return (
-    <Box flexDirection="column" width={columns} height={height} overflow="hidden">
+    <Box flexDirection="column" width={columns} height={height}>
       {rows(frame.header, "h")}
       {rows(frame.body, "b")}
       {frame.table ? <MetricTable data={frame.table} /> : null}

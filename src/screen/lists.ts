@@ -11,7 +11,7 @@ import { type PlacedProcess, sortFunctions, sortProcesses } from "../model/sort.
 import { holdOrder, type ViewState, visibleRows } from "../model/view.ts";
 import type { Paint, Theme } from "./paint.ts";
 import type { Session } from "./session.ts";
-import { headingRow, type Layout, layOut, listRow } from "./table.ts";
+import { headingRow, listRow, TableLayout } from "./table.ts";
 
 /** A body: lines of the window, and the ids of all rows for moving. */
 export interface Body {
@@ -40,8 +40,8 @@ export function orderedProcesses(all: Aggregate, state: ViewState): readonly Pla
 /** Remembers the layout for a width, and the order for an aggregate and the choices about it. */
 export class Lists {
   readonly #users: (uid: number) => string | undefined;
-  #functions: Layout<FunctionRow, FunctionContext> | undefined;
-  #processes: Layout<PlacedProcess["row"], ProcessContext> | undefined;
+  readonly #functions = new TableLayout(FUNCTION_COLUMNS);
+  readonly #processes = new TableLayout(PROCESS_COLUMNS);
   #order:
     | { all: Aggregate; key: string; held: object | undefined; rows: readonly FunctionRow[] }
     | undefined;
@@ -66,17 +66,18 @@ export class Lists {
     const ordered = this.#ordered(all, state);
     const page = Math.max(0, height - 1);
     const shown = visibleRows(ordered, (row) => row.function.id, state, page);
-    if (this.#functions?.width !== width) this.#functions = layOut(FUNCTION_COLUMNS, width);
-    const layout = this.#functions;
-    const has = (id: string): boolean => layout.placed.some(({ column }) => column.id === id);
-    const comms = new Map(has("processes") ? all.processes.map((row) => [row.pid, row.comm]) : []);
+    let comms: Map<number, string> | undefined;
     const context: FunctionContext = {
       samples: all.samples,
       glyphs: theme.glyphs,
       moduleLine: width >= 70,
-      comm: (pid) => comms.get(pid),
+      comm: (pid) => {
+        comms ??= new Map(all.processes.map((row) => [row.pid, row.comm]));
+        return comms.get(pid);
+      },
       since: (row) => ({ self: totals.self(row.function.id), samples: totals.samples }),
     };
+    const layout = this.#functions.fit(width, shown.rows, context);
     const lines = shown.rows.map((row, i) => {
       const paint = functionPaint(row, theme);
       return listRow(layout, row, context, i === shown.selected, paint, theme);
@@ -95,8 +96,6 @@ export class Lists {
     const ordered = orderedProcesses(all, state);
     const page = Math.max(0, height - 1);
     const shown = visibleRows(ordered, (one) => one.row.pid, state, page);
-    if (this.#processes?.width !== width) this.#processes = layOut(PROCESS_COLUMNS, width);
-    const layout = this.#processes;
     const depths = new Map(shown.rows.map((one) => [one.row, one.depth]));
     const context: ProcessContext = {
       samples: all.samples,
@@ -106,6 +105,8 @@ export class Lists {
       user: this.#users,
       depth: (row) => depths.get(row) ?? 0,
     };
+    const rows = shown.rows.map((one) => one.row);
+    const layout = this.#processes.fit(width, rows, context);
     const none = (): undefined => undefined;
     const lines = shown.rows.map(({ row }, i) =>
       listRow(layout, row, context, i === shown.selected, none, theme),
@@ -120,7 +121,6 @@ export class Lists {
 
 function functionPaint(row: FunctionRow, theme: Theme): (columnId: string) => Paint | undefined {
   return (columnId) => {
-    if (columnId === "lang") return theme.runtime[row.function.runtime];
-    return columnId === "module" ? theme.dim : undefined;
+    return columnId === "lang" ? theme.runtime[row.function.runtime] : undefined;
   };
 }

@@ -1,24 +1,59 @@
 /** Rows of a list as strings of exact width. */
 import { type Column, type PlacedColumn, placeColumns } from "../model/columns.ts";
-import { cell } from "../model/format.ts";
+import { cell, displayWidth } from "../model/format.ts";
 import type { SortKey } from "../model/sort.ts";
 import type { Paint, Theme } from "./paint.ts";
 
 /** Cells before the first column: the pointer of the selection. */
 const MARGIN = 1;
 
-/** Columns placed in a window, made once for each width. */
+/** Columns placed in a window. */
 export interface Layout<Row, Context> {
   readonly width: number;
   readonly placed: readonly PlacedColumn<Row, Context>[];
 }
 
-/** Places the columns in a window of `width` cells. */
-export function layOut<Row, Context>(
-  columns: readonly Column<Row, Context>[],
-  width: number,
-): Layout<Row, Context> {
-  return { width, placed: placeColumns(columns, width - MARGIN) };
+/** Columns get wider in steps of so many cells, so that they rarely do. */
+const STEP = 10;
+
+/**
+ * Places the columns in windows of changing width. What a growing column gets beyond its usual
+ * width it takes only when a text needs it, and keeps it then: names stay beside their numbers on
+ * wide terminals, nothing moves back and forth, and empty cells cost nothing to draw.
+ */
+export class TableLayout<Row, Context> {
+  readonly #columns: readonly Column<Row, Context>[];
+  #room: Layout<Row, Context> = { width: -1, placed: [] };
+  #layout: Layout<Row, Context> = { width: -1, placed: [] };
+
+  constructor(columns: readonly Column<Row, Context>[]) {
+    this.#columns = columns;
+  }
+
+  /** The layout for these rows. */
+  fit(width: number, rows: readonly Row[], context: Context): Layout<Row, Context> {
+    if (this.#room.width !== width) {
+      const placed = placeColumns(this.#columns, width - MARGIN);
+      this.#room = { width, placed };
+      this.#layout = {
+        width,
+        placed: placed.map(({ column, width: most }) => ({
+          column,
+          width: Math.min(most, column.width.max),
+        })),
+      };
+    }
+    const placed = this.#layout.placed.map((one, i) => {
+      const most = this.#room.placed[i]?.width ?? one.width;
+      if (one.width >= most) return one;
+      let need = one.width;
+      for (const row of rows) need = Math.max(need, displayWidth(one.column.value(row, context)));
+      if (need <= one.width) return one;
+      return { column: one.column, width: Math.min(most, Math.ceil(need / STEP) * STEP) };
+    });
+    if (placed.some((one, i) => one !== this.#layout.placed[i])) this.#layout = { width, placed };
+    return this.#layout;
+  }
 }
 
 /** Which column shows the order. */

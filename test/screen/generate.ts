@@ -37,7 +37,11 @@ const NAMES: readonly (readonly [Runtime, string, string])[] = [
   ["native", "libcoreclr.so+0x5cd020", "libcoreclr.so"],
   ["kernel", "copy_user_generic", "kernel"],
   ["perl", "[perl: context stack unreadable]", ""],
-  ["native", "std::__introsort_loop<__gnu_cxx::__normal_iterator<Order*, std::vector<Order>>>", "app"],
+  [
+    "native",
+    "std::__introsort_loop<__gnu_cxx::__normal_iterator<Order*, std::vector<Order>>>",
+    "app",
+  ],
   ["perl", "価格::計算::合計を出す", "/srv/価格/計算.pm"],
   ["dotnet", "System.Text.Json.JsonSerializer.WriteCore", "System.Text.Json"],
 ];
