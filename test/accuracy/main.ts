@@ -1,0 +1,9 @@
+/**
+ * How right polytop is: its figures against programs whose truth is known, and against perf.
+ * Run with the project's Node: node test/accuracy/main.ts [section…]
+ */
+import { measure } from "../support/measure.ts";
+import { native } from "./native.ts";
+
+const held = await measure([...native]);
+process.exit(held ? 0 : 1);

@@ -1,0 +1,82 @@
+/** Loads that keep the machine busy in the ways that people's machines are. */
+
+import { spawnSync } from "node:child_process";
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpus } from "node:os";
+import { root } from "./polytop.ts";
+import { type Running, start } from "./profile.ts";
+
+const folder = `${root}build/workloads/`;
+
+/** A C++ file that costs a compiler about a second: templates of the standard library, all different. */
+const source = (number: number): string => `
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <regex>
+#include <sstream>
+#include <string>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+template <int N> struct Item${number} { std::map<std::string, std::vector<int>> values; std::variant<int, std::string, double> kind; };
+template <int N> int add(Item${number}<N>& item, const std::string& text) {
+  static const std::regex word("([a-z]+)" + std::to_string(N) + "([0-9]+)");
+  std::smatch found;
+  if (std::regex_match(text, found, word)) item.values[found[1]].push_back(std::stoi(found[2]));
+  std::vector<std::function<int(int)>> steps{[&](int x) { return x + N; }, [&](int x) { return x * N; }};
+  std::sort(item.values.begin()->second.begin(), item.values.begin()->second.end(), [](int a, int b) { return a % N < b % N; });
+  return std::accumulate(steps.begin(), steps.end(), N, [](int sum, auto& step) { return step(sum); });
+}
+${[1, 2, 3, 4, 5].map((n) => `int use${number}_${n}(const std::string& text) { Item${number}<${n}> item; return add(item, text); }`).join("\n")}
+`;
+
+/** Compiles C++ files for ever, as many at once as there are CPUs. */
+export function compileLoop(): Running {
+  const place = `${folder}compile/`;
+  mkdirSync(place, { recursive: true });
+  const numbers = [1, 2, 3, 4, 5, 6];
+  for (const number of numbers) writeFileSync(`${place}unit${number}.cpp`, source(number));
+  const objects = numbers.map((number) => `unit${number}.o`).join(" ");
+  writeFileSync(`${place}Makefile`, `all: ${objects}\n%.o: %.cpp\n\tg++ -O2 -c -o $@ $<\n`);
+  return start("/bin/sh", ["-c", `while :; do make -s -B -j${cpus().length} all || exit; done`], {
+    cwd: place,
+  });
+}
+
+/** The same program under a name of our own: names of processes are those of the links that start them. */
+function link(name: string, target: string): string {
+  mkdirSync(folder, { recursive: true });
+  const path = folder + name;
+  rmSync(path, { force: true });
+  symlinkSync(target, path);
+  return path;
+}
+
+const PERL = "sub add { my ($n) = @_; return $n + 1 } my $n = 0; $n = add($n) while $n < COUNT;";
+
+/** Names of the processes that perlLoop() starts. */
+export const PERL_LOOP = { shell: "polytop-shell", perl: "polytop-perl" };
+
+/** Starts `perl -e …` for ever: processes that live some 15 ms each. */
+export function perlLoop(): Running {
+  const perl = link(PERL_LOOP.perl, "/usr/bin/perl");
+  const shell = link(PERL_LOOP.shell, "/bin/bash");
+  // The fastest of several runs: others only make a run slower.
+  const time = (count: number): number => {
+    let best = Number.POSITIVE_INFINITY;
+    for (let i = 0; i < 5; i++) {
+      const begin = performance.now();
+      spawnSync(perl, ["-e", PERL.replace("COUNT", String(count))]);
+      best = Math.min(best, performance.now() - begin);
+    }
+    return best;
+  };
+  const empty = time(1);
+  const rate = 50_000 / (time(50_000) - empty);
+  const count = Math.max(1000, Math.round(rate * (15 - empty)));
+  const program = PERL.replace("COUNT", String(count));
+  return start(shell, ["-c", `while :; do ${perl} -e '${program}'; done`]);
+}

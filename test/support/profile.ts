@@ -1,0 +1,235 @@
+/** Starts programs, samples them with polytop as a user would, and stops what was started. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { cleanEnvironment, polytop } from "./polytop.ts";
+
+/** One line of `--json`, as far as tests look at it. */
+export interface Snapshot {
+  readonly intervalSeconds: number;
+  readonly frequency: number;
+  readonly cpus: number;
+  readonly samples: number;
+  readonly missed: number;
+  readonly stacks: {
+    readonly unique: number;
+    readonly complete: number;
+    readonly truncated: number;
+    readonly broken: number;
+  };
+  readonly functions: readonly {
+    readonly runtime: string;
+    readonly name: string;
+    readonly module: string;
+    readonly self: number;
+    readonly total: number;
+    readonly pids: readonly number[];
+  }[];
+  readonly processes: readonly {
+    readonly pid: number;
+    readonly comm: string;
+    readonly samples: number;
+    readonly complete: number;
+  }[];
+  readonly metrics: Readonly<Record<string, number>>;
+  readonly self: {
+    readonly cpuPercent: number;
+    readonly rssBytes: number;
+    readonly bpfNanosecondsPerSample: number;
+  };
+}
+
+/** Several snapshots added up. */
+export interface Sums {
+  readonly snapshots: readonly Snapshot[];
+  readonly samples: number;
+  readonly missed: number;
+  readonly complete: number;
+  readonly truncated: number;
+  readonly broken: number;
+  /** By function name, of all runtimes. */
+  readonly self: ReadonlyMap<string, number>;
+  readonly total: ReadonlyMap<string, number>;
+  readonly metrics: Readonly<Record<string, number>>;
+}
+
+/** A program that was started. */
+export interface Running {
+  readonly pid: number;
+  /** Ends it, and all that it started in its process group; resolves when it is gone. */
+  stop(): Promise<void>;
+  readonly exited: Promise<void>;
+}
+
+const running = new Set<ChildProcess>();
+
+function kill(child: ChildProcess): void {
+  try {
+    // Its own process group (`detached`): the compilers of a compile loop are in it.
+    if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
+  } catch {
+    child.kill("SIGKILL");
+  }
+}
+
+// Nothing of ours goes on burning when a run is cut short.
+process.on("exit", () => {
+  for (const child of running) kill(child);
+});
+
+/** Starts a program in the background. */
+export function start(
+  command: string,
+  args: readonly string[] = [],
+  options: { readonly cwd?: string } = {},
+): Running {
+  const child = spawn(command, args, {
+    ...options,
+    env: cleanEnvironment(),
+    detached: true,
+    stdio: ["ignore", "ignore", "ignore"],
+  });
+  running.add(child);
+  const exited = new Promise<void>((resolve) => {
+    child.on("exit", () => resolve());
+    child.on("error", () => resolve());
+  });
+  void exited.then(() => running.delete(child));
+  return {
+    pid: child.pid ?? -1,
+    exited,
+    stop: () => {
+      kill(child);
+      return exited;
+    },
+  };
+}
+
+/** Runs `use` while these programs run. */
+export async function during<T>(
+  programs: readonly Running[],
+  use: (pids: readonly number[]) => Promise<T>,
+): Promise<T> {
+  try {
+    for (const { pid } of programs) if (pid < 0) throw new Error("a workload did not start");
+    return await use(programs.map(({ pid }) => pid));
+  } finally {
+    await Promise.all(programs.map((program) => program.stop()));
+  }
+}
+
+/** How to sample. */
+export interface SampleOptions {
+  readonly seconds: number;
+  readonly frequency?: number;
+  readonly delay?: number;
+  /** Only these; all processes where it is left out. */
+  readonly pids?: readonly number[];
+  readonly args?: readonly string[];
+  readonly onStart?: (pid: number) => void;
+}
+
+function commandLine(options: SampleOptions): string[] {
+  const { seconds, frequency = 99, delay = 1, pids, args = [] } = options;
+  const narrowed = pids ? ["-p", pids.join(",")] : [];
+  const iterations = String(Math.max(1, Math.round(seconds / delay)));
+  return ["-F", String(frequency), "-d", String(delay), "-n", iterations, ...narrowed, ...args];
+}
+
+async function run(format: string, options: SampleOptions): Promise<string> {
+  const { onStart } = options;
+  const finished = await polytop([format, ...commandLine(options)], {
+    timeoutMs: (options.seconds + 30) * 1000,
+    ...(onStart ? { onStart } : {}),
+  });
+  const { status, signal, stdout, stderr } = finished;
+  if (status !== 0) throw new Error(`polytop ended with ${status ?? signal}: ${stderr}`);
+  return stdout;
+}
+
+/** Samples with `--json`. */
+export async function sampleJson(options: SampleOptions): Promise<Sums> {
+  const args = ["--rows", "0", ...(options.args ?? [])];
+  const text = await run("--json", { ...options, args });
+  return sum(
+    text
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Snapshot),
+  );
+}
+
+/** One line of `--folded`. */
+export interface FoldedStack {
+  readonly comm: string;
+  /** Root first; kernel frames end in `_[k]`. */
+  readonly frames: readonly string[];
+  readonly count: number;
+}
+
+/** Samples with `--folded`. */
+export async function sampleFolded(options: SampleOptions): Promise<FoldedStack[]> {
+  return parseFolded(await run("--folded", options));
+}
+
+export function parseFolded(text: string): FoldedStack[] {
+  return text
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => {
+      const end = line.lastIndexOf(" ");
+      const [comm = "", ...frames] = line.slice(0, end).split(";");
+      return { comm, frames, count: Number(line.slice(end + 1)) };
+    });
+}
+
+const add = (into: Map<string, number>, key: string, amount: number): void => {
+  into.set(key, (into.get(key) ?? 0) + amount);
+};
+
+/** Adds snapshots up. */
+export function sum(snapshots: readonly Snapshot[]): Sums {
+  const self = new Map<string, number>();
+  const total = new Map<string, number>();
+  const metrics: Record<string, number> = {};
+  const count = { samples: 0, missed: 0, complete: 0, truncated: 0, broken: 0 };
+  for (const snapshot of snapshots) {
+    count.samples += snapshot.samples;
+    count.missed += snapshot.missed;
+    count.complete += snapshot.stacks.complete;
+    count.truncated += snapshot.stacks.truncated;
+    count.broken += snapshot.stacks.broken;
+    for (const row of snapshot.functions) {
+      add(self, row.name, row.self);
+      add(total, row.name, row.total);
+    }
+    for (const [name, value] of Object.entries(snapshot.metrics)) {
+      metrics[name] = (metrics[name] ?? 0) + value;
+    }
+  }
+  return { snapshots, ...count, self, total, metrics };
+}
+
+/** How many samples of these stacks fulfil a condition, and how many there are. */
+export function share(
+  stacks: readonly FoldedStack[],
+  condition: (stack: FoldedStack) => boolean,
+): { readonly hits: number; readonly samples: number } {
+  let hits = 0;
+  let samples = 0;
+  for (const stack of stacks) {
+    samples += stack.count;
+    if (condition(stack)) hits += stack.count;
+  }
+  return { hits, samples };
+}
+
+/** User and system CPU seconds of a process so far (fields 14 and 15 of proc_pid_stat(5)), its ended children included. */
+export function cpuSeconds(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  const TICKS = 100;
+  return [11, 12, 13, 14].reduce((ticks, at) => ticks + Number(fields[at] ?? 0), 0) / TICKS;
+}
+
+export const sleep = (seconds: number): Promise<void> =>
+  new Promise((resolve) => setTimeout(resolve, seconds * 1000));
