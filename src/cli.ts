@@ -2,7 +2,7 @@
 import { hostname } from "node:os";
 import type { Writable } from "node:stream";
 import type { TickSource } from "./collector/source.ts";
-import { EXIT_CANNOT, EXIT_FAILED, EXIT_OK } from "./errors.ts";
+import { EXIT_CANNOT, EXIT_FAILED, EXIT_OK, UserError } from "./errors.ts";
 import { parseFilter } from "./model/filter.ts";
 import { helpText, versionText } from "./option-table.ts";
 import { type Options, parseOptions, type RunOptions } from "./options.ts";
@@ -22,24 +22,28 @@ function fail(error: unknown): never {
   process.exit(isForUser ? exitCode : EXIT_FAILED);
 }
 
-/** A reader that has gone ends polytop as it ends `cat`: that is no failure. */
-function watch(output: Writable): void {
-  output.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code === "EPIPE" || error.code === "EIO") process.exit(EXIT_OK);
-    fail(Object.assign(new Error(`cannot write: ${error.message}`), { exitCode: EXIT_FAILED }));
-  });
-}
+/**
+ * Aborted by what ends a run from outside; the reason is a UserError when that is a failure. The
+ * run then ends in order: what there is gets printed, and nothing stays in the kernel.
+ */
+const stop = new AbortController();
 
-/** Aborted by the first signal; a second one does not wait for anything. */
-function stopSignal(): AbortSignal {
-  const controller = new AbortController();
+/** A second signal does not wait for anything. */
+function stopOnSignals(): void {
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.on(name, () => {
-      if (controller.signal.aborted) process.exit(EXIT_OK);
-      controller.abort();
+      if (stop.signal.aborted) process.exit(EXIT_OK);
+      stop.abort();
     });
   }
-  return controller.signal;
+}
+
+/** A reader that has gone ends polytop as it ends `cat`: that is no failure. A full disk is. */
+function stopOnErrors(output: Writable): void {
+  output.on("error", ({ code, message }: NodeJS.ErrnoException) => {
+    const isGone = code === "EPIPE" || code === "EIO";
+    stop.abort(isGone ? undefined : new UserError(`cannot write: ${message}`, EXIT_FAILED));
+  });
 }
 
 async function main(): Promise<number> {
@@ -63,7 +67,7 @@ const hasTerminal = (): boolean =>
   process.stdin.isTTY === true && process.stdout.isTTY === true && process.env.TERM !== "dumb";
 
 async function run(options: RunOptions): Promise<number> {
-  const stop = stopSignal();
+  stopOnSignals();
   const { checkMachine, checkPids, clampFrequency } = await import("./preflight.ts");
   checkPids(options.pids);
   checkMachine();
@@ -74,14 +78,15 @@ async function run(options: RunOptions): Promise<number> {
   const source = await openLiveSource({ frequency, delaySeconds, event, pids });
   try {
     const isLive = options.format === "live" && hasTerminal();
-    await (isLive ? live(source, { ...options, frequency }, stop) : plain(source, options, stop));
+    await (isLive ? live(source, { ...options, frequency }) : plain(source, options));
   } finally {
     await source.close();
   }
+  if (stop.signal.reason instanceof UserError) throw stop.signal.reason;
   return EXIT_OK;
 }
 
-async function live(source: TickSource, options: RunOptions, signal: AbortSignal): Promise<void> {
+async function live(source: TickSource, options: RunOptions): Promise<void> {
   const { runScreen } = await import("./screen/run.tsx");
   const { filter, iterations, ...shown } = options;
   await runScreen({
@@ -91,7 +96,7 @@ async function live(source: TickSource, options: RunOptions, signal: AbortSignal
     color: options.color && !process.env.NO_COLOR,
     unicode: speaksUtf8(process.env),
     host: hostname(),
-    signal,
+    signal: stop.signal,
     ...(iterations === undefined ? {} : { iterations }),
   });
 }
@@ -101,11 +106,11 @@ function speaksUtf8({ LC_ALL, LC_CTYPE, LANG }: NodeJS.ProcessEnv): boolean {
   return /utf-?8/i.test(LC_ALL || LC_CTYPE || LANG || "");
 }
 
-async function plain(source: TickSource, options: RunOptions, stop: AbortSignal): Promise<void> {
+async function plain(source: TickSource, options: RunOptions): Promise<void> {
   const { runPlain } = await import("./output/run.ts");
   const { makeWriter, openStdout } = await import("./output/writer.ts");
   const output = openStdout();
-  if (output !== process.stdout) watch(output);
+  if (output !== process.stdout) stopOnErrors(output);
   const writer = makeWriter(output, warn);
   const parsed = parseFilter(options.filter);
   const filter = "filter" in parsed && parsed.filter.text ? parsed.filter : undefined;
@@ -116,11 +121,11 @@ async function plain(source: TickSource, options: RunOptions, stop: AbortSignal)
     source,
     sink: makeSink({ filter, sort, rows, kernel, nativeFrames, counters }),
     iterations,
-    signal: stop,
+    signal: stop.signal,
     write: writer.write,
     warn,
   });
-  await writer.close(stop);
+  await writer.close(stop.signal);
 }
 
 async function sinkMaker({ format }: RunOptions) {
@@ -131,7 +136,7 @@ async function sinkMaker({ format }: RunOptions) {
 
 process.on("uncaughtException", fail);
 process.on("unhandledRejection", fail);
-watch(process.stdout);
+stopOnErrors(process.stdout);
 // Nobody is left to be told.
 process.stderr.on("error", () => {});
 process.exit(await main().catch(fail));
