@@ -130,6 +130,7 @@ export const seconds = (value: number): string =>
 const PRINTABLE_ASCII = /^[\x20-\x7e]*$/;
 // Marks and invisible formatting take no cell; controls and direction overrides must never get out.
 const ZERO_WIDTH = /^[\p{Mn}\p{Me}\p{Cf}]$/u;
+const INVISIBLE = /\p{Default_Ignorable_Code_Point}/gu;
 const UNSAFE = /[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029]/gu;
 const EMOJI = /^\p{Emoji_Presentation}$/u;
 
@@ -174,7 +175,7 @@ export function displayWidth(text: string): number {
 /** `text` without anything that could move the cursor or turn the direction; ASCII only unless `unicode`. */
 export function clean(text: string, unicode: boolean): string {
   if (PRINTABLE_ASCII.test(text)) return text;
-  const safe = text.replace(UNSAFE, unicode ? "\ufffd" : "?");
+  const safe = text.replace(UNSAFE, unicode ? "\ufffd" : "?").replace(INVISIBLE, "");
   return unicode ? safe : safe.replace(/[^\x20-\x7e]/gu, "?");
 }
 

@@ -5,6 +5,7 @@ import { duration, thousands } from "../model/format.ts";
 import type { SortKey } from "../model/sort.ts";
 import { App, Composer } from "./app.tsx";
 import type { FrameTools } from "./frame.ts";
+import { installFastOutput } from "./ink-output.ts";
 import { Lists } from "./lists.ts";
 import type { IsAlive } from "./nothing.ts";
 import { makeTheme } from "./paint.ts";
@@ -71,6 +72,7 @@ export async function runScreen(options: ScreenOptions): Promise<ScreenResult> {
   const composer = new Composer(session, tools);
   session.shape = () => composer.frame();
   const ended: { reason: ScreenResult["reason"] } = { reason: "quit" };
+  installFastOutput();
   const ink = render(<App session={session} composer={composer} />, {
     alternateScreen: true,
     incrementalRendering: true,
