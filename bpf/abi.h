@@ -140,7 +140,7 @@ _Static_assert(sizeof(struct file_entry) == 16, "file_entry");
 /* The identity of a file; an inode number alone is reused after a deletion. */
 struct file_key {
 	__u64 inode;
-	__u64 mtime; /* nanoseconds: a file rewritten in place is another file; 0 for a nameless file in memory */
+	__u64 mtime;  /* nanoseconds: a file rewritten in place is another file; 0 for a nameless file in memory */
 	__u32 device; /* the kernel's own dev_t: major << 20 | minor */
 	__u32 generation;
 };

@@ -103,7 +103,8 @@ static __always_inline __u64 inode_mtime(struct inode *inode)
 	if (bpf_core_field_exists(split->i_mtime_sec))
 		return BPF_CORE_READ(split, i_mtime_sec) * 1000000000ULL + BPF_CORE_READ(split, i_mtime_nsec);
 	if (bpf_core_field_exists(hidden->__i_mtime))
-		return BPF_CORE_READ(hidden, __i_mtime.tv_sec) * 1000000000ULL + BPF_CORE_READ(hidden, __i_mtime.tv_nsec);
+		return BPF_CORE_READ(hidden, __i_mtime.tv_sec) * 1000000000ULL +
+		       BPF_CORE_READ(hidden, __i_mtime.tv_nsec);
 	return BPF_CORE_READ(plain, i_mtime.tv_sec) * 1000000000ULL + BPF_CORE_READ(plain, i_mtime.tv_nsec);
 }
 
@@ -248,7 +249,8 @@ static __always_inline __u64 mapping_layout(struct mm_struct *mm)
 	__u32 changes = 0;
 
 	if (bpf_core_field_exists(sequence->mm_lock_seq)) {
-		bpf_probe_read_kernel(&changes, sizeof(changes), __builtin_preserve_access_index(&sequence->mm_lock_seq));
+		bpf_probe_read_kernel(&changes, sizeof(changes),
+				      __builtin_preserve_access_index(&sequence->mm_lock_seq));
 		return layout ^ changes;
 	}
 	return layout ^ ((__u64)BPF_CORE_READ(mm, map_count) << 40) ^ BPF_CORE_READ(mm, total_vm);

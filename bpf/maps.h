@@ -15,16 +15,16 @@
 
 /* ---- variables that user space writes while the program runs -------------- */
 
-volatile __u32 epoch = 0;        /* 0 or 1: which half of `counts` is written */
-volatile __u32 target_count = 0; /* 0: every process; else only those in `targets` */
-volatile __u64 generation = 1;   /* start value of every stack hash: a change makes all stacks new */
-volatile __u64 period = 0;       /* ns between two ticks of the event on a CPU; 0: it varies */
+volatile __u32 epoch = 0;         /* 0 or 1: which half of `counts` is written */
+volatile __u32 target_count = 0;  /* 0: every process; else only those in `targets` */
+volatile __u64 generation = 1;    /* start value of every stack hash: a change makes all stacks new */
+volatile __u64 period = 0;        /* ns between two ticks of the event on a CPU; 0: it varies */
 volatile __u32 files_version = 0; /* grows when a file id is taken back: cached mappings may hold it */
 
 /* ---- constants that user space sets before the load ----------------------- */
 
-const volatile __u32 cpu_count = 1;          /* counts[epoch * cpu_count + cpu] */
-const volatile __u32 ring_wakeup_bytes = 1;  /* fill of the ring at which user space is woken */
+const volatile __u32 cpu_count = 1;         /* counts[epoch * cpu_count + cpu] */
+const volatile __u32 ring_wakeup_bytes = 1; /* fill of the ring at which user space is woken */
 
 /* ---- files and unwind rows: user space writes, the walk reads ------------- */
 
@@ -186,10 +186,10 @@ struct walk {
 	__u64 ip;
 	__u64 sp;
 	__u64 bp;
-	__u32 exact;     /* ip is the interrupted instruction, not a return address */
-	__u32 bp_lost;   /* the value of rbp is not known */
+	__u32 exact;           /* ip is the interrupted instruction, not a return address */
+	__u32 bp_lost;         /* the value of rbp is not known */
 	__u32 registers_known; /* registers[] hold those of this frame */
-	__u32 stop;      /* counter id of the outcome, 0 while walking */
+	__u32 stop;            /* counter id of the outcome, 0 while walking */
 	__u32 user_frames;
 	__u32 tgid;
 	__u32 process_frames; /* frames that mean something in this process only */
@@ -197,7 +197,7 @@ struct walk {
 	__u32 file_pending; /* a mapping of a file that is not answered yet is in the cache */
 	__u32 reserved;
 	struct mm_struct *mm;
-	__u64 address; /* looked for by find_vma() */
+	__u64 address;              /* looked for by find_vma() */
 	struct vm_area_struct *vma; /* found by it */
 	__u64 registers[REG_COUNT];
 	__u64 window_start;
@@ -208,8 +208,8 @@ struct walk {
 	struct stack_record record;
 	__u64 frames[MAX_FRAMES]; /* continues `record` */
 	__u8 window[WINDOW_BYTES];
-	__u64 node[32];           /* scratch: a maple tree node */
-	struct file_record file;  /* scratch: a request */
+	__u64 node[32];          /* scratch: a maple tree node */
+	struct file_record file; /* scratch: a request */
 };
 
 struct {

@@ -82,8 +82,7 @@ static __always_inline struct unwind_rule *find_rule(__u32 file, __u64 offset)
 #pragma unroll
 	for (int i = ROW_SEARCH_STEPS - 1; i >= 0; i--) {
 		__u32 probe = position + (1U << i);
-		if (probe < count &&
-		    (row_block->rows[(first + probe) & (BLOCK_ROWS - 1)] & ROW_OFFSET_MASK) <= target)
+		if (probe < count && (row_block->rows[(first + probe) & (BLOCK_ROWS - 1)] & ROW_OFFSET_MASK) <= target)
 			position = probe;
 	}
 	rule = row_block->rows[(first + position) & (BLOCK_ROWS - 1)] >> ROW_OFFSET_BITS;

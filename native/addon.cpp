@@ -78,9 +78,8 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
   static Napi::Function define(Napi::Env env) {
     return DefineClass(env, "Sampler",
                        {InstanceMethod<&Sampler::drain>("drain"), InstanceMethod<&Sampler::setTargets>("setTargets"),
-                        InstanceMethod<&Sampler::name>("name"),
-                        InstanceMethod<&Sampler::readMemory>("readMemory"), InstanceMethod<&Sampler::describe>("describe"),
-                        InstanceMethod<&Sampler::close>("close")});
+                        InstanceMethod<&Sampler::name>("name"), InstanceMethod<&Sampler::readMemory>("readMemory"),
+                        InstanceMethod<&Sampler::describe>("describe"), InstanceMethod<&Sampler::close>("close")});
   }
 
   /// new Sampler({objectPath, frequency, drainSeconds, targets}): loads, attaches, samples from now on.
@@ -112,8 +111,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
   static std::vector<uint32_t> readTargets(const Napi::Value& value) {
     const Napi::Array array = value.As<Napi::Array>();
     std::vector<uint32_t> targets;
-    for (uint32_t i = 0; i < array.Length(); i++)
-      targets.push_back(array.Get(i).As<Napi::Number>().Uint32Value());
+    for (uint32_t i = 0; i < array.Length(); i++) targets.push_back(array.Get(i).As<Napi::Number>().Uint32Value());
     return targets;
   }
 
@@ -154,11 +152,25 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     result.Set("stacks", copyArray<Napi::Uint32Array>(env, drained.news.stacks));
     result.Set("firstFrame", drained.news.firstFrame);
     result.Set("frames", copyArray<Napi::BigUint64Array>(env, drained.news.frames));
+    result.Set("starts", functionStarts(env, drained.news.frames));
     result.Set("owners", copyArray<Napi::Uint32Array>(env, drained.news.owners));
     result.Set("forgottenStacks", drained.news.forgottenStacks);
     result.Set("forgottenFrames", drained.news.forgottenFrames);
     result.Set("files", describeFiles(env, drained.files));
     return result;
+  }
+
+  /// For each frame word: the file offset where its function starts; 0 if it is not known or no native frame.
+  Napi::Value functionStarts(Napi::Env env, const std::vector<uint64_t>& words) {
+    Napi::Float64Array starts = Napi::Float64Array::New(env, words.size());
+    double* to = starts.Data();
+    for (size_t i = 0; i < words.size(); i++) {
+      const uint64_t word = words[i];
+      const bool native = word >> FRAME_KIND_SHIFT == FRAME_NATIVE;
+      const auto file = static_cast<uint32_t>(word >> FRAME_FILE_SHIFT);
+      to[i] = native ? static_cast<double>(parts_->files.startOf(file, word & FRAME_OFFSET_MASK)) : 0;
+    }
+    return starts;
   }
 
   /// setTargets(pids): narrows sampling in the kernel; none: every process.

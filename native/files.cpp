@@ -2,12 +2,11 @@
 #include "files.h"
 
 #include <bpf/bpf.h>
+#include <linux/membarrier.h>
 #include <sys/auxv.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include <linux/membarrier.h>
 
 #include <algorithm>
 #include <cstring>
@@ -182,22 +181,39 @@ uint32_t Files::takeId() {
   return nextId_ < MAX_FILES ? nextId_++ : 0;
 }
 
+void Files::indexSymbols(Entry& entry) {
+  if (entry.indexed || entry.fd < 0) return;
+  entry.indexed = true;
+  std::string error;
+  const std::unique_ptr<ElfImage> image = ElfImage::open(entry.fd, error);
+  const std::string root = entry.rootFd >= 0 ? "/proc/self/fd/" + std::to_string(entry.rootFd) : "";
+  if (image) entry.symbols = SymbolIndex::build(entry.fd, *image, root);
+}
+
+uint64_t Files::enclosingStart(const Entry& entry, uint64_t offset) {
+  const auto next = std::upper_bound(entry.starts.begin(), entry.starts.end(), offset);
+  return next == entry.starts.begin() ? 0 : *std::prev(next);
+}
+
+uint64_t Files::startOf(uint32_t id, uint64_t offset) {
+  std::lock_guard lock(mutex_);
+  const auto found = entries_.find(id);
+  if (found == entries_.end()) return 0;
+  Entry& entry = *found->second;
+  indexSymbols(entry);
+  const uint64_t enclosing = enclosingStart(entry, offset);
+  const uint64_t symbol = entry.symbols ? entry.symbols->startOf(offset, enclosing) : 0;
+  return symbol ? symbol : enclosing;
+}
+
 NamedOffset Files::name(uint32_t id, uint64_t offset) {
   std::lock_guard lock(mutex_);
   const auto found = entries_.find(id);
   if (found == entries_.end()) return {};
   Entry& entry = *found->second;
+  indexSymbols(entry);
   NamedOffset result;
-  uint64_t start = 0;
-  const auto next = std::upper_bound(entry.starts.begin(), entry.starts.end(), offset);
-  if (next != entry.starts.begin()) start = *std::prev(next);
-  if (!entry.indexed && entry.fd >= 0) {
-    entry.indexed = true;
-    std::string error;
-    const std::unique_ptr<ElfImage> image = ElfImage::open(entry.fd, error);
-    const std::string root = entry.rootFd >= 0 ? "/proc/self/fd/" + std::to_string(entry.rootFd) : "";
-    if (image) entry.symbols = SymbolIndex::build(entry.fd, *image, root);
-  }
+  uint64_t start = enclosingStart(entry, offset);
   if (entry.symbols) {
     if (const std::optional<Symbol> symbol = entry.symbols->find(offset, start)) {
       result.name = symbol->name;

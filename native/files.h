@@ -56,6 +56,8 @@ class Files {
   void touch(uint32_t id, uint64_t now);
   /// The function that holds a file offset; indexes the file's symbols at its first hit.
   NamedOffset name(uint32_t id, uint64_t offset);
+  /// File offset where that function starts: equal for all of its code, 0 if it is not known.
+  uint64_t startOf(uint32_t id, uint64_t offset);
 
   /// Whether room must be made: rows or ids are nearly used up.
   bool mustEvict();
@@ -84,6 +86,8 @@ class Files {
   void answer(const file_record& record);
   void addVdso();
   void publish(Entry& entry, const UnwindTable& table, bool isElf);
+  void indexSymbols(Entry& entry);
+  static uint64_t enclosingStart(const Entry& entry, uint64_t offset);
   static uint64_t addressOf(const Entry& entry, uint64_t offset);
   uint32_t takeId();
   void forget(Entry& entry);

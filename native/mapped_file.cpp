@@ -22,8 +22,8 @@ namespace {
 constexpr uint64_t kNanosecondsPerSecond = 1'000'000'000;
 
 bool isRecorded(const struct stat& status, const file_key& key) {
-  const uint64_t mtime =
-      static_cast<uint64_t>(status.st_mtim.tv_sec) * kNanosecondsPerSecond + static_cast<uint64_t>(status.st_mtim.tv_nsec);
+  const uint64_t mtime = static_cast<uint64_t>(status.st_mtim.tv_sec) * kNanosecondsPerSecond +
+                         static_cast<uint64_t>(status.st_mtim.tv_nsec);
   return status.st_ino == key.inode && (key.mtime == 0 || mtime == key.mtime);
 }
 

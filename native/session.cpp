@@ -76,7 +76,9 @@ bool Session::load(const SessionOptions& options, Failure& failure) {
   bpf_map* constants = bpf_object__find_map_by_name(object_, ".rodata");
   bpf_map* records = bpf_object__find_map_by_name(object_, "records");
   size_t size = 0;
-  auto* rodata = constants ? const_cast<uint32_t*>(static_cast<const uint32_t*>(bpf_map__initial_value(constants, &size))) : nullptr;
+  auto* rodata = constants
+                     ? const_cast<uint32_t*>(static_cast<const uint32_t*>(bpf_map__initial_value(constants, &size)))
+                     : nullptr;
   if (!program_ || !counts || !records || !rodata) {
     failure = {"the BPF object lacks a program or a map: " + options.objectPath, 0};
     return false;
@@ -105,8 +107,8 @@ bool Session::createCountMaps(const SessionOptions& options, Failure& failure) {
   const auto entries = static_cast<uint32_t>(std::clamp(perEpoch, 256.0, 65536.0));
   const int outer = mapFd("counts");
   for (uint32_t slot = 0; slot < 2 * possibleCpus_; slot++) {
-    const int fd = bpf_map_create(BPF_MAP_TYPE_HASH, "count_map", sizeof(count_key), sizeof(count_value), entries,
-                                  nullptr);
+    const int fd =
+        bpf_map_create(BPF_MAP_TYPE_HASH, "count_map", sizeof(count_key), sizeof(count_value), entries, nullptr);
     if (fd < 0) {
       failure = {"a count map cannot be made", errno};
       return false;
@@ -198,8 +200,10 @@ bool Session::attach(uint32_t frequency, Failure& failure) {
   frequency_ = frequency;
   hardware_ = true;
   const int probe = openEvent(cpus.front());
-  if (probe < 0) hardware_ = false;
-  else close(probe);
+  if (probe < 0)
+    hardware_ = false;
+  else
+    close(probe);
   // cpu-clock's period is fixed (perf_swevent_init_hrtimer()); that of a PMU follows the clock of the CPU.
   *variables_.period = hardware_ ? 0 : kNanosecondsPerSecond / frequency;
   for (uint32_t cpu : cpus) {

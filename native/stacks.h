@@ -26,12 +26,12 @@ class Stacks {
 
   /// News for JavaScript since the last take().
   struct News {
-    std::vector<uint32_t> stacks;      ///< for each: number, outcome, frame count, frame numbers (leaf first)
-    uint32_t firstFrame = 0;           ///< number of the first new frame
-    std::vector<uint64_t> frames;      ///< words of the new frames, numbered on from firstFrame
-    std::vector<uint32_t> owners;      ///< for each: the process that the word means something in, 0 for all
-    uint32_t forgottenStacks = 0;      ///< stacks with a lower number will not be referred to again
-    uint32_t forgottenFrames = 0;      ///< nor frames with a lower number
+    std::vector<uint32_t> stacks;  ///< for each: number, outcome, frame count, frame numbers (leaf first)
+    uint32_t firstFrame = 0;       ///< number of the first new frame
+    std::vector<uint64_t> frames;  ///< words of the new frames, numbered on from firstFrame
+    std::vector<uint32_t> owners;  ///< for each: the process that the word means something in, 0 for all
+    uint32_t forgottenStacks = 0;  ///< stacks with a lower number will not be referred to again
+    uint32_t forgottenFrames = 0;  ///< nor frames with a lower number
   };
   News take();
 

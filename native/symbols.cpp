@@ -36,17 +36,22 @@ class TableIndex final : public SymbolIndex {
   }
 
   std::optional<Symbol> find(uint64_t offset, uint64_t functionStart) const override {
-    const auto above = std::upper_bound(entries_.begin(), entries_.end(), offset,
-                                        [](uint64_t value, const SymbolEntry& entry) { return value < entry.start; });
-    size_t steps = 0;
-    for (auto entry = above; entry != entries_.begin() && steps < kMaxNesting; steps++) {
-      --entry;
-      if (entry->start < functionStart) break;
-      if (offset - entry->start >= entry->size()) continue;
-      std::string name = bestName(entry->start, offset);
-      if (!name.empty()) return Symbol{demangle(name), entry->start};
-    }
-    return std::nullopt;
+    std::optional<Symbol> found;
+    eachHolding(offset, functionStart, [&](const SymbolEntry& entry) {
+      const std::string name = bestName(entry.start, offset);
+      if (!name.empty()) found = Symbol{demangle(name), entry.start};
+      return found.has_value();
+    });
+    return found;
+  }
+
+  uint64_t startOf(uint64_t offset, uint64_t functionStart) const override {
+    uint64_t start = 0;
+    eachHolding(offset, functionStart, [&](const SymbolEntry& entry) {
+      start = entry.start;
+      return true;
+    });
+    return start;
   }
 
   size_t size() const override { return entries_.size(); }
@@ -57,6 +62,19 @@ class TableIndex final : public SymbolIndex {
   }
 
  private:
+  /// Calls `visit` for the symbols that hold the offset, the innermost first, until it returns true.
+  template <typename Visit>
+  void eachHolding(uint64_t offset, uint64_t functionStart, Visit visit) const {
+    const auto above = std::upper_bound(entries_.begin(), entries_.end(), offset,
+                                        [](uint64_t value, const SymbolEntry& entry) { return value < entry.start; });
+    size_t steps = 0;
+    for (auto entry = above; entry != entries_.begin() && steps < kMaxNesting; steps++) {
+      --entry;
+      if (entry->start < functionStart) return;
+      if (offset - entry->start < entry->size() && visit(*entry)) return;
+    }
+  }
+
   void readDebugFile(int fd, const ElfImage& image, const std::string& root, const CodeRanges& code) {
     DebugFile debug = findDebugFile(fd, image, root);
     if (!debug.image) return;

@@ -32,6 +32,8 @@ class SymbolIndex {
   /// The function that holds the file offset. `functionStart` is the start of the enclosing
   /// unwind entry (0: unknown): a symbol below it belongs to another function and is refused.
   virtual std::optional<Symbol> find(uint64_t offset, uint64_t functionStart) const = 0;
+  /// Start of the function that find() would name: a file offset, 0 if there is none. Reads no name.
+  virtual uint64_t startOf(uint64_t offset, uint64_t functionStart) const = 0;
   virtual size_t size() const = 0;
   virtual size_t memoryBytes() const = 0;
 };

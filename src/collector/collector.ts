@@ -25,8 +25,8 @@ interface Gathered {
   bpfNanoseconds: number;
   readonly counters: Float64Array;
   readonly frames: WireFrame[];
-  readonly stacks: number[];
-  readonly counts: number[];
+  readonly stacks: Uint32Array[];
+  readonly counts: Uint32Array[];
   readonly tasks: Task[];
   firstFrame: number;
 }
@@ -73,9 +73,10 @@ export class Collector {
   drain(): void {
     const drained = this.#sampler.drain();
     this.#native.learn(drained.files);
+    this.#reader.forgetFiles(drained.files.map((it) => it.id));
     const frames: WireFrame[] = [];
     drained.frames.forEach((word, index) => {
-      frames.push(this.#reader.read(word, drained.owners[index] ?? 0));
+      frames.push(this.#reader.read(word, drained.starts[index] ?? 0, drained.owners[index] ?? 0));
     });
     this.#gathered ??= emptyGathered(drained);
     gather(this.#gathered, drained, frames);
@@ -110,8 +111,8 @@ export class Collector {
       functions: this.#functions.takeAdded(),
       firstFrame: gathered.firstFrame,
       frames: gathered.frames,
-      stacks: Uint32Array.from(gathered.stacks),
-      counts: Uint32Array.from(gathered.counts),
+      stacks: joined(gathered.stacks),
+      counts: joined(gathered.counts),
       tasks: gathered.tasks,
       forgottenStacks: this.#forgotten.stacks,
       forgottenFrames: this.#forgotten.frames,
@@ -157,12 +158,23 @@ function gather(into: Gathered, drained: Drained, frames: readonly WireFrame[]):
   });
   const firstTask = into.tasks.length;
   for (const frame of frames) into.frames.push(frame);
-  for (const word of drained.stacks) into.stacks.push(word);
-  for (let at = 0; at + 2 < drained.counts.length; at += 3) {
-    const [stack = 0, task = 0, count = 0] = drained.counts.subarray(at, at + 3);
-    into.counts.push(stack, firstTask + task, count);
+  into.stacks.push(drained.stacks);
+  // Tasks are numbered on from those gathered before.
+  for (let at = 1; at < drained.counts.length; at += 3) {
+    drained.counts[at] = (drained.counts[at] ?? 0) + firstTask;
   }
+  into.counts.push(drained.counts);
   for (const task of drained.tasks) into.tasks.push(cleanTask(task));
+}
+
+function joined(parts: readonly Uint32Array[]): Uint32Array {
+  const whole = new Uint32Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
 }
 
 function cleanTask(task: SampledTask): Task {

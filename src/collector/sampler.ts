@@ -43,6 +43,8 @@ export interface Drained {
   readonly firstFrame: number;
   /** New frames, as bpf/abi.h defines a frame word. */
   readonly frames: BigUint64Array;
+  /** For each of `frames`: the file offset where its function starts, 0 if that is not known or no file's. */
+  readonly starts: Float64Array;
   /** For each of `frames`: the process that it means something in, 0 for all. */
   readonly owners: Uint32Array;
   /** Stacks and frames with lower numbers will not be referred to again. */

@@ -2,6 +2,7 @@
  * Ticks between the collecting thread and the rest: what is new is sent once and referred to by
  * number from then on.
  */
+import { Numbered } from "./numbered.ts";
 import type { Frame, FunctionInfo, Outcome, Stack, StackCount, Task, Tick } from "./tick.ts";
 
 /** Everything of a tick but its counts. */
@@ -36,35 +37,38 @@ export const OUTCOMES: readonly Outcome[] = ["complete", "truncated", "broken"];
 /** Makes ticks of deltas. Equal stacks, frames and functions of its ticks are the same objects. */
 export class TickAssembler {
   readonly #functions: FunctionInfo[] = [];
-  readonly #frames = new Map<number, Frame>();
-  readonly #stacks = new Map<number, Stack>();
+  readonly #frames = new Numbered<Frame>();
+  readonly #stacks = new Numbered<Stack>();
 
   /** The tick of a delta; deltas must come in order, none left out. */
   assemble(delta: TickDelta): Tick {
     for (const it of delta.functions) this.#functions[it.id] = it;
-    delta.frames.forEach((frame, index) => this.#addFrame(delta.firstFrame + index, frame));
+    let number = delta.firstFrame;
+    for (const frame of delta.frames) this.#addFrame(number++, frame);
     this.#addStacks(delta.stacks);
     const counts = this.#count(delta);
-    forgetBelow(this.#stacks, delta.forgottenStacks);
-    forgetBelow(this.#frames, delta.forgottenFrames);
+    this.#stacks.forgetBelow(delta.forgottenStacks);
+    this.#frames.forgetBelow(delta.forgottenFrames);
     return { ...delta.header, counts };
   }
 
   #addFrame(number: number, frame: WireFrame): void {
     const named = this.#functions[frame.function];
     if (named) this.#frames.set(number, { ...frame, function: named });
+    else throw new Error(`frame ${number} is of an unknown function`);
   }
 
   #addStacks(words: Uint32Array): void {
     for (let at = 0; at + 2 < words.length; ) {
-      const [id = 0, outcome = 0, count = 0] = words.subarray(at, at + 3);
+      const id = words[at] ?? 0;
+      const outcome = OUTCOMES[words[at + 1] ?? 0] ?? "broken";
+      const end = at + 3 + (words[at + 2] ?? 0);
       const frames: Frame[] = [];
-      for (const number of words.subarray(at + 3, at + 3 + count)) {
-        const frame = this.#frames.get(number);
+      for (at += 3; at < end; at++) {
+        const frame = this.#frames.get(words[at] ?? 0);
         if (frame) frames.push(frame);
       }
-      this.#stacks.set(id, { id, frames, outcome: OUTCOMES[outcome] ?? "broken" });
-      at += 3 + count;
+      this.#stacks.set(id, { id, frames, outcome });
     }
   }
 
@@ -76,13 +80,5 @@ export class TickAssembler {
       if (stack && task) list.push({ stack, task, count: counts[at + 2] ?? 0 });
     }
     return list;
-  }
-}
-
-/** Numbers are inserted in ascending order, so that the lowest come first. */
-function forgetBelow(map: Map<number, unknown>, limit: number): void {
-  for (const number of map.keys()) {
-    if (number >= limit) return;
-    map.delete(number);
   }
 }

@@ -17,7 +17,8 @@ export interface NamedFunction {
 
 /** Knows the functions of one kind of frames. */
 export interface FrameNamers {
-  native(file: number, offset: number): NamedFunction;
+  /** `start`: where the function starts in the file, 0 if that is not known. */
+  native(file: number, offset: number, start: number): NamedFunction;
   kernel(address: bigint): NamedFunction;
   /** Code outside of any file, in the process `pid`. */
   anonymous(pid: number, address: bigint): NamedFunction;
@@ -73,6 +74,8 @@ export class FrameReader {
   readonly #stops: ReadonlyMap<number, CounterDefinition>;
   readonly #namers: FrameNamers;
   readonly #functions: FunctionTable;
+  /** Function ids by file id and start in the file. */
+  readonly #byStart = new Map<number, Map<number, number>>();
 
   constructor(
     abi: AbiConstants,
@@ -90,16 +93,38 @@ export class FrameReader {
     this.#functions = functions;
   }
 
-  /** The frame of a word; `owner` is the process that the word belongs to, where it belongs to one. */
-  read(word: bigint, owner: number): WireFrame {
-    return { function: this.#functions.intern(this.#name(word, owner)) };
+  /**
+   * The frame of a word. `start` is where its function starts, for code of a file; `owner` is the
+   * process that the word belongs to, where it belongs to one.
+   */
+  read(word: bigint, start: number, owner: number): WireFrame {
+    const kind = Number(word >> this.#kindShift);
+    if (kind === this.#abi.kindNative) return { function: this.#native(word, start) };
+    return { function: this.#functions.intern(this.#name(kind, word, owner)) };
   }
 
-  #name(word: bigint, owner: number): NamedFunction {
-    const kind = Number(word >> this.#kindShift);
-    if (kind === this.#abi.kindNative) {
-      return this.#namers.native(Number(word >> this.#fileShift), Number(word & this.#offsetMask));
+  /** Forgets the functions of files whose numbers are given to other files now. */
+  forgetFiles(ids: Iterable<number>): void {
+    for (const id of ids) this.#byStart.delete(id);
+  }
+
+  /** Code of one function is named once: hot loops bring many addresses of few functions. */
+  #native(word: bigint, start: number): number {
+    const file = Number(word >> this.#fileShift);
+    const offset = Number(word & this.#offsetMask);
+    let starts = this.#byStart.get(file);
+    if (!starts) {
+      starts = new Map();
+      this.#byStart.set(file, starts);
     }
+    const known = start > 0 ? starts.get(start) : undefined;
+    if (known !== undefined) return known;
+    const id = this.#functions.intern(this.#namers.native(file, offset, start));
+    starts.set(start, id);
+    return id;
+  }
+
+  #name(kind: number, word: bigint, owner: number): NamedFunction {
     if (kind === this.#abi.kindKernel) return this.#namers.kernel(word);
     const value = word & this.#valueMask;
     if (kind === this.#abi.kindAnonymous) return this.#namers.anonymous(owner, value);
