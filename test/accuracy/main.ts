@@ -4,6 +4,7 @@
  */
 import { measure } from "../support/measure.ts";
 import { native } from "./native.ts";
+import { perf } from "./perf.ts";
 
-const held = await measure([...native]);
+const held = await measure([...native, ...perf]);
 process.exit(held ? 0 : 1);

@@ -135,27 +135,35 @@ function commandLine(options: SampleOptions): string[] {
   return ["-F", String(frequency), "-d", String(delay), "-n", iterations, ...narrowed, ...args];
 }
 
-async function run(format: string, options: SampleOptions): Promise<string> {
+interface Run {
+  readonly stdout: string;
+  /** Of the process, until it last wrote something. */
+  readonly cpuSeconds: number;
+}
+
+async function run(format: string, options: SampleOptions): Promise<Run> {
   const { onStart } = options;
+  let used = 0;
   const finished = await polytop([format, ...commandLine(options)], {
     timeoutMs: (options.seconds + 30) * 1000,
+    onStdout: (_text, pid) => {
+      used = cpuSeconds(pid) ?? used;
+    },
     ...(onStart ? { onStart } : {}),
   });
   const { status, signal, stdout, stderr } = finished;
   if (status !== 0) throw new Error(`polytop ended with ${status ?? signal}: ${stderr}`);
-  return stdout;
+  return { stdout, cpuSeconds: used };
 }
 
 /** Samples with `--json`. */
-export async function sampleJson(options: SampleOptions): Promise<Sums> {
+export async function sampleJson(
+  options: SampleOptions,
+): Promise<Sums & { readonly cpuSeconds: number }> {
   const args = ["--rows", "0", ...(options.args ?? [])];
-  const text = await run("--json", { ...options, args });
-  return sum(
-    text
-      .trimEnd()
-      .split("\n")
-      .map((line) => JSON.parse(line) as Snapshot),
-  );
+  const { stdout, cpuSeconds } = await run("--json", { ...options, args });
+  const lines = stdout.trimEnd().split("\n");
+  return { ...sum(lines.map((line) => JSON.parse(line) as Snapshot)), cpuSeconds };
 }
 
 /** One line of `--folded`. */
@@ -168,7 +176,7 @@ export interface FoldedStack {
 
 /** Samples with `--folded`. */
 export async function sampleFolded(options: SampleOptions): Promise<FoldedStack[]> {
-  return parseFolded(await run("--folded", options));
+  return parseFolded((await run("--folded", options)).stdout);
 }
 
 export function parseFolded(text: string): FoldedStack[] {
@@ -223,12 +231,16 @@ export function share(
   return { hits, samples };
 }
 
-/** User and system CPU seconds of a process so far (fields 14 and 15 of proc_pid_stat(5)), its ended children included. */
-export function cpuSeconds(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  const TICKS = 100;
-  return [11, 12, 13, 14].reduce((ticks, at) => ticks + Number(fields[at] ?? 0), 0) / TICKS;
+/** User and system CPU seconds of a process so far (fields 14 and 15 of proc_pid_stat(5)); undefined when it is gone. */
+export function cpuSeconds(pid: number): number | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    const TICKS_PER_SECOND = 100;
+    return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+  } catch {
+    return undefined;
+  }
 }
 
 export const sleep = (seconds: number): Promise<void> =>

@@ -1,0 +1,83 @@
+/** Runs perf, which everybody trusts, beside polytop. */
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, rmSync } from "node:fs";
+import { Lacking } from "./measure.ts";
+import { root } from "./polytop.ts";
+
+/** A stack of perf script. */
+export interface PerfStack {
+  readonly comm: string;
+  /** Leaf first; `[unknown]` where perf knows none. */
+  readonly frames: readonly { readonly name: string; readonly module: string }[];
+}
+
+/** What a perf run found, and what it cost. */
+export interface PerfRun {
+  readonly stacks: readonly PerfStack[];
+  /** CPU seconds of `perf record`. */
+  readonly recordSeconds: number;
+  /** CPU seconds of `perf script`, without which nothing can be read. */
+  readonly scriptSeconds: number;
+}
+
+const folder = `${root}build/perf/`;
+
+/** bash prints user and system seconds of a command as the last line of stderr. */
+const TIMED = 'TIMEFORMAT="%U %S"; time "$@"';
+
+const secondsOf = (stderr: string): number =>
+  (stderr.trimEnd().split("\n").at(-1) ?? "")
+    .split(" ")
+    .reduce((sum, word) => sum + (Number(word) || 0), 0);
+
+/** Samples the whole machine with `perf record --call-graph dwarf`; throws Lacking where perf cannot be used. */
+export async function perfDwarf(seconds: number, frequency = 99): Promise<PerfRun> {
+  if (!existsSync("/usr/bin/perf")) throw new Lacking("perf is not installed (linux-perf)");
+  mkdirSync(folder, { recursive: true });
+  const data = `${folder}perf.data`;
+  const record = ["perf", "record", "-q", "-F", String(frequency), "-a", "-e", "cpu-clock"];
+  record.push("--call-graph", "dwarf", "-o", data, "--", "sleep", String(seconds));
+  const recorded = await timed(record);
+  if (recorded.status !== 0) throw new Lacking(`perf record: ${recorded.stderr.split("\n")[0]}`);
+  const script = ["perf", "script", "-i", data, "--no-inline", "-F", "comm,pid,tid,ip,sym,dso"];
+  const scripted = spawnSync("bash", ["-c", TIMED, "bash", ...script], {
+    encoding: "utf8",
+    maxBuffer: 1 << 30,
+  });
+  rmSync(data, { force: true });
+  return {
+    stacks: parse(scripted.stdout),
+    recordSeconds: secondsOf(recorded.stderr),
+    scriptSeconds: secondsOf(scripted.stderr),
+  };
+}
+
+function timed(command: readonly string[]): Promise<{ status: number | null; stderr: string }> {
+  return new Promise((resolve, reject) => {
+    const child = spawn("bash", ["-c", TIMED, "bash", ...command], {
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    let stderr = "";
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      stderr += text;
+    });
+    child.on("error", reject);
+    child.on("close", (status) => resolve({ status, stderr }));
+  });
+}
+
+function parse(text: string): PerfStack[] {
+  const stacks: PerfStack[] = [];
+  for (const block of text.split("\n\n")) {
+    const [head = "", ...lines] = block.split("\n").filter((line) => line !== "");
+    const task = /^(.*?)\s+(\d+)\/\d+\s*$/.exec(head);
+    // Pid 0 is the idle task, which polytop leaves out.
+    if (!task || task[2] === "0") continue;
+    const frames = lines.flatMap((line) => {
+      const frame = /^\s+([0-9a-f]+) (.*) \((.*)\)$/.exec(line);
+      return frame ? [{ name: frame[2] ?? "", module: frame[3] ?? "" }] : [];
+    });
+    stacks.push({ comm: (task[1] ?? "").trim(), frames });
+  }
+  return stacks;
+}
