@@ -228,7 +228,7 @@ export const PROCESS_COLUMNS: readonly Column<ProcessRow, ProcessContext>[] = [
     id: "comm",
     heading: "COMMAND",
     meaning: "its name; children stand under their parents",
-    width: { min: 12, max: 24, grow: 2 },
+    width: { min: 12, max: 16, grow: 1 },
     align: "left",
     cut: "middle",
     giveWay: 0,
@@ -244,7 +244,7 @@ export const PROCESS_COLUMNS: readonly Column<ProcessRow, ProcessContext>[] = [
     heading: "RUNTIMES",
     meaning:
       "perl and .net where they were anywhere in its stacks; native and kernel where innermost",
-    width: { min: 12, max: 23, grow: 1 },
+    width: { min: 11, max: 23 },
     align: "left",
     cut: "end",
     giveWay: 3,

@@ -91,6 +91,7 @@ export function App({ session, composer }: { session: Session; composer: Compose
       {rows(frame.header, "h")}
       {rows(frame.body, "b")}
       {frame.table ? <MetricTable data={frame.table} /> : null}
+      {rows(frame.below, "w")}
       {rows(frame.footer, "f")}
     </Box>
   );

@@ -6,7 +6,7 @@ import { footerLines } from "./footer.ts";
 import { headerHeight, headerLines } from "./header.ts";
 import { helpLines } from "./help.ts";
 import type { Body, Lists } from "./lists.ts";
-import { type MetricRow, metricRows } from "./metrics.ts";
+import { type MetricRow, type MetricsBody, metricRows } from "./metrics.ts";
 import { type IsAlive, nothingLines } from "./nothing.ts";
 import type { Theme } from "./paint.ts";
 import type { Session } from "./session.ts";
@@ -23,6 +23,7 @@ export interface Frame {
   readonly body: readonly string[];
   /** Drawn as a table below `body`. */
   readonly table?: readonly MetricRow[];
+  readonly below: readonly string[];
   readonly footer: readonly string[];
   readonly ids: readonly number[];
   readonly page: number;
@@ -59,11 +60,12 @@ export function composeFrame(session: Session, size: Size, tools: FrameTools): F
     Math.max(0, rows - headerHeight(rows) - 1),
   );
   const height = Math.max(0, rows - header.length - footer.length);
-  const { table, ...body } = composeBody(session, tick, width, height, tools);
+  const { table, below = [], ...body } = composeBody(session, tick, width, height, tools);
   return {
     header,
-    body: fill(body.lines, table ? height - table.length - 1 : height),
+    body: fill(body.lines, table ? height - table.length - 1 - below.length : height),
     ...(table ? { table } : {}),
+    below,
     footer,
     ids: body.ids,
     page: body.page,
@@ -82,7 +84,7 @@ function composeBody(
   width: number,
   height: number,
   tools: FrameTools,
-): Body & { table?: readonly MetricRow[] } {
+): MetricsBody {
   const { theme, lists } = tools;
   const { state } = session;
   if (state.mode === "help") {

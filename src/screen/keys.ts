@@ -21,11 +21,16 @@ export interface Binding {
   readonly label: string;
   readonly help: string;
   /** A word for the footer, and how important it is there: 1 is the last to go. */
-  readonly footer?: { readonly text: string; readonly rank: number };
+  readonly footer?: {
+    readonly text: string;
+    readonly rank: number;
+    /** Named only while the picture is frozen, although it does something always. */
+    readonly frozen?: true;
+  };
   /** Views where it does something; all when left out. */
   readonly views?: readonly ViewId[];
-  /** Only while the picture is frozen. */
-  readonly frozen?: boolean;
+  /** Only while the picture is frozen, or only while it is not. */
+  readonly when?: "frozen" | "live";
   readonly command: Command;
 }
 
@@ -74,24 +79,31 @@ export const BINDINGS: readonly Binding[] = [
   {
     keys: [" ", "z"],
     label: "space",
-    help: "freeze the picture while collecting goes on; again: back to now",
+    help: "freeze the picture while collecting goes on",
     footer: { text: "freeze", rank: 5 },
+    when: "live",
+    command: { do: "freeze" },
+  },
+  {
+    keys: [" ", "z"],
+    label: "space",
+    help: "back to now, while frozen",
+    footer: { text: "now", rank: 2 },
+    when: "frozen",
     command: { do: "freeze" },
   },
   {
     keys: ["["],
     label: "[",
     help: "freeze, and go a refresh back",
-    footer: { text: "earlier", rank: 4 },
-    frozen: true,
+    footer: { text: "earlier", rank: 3, frozen: true },
     command: { do: "step", by: -1 },
   },
   {
     keys: ["]"],
     label: "]",
     help: "a refresh forward, while frozen",
-    footer: { text: "later", rank: 4 },
-    frozen: true,
+    footer: { text: "later", rank: 3, frozen: true },
     command: { do: "step", by: 1 },
   },
   {
@@ -213,7 +225,7 @@ export const PROMPT_HINTS: Readonly<Record<"pid" | "filter", string>> = {
 
 const applies = (binding: Binding, view: ViewId, frozen: boolean): boolean =>
   (binding.views === undefined || binding.views.includes(view)) &&
-  (binding.frozen !== true || frozen || binding.command.do === "step");
+  (binding.when === undefined || (binding.when === "frozen") === frozen);
 
 /** What a key does in a list. */
 export function commandFor(key: string, view: ViewId, frozen: boolean): Command | undefined {
@@ -226,7 +238,7 @@ export function commandFor(key: string, view: ViewId, frozen: boolean): Command 
 /** Bindings that the footer names now, in their order. */
 export function footerBindings(view: ViewId, frozen: boolean): readonly Binding[] {
   return BINDINGS.filter(
-    (one) => one.footer !== undefined && applies(one, view, frozen) && (!one.frozen || frozen),
+    (one) => one.footer && applies(one, view, frozen) && (!one.footer.frozen || frozen),
   );
 }
 

@@ -4,12 +4,19 @@ import type { Tick } from "../collector/tick.ts";
 import { cell, rate, thousands, truncate } from "../model/format.ts";
 import { healthLines } from "../model/health.ts";
 import { visibleRows } from "../model/view.ts";
+import { wrapWords } from "./help.ts";
 import type { Body } from "./lists.ts";
 import type { Theme } from "./paint.ts";
 import type { Session } from "./session.ts";
 
 /** A row of the table; the keys are the headings. */
 export type MetricRow = Readonly<Record<string, string>>;
+
+/** The body of the view: lines, the table, lines below it. */
+export interface MetricsBody extends Body {
+  readonly table?: readonly MetricRow[];
+  readonly below?: readonly string[];
+}
 
 const MIN_MEANING = 16;
 
@@ -20,14 +27,15 @@ export function metricRows(
   width: number,
   height: number,
   theme: Theme,
-): Body & { table?: readonly MetricRow[] } {
+): MetricsBody {
   const { glyphs } = theme;
   const health = healthLines(session.everything(tick)).map(({ runtime, text, poor }) => {
     const line = truncate(text, width - 2, "end", glyphs);
     return ` ${poor ? theme.warning(line) : theme.runtime[runtime](line)}`;
   });
   const above = height >= health.length + 8 ? [...health, ""] : [];
-  const page = Math.max(1, height - above.length - 1);
+  const room = height >= above.length + 9 ? 3 : 0;
+  const page = Math.max(1, height - above.length - 1 - room);
   const { counters } = session;
   const shown = visibleRows(counters, (counter) => counter.id, session.state, page);
   const body = { lines: above, ids: counters.map((one) => one.id), page };
@@ -46,7 +54,32 @@ export function metricRows(
         : {}),
     };
   });
-  return { ...body, table };
+  return {
+    ...body,
+    table,
+    below: room > 0 ? explanation(shown.rows, shown.selected, width, theme) : [],
+  };
+}
+
+/** Three lines about the counter that is selected: what it means does not fit into its row. */
+function explanation(
+  rows: readonly CounterDefinition[],
+  selected: number,
+  width: number,
+  theme: Theme,
+): string[] {
+  const counter = rows[selected];
+  if (!counter)
+    return [
+      "",
+      theme.dim(truncate("  a row that is selected is explained here", width, "end", theme.glyphs)),
+      "",
+    ];
+  const [first = "", second = ""] = wrapWords(explain(counter), Math.max(10, width - 4));
+  return [
+    "",
+    ...[first, second].map((line) => `  ${truncate(line, width - 3, "end", theme.glyphs)}`),
+  ];
 }
 
 const explain = (counter: CounterDefinition): string =>
