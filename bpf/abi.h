@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: (Apache-2.0 OR GPL-2.0-only) */
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
  * Every layout and limit that the kernel side and the user side both see.
  * The BPF programs and the addon include this file; TypeScript receives the

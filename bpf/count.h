@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: (Apache-2.0 OR GPL-2.0-only) */
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
  * Counting: a stack is a hash; (hash, thread) is counted in a map of this CPU
  * for this epoch. User space drains the other epoch meanwhile, so that reading

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: (Apache-2.0 OR GPL-2.0-only) */
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
  * The few kernel structs that are touched, declared by hand. Field offsets are
  * relocated at load time (CO-RE), so that the object does not depend on the

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: (Apache-2.0 OR GPL-2.0-only) */
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
  * Address -> (file, offset), by walking the VMA tree of the sampled process.
  *

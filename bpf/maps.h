@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: (Apache-2.0 OR GPL-2.0-only) */
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
  * All maps and variables, with who writes and who reads each.
  * "user space" is the loader; everything else is the BPF program.

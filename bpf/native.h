@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: (Apache-2.0 OR GPL-2.0-only) */
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
  * One frame of native code -> its caller.
  *

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: (Apache-2.0 OR GPL-2.0-only)
+// SPDX-License-Identifier: (MIT OR GPL-2.0-only)
 /*
  * The entry: one run for each tick of the sampling event on a CPU.
  * Leaves out the idle task and unwanted processes, takes the kernel stack and

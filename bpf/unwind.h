@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: (Apache-2.0 OR GPL-2.0-only) */
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
  * The walk of a user stack: a bounded loop over one global step(). A global
  * function is verified once, not once for each of the frames, on every kernel

@@ -54,10 +54,8 @@ void Extents::release(uint32_t first, uint32_t count, uint32_t rangeFirst) {
 }
 
 RowStore::~RowStore() {
-  for (const Shard& shard : shards_) {
-    munmap(shard.rows, kShardBytes);
-    close(shard.fd);
-  }
+  unmapShards();
+  for (const Shard& shard : shards_) close(shard.fd);
   if (pages_) munmap(pages_, wholePages(MAX_PAGES * sizeof(page_entry)));
   if (rules_) munmap(rules_, wholePages(MAX_RULES * sizeof(unwind_rule)));
   if (files_) munmap(files_, wholePages(MAX_FILES * sizeof(file_entry)));
@@ -85,10 +83,8 @@ bool RowStore::addShard() {
   shard.fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "row_shard", sizeof(uint32_t), BLOCK_ROWS * sizeof(uint32_t),
                             SHARD_BLOCKS, &options);
   if (shard.fd < 0) return false;
-  shard.rows = mapArray<uint32_t>(shard.fd, SHARD_ROWS);
   const auto index = static_cast<uint32_t>(shards_.size());
-  if (!shard.rows || bpf_map_update_elem(outerFd_, &index, &shard.fd, BPF_ANY) != 0) {
-    if (shard.rows) munmap(shard.rows, kShardBytes);
+  if (bpf_map_update_elem(outerFd_, &index, &shard.fd, BPF_ANY) != 0) {
     close(shard.fd);
     return false;
   }
@@ -97,6 +93,19 @@ bool RowStore::addShard() {
   for (uint32_t block = 0; block < SHARD_BLOCKS; block++)
     freeRows_.add(index * SHARD_ROWS + block * BLOCK_ROWS, BLOCK_ROWS);
   return true;
+}
+
+uint32_t* RowStore::rowsAt(uint32_t first) {
+  Shard& shard = shards_[first / SHARD_ROWS];
+  if (!shard.rows) shard.rows = mapArray<uint32_t>(shard.fd, SHARD_ROWS);
+  return shard.rows ? shard.rows + first % SHARD_ROWS : nullptr;
+}
+
+void RowStore::unmapShards() {
+  for (Shard& shard : shards_) {
+    if (shard.rows) munmap(shard.rows, kShardBytes);
+    shard.rows = nullptr;
+  }
 }
 
 bool RowStore::takeRows(uint32_t count, uint32_t& first) {
@@ -120,17 +129,22 @@ bool RowStore::place(const UnwindTable& table, const RuleSet& rules, Placement& 
   for (const PageRows& page : table.pages) {
     uint32_t first = 0;
     if (page.count == 0 || page.count > BLOCK_ROWS) continue;
-    if (!takeRows(page.count, first)) {
+    const bool taken = takeRows(page.count, first);
+    if (taken) {
+      placement.rows.push_back({first, page.count});
+      placement.rowCount += page.count;
+      rowCount_ += page.count;
+    }
+    uint32_t* to = taken ? rowsAt(first) : nullptr;
+    if (!to) {
+      unmapShards();
       remove(placement);
       return false;
     }
-    placement.rows.push_back({first, page.count});
-    placement.rowCount += page.count;
-    rowCount_ += page.count;
-    uint32_t* to = shards_[first / SHARD_ROWS].rows + first % SHARD_ROWS;
     for (uint32_t i = 0; i < page.count; i++) to[i] = table.rows[page.first + i];
     pages_[placement.firstPage + (page.page - base)] = {first, page.count};
   }
+  unmapShards();
   return true;
 }
 

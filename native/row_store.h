@@ -68,8 +68,11 @@ class RowStore {
 
   struct Shard {
     int fd = -1;
-    uint32_t* rows = nullptr;
+    uint32_t* rows = nullptr;  ///< mapped while rows are written only: it would count as memory of the process
   };
+
+  uint32_t* rowsAt(uint32_t first);
+  void unmapShards();
 
   int outerFd_ = -1;
   std::vector<Shard> shards_;
