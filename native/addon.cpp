@@ -23,6 +23,7 @@ constexpr uint32_t kWarmUpFrequency = 997;
 constexpr std::chrono::milliseconds kWarmUpSampling{80};
 constexpr std::chrono::milliseconds kWarmUpBuilding{250};
 constexpr std::chrono::milliseconds kWarmUpPoll{5};
+constexpr std::chrono::milliseconds kWarmUpSpin{5};
 
 void throwFailure(Napi::Env env, const Failure& failure) {
   const std::string why = failure.error ? failure.what + ": " + strerror(failure.error) : failure.what;
@@ -115,17 +116,28 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     return targets;
   }
 
+  /// Keeps this thread on its CPU for some ticks, so that it is sampled itself.
+  static void spin() {
+    const auto end = std::chrono::steady_clock::now() + kWarmUpSpin;
+    while (std::chrono::steady_clock::now() < end) {
+    }
+  }
+
   /// Samples fast for a moment and builds the unwind tables of what is hot, before anything is
   /// counted: the first refresh is as good as the others then.
   bool warmUp(Failure& failure) {
     if (!parts_->session.attach(kWarmUpFrequency, failure)) return false;
+    spin();
     std::this_thread::sleep_for(kWarmUpSampling);
     const auto latest = std::chrono::steady_clock::now() + kWarmUpBuilding;
     while (parts_->files.queued() > 0 && std::chrono::steady_clock::now() < latest)
       std::this_thread::sleep_for(kWarmUpPoll);
     parts_->session.detach();
-    parts_->drain.restart();
-    return true;
+    const Drained warm = parts_->drain.restart();
+    const uint64_t walks = warm.counters[COUNTER_UnwindNativeAttempts];
+    if (walks == 0 || warm.counters[COUNTER_UnwindNativeErrNoMapping] < walks) return true;
+    failure = {"this kernel keeps the mappings of processes in a way that polytop does not know", ENOTSUP};
+    return false;
   }
 
   bool isOpen(Napi::Env env) const {

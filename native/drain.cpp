@@ -123,14 +123,15 @@ Drained Drain::drain() {
   return drained;
 }
 
-void Drain::restart() {
-  Drained ignored;
+Drained Drain::restart() {
+  Drained until;
   const uint32_t epoch = session_->switchEpoch();
   consume();
   std::lock_guard lock(ringMutex_);
-  readCounts(epoch, ignored);
-  readCounters(ignored);
+  readCounts(epoch, until);
+  readCounters(until);
   lastTime_ = monotonicNanoseconds();
+  return until;
 }
 
 void Drain::readCounts(uint32_t epoch, Drained& drained) {

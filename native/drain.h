@@ -53,8 +53,9 @@ class Drain {
   void close();
   /// Everything since the last call. Waits for the runs that are under way: some 10 ms.
   Drained drain();
-  /// Throws away what was counted until now; what became known of stacks and files stays.
-  void restart();
+  /// Leaves out of the next drain what was counted until now; what became known of stacks and files stays
+  /// in it. Returns the counts.
+  Drained restart();
 
  private:
   static int onRecord(void* context, void* data, size_t size);

@@ -55,10 +55,7 @@ void Files::close() {
   }
   wake_.notify_all();
   if (worker_.joinable()) worker_.join();
-  for (auto& [id, entry] : entries_) {
-    if (entry->fd >= 0) ::close(entry->fd);
-    if (entry->rootFd >= 0) ::close(entry->rootFd);
-  }
+  for (auto& [id, entry] : entries_) closeFiles(*entry);
   entries_.clear();
 }
 
@@ -116,42 +113,50 @@ void Files::answer(const file_record& record) {
   if (image) table = buildUnwindTable(*image, rules_);
 
   std::lock_guard lock(mutex_);
-  const uint32_t id = takeId();
-  if (id == 0) {
-    if (file.fd >= 0) ::close(file.fd);
-    if (file.rootFd >= 0) ::close(file.rootFd);
-    return;
-  }
   auto entry = std::make_unique<Entry>();
   entry->key = record.key;
   entry->fd = file.fd;
   entry->rootFd = file.rootFd;
+  const uint32_t id = takeId();
   entry->info = {id, file.path, file.fd < 0 ? FILE_UNREADABLE : FILE_NO_ELF, image ? table.warning : error};
-  publish(*entry, table, image != nullptr);
+  if (id == 0 || !publish(*entry, table, image != nullptr) ||
+      bpf_map_update_elem(idsFd_, &entry->key, &id, BPF_ANY) != 0) {
+    // Never without its rows: walking it by the frame pointer would show wrong callers.
+    waiting_.push_back(record.key);
+    store_.remove(entry->placement);
+    if (id) freeIds_.push_back(id);
+    closeFiles(*entry);
+    return;
+  }
   entry->starts = std::move(table.starts);
   if (image) entry->code = codeSegments(*image);
-  if (bpf_map_update_elem(idsFd_, &entry->key, &id, BPF_ANY) != 0) entry->info.why = "too many files";
   news_.push_back(entry->info);
   entries_[id] = std::move(entry);
 }
 
-void Files::publish(Entry& entry, const UnwindTable& table, bool isElf) {
+void Files::closeFiles(Entry& entry) {
+  if (entry.fd >= 0) ::close(entry.fd);
+  if (entry.rootFd >= 0) ::close(entry.rootFd);
+  entry.fd = entry.rootFd = -1;
+}
+
+bool Files::publish(Entry& entry, const UnwindTable& table, bool isElf) {
   file_entry visible = {};
   if (isElf) {
-    entry.info.state = FILE_NO_TABLE;
-    if (!table.pages.empty() && store_.place(table, rules_, entry.placement)) {
-      entry.info.state = FILE_READY;
+    const bool hasRows = !table.pages.empty();
+    if (hasRows && !store_.place(table, rules_, entry.placement)) return false;
+    entry.info.state = hasRows ? FILE_READY : FILE_NO_TABLE;
+    if (hasRows) {
       visible.first_page = entry.placement.firstPage;
       visible.page_base = table.pages.front().page;
       visible.page_count = entry.placement.pageCount;
-    } else if (!table.pages.empty()) {
-      entry.info.why = "no room for its unwind table";
     } else if (entry.info.why.empty()) {
       entry.info.why = "it has no unwind table";
     }
   }
   visible.state = entry.info.state;
   store_.setFile(entry.info.id, visible);
+  return true;
 }
 
 void Files::addVdso() {
@@ -234,7 +239,7 @@ uint64_t Files::addressOf(const Entry& entry, uint64_t offset) {
 
 bool Files::mustEvict() {
   std::lock_guard lock(mutex_);
-  return store_.rowCount() > kMaxRows || entries_.size() > kMaxEntries;
+  return store_.rowCount() > kMaxRows || entries_.size() > kMaxEntries || !waiting_.empty();
 }
 
 void Files::forget(Entry& entry) {
@@ -257,7 +262,9 @@ std::vector<uint32_t> Files::evict(Session& session) {
   size_t rows = store_.rowCount(), count = entries_.size();
   std::vector<Entry*> victims;
   for (Entry* entry : oldest) {
-    if (rows <= kMaxRows / 4 * 3 && count <= kMaxEntries / 4 * 3) break;
+    // Where a file waits for room, a part goes even if the rows are few: pages may be what lacks.
+    const bool enough = rows <= kMaxRows / 4 * 3 && count <= kMaxEntries / 4 * 3;
+    if (enough && (waiting_.empty() || victims.size() * 4 >= oldest.size())) break;
     rows -= entry->placement.rowCount;
     count--;
     forget(*entry);
@@ -269,12 +276,13 @@ std::vector<uint32_t> Files::evict(Session& session) {
   std::vector<uint32_t> ids;
   for (Entry* entry : victims) {
     store_.remove(entry->placement);
-    if (entry->fd >= 0) ::close(entry->fd);
-    if (entry->rootFd >= 0) ::close(entry->rootFd);
+    closeFiles(*entry);
     ids.push_back(entry->info.id);
     entries_.erase(entry->info.id);
   }
   quarantine_[0] = ids;
+  for (const file_key& key : waiting_) bpf_map_delete_elem(askedFd_, &key);
+  waiting_.clear();
   return ids;
 }
 

@@ -85,12 +85,13 @@ class Files {
   void work();
   void answer(const file_record& record);
   void addVdso();
-  void publish(Entry& entry, const UnwindTable& table, bool isElf);
+  bool publish(Entry& entry, const UnwindTable& table, bool isElf);
   void indexSymbols(Entry& entry);
   static uint64_t enclosingStart(const Entry& entry, uint64_t offset);
   static uint64_t addressOf(const Entry& entry, uint64_t offset);
   uint32_t takeId();
   void forget(Entry& entry);
+  static void closeFiles(Entry& entry);
 
   std::mutex mutex_;  ///< guards all below, but not the building of tables
   std::condition_variable wake_;
@@ -105,6 +106,7 @@ class Files {
   RowStore store_;
   std::unordered_map<uint32_t, std::unique_ptr<Entry>> entries_;
   std::vector<FileInfo> news_;
+  std::vector<file_key> waiting_;  ///< files that there was no room for: asked for again after an eviction
   std::vector<uint32_t> freeIds_;
   std::vector<uint32_t> quarantine_[2];
   uint32_t nextId_ = FILE_VDSO + 1;
