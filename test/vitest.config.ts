@@ -14,7 +14,7 @@ export default defineConfig({
           name: "quick",
           include: ["test/**/*.test.{ts,tsx}"],
           exclude: live,
-          sequence: { groupOrder: 0 },
+          sequence: { groupOrder: 1 },
         },
       },
       {
@@ -25,7 +25,7 @@ export default defineConfig({
           maxWorkers: 1,
           testTimeout: 60_000,
           hookTimeout: 120_000,
-          sequence: { groupOrder: 1 },
+          sequence: { groupOrder: 2 },
         },
       },
     ],
