@@ -139,6 +139,7 @@ bool RowStore::place(const UnwindTable& table, const RuleSet& rules, Placement& 
     if (!to) {
       unmapShards();
       remove(placement);
+      placement = {};
       return false;
     }
     for (uint32_t i = 0; i < page.count; i++) to[i] = table.rows[page.first + i];

@@ -8,7 +8,8 @@ import {
   type ProcessContext,
 } from "../model/columns.ts";
 import { type PlacedProcess, sortFunctions, sortProcesses } from "../model/sort.ts";
-import { holdOrder, type ViewState, visibleRows } from "../model/view.ts";
+import type { ViewState } from "../model/view.ts";
+import { holdOrder, visibleRows } from "../model/window.ts";
 import type { Paint, Theme } from "./paint.ts";
 import type { Session } from "./session.ts";
 import { headingRow, listRow, TableLayout } from "./table.ts";

@@ -3,7 +3,7 @@ import type { CounterDefinition } from "../collector/source.ts";
 import type { Tick } from "../collector/tick.ts";
 import { cell, rate, thousands, truncate } from "../model/format.ts";
 import { healthLines } from "../model/health.ts";
-import { visibleRows } from "../model/view.ts";
+import { visibleRows } from "../model/window.ts";
 import { wrapWords } from "./help.ts";
 import type { Body } from "./lists.ts";
 import type { Theme } from "./paint.ts";

@@ -6,11 +6,11 @@ import type { CounterDefinition, SourceEvent, TickSource } from "../collector/so
 import type { Tick } from "../collector/tick.ts";
 import { type Aggregate, type AggregateOptions, aggregate } from "../model/aggregate.ts";
 import { History } from "../model/history.ts";
+import { parsePids } from "../model/pids.ts";
 import { Totals } from "../model/totals.ts";
 import {
   type Action,
   initialState,
-  parsePids,
   reduce,
   type ViewOptions,
   type ViewState,

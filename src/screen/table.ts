@@ -1,6 +1,7 @@
 /** Rows of a list as strings of exact width. */
-import { type Column, type PlacedColumn, placeColumns } from "../model/columns.ts";
+import type { Column } from "../model/columns.ts";
 import { cell, displayWidth } from "../model/format.ts";
+import { type PlacedColumn, placeColumns } from "../model/place-columns.ts";
 import type { SortKey } from "../model/sort.ts";
 import type { Paint, Theme } from "./paint.ts";
 

@@ -125,7 +125,8 @@ export interface SampleOptions {
   /** Only these; all processes where it is left out. */
   readonly pids?: readonly number[];
   readonly args?: readonly string[];
-  readonly onStart?: (pid: number) => void;
+  /** Called with each complete line of the output, numbered from 1. */
+  readonly onLine?: (line: number, pid: number) => void;
 }
 
 function commandLine(options: SampleOptions): string[] {
@@ -142,14 +143,17 @@ interface Run {
 }
 
 async function run(format: string, options: SampleOptions): Promise<Run> {
-  const { onStart } = options;
   let used = 0;
+  let lines = 0;
   const finished = await polytop([format, ...commandLine(options)], {
     timeoutMs: (options.seconds + 30) * 1000,
-    onStdout: (_text, pid) => {
+    onStdout: (text, pid) => {
       used = cpuSeconds(pid) ?? used;
+      for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) {
+        lines++;
+        options.onLine?.(lines, pid);
+      }
     },
-    ...(onStart ? { onStart } : {}),
   });
   const { status, signal, stdout, stderr } = finished;
   if (status !== 0) throw new Error(`polytop ended with ${status ?? signal}: ${stderr}`);
