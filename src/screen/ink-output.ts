@@ -40,22 +40,16 @@ function wholeLines({ operations, height }: OutputInside): string[] | undefined 
   return lines;
 }
 
-let original: (() => Drawn) | undefined;
+let installed = false;
 
 /** Takes the short cut from now on. */
 export function installFastOutput(): void {
   const prototype = Output.prototype as unknown as { get: () => Drawn };
-  if (original || typeof prototype.get !== "function") return;
+  if (installed || typeof prototype.get !== "function") return;
+  installed = true;
   const slow = prototype.get;
-  original = slow;
   prototype.get = function get(this: OutputInside): Drawn {
     const lines = wholeLines(this);
     return lines ? { output: lines.join("\n"), height: lines.length } : slow.call(this);
   };
-}
-
-/** Draws as Ink does again: for tests that compare. */
-export function removeFastOutput(): void {
-  if (original) (Output.prototype as unknown as { get: () => Drawn }).get = original;
-  original = undefined;
 }

@@ -275,9 +275,9 @@ const FLAGS: readonly (readonly [keyof Key, string])[] = [
 export function keyNames(input: string, key: Key): string[] {
   for (const [flag, name] of FLAGS) if (key[flag]) return [name];
   if (key.ctrl) return input === "" ? [] : [`ctrl-${input}`];
-  // Alt and a letter: nothing of ours, and no letter either.
-  if (key.meta) return [];
-  return [...input].map((character) => CONTROL[character] ?? character);
+  const names = [...input].map((character) => CONTROL[character] ?? character);
+  // Alt is not used; Esc and the next key look the same when a slow line brings them together.
+  return key.meta ? ["esc", ...names] : names;
 }
 
 /** Which modes type text: there every key is text. */

@@ -29,6 +29,8 @@ export interface ScreenOptions {
   readonly host: string;
   /** Ends by itself after so many refreshes. */
   readonly iterations?: number;
+  /** Lets Ink draw without the short cut of ink-output.ts: to compare. */
+  readonly plainInk?: boolean;
   /** Ends it from outside. */
   readonly signal?: AbortSignal;
   /** Knows whether a process is there; this machine's /proc when left out. */
@@ -72,7 +74,7 @@ export async function runScreen(options: ScreenOptions): Promise<ScreenResult> {
   const composer = new Composer(session, tools);
   session.shape = () => composer.frame();
   const ended: { reason: ScreenResult["reason"] } = { reason: "quit" };
-  installFastOutput();
+  if (!options.plainInk) installFastOutput();
   const ink = render(<App session={session} composer={composer} />, {
     alternateScreen: true,
     incrementalRendering: true,

@@ -13,6 +13,8 @@ interface FixtureOptions {
   readonly unicode?: boolean;
   readonly filter?: string;
   readonly idle?: boolean;
+  /** Without the short cut. */
+  readonly plainInk?: boolean;
   readonly workload?: typeof BUSY;
   /** Writes CPU and memory of this process to stderr at the end. */
   readonly measure?: boolean;
@@ -80,6 +82,7 @@ const result = await runScreen({
   unicode: options.unicode ?? true,
   host: "web-3",
   alive: () => true,
+  plainInk: options.plainInk ?? false,
 });
 if (options.measure) {
   const used = process.cpuUsage(warm ?? start);

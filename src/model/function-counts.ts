@@ -1,0 +1,203 @@
+/** Samples by function: the inner loop of the aggregate. */
+import {
+  type Frame,
+  type FunctionInfo,
+  RUNTIMES,
+  type Runtime,
+  type Stack,
+} from "../collector/tick.ts";
+import type { FunctionRow, PidCount } from "./aggregate.ts";
+import { CountLists, grown } from "./count-lists.ts";
+import type { Filter } from "./filter.ts";
+
+const MAX_PIDS = 20;
+
+const hidden = (name: string, runtime: Runtime, why: string): FunctionInfo => ({
+  id: -1,
+  runtime,
+  name,
+  module: runtime === "kernel" ? "kernel" : "",
+  whyUnnamed: why,
+});
+
+/** Stands for stacks that have no frame left to show: their samples stay in the sum. */
+const KERNEL_ONLY = hidden("[kernel]", "kernel", "kernel frames are left out");
+const NO_FRAMES = hidden("[no frames]", "native", "the stack is empty");
+
+/** Slots of the two stand-ins come first; function `id` has slot `id + FIRST`. */
+const FIRST = 2;
+
+interface SlotCounts {
+  readonly slot: number;
+  readonly self: number;
+  readonly total: number;
+  readonly line: number | undefined;
+  readonly note: string | undefined;
+}
+
+/** A row whose list of processes is made when somebody looks at it: few rows are shown. */
+class LazyFunctionRow implements FunctionRow {
+  readonly function: FunctionInfo;
+  readonly self: number;
+  readonly total: number;
+  readonly line?: number;
+  readonly note?: string;
+  readonly #lists: CountLists;
+  readonly #slot: number;
+  #made: { pids: PidCount[]; all: number } | undefined;
+
+  constructor(info: FunctionInfo, counts: SlotCounts, lists: CountLists) {
+    this.function = info;
+    this.self = counts.self;
+    this.total = counts.total;
+    if (counts.line !== undefined) this.line = counts.line;
+    if (counts.note !== undefined) this.note = counts.note;
+    this.#lists = lists;
+    this.#slot = counts.slot;
+  }
+
+  get pids(): readonly PidCount[] {
+    return this.#processes().pids;
+  }
+
+  get processCount(): number {
+    return this.#processes().all;
+  }
+
+  #processes(): { pids: PidCount[]; all: number } {
+    if (!this.#made) {
+      const entries = this.#lists.entries(this.#slot);
+      const pids = entries.slice(0, MAX_PIDS).map(({ key, count }) => ({ pid: key, count }));
+      this.#made = { pids, all: entries.length };
+    }
+    return this.#made;
+  }
+}
+
+/** A bit for each runtime, in the order of RUNTIMES. */
+export const BITS: Readonly<Record<Runtime, number>> = { perl: 1, dotnet: 2, native: 4, kernel: 8 };
+
+/** The same without a look-up by name, for the inner loop. */
+const bitOf = (runtime: Runtime): number =>
+  runtime === "perl" ? 1 : runtime === "dotnet" ? 2 : runtime === "native" ? 4 : 8;
+
+/** The runtimes of some bits. */
+export const bitsToRuntimes = (bits: number): Runtime[] =>
+  RUNTIMES.filter((runtime) => (bits & BITS[runtime]) !== 0);
+
+/**
+ * Samples by function. Within a process they are added up in one array, so that the inner loop
+ * touches nothing else; `endProcess` carries them over.
+ */
+export class FunctionCounts {
+  readonly #kernel: boolean;
+  readonly #nativeFrames: boolean;
+  readonly #pids = new CountLists();
+  readonly #lines = new CountLists();
+  readonly #infos: (FunctionInfo | undefined)[] = [];
+  readonly #notes = new Map<number, string>();
+  /** Slots with samples. */
+  readonly #used: number[] = [];
+  /** The last stack that counted a function: recursion counts once. */
+  #seen: Int32Array = new Int32Array(highestSlot + 1);
+  #within: Int32Array = new Int32Array(highestSlot + 1);
+  #self: Int32Array = new Int32Array(highestSlot + 1);
+  #total: Int32Array = new Int32Array(highestSlot + 1);
+  /** Slots with samples in this process. */
+  #touched: number[] = [];
+  #stamp = 0;
+  /** Runtimes of the frames of the stack that was added last, hidden ones too. */
+  held = 0;
+
+  constructor(kernel: boolean, nativeFrames: boolean) {
+    this.#kernel = kernel;
+    this.#nativeFrames = nativeFrames;
+  }
+
+  /** Adds a stack and says whose its innermost visible frame is. */
+  add(stack: Stack, count: number): FunctionInfo {
+    const kernel = this.#kernel;
+    const nativeFrames = this.#nativeFrames;
+    const stamp = ++this.#stamp;
+    const { frames } = stack;
+    let leaf: Frame | undefined;
+    let held = 0;
+    let last: Runtime | undefined;
+    for (let i = 0; i < frames.length; i++) {
+      const frame = frames[i] as Frame;
+      const info = frame.function;
+      const { runtime } = info;
+      if (runtime !== last) {
+        held |= bitOf(runtime);
+        last = runtime;
+      }
+      if (runtime === "kernel" ? !kernel : frame.folded === true && !nativeFrames) continue;
+      leaf ??= frame;
+      const slot = info.id + FIRST;
+      if (this.#seen[slot] === stamp) continue;
+      this.#touch(slot, info, count, stamp);
+      if (frame.line !== undefined) this.#lines.add(slot, frame.line, count);
+    }
+    this.held = held;
+    // Nothing but frames that are folded into none: better them than nothing.
+    if (!leaf && (held & BITS.kernel) === 0) leaf = frames[0];
+    const info = leaf?.function ?? (held === 0 ? NO_FRAMES : KERNEL_ONLY);
+    const slot = leaf ? info.id + FIRST : held === 0 ? 1 : 0;
+    if (this.#seen[slot] !== stamp) this.#touch(slot, info, count, stamp);
+    this.#self[slot] = (this.#self[slot] ?? 0) + count;
+    if (leaf?.note !== undefined) this.#notes.set(slot, leaf.note);
+    return info;
+  }
+
+  #touch(slot: number, info: FunctionInfo, count: number, stamp: number): void {
+    if (slot >= this.#seen.length) this.#grow(slot);
+    this.#seen[slot] = stamp;
+    const before = this.#within[slot] ?? 0;
+    if (before === 0) {
+      this.#touched.push(slot);
+      this.#infos[slot] ??= info;
+    }
+    this.#within[slot] = before + count;
+  }
+
+  #grow(slot: number): void {
+    highestSlot = Math.max(slot, highestSlot);
+    this.#seen = grown(this.#seen, slot + 1);
+    this.#within = grown(this.#within, slot + 1);
+    this.#self = grown(this.#self, slot + 1);
+    this.#total = grown(this.#total, slot + 1);
+  }
+
+  /** The stacks added since the last call were those of `pid`. */
+  endProcess(pid: number): void {
+    for (const slot of this.#touched) {
+      const count = this.#within[slot] ?? 0;
+      this.#within[slot] = 0;
+      if (this.#total[slot] === 0) this.#used.push(slot);
+      this.#total[slot] = (this.#total[slot] ?? 0) + count;
+      this.#pids.push(slot, pid, count);
+    }
+    this.#touched = [];
+  }
+
+  /** A row for each function that `filter` lets pass. */
+  rows(filter: Filter | undefined): FunctionRow[] {
+    const rows: FunctionRow[] = [];
+    for (const slot of this.#used) {
+      const info = this.#infos[slot];
+      if (!info || (filter?.hasFunctionTerms && !filter.matchesFunction(info))) continue;
+      const counts = {
+        slot,
+        self: this.#self[slot] ?? 0,
+        total: this.#total[slot] ?? 0,
+        line: this.#lines.busiest(slot),
+        note: this.#notes.get(slot),
+      };
+      rows.push(new LazyFunctionRow(info, counts, this.#pids));
+    }
+    return rows;
+  }
+}
+
+/** The highest slot met so far: what arrays start with, so that they need not grow. */
+let highestSlot = 1023;

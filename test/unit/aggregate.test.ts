@@ -1,0 +1,228 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import type { FunctionInfo, Runtime, Stack, Task, Tick } from "../../src/collector/tick.ts";
+import { aggregate } from "../../src/model/aggregate.ts";
+import { functionDetail } from "../../src/model/detail.ts";
+import { parseFilter } from "../../src/model/filter.ts";
+
+const RUNTIMES: readonly Runtime[] = ["perl", "dotnet", "native", "kernel"];
+const FUNCTIONS: readonly FunctionInfo[] = Array.from({ length: 12 }, (_, id) => ({
+  id,
+  runtime: RUNTIMES[id % 4] ?? "native",
+  name: `f${id}`,
+  module: `m${id % 3}`,
+}));
+
+const taskOf = (pid: number, more: Partial<Task> = {}): Task => ({
+  pid,
+  tid: pid,
+  comm: `c${pid}`,
+  thread: "t",
+  parentPid: 1,
+  uid: 0,
+  cgroup: "1",
+  startTime: pid,
+  ...more,
+});
+
+const tickOf = (counts: Tick["counts"]): Tick => ({
+  time: 1000,
+  intervalSeconds: 1,
+  event: "cpu-clock",
+  frequency: 99,
+  cpus: 2,
+  host: "h",
+  pids: [],
+  samples: counts.reduce((sum, one) => sum + one.count, 0),
+  missed: 0,
+  counts,
+  metrics: {},
+  self: { cpuPercent: 0, bpfCpuPercent: 0, rssBytes: 0, bpfNanosecondsPerSample: 0 },
+  notices: [],
+});
+
+let stacks = 0;
+/** A stack of function ids, leaf first; `!` folds a frame. */
+const stackOf = (ids: readonly (number | string)[], outcome: Stack["outcome"] = "complete") => ({
+  id: stacks++,
+  outcome,
+  frames: ids.map((id) => {
+    const folded = typeof id === "string";
+    const info = FUNCTIONS[folded ? Number(id.slice(1)) : id] as FunctionInfo;
+    return { function: info, ...(folded ? { folded } : {}), line: info.id + 10 };
+  }),
+});
+
+const SHOW_ALL = { kernel: true, nativeFrames: true };
+const filterOf = (text: string) => {
+  const parsed = parseFilter(text);
+  if ("error" in parsed) throw new Error(parsed.error);
+  return parsed.filter;
+};
+const rowOf = (all: ReturnType<typeof aggregate>, id: number) =>
+  all.functions.find((row) => row.function.id === id);
+
+test("self is the leaf's, total counts recursion once", () => {
+  const stack = stackOf([2, 6, 2, 2, 10]);
+  const all = aggregate([tickOf([{ stack, task: taskOf(1), count: 3 }])], SHOW_ALL);
+  expect(rowOf(all, 2)).toMatchObject({ self: 3, total: 3, line: 12 });
+  expect(rowOf(all, 6)).toMatchObject({ self: 0, total: 3 });
+  expect(rowOf(all, 10)?.pids).toEqual([{ pid: 1, count: 3 }]);
+});
+
+test("without kernel frames the first frame below them is the leaf", () => {
+  const counts = [
+    { stack: stackOf([3, 7, 2, 6]), task: taskOf(1), count: 2 },
+    { stack: stackOf([3, 7]), task: taskOf(2), count: 5 },
+  ];
+  const all = aggregate([tickOf(counts)], { kernel: false, nativeFrames: true });
+  expect(rowOf(all, 2)).toMatchObject({ self: 2 });
+  expect(rowOf(all, 3)).toBeUndefined();
+  // Samples that are kernel only stay, in a row that says so.
+  expect(rowOf(all, -1)).toMatchObject({ self: 5, function: { name: "[kernel]" } });
+  expect(all.runtimes).toEqual({ perl: 0, dotnet: 0, native: 2, kernel: 5 });
+});
+
+test("folded frames are left out unless asked for, but never the last ones", () => {
+  const counts = [
+    { stack: stackOf(["!2", 0, "!6"]), task: taskOf(1), count: 1 },
+    { stack: stackOf(["!2", "!6"]), task: taskOf(1), count: 4 },
+  ];
+  const folded = aggregate([tickOf(counts)], { kernel: true, nativeFrames: false });
+  expect(rowOf(folded, 0)).toMatchObject({ self: 1 });
+  expect(rowOf(folded, 2)).toMatchObject({ self: 4 });
+  const native = aggregate([tickOf(counts)], SHOW_ALL);
+  expect(rowOf(native, 2)).toMatchObject({ self: 5, total: 5 });
+});
+
+test("processes keep apart who used a pid before, and know their runtimes", () => {
+  const counts = [
+    { stack: stackOf([3, 0]), task: taskOf(1), count: 1 },
+    { stack: stackOf([2, 1]), task: taskOf(1, { startTime: 9, comm: "later" }), count: 2 },
+    { stack: stackOf([2], "broken"), task: taskOf(5, { tid: 6 }), count: 4 },
+  ];
+  const all = aggregate([tickOf(counts)], SHOW_ALL);
+  expect(all.processes).toMatchObject([
+    { pid: 1, comm: "c1", samples: 1, complete: 1, runtimes: ["perl", "kernel"] },
+    { pid: 1, comm: "later", samples: 2, complete: 2, runtimes: ["dotnet", "native"] },
+    { pid: 5, samples: 4, complete: 0, runtimes: ["native"] },
+  ]);
+  expect(all.outcomes).toEqual({ complete: 3, truncated: 0, broken: 4 });
+  expect(all.health.native).toEqual({ samples: 6, complete: 2 });
+  // One pid is one entry, whoever had it.
+  expect(rowOf(all, 2)?.pids).toEqual([
+    { pid: 5, count: 4 },
+    { pid: 1, count: 2 },
+  ]);
+});
+
+test("a filter on processes chooses samples, one on functions chooses rows", () => {
+  const counts = [
+    { stack: stackOf([2, 0]), task: taskOf(1), count: 1 },
+    { stack: stackOf([0]), task: taskOf(2), count: 6 },
+  ];
+  const byPid = aggregate([tickOf(counts)], { ...SHOW_ALL, filter: filterOf("pid:1") });
+  expect(byPid.samples).toBe(1);
+  const byName = aggregate([tickOf(counts)], { ...SHOW_ALL, filter: filterOf("f2") });
+  expect(byName.samples).toBe(7);
+  expect(byName.functions.map((row) => row.function.name)).toEqual(["f2"]);
+});
+
+test("at most 20 pids are listed, most samples first, and all are counted", () => {
+  const counts = Array.from({ length: 30 }, (_, i) => ({
+    stack: stackOf([0]),
+    task: taskOf(i + 1),
+    count: i + 1,
+  }));
+  const row = rowOf(aggregate([tickOf(counts)], SHOW_ALL), 0);
+  expect(row?.pids).toHaveLength(20);
+  expect(row?.pids[0]).toEqual({ pid: 30, count: 30 });
+  expect(row?.processCount).toBe(30);
+});
+
+const anyCount = fc
+  .record({
+    frames: fc.array(
+      fc.oneof(
+        fc.integer({ min: 0, max: 11 }),
+        fc.integer({ min: 0, max: 11 }).map((id) => `!${id}`),
+      ),
+      { maxLength: 12 },
+    ),
+    pid: fc.integer({ min: 1, max: 4 }),
+    count: fc.integer({ min: 1, max: 9 }),
+    outcome: fc.constantFrom("complete" as const, "truncated" as const, "broken" as const),
+  })
+  .map(({ frames, pid, count, outcome }) => ({
+    stack: stackOf(frames, outcome),
+    task: taskOf(pid),
+    count,
+  }));
+
+test("whatever is hidden, the sum of self, of runtimes and of outcomes is the samples", () => {
+  fc.assert(
+    fc.property(fc.array(anyCount), fc.boolean(), fc.boolean(), (counts, kernel, nativeFrames) => {
+      const tick = tickOf(counts);
+      const all = aggregate([tick], { kernel, nativeFrames });
+      const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);
+      expect(sum(all.functions.map((row) => row.self))).toBe(tick.samples);
+      expect(sum(Object.values(all.runtimes))).toBe(tick.samples);
+      expect(sum(Object.values(all.outcomes))).toBe(tick.samples);
+      expect(sum(all.processes.map((row) => row.samples))).toBe(tick.samples);
+      for (const row of all.functions) {
+        expect(row.total).toBeGreaterThanOrEqual(row.self);
+        expect(sum(row.pids.map((one) => one.count))).toBe(row.total);
+      }
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test("callers and callees of a function each add up to its total", () => {
+  fc.assert(
+    fc.property(fc.array(anyCount), fc.integer({ min: 0, max: 11 }), (counts, id) => {
+      const tick = tickOf(counts);
+      const detail = functionDetail(tick, id, SHOW_ALL);
+      const row = rowOf(aggregate([tick], SHOW_ALL), id);
+      const sum = (list: readonly { count: number }[]) => list.reduce((a, b) => a + b.count, 0);
+      expect(detail.total).toBe(row?.total ?? 0);
+      expect(detail.self).toBe(row?.self ?? 0);
+      expect(sum(detail.callers)).toBe(detail.total);
+      expect(sum(detail.callees)).toBe(detail.total);
+    }),
+    { numRuns: 100 },
+  );
+});
+
+test("20,000 stacks of 30 frames are added up without keeping keys waiting", () => {
+  let seed = 7;
+  const random = (below: number): number => {
+    seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
+    return Math.floor((seed / 2 ** 32) * below);
+  };
+  const functions = Array.from({ length: 5000 }, (_, id) => ({
+    id,
+    runtime: RUNTIMES[id % 4] ?? "native",
+    name: `f${id}`,
+    module: "m",
+  }));
+  const counts = Array.from({ length: 20_000 }, (_, id) => ({
+    stack: {
+      id,
+      outcome: "complete" as const,
+      frames: Array.from({ length: 30 }, () => ({
+        function: functions[random(5000)] as FunctionInfo,
+      })),
+    },
+    task: taskOf(1 + (id % 200)),
+    count: 1,
+  }));
+  const tick = tickOf(counts);
+  const times = Array.from({ length: 7 }, () => {
+    const start = performance.now();
+    aggregate([tick], SHOW_ALL);
+    return performance.now() - start;
+  });
+  // The bench has the figure; here only that nothing is quadratic.
+  expect(Math.min(...times)).toBeLessThan(250);
+});

@@ -1,0 +1,149 @@
+import type { Key } from "ink";
+import { expect, test } from "vitest";
+import type { SourceEvent, TickSource } from "../../src/collector/source.ts";
+import { BINDINGS, commandFor, footerBindings, keyNames } from "../../src/screen/keys.ts";
+import { Session } from "../../src/screen/session.ts";
+import { TickGenerator } from "../screen/generate.ts";
+
+const NO_KEY = {} as Key;
+
+function makeSession() {
+  const asked: unknown[] = [];
+  let listener: ((event: SourceEvent) => void) | undefined;
+  const source: TickSource = {
+    counters: [],
+    subscribe: (given) => {
+      listener = given;
+      return () => {};
+    },
+    setPids: (pids) => {
+      asked.push(pids);
+      return Promise.resolve(pids.includes(9) ? "no process 9" : undefined);
+    },
+    setInterval: (seconds) => asked.push(seconds),
+  };
+  const session = new Session(
+    source,
+    { filterText: "", pids: [], sort: "self", kernel: true, nativeFrames: false, delaySeconds: 1 },
+    () => 0,
+  );
+  let quits = 0;
+  session.terminal = { quit: () => quits++, suspend: () => {}, redraw: () => {} };
+  session.start();
+  const type = (text: string): void => {
+    for (const name of keyNames(text, NO_KEY)) session.key(name);
+  };
+  const generator = new TickGenerator();
+  const tick = (): void => listener?.({ tick: generator.next() });
+  return {
+    session,
+    asked,
+    type,
+    tick,
+    fail: () => listener?.({ error: "lost" }),
+    quits: () => quits,
+  };
+}
+
+test("keys that arrive together are taken one by one", () => {
+  expect(keyNames("/ab\r", NO_KEY)).toEqual(["/", "a", "b", "enter"]);
+  expect(keyNames("", { ...NO_KEY, upArrow: true })).toEqual(["up"]);
+  expect(keyNames("l", { ...NO_KEY, ctrl: true })).toEqual(["ctrl-l"]);
+  expect(keyNames("x", { ...NO_KEY, meta: true })).toEqual(["esc", "x"]);
+  expect(keyNames("価\u007f", NO_KEY)).toEqual(["価", "backspace"]);
+});
+
+test("an open prompt owns every key", () => {
+  const { session, type, quits } = makeSession();
+  type("/quit z[1\r");
+  expect(session.state.filterText).toBe("quit z[1");
+  expect(session.state.mode).toBe("list");
+  expect(quits()).toBe(0);
+  type("q");
+  expect(quits()).toBe(1);
+});
+
+test("a filter that is wrong stays in the prompt, and esc leaves what was in force", () => {
+  const { session, type } = makeSession();
+  type("/perl\r/ /(\r");
+  expect(session.state.mode).toBe("filter");
+  expect(session.state.prompt.error).toContain("regular expression");
+  session.key("esc");
+  expect(session.state).toMatchObject({ mode: "list", filterText: "perl" });
+});
+
+test("the pid prompt asks the source and says what was wrong", async () => {
+  const { session, asked, type } = makeSession();
+  type("p42 43\r");
+  await Promise.resolve();
+  expect(asked).toEqual([[42, 43]]);
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  expect(session.state.pids).toEqual([42, 43]);
+  type("p9\r");
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  expect(session.state.pids).toEqual([42, 43]);
+  expect(session.state.message?.text).toBe("! no process 9");
+  type("px");
+  expect(session.state.prompt.error).toBe('"x" is no pid');
+});
+
+test("frozen: collecting goes on, the picture stays, [ and ] step through what was", () => {
+  const { session, type, tick } = makeSession();
+  tick();
+  tick();
+  const frozen = session.latest;
+  type(" ");
+  tick();
+  expect(session.shown).toBe(frozen);
+  expect(session.totals.ticks).toBe(3);
+  type("[");
+  expect(session.shown).not.toBe(frozen);
+  type("]");
+  expect(session.shown).toBe(frozen);
+  type("]]]");
+  expect(session.shown).toBe(session.latest);
+  type("z");
+  expect(session.state.frozen).toBeUndefined();
+});
+
+test("an error of the source is shown until there is a tick again", () => {
+  const { session, tick, fail } = makeSession();
+  fail();
+  expect(session.error).toBe("lost");
+  tick();
+  expect(session.error).toBeUndefined();
+});
+
+test("c clears totals, + and - set the interval", () => {
+  const { session, asked, type, tick } = makeSession();
+  tick();
+  type("c+--");
+  expect(session.totals.samples).toBe(0);
+  expect(asked).toEqual([2, 1, 0.5]);
+});
+
+test("no key means two things in one place, and esc never quits", () => {
+  for (const view of ["functions", "processes", "metrics", "function"] as const) {
+    for (const frozen of [false, true]) {
+      const live = BINDINGS.filter(
+        (one) =>
+          (!one.views || one.views.includes(view)) &&
+          (!one.when || (one.when === "frozen") === frozen),
+      );
+      const keys = live.flatMap((one) => one.keys);
+      expect(new Set(keys).size).toBe(keys.length);
+      expect(commandFor("esc", view, frozen)).toEqual({ do: "back" });
+      expect(footerBindings(view, frozen).map((one) => one.label)).toEqual(
+        expect.arrayContaining(["?", "q"]),
+      );
+    }
+  }
+});
+
+test("every key of the contract that is built is in the table", () => {
+  const keys = BINDINGS.flatMap((one) => one.keys);
+  for (const key of "q?hp/sSrz []+-c125jkgGKl") expect(keys).toContain(key);
+  for (const key of ["tab", "enter", "esc", "backspace", "ctrl-l", "ctrl-z", "pageup", "end"]) {
+    expect(keys).toContain(key);
+  }
+});
