@@ -13,8 +13,8 @@ namespace polytop {
 
 /// A function found for an address.
 struct Symbol {
-  std::string name;     ///< demangled, without parameter list where that is possible
-  uint64_t start = 0;   ///< file offset of its first byte
+  std::string name;    ///< demangled, without parameter list where that is possible
+  uint64_t start = 0;  ///< file offset of its first byte
 };
 
 /**

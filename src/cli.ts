@@ -62,6 +62,9 @@ async function doctor({ json }: Options & { command: "doctor" }): Promise<number
   return diagnosis.canRun ? EXIT_OK : EXIT_CANNOT;
 }
 
+/** A screen fills sooner than after a whole refresh. */
+const FIRST_LOOK_SECONDS = 0.4;
+
 /** The live view needs a terminal on both sides: one to draw on and one to read keys from. */
 const hasTerminal = (): boolean =>
   process.stdin.isTTY === true && process.stdout.isTTY === true && process.env.TERM !== "dumb";
@@ -75,9 +78,10 @@ async function run(options: RunOptions): Promise<number> {
   if (notice) warn(notice);
   const { openLiveSource } = await import("./collector/source-live.ts");
   const { delaySeconds, event, pids } = options;
-  const source = await openLiveSource({ frequency, delaySeconds, event, pids });
+  const isLive = options.format === "live" && hasTerminal();
+  const firstDelaySeconds = isLive ? Math.min(delaySeconds, FIRST_LOOK_SECONDS) : delaySeconds;
+  const source = await openLiveSource({ frequency, delaySeconds, firstDelaySeconds, event, pids });
   try {
-    const isLive = options.format === "live" && hasTerminal();
     await (isLive ? live(source, { ...options, frequency }) : plain(source, options));
   } finally {
     await source.close();

@@ -12,6 +12,8 @@ export default defineConfig({
         extends: true,
         test: {
           name: "quick",
+          // A loaded machine is slow, not wrong.
+          testTimeout: 60_000,
           include: ["test/**/*.test.{ts,tsx}"],
           exclude: live,
           sequence: { groupOrder: 1 },

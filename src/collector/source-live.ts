@@ -12,6 +12,8 @@ import type { WorkerReply, WorkerRequest, WorkerSetup } from "./worker.ts";
 export interface LiveOptions {
   readonly frequency: number;
   readonly delaySeconds: number;
+  /** The first refresh may be sooner: who looks at a screen wants an answer now. */
+  readonly firstDelaySeconds?: number;
   /** Only `cpu` by now. */
   readonly event: string;
   readonly pids: readonly number[];
@@ -37,6 +39,7 @@ export async function openLiveSource(options: LiveOptions): Promise<LiveSource> 
       targets: options.pids,
     },
     delaySeconds: options.delaySeconds,
+    firstDelaySeconds: options.firstDelaySeconds ?? options.delaySeconds,
   };
   const worker = new Worker(new URL("./worker.js", import.meta.url), {
     workerData: setup,
@@ -79,9 +82,18 @@ class WorkerSource implements LiveSource {
   async setPids(pids: readonly number[]): Promise<string | undefined> {
     const missing = pids.filter((pid) => startOfProcess(pid) === undefined);
     if (missing.length > 0) return `no process has pid ${missing.join(", ")}`;
+    return this.#ask((id) => ({ kind: "pids", id, pids }));
+  }
+
+  async flush(): Promise<void> {
+    if (!this.#closed) await this.#ask((id) => ({ kind: "flush", id }));
+  }
+
+  /** Sends a request; resolves to the answer. */
+  #ask(request: (id: number) => WorkerRequest): Promise<string | undefined> {
     const id = this.#nextRequest++;
     const answer = new Promise<string | undefined>((resolve) => this.#answers.set(id, resolve));
-    this.#send({ kind: "pids", id, pids });
+    this.#send(request(id));
     return answer;
   }
 

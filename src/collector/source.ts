@@ -32,6 +32,8 @@ export interface TickSource {
   subscribe(listener: (event: SourceEvent) => void): () => void;
   /** Narrows sampling to these processes (none: all). Resolves to what was wrong, or to nothing. */
   setPids(pids: readonly number[]): Promise<string | undefined>;
+  /** Brings the tick of what there is since the last one, before its time; resolves when listeners have it. */
+  flush?(): Promise<void>;
   /** Sets the time between refreshes. */
   setInterval(seconds: number): void;
 }

@@ -10,11 +10,13 @@ import type { TickDelta } from "./wire.ts";
 export interface WorkerSetup {
   readonly sampler: SamplerOptions;
   readonly delaySeconds: number;
+  readonly firstDelaySeconds: number;
 }
 
 export type WorkerRequest =
   | { readonly kind: "pids"; readonly id: number; readonly pids: readonly number[] }
   | { readonly kind: "interval"; readonly seconds: number }
+  | { readonly kind: "flush"; readonly id: number }
   | { readonly kind: "close" };
 
 export type WorkerReply =
@@ -48,15 +50,22 @@ class Schedule {
   #lastTick = performance.now();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(collector: Collector, seconds: number) {
+  constructor(collector: Collector, seconds: number, firstSeconds: number) {
     this.#collector = collector;
     this.#seconds = seconds;
+    this.#lastTick -= (seconds - firstSeconds) * 1000;
     this.#plan();
   }
 
   setSeconds(seconds: number): void {
     this.#seconds = seconds;
     this.#plan();
+  }
+
+  /** Makes a tick of what there is, before its time. */
+  flush(): void {
+    this.#lastTick = performance.now() - this.#seconds * 1000;
+    this.#run();
   }
 
   stop(): void {
@@ -89,12 +98,16 @@ class Schedule {
   }
 }
 
-function serve({ sampler, delaySeconds }: WorkerSetup): void {
+function serve({ sampler, delaySeconds, firstDelaySeconds }: WorkerSetup): void {
   const collector = new Collector({ ...sampler, drainSeconds: MAX_DRAIN_SECONDS });
-  const schedule = new Schedule(collector, delaySeconds);
+  const schedule = new Schedule(collector, delaySeconds, firstDelaySeconds);
   parentPort?.on("message", (request: WorkerRequest) => {
     if (request.kind === "interval") schedule.setSeconds(request.seconds);
     if (request.kind === "pids") reply(setPids(collector, request));
+    if (request.kind === "flush") {
+      schedule.flush();
+      reply({ kind: "answer", id: request.id, error: undefined });
+    }
     if (request.kind === "close") {
       schedule.stop();
       collector.close();

@@ -46,7 +46,10 @@ function refreshes({ source, sink, iterations, signal, write, warn }: PlainRun):
       unsubscribe();
       settle();
     };
-    const stop = (): void => finish(resolve);
+    const stop = (): void => {
+      if (source.flush) source.flush().finally(() => finish(resolve));
+      else finish(resolve);
+    };
     unsubscribe = source.subscribe((event) => {
       if (left <= 0) return;
       if ("tick" in event) print(event.tick);
