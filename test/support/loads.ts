@@ -5,6 +5,7 @@ import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { root } from "./polytop.ts";
 import { type Running, start } from "./profile.ts";
+import { workload } from "./workloads.ts";
 
 const folder = `${root}build/workloads/`;
 
@@ -79,4 +80,14 @@ export function perlLoop(): Running {
   const count = Math.max(1000, Math.round(rate * (15 - empty)));
   const program = PERL.replace("COUNT", String(count));
   return start(shell, ["-c", `while :; do ${perl} -e '${program}'; done`]);
+}
+
+const HOT_PERL =
+  "sub leaf { my $n = shift; return $n * 3 % 7 } sub middle { my $s = 0; $s += leaf($_) for 1 .. 100; return $s } middle() while 1;";
+
+/** Keeps every CPU busy with the same few stacks: deep C, and an interpreter. */
+export function hotLoops(): Running[] {
+  return cpus().map((_, at) =>
+    at % 2 === 0 ? start(workload("deep.c"), ["60"]) : start("/usr/bin/perl", ["-e", HOT_PERL]),
+  );
 }

@@ -1,6 +1,6 @@
 /** Starts programs, samples them with polytop as a user would, and stops what was started. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { cleanEnvironment, polytop } from "./polytop.ts";
 
 /** One line of `--json`, as far as tests look at it. */
@@ -125,6 +125,8 @@ export interface SampleOptions {
   /** Only these; all processes where it is left out. */
   readonly pids?: readonly number[];
   readonly args?: readonly string[];
+  /** Functions in each snapshot: 0, all, where it is left out. */
+  readonly rows?: number;
   /** Called with each complete line of the output, numbered from 1. */
   readonly onLine?: (line: number, pid: number) => void;
 }
@@ -164,7 +166,7 @@ async function run(format: string, options: SampleOptions): Promise<Run> {
 export async function sampleJson(
   options: SampleOptions,
 ): Promise<Sums & { readonly cpuSeconds: number }> {
-  const args = ["--rows", "0", ...(options.args ?? [])];
+  const args = ["--rows", String(options.rows ?? 0), ...(options.args ?? [])];
   const { stdout, cpuSeconds } = await run("--json", { ...options, args });
   const lines = stdout.trimEnd().split("\n");
   return { ...sum(lines.map((line) => JSON.parse(line) as Snapshot)), cpuSeconds };
@@ -245,6 +247,19 @@ export function cpuSeconds(pid: number): number | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** CPU time of the threads that a process has now, in ns: finer than the ticks of cpuSeconds(). */
+export function threadNanoseconds(pid: number): number {
+  let sum = 0;
+  for (const thread of readdirSync(`/proc/${pid}/task`)) {
+    try {
+      sum += Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "latin1").split(" ")[0]);
+    } catch {
+      // it has ended
+    }
+  }
+  return sum;
 }
 
 export const sleep = (seconds: number): Promise<void> =>

@@ -1,0 +1,12 @@
+/**
+ * What polytop costs on this machine, in the kernel, in the process and on the terminal.
+ * Run with the project's Node: node test/bench/main.ts [section…]
+ * Others who use the machine at the same time raise the figures: the load average stands beside them.
+ */
+import { measure } from "../support/measure.ts";
+import { bpf } from "./bpf.ts";
+import { processCosts } from "./process.ts";
+import { viewCosts } from "./view.ts";
+
+await measure([...bpf, ...processCosts, ...viewCosts]);
+process.exit(0);
