@@ -1,5 +1,5 @@
 /** The live screen: Ink draws the lines that pure functions made. */
-import { Box, Text, useApp, useInput, useWindowSize } from "ink";
+import { Box, Text, Transform, useApp, useInput, useStdout, useWindowSize } from "ink";
 import { Table } from "ink-table";
 import { memo, type ReactElement, type ReactNode, useEffect, useSyncExternalStore } from "react";
 import { composeFrame, type Frame, type FrameTools, type Size } from "./frame.ts";
@@ -8,9 +8,20 @@ import type { MetricRow } from "./metrics.ts";
 import type { Session } from "./session.ts";
 import { stopProcess } from "./terminal.ts";
 
-const Row = memo(function Row({ text }: { text: string }): ReactElement {
-  // An empty text would have no height.
-  return <Text wrap="truncate">{text === "" ? " " : text}</Text>;
+/**
+ * One line of the window, made for a width. Its text is put in when Ink has laid out, cleaned and
+ * measured what stands for it, one cell: our lines are clean and of known width, and doing that
+ * again for each was most of a refresh. In a window that is narrower by now nothing is drawn: the
+ * next frame is made for it.
+ */
+const Row = memo(function Row({ text, columns }: { text: string; columns: number }): ReactElement {
+  const { stdout } = useStdout();
+  const put = (): string => ("columns" in stdout && Number(stdout.columns) < columns ? "" : text);
+  return (
+    <Transform transform={put} accessibilityLabel={text}>
+      {" "}
+    </Transform>
+  );
 });
 
 const TableCell = ({ children }: { children?: ReactNode }): ReactElement => (
@@ -26,9 +37,9 @@ const TableHeading = ({ children }: { children?: ReactNode }): ReactElement => (
 const NoSkeleton = (): null => null;
 
 /** Lines have fixed places, so the place is their identity: what changes is the text. */
-const rows = (lines: readonly string[], part: string): ReactElement[] => {
+const rows = (lines: readonly string[], part: string, columns: number): ReactElement[] => {
   const keys = Array.from(lines, (_, i) => `${part}${i}`);
-  return keys.map((key, i) => <Row key={key} text={lines[i] ?? ""} />);
+  return keys.map((key, i) => <Row key={key} text={lines[i] ?? ""} columns={columns} />);
 };
 
 const MetricTable = memo(function MetricTable({
@@ -88,11 +99,11 @@ export function App({ session, composer }: { session: Session; composer: Compose
   const frame = composer.frame();
   return (
     <Box flexDirection="column" width={columns} height={height}>
-      {rows(frame.header, "h")}
-      {rows(frame.body, "b")}
+      {rows(frame.header, "h", columns)}
+      {rows(frame.body, "b", columns)}
       {frame.table ? <MetricTable data={frame.table} /> : null}
-      {rows(frame.below, "w")}
-      {rows(frame.footer, "f")}
+      {rows(frame.below, "w", columns)}
+      {rows(frame.footer, "f", columns)}
     </Box>
   );
 }
