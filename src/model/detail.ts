@@ -42,7 +42,11 @@ class Counter<K> {
  * Looks at all stacks with the function. Recursion is one call: the caller is that of its
  * outermost frame, the callee that of its innermost one, so that each column adds up to its total.
  */
-export function functionDetail(tick: Tick, id: number, options: AggregateOptions): FunctionDetail {
+export function functionDetail(
+  ticks: readonly Tick[],
+  id: number,
+  options: AggregateOptions,
+): FunctionDetail {
   const callers = new Counter<FunctionInfo | undefined>();
   const callees = new Counter<FunctionInfo | undefined>();
   const lines = new Counter<number>();
@@ -74,7 +78,7 @@ export function functionDetail(tick: Tick, id: number, options: AggregateOptions
     processes.add(task.pid, count);
     comms.set(task.pid, task.comm);
   };
-  for (const count of tick.counts) {
+  for (const count of ticks.flatMap((tick) => tick.counts)) {
     if (!options.filter?.hasTaskTerms || options.filter.matchesTask(count.task)) add(count);
   }
   const neighbours = (counter: Counter<FunctionInfo | undefined>): Neighbour[] =>

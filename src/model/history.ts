@@ -57,10 +57,11 @@ export class History {
     return this.#ticks[Math.max(0, Math.min(this.#ticks.length - 1, to))];
   }
 
-  /** Ticks of the last `seconds`, oldest first. */
-  last(seconds: number): readonly Tick[] {
-    const latest = this.latest;
-    if (!latest) return [];
-    return this.#ticks.filter((tick) => tick.time > latest.time - seconds * 1000);
+  /** Ticks of the last `seconds` up to `end`, oldest first; up to now when left out. */
+  last(seconds: number, end: Tick | undefined = this.latest): readonly Tick[] {
+    if (!end) return [];
+    const from = end.time - seconds * 1000;
+    const found = this.#ticks.filter((tick) => tick.time > from && tick.time <= end.time);
+    return found.length > 0 ? found : [end];
   }
 }

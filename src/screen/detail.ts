@@ -7,6 +7,9 @@ import type { Body } from "./lists.ts";
 import type { Theme } from "./paint.ts";
 import type { Session } from "./session.ts";
 
+/** A second has too few samples of one function to tell who calls it. */
+const DETAIL_SECONDS = 10;
+
 interface Part {
   readonly heading: string;
   readonly lines: readonly string[];
@@ -46,16 +49,19 @@ export function detailLines(
   const { glyphs } = theme;
   const id = state.selected.functions ?? -1;
   const { filter, kernel, nativeFrames } = state;
-  const detail = functionDetail(tick, id, { ...(filter ? { filter } : {}), kernel, nativeFrames });
+  const ticks = session.history.last(DETAIL_SECONDS, tick);
+  const detail = functionDetail(ticks, id, { ...(filter ? { filter } : {}), kernel, nativeFrames });
   const info = detail.function;
   const text = (line: string, room = width - 2): string =>
     cell(line, room, "left", "middle", glyphs);
-  if (!info) return { lines: ["", " It is in no stack of this refresh."], ids: [], page: 1 };
+  if (!info)
+    return { lines: ["", ` It is in no stack of the last ${DETAIL_SECONDS} s.`], ids: [], page: 1 };
   const place = info.module === "" ? "" : `   ${info.module}`;
+  const span = `${Math.round(ticks.reduce((sum, one) => sum + one.intervalSeconds, 0))} s`;
   const head = [
     ` ${theme.bold(text(info.name).trimEnd())}`,
     ` ${text(
-      `${RUNTIME_LABELS[info.runtime]}   self ${percent(detail.self, detail.samples)} %   total ${percent(detail.total, detail.samples)} %${place}`,
+      `${RUNTIME_LABELS[info.runtime]}   self ${percent(detail.self, detail.samples)} %   total ${percent(detail.total, detail.samples)} % of ${span}${place}`,
     ).trimEnd()}`,
     ...(info.whyUnnamed ? [` ${text(`no name: ${info.whyUnnamed}`).trimEnd()}`] : []),
     "",

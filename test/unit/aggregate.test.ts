@@ -182,7 +182,7 @@ test("callers and callees of a function each add up to its total", () => {
   fc.assert(
     fc.property(fc.array(anyCount), fc.integer({ min: 0, max: 11 }), (counts, id) => {
       const tick = tickOf(counts);
-      const detail = functionDetail(tick, id, SHOW_ALL);
+      const detail = functionDetail([tick], id, SHOW_ALL);
       const row = rowOf(aggregate([tick], SHOW_ALL), id);
       const sum = (list: readonly { count: number }[]) => list.reduce((a, b) => a + b.count, 0);
       expect(detail.total).toBe(row?.total ?? 0);
