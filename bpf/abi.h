@@ -13,6 +13,8 @@
 #define _Static_assert static_assert
 #endif
 
+#include "perl_abi.h"
+
 /* ---- limits ------------------------------------------------------------ */
 
 #define MAX_KERNEL_FRAMES 127
@@ -134,8 +136,10 @@ struct file_entry {
 	__u32 first_page; /* index in the page map of the page with number page_base */
 	__u32 page_base;  /* file offset >> 12 of the first page with rows */
 	__u32 page_count;
+	__u32 perl; /* index in the map of Perl interpreters, 0: it holds none */
+	__u32 reserved;
 };
-_Static_assert(sizeof(struct file_entry) == 16, "file_entry");
+_Static_assert(sizeof(struct file_entry) == 24, "file_entry");
 
 /* The identity of a file; an inode number alone is reused after a deletion. */
 struct file_key {
@@ -172,17 +176,22 @@ _Static_assert(sizeof(struct count_value) == 64, "count_value");
 enum record_type {
 	RECORD_STACK = 1, /* struct stack_record */
 	RECORD_FILE = 2,  /* struct file_record */
+	RECORD_PERL_NAME = 3, /* struct perl_name_record */
 };
 
-/* A stack, the first time it is seen; its frames (u64) follow: leaf first, kernel before user. */
+/*
+ * A stack, the first time it is seen; its frames (u64) follow: leaf first, kernel before user.
+ * Behind them its Perl frames (struct perl_frame), innermost first.
+ */
 struct stack_record {
 	__u32 type;
 	__u32 tgid; /* one process that had it; the owner of its anonymous frames */
 	__u64 hash;
 	__u16 frame_count;
 	__u16 kernel_count; /* how many of the frames are kernel frames */
+	__u16 perl_count;   /* Perl frames */
 	__u8 outcome;       /* enum outcome */
-	__u8 reserved[3];
+	__u8 reserved;
 };
 _Static_assert(sizeof(struct stack_record) == 24, "stack_record");
 

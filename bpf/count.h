@@ -13,7 +13,8 @@
 /* Sends the frames unless user space has them. Returns 0, or the counter of the loss. */
 static __always_inline __u32 send_stack(struct walk *w)
 {
-	__u64 size = sizeof(w->record) + w->record.frame_count * sizeof(__u64);
+	__u64 size = sizeof(w->record) + w->record.frame_count * sizeof(__u64) +
+		     w->record.perl_count * sizeof(struct perl_frame);
 	__u64 filled;
 	__u8 one = 1;
 
@@ -21,9 +22,8 @@ static __always_inline __u32 send_stack(struct walk *w)
 		return 0;
 	filled = bpf_ringbuf_query(&records, BPF_RB_AVAIL_DATA);
 	/* The mask tells the verifier the bound that the frame limit keeps. */
-	_Static_assert(sizeof(struct stack_record) + MAX_FRAMES * sizeof(__u64) < 4096, "record size");
 	asm volatile("" : "+r"(size));
-	size &= 4095;
+	size &= RECORD_BYTES - 1;
 	if (bpf_ringbuf_output(&records, &w->record, size,
 			       filled > ring_wakeup_bytes ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP))
 		return COUNTER_SamplesLostRingFull;
@@ -59,6 +59,8 @@ static __always_inline __u32 count_sample(struct walk *w, struct task_struct *ta
 	/* A frame that means something in one process only makes the stack that process's own. */
 	if (w->process_frames)
 		w->record.hash = (w->record.hash ^ w->tgid) * 0x9e3779b97f4a7c15ULL;
+	if (w->perl.name_lost)
+		return COUNTER_SamplesLostRingFull;
 	key.stack = w->record.hash;
 	key.tgid = w->tgid;
 	key.tid = tid;

@@ -162,8 +162,13 @@ struct sched_entity {
 	__u64 sum_exec_runtime;
 } RELOCATED;
 
+struct thread_struct {
+	unsigned long fsbase;
+} RELOCATED;
+
 struct task_struct {
 	void *stack;
+	struct thread_struct thread;
 	struct sched_entity se;
 	unsigned int flags;
 	struct mm_struct *mm;

@@ -169,6 +169,7 @@ static __always_inline void describe_file(struct walk *w, struct vm_area_struct 
 	key->mtime = is_memory_file ? 0 : inode_mtime(inode);
 	m->offset = BPF_CORE_READ(vma, vm_pgoff) << 12;
 	m->file = 0;
+	m->perl = 0;
 	m->state = is_memory_file ? MAPPING_ANONYMOUS : FILE_PENDING;
 	id = bpf_map_lookup_elem(&file_ids, key);
 	if (!id) {
@@ -180,6 +181,7 @@ static __always_inline void describe_file(struct walk *w, struct vm_area_struct 
 		return;
 	m->file = *id;
 	m->state = entry->state;
+	m->perl = entry->perl;
 }
 
 /* The mapping in the cache that holds the address, MAPPINGS_CACHED if none does. */
@@ -226,10 +228,12 @@ static __always_inline __u32 find_mapping(struct walk *w, __u64 address)
 	} else if (m->start == (__u64)BPF_CORE_READ(mm, context.vdso)) {
 		m->offset = 0;
 		m->file = FILE_VDSO;
+		m->perl = 0;
 		m->state = FILE_READY;
 	} else {
 		m->offset = 0;
 		m->file = 0;
+		m->perl = 0;
 		m->state = MAPPING_ANONYMOUS;
 	}
 	w->cache.next++;

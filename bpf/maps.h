@@ -158,6 +158,8 @@ struct mapping {
 	__u64 offset; /* of `start` in the file; 0 for anonymous memory */
 	__u32 file;   /* file id, 0 if there is none */
 	__u32 state;  /* enum file_state, or MAPPING_ANONYMOUS */
+	__u32 perl;   /* index in `perls`, 0: no interpreter */
+	__u32 reserved;
 };
 
 #define MAPPING_ANONYMOUS 0x100
@@ -178,8 +180,14 @@ struct {
 	__type(value, struct mapping_cache);
 } mapping_caches SEC(".maps");
 
+#include "perl_maps.h"
+
 #define WINDOW_BYTES 1024
 #define MAX_FRAMES (MAX_KERNEL_FRAMES + MAX_USER_FRAMES + 1)
+/* Words behind a record: frames, then Perl frames. All in all 16 KB: a power of two bounds the size. */
+#define RECORD_BYTES 16384
+#define MAX_WORDS ((RECORD_BYTES - sizeof(struct stack_record)) / 8)
+_Static_assert(MAX_FRAMES + 2 * (MAX_PERL_FRAMES + 1) <= MAX_WORDS, "a stack must fit into a record");
 
 /* State of the sample being walked: too big for the stack of a BPF program. */
 struct walk {
@@ -206,10 +214,11 @@ struct walk {
 	struct mapping_cache cache;
 	struct count_value task; /* scratch for a new count */
 	struct stack_record record;
-	__u64 frames[MAX_FRAMES]; /* continues `record` */
+	__u64 frames[MAX_WORDS]; /* continues `record` */
 	__u8 window[WINDOW_BYTES];
 	__u64 node[32];          /* scratch: a maple tree node */
 	struct file_record file; /* scratch: a request */
+	struct perl_walk perl;
 };
 
 struct {

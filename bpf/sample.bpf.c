@@ -11,6 +11,8 @@
 
 #include "unwind.h"
 
+#include "perl.h"
+
 #include "count.h"
 
 #include <linux/bpf_perf_event.h>
@@ -108,12 +110,16 @@ static __always_inline void take_sample(struct walk *w, struct bpf_perf_event_da
 	w->record.hash = generation;
 	w->record.frame_count = 0;
 	w->record.kernel_count = 0;
+	w->record.perl_count = 0;
+	start_perl(w);
 
 	add_counter(COUNTER_SamplesTaken, 1);
 	if ((interrupted[REG_CS] & CS_RING_MASK) != 3)
 		kernel = walk_kernel(w, context);
 	user = walk_process(w, interrupted, task);
 	set_outcome(w, kernel, user);
+	if (w->perl.file)
+		walk_perl(w, task);
 	add_counter(count_sample(w, task, tid), 1);
 	if (user)
 		keep_mappings(w, bpf_ktime_get_ns() - BPF_CORE_READ(task, start_time));

@@ -9,6 +9,7 @@
 #define POLYTOP_UNWIND_H
 
 #include "native.h"
+#include "perl_loop.h"
 
 /* splitmix64's finaliser step: each frame moves every bit of the hash. */
 static __always_inline void push_frame(struct walk *w, __u64 frame)
@@ -49,6 +50,8 @@ __noinline int step(__u32 depth)
 	m = &w->cache.mappings[index];
 	offset = address - m->start + m->offset;
 	w->user_frames = depth + 1;
+	if (m->perl)
+		note_run_loop(w, m, offset);
 
 	switch (m->state) {
 	case FILE_READY:

@@ -12,6 +12,7 @@
 #include "drain.h"
 #include "files.h"
 #include "memory.h"
+#include "perl_values.h"
 #include "session.h"
 
 namespace polytop {
@@ -66,6 +67,7 @@ Napi::Array describeFiles(Napi::Env env, const std::vector<FileInfo>& files) {
     object.Set("path", files[i].path);
     object.Set("state", kStates[files[i].state]);
     object.Set("why", files[i].why);
+    if (files[i].perl) object.Set("perl", describePerl(env, files[i].perlIndex, *files[i].perl));
     list.Set(static_cast<uint32_t>(i), object);
   }
   return list;
@@ -165,6 +167,9 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     result.Set("firstFrame", drained.news.firstFrame);
     result.Set("frames", copyArray<Napi::BigUint64Array>(env, drained.news.frames));
     result.Set("starts", functionStarts(env, drained.news.frames));
+    result.Set("extras", copyArray<Napi::BigUint64Array>(env, drained.news.extras));
+    result.Set("perlNames", describePerlNames(env, drained.news.perlNames));
+    result.Set("renewed", drained.news.renewed);
     result.Set("owners", copyArray<Napi::Uint32Array>(env, drained.news.owners));
     result.Set("forgottenStacks", drained.news.forgottenStacks);
     result.Set("forgottenFrames", drained.news.forgottenFrames);
@@ -248,6 +253,7 @@ Napi::Object constants(Napi::Env env) {
   object.Set("outcomeComplete", static_cast<uint32_t>(OUTCOME_COMPLETE));
   object.Set("outcomeTruncated", static_cast<uint32_t>(OUTCOME_TRUNCATED));
   object.Set("outcomeBroken", static_cast<uint32_t>(OUTCOME_BROKEN));
+  addPerlConstants(env, object);
   return object;
 }
 

@@ -99,8 +99,10 @@ int Drain::onRecord(void* context, void* data, size_t size) {
     drain->files_->request(*static_cast<const file_record*>(data));
   } else if (type == RECORD_STACK && size >= sizeof(stack_record)) {
     const auto* record = static_cast<const stack_record*>(data);
-    if (size >= sizeof *record + record->frame_count * sizeof(uint64_t))
+    if (size >= sizeof *record + record->frame_count * sizeof(uint64_t) + record->perl_count * sizeof(perl_frame))
       drain->stacks_.add(*record, reinterpret_cast<const uint64_t*>(record + 1));
+  } else if (type == RECORD_PERL_NAME && size >= sizeof(perl_name_record)) {
+    drain->stacks_.addName(*static_cast<const perl_name_record*>(data));
   }
   return 0;
 }

@@ -42,6 +42,7 @@ Files::~Files() { close(); }
 bool Files::open(const Session& session, Failure& failure) {
   idsFd_ = session.mapFd("file_ids");
   askedFd_ = session.mapFd("asked_files");
+  perlsFd_ = session.mapFd("perls");
   if (!store_.open(session, failure)) return false;
   addVdso();
   worker_ = std::thread([this] { work(); });
@@ -111,6 +112,8 @@ void Files::answer(const file_record& record) {
   std::unique_ptr<ElfImage> image = file.fd >= 0 ? ElfImage::open(file.fd, error) : nullptr;
   UnwindTable table;
   if (image) table = buildUnwindTable(*image, rules_);
+  std::optional<PerlFile> perl;
+  if (image) perl = readPerlFile(*image);
 
   std::lock_guard lock(mutex_);
   auto entry = std::make_unique<Entry>();
@@ -118,13 +121,15 @@ void Files::answer(const file_record& record) {
   entry->fd = file.fd;
   entry->rootFd = file.rootFd;
   const uint32_t id = takeId();
-  entry->info = {id, file.path, file.fd < 0 ? FILE_UNREADABLE : FILE_NO_ELF, image ? table.warning : error};
+  entry->info = {id, file.path, file.fd < 0 ? FILE_UNREADABLE : FILE_NO_ELF, image ? table.warning : error, 0, nullptr};
+  if (perl) publishPerl(entry->info, std::move(*perl));
   if (id == 0 || !publish(*entry, table, image != nullptr) ||
       bpf_map_update_elem(idsFd_, &entry->key, &id, BPF_ANY) != 0) {
     // Never without its rows: walking it by the frame pointer would show wrong callers.
     waiting_.push_back(record.key);
     store_.remove(entry->placement);
     if (id) freeIds_.push_back(id);
+    perlUsed_[entry->info.perlIndex] = entry->info.perlIndex == 0;
     closeFiles(*entry);
     return;
   }
@@ -155,8 +160,19 @@ bool Files::publish(Entry& entry, const UnwindTable& table, bool isElf) {
     }
   }
   visible.state = entry.info.state;
+  visible.perl = entry.info.perlIndex;
   store_.setFile(entry.info.id, visible);
   return true;
+}
+
+void Files::publishPerl(FileInfo& info, PerlFile perl) {
+  info.perl = std::make_shared<const PerlFile>(std::move(perl));
+  for (uint32_t index = 1; index < MAX_PERLS; index++) {
+    if (perlUsed_[index] || bpf_map_update_elem(perlsFd_, &index, &info.perl->facts, BPF_ANY) != 0) continue;
+    perlUsed_[index] = true;
+    info.perlIndex = index;
+    return;
+  }
 }
 
 void Files::addVdso() {
@@ -164,7 +180,7 @@ void Files::addVdso() {
   if (!start) return;
   std::string error;
   auto entry = std::make_unique<Entry>();
-  entry->info = {FILE_VDSO, "[vdso]", FILE_NO_TABLE, ""};
+  entry->info = {FILE_VDSO, "[vdso]", FILE_NO_TABLE, "", 0, nullptr};
   const std::unique_ptr<ElfImage> image = ElfImage::openMemory(start, kVdsoBytes, error);
   if (image) {
     UnwindTable table = buildUnwindTable(*image, rules_);
@@ -278,6 +294,7 @@ std::vector<uint32_t> Files::evict(Session& session) {
     store_.remove(entry->placement);
     closeFiles(*entry);
     ids.push_back(entry->info.id);
+    if (entry->info.perlIndex) perlUsed_[entry->info.perlIndex] = false;
     entries_.erase(entry->info.id);
   }
   quarantine_[0] = ids;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "mapped_file.h"
+#include "perl_file.h"
 #include "row_store.h"
 #include "rule_set.h"
 #include "session.h"
@@ -26,6 +27,8 @@ struct FileInfo {
   std::string path;
   uint32_t state = FILE_PENDING;  ///< enum file_state
   std::string why;                ///< why there is no table, or what was wrong with it
+  uint32_t perlIndex = 0;         ///< in the map of interpreters; 0: it holds none
+  std::shared_ptr<const PerlFile> perl;
 };
 
 /// The function at an offset of a file.
@@ -88,6 +91,7 @@ class Files {
   bool publish(Entry& entry, const UnwindTable& table, bool isElf);
   void indexSymbols(Entry& entry);
   static uint64_t enclosingStart(const Entry& entry, uint64_t offset);
+  void publishPerl(FileInfo& info, PerlFile perl);
   static uint64_t addressOf(const Entry& entry, uint64_t offset);
   uint32_t takeId();
   void forget(Entry& entry);
@@ -102,6 +106,8 @@ class Files {
 
   int idsFd_ = -1;
   int askedFd_ = -1;
+  int perlsFd_ = -1;
+  bool perlUsed_[MAX_PERLS] = {true};  ///< index 0 stands for none
   RuleSet rules_;
   RowStore store_;
   std::unordered_map<uint32_t, std::unique_ptr<Entry>> entries_;

@@ -6,12 +6,27 @@
 
 namespace polytop {
 
-uint32_t Stacks::numberFrame(uint64_t word, uint32_t owner) {
-  const auto [it, isNew] = current_.frames.try_emplace({word, owner}, nextFrame_);
+namespace {
+
+constexpr uint64_t kBeside = static_cast<uint64_t>(PERL_NATIVE) << 32;
+constexpr uint64_t kFolded = static_cast<uint64_t>(PERL_FOLDED) << 32;
+
+}  // namespace
+
+uint32_t Stacks::numberFrame(uint64_t word, uint64_t extra, uint32_t owner) {
+  const auto [it, isNew] = current_.frames.try_emplace({word, extra, owner}, nextFrame_);
   if (isNew) {
     nextFrame_++;
     news_.frames.push_back(word);
+    news_.extras.push_back(extra);
     news_.owners.push_back(owner);
+    // Beside Perl frames a native frame may be hidden or shown: a number for each.
+    if (extra == kBeside) {
+      nextFrame_++;
+      news_.frames.push_back(word);
+      news_.extras.push_back(kFolded);
+      news_.owners.push_back(owner);
+    }
   }
   return it->second;
 }
@@ -24,14 +39,24 @@ void Stacks::add(const stack_record& record, const uint64_t* frames) {
   news_.stacks.push_back(stack.number);
   news_.stacks.push_back(record.outcome);
   news_.stacks.push_back(record.frame_count);
+  news_.stacks.push_back(record.perl_count);
+  const uint64_t beside = record.perl_count > 0 ? kBeside : 0;
   for (uint32_t i = 0; i < record.frame_count; i++) {
     const uint64_t word = frames[i];
     const auto kind = static_cast<uint32_t>(word >> FRAME_KIND_SHIFT);
-    news_.stacks.push_back(numberFrame(word, kind == FRAME_ANONYMOUS ? record.tgid : 0));
+    news_.stacks.push_back(
+        numberFrame(word, kind == FRAME_NATIVE ? beside : 0, kind == FRAME_ANONYMOUS ? record.tgid : 0));
     if (kind != FRAME_NATIVE) continue;
     const auto file = static_cast<uint16_t>(word >> FRAME_FILE_SHIFT);
     if (std::find(stack.files.begin(), stack.files.end(), file) == stack.files.end()) stack.files.push_back(file);
   }
+  const uint64_t* perl = frames + record.frame_count;
+  for (uint32_t i = 0; i < record.perl_count; i++) news_.stacks.push_back(numberFrame(perl[2 * i], perl[2 * i + 1], 0));
+}
+
+void Stacks::addName(const perl_name_record& record) {
+  news_.perlNames.push_back(record);
+  names_++;
 }
 
 const Stacks::Stack* Stacks::lookUp(uint64_t hash) const {
@@ -66,6 +91,8 @@ void Stacks::renew() {
   previous_ = std::exchange(current_, {});
   current_.firstStack = nextStack_;
   current_.firstFrame = nextFrame_;
+  names_ = 0;
+  news_.renewed = true;
 }
 
 }  // namespace polytop

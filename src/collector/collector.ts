@@ -6,6 +6,8 @@ import { FrameReader, FunctionTable, kernelFunction } from "../runtimes/frames.t
 import { GeneratedCodeNames } from "../runtimes/generated-code.ts";
 import { KernelSymbols } from "../runtimes/kernel.ts";
 import { NativeNames } from "../runtimes/native.ts";
+import { PerlNames } from "../runtimes/perl.ts";
+import { PerlStacks } from "../runtimes/perl-stacks.ts";
 import type { Drained, SampledTask, Sampler, SamplerOptions } from "./sampler.ts";
 import { loadAddon } from "./sampler.ts";
 import type { CounterDefinition } from "./source.ts";
@@ -15,7 +17,9 @@ import type { TickDelta, WireFrame } from "./wire.ts";
 
 export const COUNTERS: readonly CounterDefinition[] = counterFile.counters;
 
-const SAMPLES_TAKEN = COUNTERS.find((it) => it.name === "SamplesTaken")?.id ?? 0;
+const idOf = (name: string): number => COUNTERS.find((it) => it.name === name)?.id ?? 0;
+const SAMPLES_TAKEN = idOf("SamplesTaken");
+const UNPAIRED = idOf("UnwindPerlUnpaired");
 
 /** What was drained since the last tick: a long refresh is drained several times. */
 interface Gathered {
@@ -34,6 +38,8 @@ interface Gathered {
 export class Collector {
   readonly #sampler: Sampler;
   readonly #native: NativeNames;
+  readonly #perl: PerlNames;
+  readonly #perlStacks: PerlStacks;
   readonly #functions = new FunctionTable();
   readonly #reader: FrameReader;
   readonly #host = cleanName(hostname());
@@ -47,6 +53,8 @@ export class Collector {
     const addon = loadAddon();
     this.#sampler = new addon.Sampler(options);
     this.#native = new NativeNames(this.#sampler);
+    this.#perl = new PerlNames(addon.constants.perl);
+    this.#perlStacks = new PerlStacks(addon.constants);
     this.#targets = new TargetWatch(options.targets);
     const kernel = new KernelSymbols();
     const generated = new GeneratedCodeNames();
@@ -54,6 +62,7 @@ export class Collector {
       native: (file: number, offset: number) => this.#native.name(file, offset),
       kernel: (address: bigint) => kernelFunction(kernel.resolve(address)),
       anonymous: (pid: number, address: bigint) => generated.name(pid, address),
+      perl: (name: bigint, meta: number, line: number) => this.#perl.read(name, meta, line),
     };
     this.#reader = new FrameReader(addon.constants, COUNTERS, namers, this.#functions);
     // What the start cost is no part of the first refresh.
@@ -74,12 +83,17 @@ export class Collector {
     const drained = this.#sampler.drain();
     this.#native.learn(drained.files);
     this.#reader.forgetFiles(drained.files.map((it) => it.id));
+    this.#perl.learn(drained);
+    this.#perlStacks.learn(drained);
     const frames: WireFrame[] = [];
     drained.frames.forEach((word, index) => {
-      frames.push(this.#reader.read(word, drained.starts[index] ?? 0, drained.owners[index] ?? 0));
+      const [start = 0, owner = 0] = [drained.starts[index], drained.owners[index]];
+      frames.push(this.#reader.read(word, start, owner, drained.extras[index]));
     });
     this.#gathered ??= emptyGathered(drained);
-    gather(this.#gathered, drained, frames);
+    gather(this.#gathered, drained, frames, this.#perlStacks.merge(drained.stacks));
+    const counters = this.#gathered.counters;
+    counters[UNPAIRED] = (counters[UNPAIRED] ?? 0) + this.#perlStacks.takeUnpaired();
     this.#forgotten = { stacks: drained.forgottenStacks, frames: drained.forgottenFrames };
   }
 
@@ -148,7 +162,12 @@ function emptyGathered({ counters, firstFrame }: Drained): Gathered {
   };
 }
 
-function gather(into: Gathered, drained: Drained, frames: readonly WireFrame[]): void {
+function gather(
+  into: Gathered,
+  drained: Drained,
+  frames: readonly WireFrame[],
+  stacks: Uint32Array<ArrayBuffer>,
+): void {
   into.seconds += drained.seconds;
   into.samples += drained.samples;
   into.missed += drained.missed;
@@ -158,7 +177,7 @@ function gather(into: Gathered, drained: Drained, frames: readonly WireFrame[]):
   });
   const firstTask = into.tasks.length;
   for (const frame of frames) into.frames.push(frame);
-  into.stacks.push(drained.stacks);
+  into.stacks.push(stacks);
   // Tasks are numbered on from those gathered before.
   for (let at = 1; at < drained.counts.length; at += 3) {
     drained.counts[at] = (drained.counts[at] ?? 0) + firstTask;

@@ -11,6 +11,49 @@ export interface SampledFile {
   readonly state: "pending" | "ready" | "no-table" | "no-elf" | "unreadable";
   /** What is wrong with it, empty if nothing is. */
   readonly why: string;
+  /** The Perl interpreter in it, if it holds one. */
+  readonly perl?: PerlInterpreter;
+}
+
+/** File offsets: the first, and the one behind the last. */
+export type CodeRange = readonly [start: number, end: number];
+
+/** A Perl interpreter in a file. */
+export interface PerlInterpreter {
+  /** Of the map of interpreters; given to another one when the file is forgotten. */
+  readonly index: number;
+  readonly version: string;
+  /** What its reader must know of the version, empty if nothing. */
+  readonly warning: string;
+  /** By op number. */
+  readonly opNames: readonly string[];
+  readonly code: {
+    readonly runLoops: readonly CodeRange[];
+    readonly run: CodeRange;
+    readonly parse: CodeRange;
+    readonly destruct: CodeRange;
+    readonly callSub: CodeRange;
+    readonly callList: CodeRange;
+  };
+}
+
+/** A string of a Perl process. */
+export interface PerlString {
+  /** `AbiConstants.perl.latin1`, `.utf8`, or another: bytes. */
+  readonly encoding: number;
+  /** In bytes; `bytes` are less where it was cut. */
+  readonly length: number;
+  readonly bytes: Uint8Array;
+}
+
+/** The strings behind a Perl frame. */
+export interface PerlName {
+  readonly name: bigint;
+  readonly kind: number;
+  readonly flags: number;
+  readonly sub: PerlString;
+  readonly package: PerlString;
+  readonly file: PerlString;
 }
 
 /** A thread that was sampled, its names as the process chose them. */
@@ -37,7 +80,10 @@ export interface Drained {
   /** For each: stack number, index in `tasks`, count. */
   readonly counts: Uint32Array;
   readonly tasks: readonly SampledTask[];
-  /** New stacks; for each: number, outcome, frame count, frame numbers (leaf first). */
+  /**
+   * New stacks; for each: number, outcome, frame count, Perl frame count, numbers of the frames (leaf
+   * first), numbers of the Perl frames (innermost first).
+   */
   readonly stacks: Uint32Array;
   /** Number of the first of `frames`. */
   readonly firstFrame: number;
@@ -45,6 +91,11 @@ export interface Drained {
   readonly frames: BigUint64Array;
   /** For each of `frames`: the file offset where its function starts, 0 if that is not known or no file's. */
   readonly starts: Float64Array;
+  /** For each of `frames`: meta << 32 | line of a Perl frame, or a mark of user space; else 0. */
+  readonly extras: BigUint64Array;
+  readonly perlNames: readonly PerlName[];
+  /** The kernel side names everything anew from here on. */
+  readonly renewed: boolean;
   /** For each of `frames`: the process that it means something in, 0 for all. */
   readonly owners: Uint32Array;
   /** Stacks and frames with lower numbers will not be referred to again. */
@@ -91,6 +142,32 @@ export interface AbiConstants {
   readonly outcomeComplete: number;
   readonly outcomeTruncated: number;
   readonly outcomeBroken: number;
+  readonly perl: PerlConstants;
+}
+
+/** The constants of bpf/perl_abi.h. */
+export interface PerlConstants {
+  readonly sub: number;
+  readonly format: number;
+  readonly eval: number;
+  readonly main: number;
+  readonly xsub: number;
+  readonly xsubCode: number;
+  readonly cut: number;
+  readonly stop: number;
+  readonly folded: number;
+  readonly native: number;
+  readonly kindMask: number;
+  readonly stackShift: number;
+  readonly stackMask: number;
+  readonly opShift: number;
+  readonly opMask: number;
+  readonly fileShift: number;
+  readonly nameLexical: number;
+  readonly nameNone: number;
+  readonly nameNoStash: number;
+  readonly utf8: number;
+  readonly latin1: number;
 }
 
 interface Addon {

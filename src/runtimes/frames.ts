@@ -2,10 +2,11 @@
 
 import type { AbiConstants } from "../collector/sampler.ts";
 import type { CounterDefinition } from "../collector/source.ts";
-import type { FunctionInfo, Runtime } from "../collector/tick.ts";
+import { type FunctionInfo, RUNTIMES, type Runtime } from "../collector/tick.ts";
 import type { WireFrame } from "../collector/wire.ts";
 import { cleanName } from "./clean-name.ts";
 import type { KernelName } from "./kernel.ts";
+import type { NamedPerlFrame } from "./perl.ts";
 
 /** A name before it is interned. */
 export interface NamedFunction {
@@ -22,6 +23,7 @@ export interface FrameNamers {
   kernel(address: bigint): NamedFunction;
   /** Code outside of any file, in the process `pid`. */
   anonymous(pid: number, address: bigint): NamedFunction;
+  perl(name: bigint, meta: number, line: number): NamedPerlFrame;
 }
 
 /** What the symbols of the kernel say of an address. */
@@ -64,6 +66,8 @@ export class FunctionTable {
   }
 }
 
+const LOW_HALF = 0xffff_ffffn;
+
 /** Reads frame words (bpf/abi.h) and names what they stand for. */
 export class FrameReader {
   readonly #kindShift: bigint;
@@ -95,12 +99,25 @@ export class FrameReader {
 
   /**
    * The frame of a word. `start` is where its function starts, for code of a file; `owner` is the
-   * process that the word belongs to, where it belongs to one.
+   * process that the word belongs to, where it belongs to one. `extra` is the second word of a Perl
+   * frame, or a mark of a native one beside such; else 0.
    */
-  read(word: bigint, start: number, owner: number): WireFrame {
+  read(word: bigint, start: number, owner: number, extra = 0n): WireFrame {
+    if (extra !== 0n) return this.#readPerl(word, start, extra);
     const kind = Number(word >> this.#kindShift);
     if (kind === this.#abi.kindNative) return { function: this.#native(word, start) };
     return { function: this.#functions.intern(this.#name(kind, word, owner)) };
+  }
+
+  #readPerl(word: bigint, start: number, extra: bigint): WireFrame {
+    const { kindMask, stop, folded, native } = this.#abi.perl;
+    const meta = Number(extra >> 32n);
+    const kind = meta & kindMask;
+    if (kind === native) return { function: this.#native(word, start) };
+    if (kind === folded) return { function: this.#native(word, start), folded: true };
+    if (kind === stop) return { function: this.#functions.intern(this.#stop(Number(word))) };
+    const { named, ...rest } = this.#namers.perl(word, meta, Number(extra & LOW_HALF));
+    return { function: this.#functions.intern(named), ...rest };
   }
 
   /** Forgets the functions of files whose numbers are given to other files now. */
@@ -134,7 +151,7 @@ export class FrameReader {
   #stop(counter: number): NamedFunction {
     const reason = this.#stops.get(counter);
     return {
-      runtime: reason?.runtime === "kernel" ? "kernel" : "native",
+      runtime: RUNTIMES.find((it) => it === reason?.runtime) ?? "native",
       name: `[${reason?.label ?? `walk ended for reason ${counter}`}]`,
       module: "",
       whyUnnamed: reason ? [reason.meaning, reason.hint].filter(Boolean).join(": ") : "unknown",

@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: (Apache-2.0 OR GPL-2.0-only) */
+/*
+ * The Perl part of a stack. It is walked after the native part, if that met a run loop.
+ *
+ * The interpreter keeps a stack of contexts: an entry for each sub, eval, loop and block that is
+ * under way. A sort, a tied variable, a signal handler and the like get a stack of their own
+ * (a stack info), which points to the one before it. Entries of subs, formats and evals are frames;
+ * from 5.32 on they are linked by index, before that all entries must be looked at. An entry holds
+ * the statement (COP) at which its caller goes on, hence the file and line of the frame below it.
+ *
+ * Layouts: perl 5.28 to 5.42, cop.h and op.h; what changes between versions is in struct perl_file.
+ */
+#ifndef POLYTOP_PERL_H
+#define POLYTOP_PERL_H
+
+#include "counters.h"
+#include "perl_name.h"
+#include "perl_thread.h"
+#include "unwind.h"
+
+/* struct stackinfo */
+#define SI_CONTEXTS 8
+#define SI_PREVIOUS 16
+#define SI_INDEX 32
+#define SI_MAX 36
+#define SI_SUB_INDEX 40
+#define SI_BYTES 48
+#define SI_TYPE_MAIN 1
+#define MAX_CONTEXTS (1 << 20)
+
+/* struct context */
+#define CX_OLD_STATEMENT 16
+#define CX_RETURN 48
+#define CX_OLD_SUB_INDEX 56
+
+/* The low four bits of an entry's type byte; flags above mean something for their type. */
+#define CX_TYPE 0xf
+#define CX_NULL 0
+#define CX_SUB 9
+#define CX_FORMAT 10
+#define CX_EVAL 11
+#define CX_DEFER 13
+#define CX_SUB_RE 0x40      /* code in a regular expression */
+#define CX_SUB_RE_FAKE 0x80 /* no call: the frame of the sub that holds the expression */
+#define CX_EVAL_TRY 0x80    /* try block, 5.34 on: caller() does not show it */
+
+#define COP_LINE 36
+#define COP_FILE 48
+#define OP_NEXT 0
+#define OP_TYPE 32
+#define OP_TYPE_MASK 0x1ff
+
+static __always_inline void push_perl(struct walk *w, __u32 kind, __u64 name, __u32 line)
+{
+	__u32 meta = kind | ((w->perl.type + 1) & PERL_STACK_MASK) << PERL_STACK_SHIFT;
+	__u64 index = w->record.frame_count + 2 * w->record.perl_count;
+
+	if (w->perl.innermost && kind <= PERL_MAIN) {
+		w->perl.innermost = 0;
+		meta |= w->perl.op_meta;
+	}
+	asm volatile("" : "+r"(index));
+	if (index >= MAX_WORDS - 1)
+		return;
+	w->frames[index] = name;
+	w->frames[index + 1] = (__u64)meta << 32 | line;
+	w->record.hash = mix(mix(w->record.hash, name), (__u64)meta << 32 | line);
+	w->record.perl_count++;
+	if (kind <= PERL_XSUB)
+		w->perl.frames++;
+}
+
+static __always_inline int stop_perl(struct walk *w, __u32 counter)
+{
+	w->perl.stop = counter;
+	return 1;
+}
+
+static __always_inline void push_cut(struct walk *w)
+{
+	push_perl(w, PERL_CUT, 0, 0);
+	w->perl.uncut = 0;
+}
+
+/* The class of an op, by its address; 0 if it cannot be read. */
+static __always_inline __u32 op_class(struct perl_file *file, __u64 op)
+{
+	__u16 type;
+
+	if (!op || bpf_probe_read_user(&type, sizeof(type), (void *)(op + OP_TYPE)))
+		return 0;
+	return file->op_class[type & OP_TYPE_MASK];
+}
+
+/* The line of a statement; 0 if it is unknown. */
+static __always_inline __u32 line_of(struct walk *w, __u64 statement)
+{
+	struct perl_cached *cached = &w->perl.lines[(statement >> 4) & (PERL_CACHED - 1)];
+	__u32 line = 0;
+
+	if (cached->key == statement && cached->sample == w->perl.samples)
+		return cached->value;
+	bpf_probe_read_user(&line, sizeof(line), (void *)(statement + COP_LINE));
+	cached->key = statement;
+	cached->value = line;
+	cached->sample = w->perl.samples;
+	return line;
+}
+
+/* Makes the name of code that is in no sub: that of the file of the statement. Returns 0, or -1 on failure. */
+__noinline int perl_name_file(__u32 kind)
+{
+	struct walk *w = current_walk();
+	struct perl_file *file;
+	__u64 body;
+	__u32 index;
+
+	asm volatile("" : "+r"(kind));
+	if (!w)
+		return -1;
+	index = w->perl.file;
+	file = bpf_map_lookup_elem(&perls, &index);
+	if (!file)
+		return -1;
+	begin_name(w, kind);
+	if (w->perl.statement && read_words(&w->perl.string, 8, w->perl.statement + COP_FILE))
+		return -1;
+	if (!w->perl.statement)
+		w->perl.string = 0;
+	if ((file->flags & PERL_THREADED) || !w->perl.string) {
+		if (perl_read_file(0))
+			return -1;
+		return perl_send_name(0);
+	}
+	/* Without threads a statement points to a glob with the name "_<" and the file's. */
+	if (read_words(&body, 8, w->perl.string) || read_words(&w->perl.string, 8, body + GV_NAME))
+		return -1;
+	w->perl.string += HEK_HEADER + 2;
+	if (perl_read_file(0))
+		return -1;
+	return perl_send_name(0);
+}
+
+/*
+ * Puts the name of the sub w->perl.cv into w->perl.hash.
+ * Returns 0, 1 if it is no sub, -1 if something was unreadable.
+ */
+__noinline int perl_find_sub(__u32 kind)
+{
+	struct walk *w = current_walk();
+	struct perl_walk *p;
+	struct perl_cached *cached;
+	struct perl_memo_key key;
+	struct perl_memo *memo;
+
+	asm volatile("" : "+r"(kind));
+	if (!w)
+		return -1;
+	p = &w->perl;
+	cached = &p->subs[(p->cv >> 3) & (PERL_CACHED - 1)];
+	if (cached->key == p->cv && cached->sample == p->samples) {
+		p->hash = cached->value;
+		return 0;
+	}
+	key.tgid = w->tgid;
+	key.sub = p->cv;
+	memo = bpf_map_lookup_elem(&perl_memos, &key);
+	if (memo && !read_words(&p->body, sizeof(p->body), memo->body + CV_BODY_FROM) &&
+	    memo->check[0] == (p->body.start ^ p->body.stash << 16) &&
+	    memo->check[1] == mix(generation ^ p->body.glob, (__u64)p->body.flags << 32 | p->body.outside_sequence)) {
+		p->hash = memo->name;
+	} else {
+		if (!p->cv)
+			return 1;
+		if (read_words(p->cv_head, sizeof(p->cv_head), p->cv))
+			return 1;
+		if (SV_TYPE(p->cv_head) != SVT_PVCV && SV_TYPE(p->cv_head) != SVT_PVFM)
+			return 1;
+		if (read_words(&p->body, sizeof(p->body), p->cv_head[0] + CV_BODY_FROM))
+			return 1;
+		if (perl_name_sub(kind))
+			return -1;
+		p->memo.body = p->cv_head[0];
+		p->memo.check[0] = p->body.start ^ p->body.stash << 16;
+		p->memo.check[1] =
+			mix(generation ^ p->body.glob, (__u64)p->body.flags << 32 | p->body.outside_sequence);
+		p->memo.name = p->hash;
+		bpf_map_update_elem(&perl_memos, &key, &p->memo, BPF_ANY);
+	}
+	cached->key = p->cv;
+	cached->value = p->hash;
+	cached->sample = p->samples;
+	return 0;
+}
+
+/* A word of the context `index`, which must lie in the window. */
+static __always_inline __u64 context_word(struct perl_walk *p, struct perl_file *file, __s32 index, __u32 field)
+{
+	__u64 offset = (__u64)(index - p->window_first) * file->context_size + field;
+
+	asm volatile("" : "+r"(offset));
+	return *(__u64 *)(p->window + (offset & PERL_WINDOW_MASK));
+}
+
+/* Gets the context `index`, and those above and below it that a single read reaches. */
+static __always_inline int load_context(struct perl_walk *p, struct perl_file *file, __s32 index)
+{
+	__u32 size = PERL_WINDOW_ENTRIES * file->context_size;
+
+	if (index >= p->window_first && index < p->window_first + (__s32)p->window_count)
+		return 0;
+	/* No context stack has fewer than 19 entries (new_stackinfo(), perl.c and pp_sort.c). */
+	p->window_first = index >= PERL_WINDOW_ENTRIES ? index - PERL_WINDOW_ENTRIES + 1 : 0;
+	p->window_count = PERL_WINDOW_ENTRIES;
+	asm volatile("" : "+r"(size));
+	size &= PERL_WINDOW_MASK;
+	if (!bpf_probe_read_user(p->window, size, (void *)(p->contexts + (__u64)p->window_first * file->context_size)))
+		return 0;
+	p->window_first = index;
+	p->window_count = 1;
+	size = file->context_size;
+	asm volatile("" : "+r"(size));
+	size &= 127;
+	if (!bpf_probe_read_user(p->window, size, (void *)(p->contexts + (__u64)index * file->context_size)))
+		return 0;
+	p->window_count = 0;
+	return -1;
+}
+
+static __always_inline int is_frame(__u32 type)
+{
+	__u32 kind = type & CX_TYPE;
+
+	if (kind == CX_EVAL)
+		return !(type & CX_EVAL_TRY);
+	return kind == CX_FORMAT || (kind == CX_SUB && !(type & CX_SUB_RE_FAKE));
+}
+
+/* Goes to the stack info at w->perl.stack_info. Returns 1 if the walk ended. */
+static __always_inline int enter_stack(struct walk *w, struct perl_file *file)
+{
+	struct perl_walk *p = &w->perl;
+	__u64 info[SI_BYTES / 8];
+	__s32 highest, sub;
+
+	if (read_words(info, sizeof(info), p->stack_info))
+		return stop_perl(w, COUNTER_UnwindPerlReadStackInfo);
+	/* The first stack info is that of the current stack: nowhere else do the two agree by chance. */
+	if (p->unchecked && p->stack_info == p->variables[PERL_VAR_STACK_INFO] &&
+	    info[0] != p->variables[PERL_VAR_STACK])
+		return stop_perl(w, COUNTER_UnwindPerlErrLayout);
+	p->contexts = info[SI_CONTEXTS / 8];
+	p->previous_info = info[SI_PREVIOUS / 8];
+	p->top = (__s32)info[SI_INDEX / 8];
+	highest = (__s32)(info[SI_INDEX / 8] >> 32);
+	sub = (__s32)info[SI_SUB_INDEX / 8];
+	p->type = file->stack_type == SI_SUB_INDEX ? sub : (__s32)(info[SI_SUB_INDEX / 8] >> 32);
+	if (!(file->flags & PERL_SUB_CHAIN))
+		sub = p->top;
+	if (p->top < -1 || p->top > highest || highest >= MAX_CONTEXTS || sub < -1 || sub > p->top || p->type < -1 ||
+	    p->type > 14)
+		return stop_perl(w, COUNTER_UnwindPerlErrBadContext);
+	p->index = sub;
+	p->window_count = 0;
+	if (p->top < 0)
+		return 0;
+	if (load_context(p, file, p->top))
+		return stop_perl(w, COUNTER_UnwindPerlReadContextStackEntry);
+	/* A sub that is half left is off the chain, and its statement is still the current one. */
+	if (p->unchecked && p->top > sub && is_frame(context_word(p, file, p->top, 0) & 0xff) &&
+	    (p->op_class & PERL_OP_LEAVING))
+		p->statement = context_word(p, file, p->top, CX_OLD_STATEMENT);
+	/* A sort block has an entry, but no frame. */
+	if (sub < 0 && p->type != SI_TYPE_MAIN && !load_context(p, file, 0) &&
+	    (context_word(p, file, 0, 0) & CX_TYPE) == CX_NULL)
+		p->uncut = 1;
+	return 0;
+}
+
+/* At the end of a stack: goes to the one before it, or ends the walk with the code outside of any sub. */
+static __always_inline int leave_stack(struct walk *w, struct perl_file *file)
+{
+	struct perl_walk *p = &w->perl;
+
+	if (p->type != SI_TYPE_MAIN && p->uncut)
+		push_cut(w);
+	if (p->type != SI_TYPE_MAIN && p->previous_info) {
+		p->stack_info = p->previous_info;
+		return enter_stack(w, file);
+	}
+	if (perl_name_file(PERL_MAIN))
+		return stop_perl(w, COUNTER_UnwindPerlErrReadStatement);
+	push_perl(w, PERL_MAIN, p->hash, p->statement ? line_of(w, p->statement) : 0);
+	return stop_perl(w, COUNTER_UnwindPerlComplete);
+}
+
+/*
+ * Whether a frame that no op returns to was called by C code, as which it ends a segment. Not if the entry
+ * below it belongs to the same call (call_sv() with G_EVAL), or is a block whose last op the call is.
+ */
+static __always_inline int is_cut(struct perl_walk *p, struct perl_file *file, __u32 type)
+{
+	__s32 below = p->index - 1;
+	__u64 word;
+
+	if (below < 0 || load_context(p, file, below))
+		return 1;
+	word = context_word(p, file, below, 0) & 0xff;
+	if ((word & CX_TYPE) == CX_NULL || (word & CX_TYPE) == CX_DEFER)
+		return 0;
+	if ((word & (CX_TYPE | CX_SUB_RE)) == (CX_SUB | CX_SUB_RE))
+		return 0;
+	return !((type & CX_TYPE) == CX_SUB && (word & CX_TYPE) == CX_EVAL &&
+		 context_word(p, file, below, CX_RETURN) == 0);
+}
+
+/* How far the innermost call has come. */
+enum call_state { CALL_RUNNING, CALL_ENTERED, CALL_LEFT };
+
+static __always_inline enum call_state call_state(struct perl_walk *p, struct perl_file *file, __u64 old_statement,
+						  __u64 return_op)
+{
+	__u64 op = p->variables[PERL_VAR_OP], next = 0;
+
+	if (p->statement != old_statement || !op)
+		return CALL_RUNNING;
+	/* Where subs are linked, one that is being left is off the chain by now. */
+	if (!(file->flags & PERL_SUB_CHAIN) && (p->op_class & PERL_OP_RETURNING))
+		return CALL_LEFT;
+	if (p->body.start == op)
+		return CALL_ENTERED;
+	if ((p->op_class & PERL_OP_ENTERING) && !read_words(&next, 8, op + OP_NEXT) && next == return_op)
+		return CALL_ENTERED;
+	return CALL_RUNNING;
+}
+
+/* The line of the first statement of the sub in w->perl.body; 0 if there is none among its first ops. */
+static __always_inline __u32 first_line(struct walk *w, struct perl_file *file)
+{
+	__u64 op = w->perl.body.start;
+
+	for (int i = 0; i < 3; i++) {
+		if (op_class(file, op) & PERL_OP_STATEMENT)
+			return line_of(w, op);
+		if (!op || read_words(&op, 8, op + OP_NEXT))
+			break;
+	}
+	return 0;
+}
+
+/* Takes the frame of the context p->index. Returns 1 if the walk ended. */
+static __always_inline int take_frame(struct walk *w, struct perl_file *file, __u32 type)
+{
+	struct perl_walk *p = &w->perl;
+	__u64 return_op = context_word(p, file, p->index, CX_RETURN);
+	__u64 old_statement = context_word(p, file, p->index, CX_OLD_STATEMENT);
+	__u32 innermost = p->unchecked, line, kind;
+	int result;
+
+	p->unchecked = 0;
+	if ((type & CX_TYPE) == CX_EVAL) {
+		kind = PERL_EVAL;
+		if (perl_name_file(kind))
+			return stop_perl(w, COUNTER_UnwindPerlErrReadStatement);
+		line = line_of(w, p->statement);
+	} else {
+		kind = (type & CX_TYPE) == CX_SUB ? PERL_SUB : PERL_FORMAT;
+		p->cv = context_word(p, file, p->index, file->context_cv);
+		result = perl_find_sub(kind);
+		if (result > 0 && innermost) {
+			/* The entry is being made or taken down: it is no frame. */
+			if (p->op_class & PERL_OP_LEAVING)
+				p->statement = old_statement;
+			return 0;
+		}
+		if (result > 0)
+			return stop_perl(w, COUNTER_UnwindPerlErrNoSub);
+		if (result < 0)
+			return stop_perl(w, COUNTER_UnwindPerlResolveEGV);
+		line = 0;
+		if (innermost && kind == PERL_SUB) {
+			enum call_state state = call_state(p, file, old_statement, return_op);
+
+			if (state == CALL_LEFT) {
+				p->statement = old_statement;
+				return 0;
+			}
+			if (state == CALL_ENTERED)
+				line = first_line(w, file);
+		}
+		if (!line)
+			line = line_of(w, p->statement);
+	}
+	push_perl(w, kind, p->hash, line);
+	p->uncut = 1;
+	p->statement = old_statement;
+	if (!return_op && is_cut(p, file, type))
+		push_cut(w);
+	return 0;
+}
+
+/* Looks at one context, or goes from one stack to the next. Returns 1 when the walk ended. */
+__noinline int perl_step(__u32 depth)
+{
+	struct walk *w = current_walk();
+	struct perl_file *file;
+	struct perl_walk *p;
+	__u32 index, type, kind;
+	__s32 next;
+
+	asm volatile("" : "+r"(depth));
+	if (!w)
+		return 1;
+	p = &w->perl;
+	index = p->file;
+	file = bpf_map_lookup_elem(&perls, &index);
+	if (!file)
+		return stop_perl(w, COUNTER_UnwindPerlErrLayout);
+	if (w->record.perl_count >= MAX_PERL_FRAMES - 2)
+		return stop_perl(w, COUNTER_UnwindPerlTruncated);
+	if (p->index < 0)
+		return leave_stack(w, file);
+	if (load_context(p, file, p->index))
+		return stop_perl(w, COUNTER_UnwindPerlReadContextStackEntry);
+	type = context_word(p, file, p->index, 0) & 0xff;
+	kind = type & CX_TYPE;
+	next = p->index - 1;
+	if (file->flags & PERL_SUB_CHAIN) {
+		next = (__s32)context_word(p, file, p->index, CX_OLD_SUB_INDEX);
+		/* Only downwards: garbage must not lead in a circle. */
+		if (kind < CX_SUB || kind > CX_EVAL || next < -1 || next >= p->index)
+			return stop_perl(w, COUNTER_UnwindPerlErrBadContext);
+	}
+	if (is_frame(type)) {
+		if (take_frame(w, file, type))
+			return 1;
+	} else if (kind == CX_NULL) {
+		p->uncut = 1;
+	} else if (kind == CX_DEFER && !(file->flags & PERL_SUB_CHAIN)) {
+		push_cut(w);
+	}
+	p->index = next;
+	return 0;
+}
+
+/* Walks the Perl part of the stack behind its native part, and says in the record how that ended. */
+static __always_inline void walk_perl(struct walk *w, struct task_struct *task)
+{
+	struct perl_walk *p = &w->perl;
+	__u32 index = p->file, outcome;
+	struct perl_file *file = bpf_map_lookup_elem(&perls, &index);
+
+	if (!file)
+		return;
+	p->stop = 0;
+	p->frames = 0;
+	p->uncut = 0;
+	p->innermost = 1;
+	p->unchecked = 1;
+	p->op_meta = 0;
+	p->samples++;
+	if (!find_interpreter(w, file, task)) {
+		p->statement = p->variables[PERL_VAR_STATEMENT];
+		p->stack_info = p->variables[PERL_VAR_STACK_INFO];
+		p->op_class = 0;
+		p->type = 0;
+		if (p->variables[PERL_VAR_OP]) {
+			__u16 op = 0;
+
+			if (!bpf_probe_read_user(&op, sizeof(op), (void *)(p->variables[PERL_VAR_OP] + OP_TYPE))) {
+				p->op_class = file->op_class[op & OP_TYPE_MASK];
+				p->op_meta = ((op & OP_TYPE_MASK) + 1) << PERL_OP_SHIFT | p->file << PERL_FILE_SHIFT;
+			}
+		}
+		if (!enter_stack(w, file)) {
+			for (__u32 depth = 0; depth < PERL_STEPS; depth++) {
+				if (perl_step(depth))
+					break;
+			}
+			if (!p->stop)
+				p->stop = COUNTER_UnwindPerlTruncated;
+		}
+	}
+	outcome = p->stop;
+	add_counter(COUNTER_UnwindPerlAttempts, 1);
+	add_counter(COUNTER_UnwindPerlFrames, p->frames);
+	add_counter(outcome, 1);
+	if (outcome == COUNTER_UnwindPerlComplete)
+		return;
+	if (outcome == COUNTER_UnwindPerlTruncated) {
+		if (w->record.outcome == OUTCOME_COMPLETE)
+			w->record.outcome = OUTCOME_TRUNCATED;
+		return;
+	}
+	w->record.outcome = OUTCOME_BROKEN;
+	push_perl(w, PERL_STOP, outcome, 0);
+}
+
+#endif

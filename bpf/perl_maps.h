@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: (Apache-2.0 OR GPL-2.0-only) */
+/* Maps and state of the Perl walk. Part of maps.h. */
+#ifndef POLYTOP_PERL_MAPS_H
+#define POLYTOP_PERL_MAPS_H
+
+#include "abi.h"
+
+/* Interpreters by file: user space writes, the walk reads. Index 0 stays empty. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, MAX_PERLS);
+	__type(key, __u32);
+	__type(value, struct perl_file);
+} perls SEC(".maps");
+
+/* Names of subs that were made once: memory of the walk alone. */
+struct perl_memo_key {
+	__u64 tgid;
+	__u64 sub; /* address of the CV */
+};
+
+/*
+ * An address is given to another sub as soon as one is freed. So a name is taken from here
+ * only if the body of the sub still holds the words that it was made of, among them
+ * CvOUTSIDE_SEQ: a stamp of its compilation, which grows with every eval.
+ */
+struct perl_memo {
+	__u64 body;
+	__u64 check[2];
+	__u64 name;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, struct perl_memo_key);
+	__type(value, struct perl_memo);
+} perl_memos SEC(".maps");
+
+/* Names that user space was sent. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u64);
+	__type(value, __u8);
+} sent_perl_names SEC(".maps");
+
+/* A window of the context stack: a read of user memory costs the same for 100 bytes as for 1 KB. */
+#define PERL_WINDOW_ENTRIES 10
+#define PERL_WINDOW_MASK 2047
+/* What was looked up in this sample: deep stacks are recursion. A power of two. */
+#define PERL_CACHED 16
+/* Contexts looked at: all that are no frames too, where subs are not linked. */
+#define PERL_STEPS 1600
+
+struct perl_cached {
+	__u64 key;
+	__u64 value;
+	__u64 sample; /* the entry is of this one */
+};
+
+/* The body of a sub from offset 32 on (struct xpvcv, cv.h). */
+struct perl_cv_body {
+	__u64 stash;
+	__u64 start; /* first op; XSUB: any pointer */
+	__u64 root;  /* XSUB: the C function */
+	__u64 glob;  /* GV*, or HEK* of its own name (CVf_NAMED) */
+	__u64 file;  /* C string */
+	__u64 pad;
+	__u64 outside;
+	__u32 outside_sequence;
+	__u32 flags;
+};
+
+struct perl_walk {
+	__u32 file;      /* index in `perls`; 0: no run loop was met */
+	__u32 stop;      /* counter id of the outcome, 0 while walking */
+	__u64 base;      /* address of file offset 0 in the mapping of the run loop */
+	__u64 samples;   /* numbers the samples of this CPU */
+	__u32 name_lost; /* the ring had no room for a name: the stack must not be counted */
+	__u32 uncut;     /* frames, or a sort block, since the last cut */
+
+	__u32 frames;    /* found */
+	__u32 op_class;  /* of the current op */
+	__u32 op_meta;   /* current op and file, for the innermost frame's meta */
+	__u32 unchecked; /* no context was looked at yet: the highest may be half made or half taken down */
+	__u64 interpreter;
+	__u64 interpreter_words[32];
+	__u64 variables[PERL_VARIABLES];
+	__u64 statement; /* COP that the frame being looked at is executing */
+
+	__u64 stack_info;
+	__u64 previous_info;
+	__u64 contexts;     /* address of the context stack */
+	__s32 index;        /* context being looked at, -1: none left */
+	__s32 top;          /* highest context of this stack */
+	__s32 type;         /* si_type */
+	__u32 innermost;    /* no frame was found yet */
+	__s32 window_first; /* context at the start of the window */
+	__u32 window_count;
+
+	__u64 cv; /* sub whose name is looked for */
+	__u64 cv_head[3];
+	struct perl_cv_body body;
+	__u64 hash;
+	__u64 string; /* address of the string to be read */
+	struct perl_cached subs[PERL_CACHED];
+	struct perl_cached lines[PERL_CACHED];
+	struct perl_memo memo; /* scratch */
+	struct perl_name_record name;
+	__u8 window[PERL_WINDOW_MASK + 1 + 8];
+};
+
+#endif

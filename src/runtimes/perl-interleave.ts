@@ -1,0 +1,157 @@
+/**
+ * Puts the Perl frames of a stack between its native frames: a pure function.
+ *
+ * A stack has two lists. C code that calls Perl (a sort, a tied variable, call_sv) enters a run loop of
+ * its own, and the kernel side cuts the list of Perl frames at each such call. So the pieces (segments)
+ * correspond to the run loops among the native frames, one to one, from the outermost inwards.
+ * Facts: perl 5.28 to 5.42, run.c, perl.c (perl_run, call_sv), pp_ctl.c (docatch).
+ */
+
+/** What a native frame is to the interpreter. */
+export type NativeRole =
+  | "run-loop"
+  | "perl-run"
+  | "perl-parse"
+  | "perl-destruct"
+  /** call_sv and call_list: C code that calls a sub. */
+  | "call"
+  /** Other code of the interpreter's file. */
+  | "interpreter"
+  | "other"
+  /** Why the native walk ended: there are more frames, and nobody knows which. */
+  | "stop";
+
+export interface NativeFrame {
+  readonly number: number;
+  readonly role: NativeRole;
+}
+
+/** `cut`: the frames before it were called by C code. `stop`: why the Perl walk ended. */
+export type PerlRole = "frame" | "main" | "cut" | "stop";
+
+export interface PerlFrame {
+  readonly number: number;
+  readonly role: PerlRole;
+}
+
+/** A frame of the result: a native one is marked. */
+export interface MergedFrame {
+  readonly number: number;
+  readonly native: boolean;
+  /** A native frame of the interpreter, which executes the Perl frame above it. */
+  readonly folded: boolean;
+}
+
+export interface Merged {
+  /** Leaf first. */
+  readonly frames: readonly MergedFrame[];
+  /** The numbers of run loops and of segments disagree: the Perl frames stand in one block. */
+  readonly unpaired: boolean;
+}
+
+interface Segments {
+  /** Innermost first; each innermost frame first. */
+  readonly lists: PerlFrame[][];
+  readonly stop: PerlFrame | undefined;
+}
+
+/** Merges the two lists of a stack; both are leaf first. `truncated`: the native walk hit its limit. */
+export function interleave(
+  native: readonly NativeFrame[],
+  perl: readonly PerlFrame[],
+  truncated = false,
+): Merged {
+  const { lists, stop } = splitSegments(perl);
+  const loops = freshLoops(native);
+  const outermost = loops.at(-1);
+  const isOpen = truncated || native.some(({ role }) => role === "stop");
+  const root = outermost === undefined ? "none" : isOpen ? "loop" : ownerOfRoot(native, outermost);
+  // The code outside of any sub runs in no loop of this thread: it is only where the others were started.
+  const hasMain = lists.at(-1)?.at(-1)?.role === "main";
+  const rootOnly = hasMain && root !== "loop" ? lists.at(-1) : undefined;
+  const segments = rootOnly ? lists.slice(0, -1) : lists;
+
+  const bySegment = pair(loops, segments, isOpen);
+  const first = loops[0] ?? 0;
+  const unpaired = bySegment === undefined;
+  const placed = bySegment ?? new Map([[first, segments.flat()]]);
+
+  const frames: MergedFrame[] = [];
+  const pushPerl = (list: readonly PerlFrame[] | undefined): void => {
+    for (const { number } of list ?? []) frames.push({ number, native: false, folded: false });
+  };
+  pushPerl(placed.get(LEAF));
+  native.forEach(({ number, role }, index) => {
+    if (role === "stop") pushPerl(placed.get(OUTERMOST));
+    pushPerl(placed.get(index));
+    if (index === outermost && root === "phase") pushPerl(rootOnly);
+    frames.push({ number, native: true, folded: role !== "other" && role !== "stop" });
+  });
+  if (!native.some(({ role }) => role === "stop")) pushPerl(placed.get(OUTERMOST));
+  pushPerl(stop ? [stop] : []);
+  return { frames, unpaired };
+}
+
+/** Places of segments that belong to no run loop. */
+const LEAF = -1;
+const OUTERMOST = -2;
+
+function splitSegments(perl: readonly PerlFrame[]): Segments {
+  const lists: PerlFrame[][] = [[]];
+  let stop: PerlFrame | undefined;
+  for (const frame of perl) {
+    if (frame.role === "cut") lists.push([]);
+    else if (frame.role === "stop") stop = frame;
+    else lists.at(-1)?.push(frame);
+  }
+  // Behind the last cut a walk that did not end has nothing.
+  if (lists.at(-1)?.length === 0) lists.pop();
+  return { lists, stop };
+}
+
+/**
+ * Indexes of the run loops that C code entered anew, innermost first. A loop with exactly one native
+ * frame between it and the next outer one goes on where that was (docatch: eval within a call of C code).
+ */
+function freshLoops(native: readonly NativeFrame[]): number[] {
+  const all = native.flatMap(({ role }, index) => (role === "run-loop" ? [index] : []));
+  return all.filter((index, i) => (all[i + 1] ?? Infinity) - index !== 2);
+}
+
+/**
+ * Whose the outermost run loop is: of the code outside of any sub (`loop`), or of a sub that the interpreter
+ * calls while it starts or ends (`phase`: BEGIN, END, DESTROY), or of one that another program calls (`none`).
+ */
+function ownerOfRoot(native: readonly NativeFrame[], outermost: number): "loop" | "phase" | "none" {
+  const [below, next] = native.slice(outermost + 1, outermost + 3);
+  if (below?.role === "perl-run") return "loop";
+  if (below?.role === "interpreter" && next?.role === "perl-run") return "loop";
+  const phases: readonly NativeRole[] = ["perl-run", "perl-parse", "perl-destruct"];
+  return native.slice(outermost).some(({ role }) => phases.includes(role)) ? "phase" : "none";
+}
+
+/**
+ * Which segment stands at which run loop: by index of the loop, or LEAF or OUTERMOST. Pairs from the
+ * outermost inwards: a call that is about to enter its loop, or has just left it, is the innermost.
+ * From the innermost outwards where the outer frames are unknown.
+ */
+function pair(
+  loops: readonly number[],
+  segments: readonly PerlFrame[][],
+  isOpen: boolean,
+): Map<number, PerlFrame[]> | undefined {
+  const placed = new Map<number, PerlFrame[]>();
+  const surplus = segments.length - loops.length;
+  if (isOpen) {
+    segments.forEach((segment, i) => {
+      const place = loops[i] ?? OUTERMOST;
+      placed.set(place, [...(placed.get(place) ?? []), ...segment]);
+    });
+    return placed;
+  }
+  if (surplus > 1 || surplus < -1) return undefined;
+  segments.forEach((segment, i) => {
+    placed.set(loops[i - surplus] ?? LEAF, segment);
+  });
+  return placed;
+}

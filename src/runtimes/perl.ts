@@ -1,0 +1,100 @@
+/** Names of Perl frames, by the strings that the kernel side sent once for each. */
+import type {
+  Drained,
+  PerlConstants,
+  PerlInterpreter,
+  PerlName,
+  PerlString,
+} from "../collector/sampler.ts";
+import type { NamedFunction } from "./frames.ts";
+
+/** What a Perl frame says besides its function. */
+export interface NamedPerlFrame {
+  readonly named: NamedFunction;
+  readonly line?: number;
+  readonly note?: string;
+}
+
+/** Blocks that the interpreter calls when it starts or ends; they have no other name (perlmod). */
+const PHASES = new Set(["BEGIN", "UNITCHECK", "CHECK", "INIT", "END"]);
+
+/** What ops do is their name; these are what is between others. */
+const SILENT_OPS = new Set(["", "null", "nextstate", "dbstate", "freed", "custom"]);
+
+const CUT = "…";
+
+const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
+
+export class PerlNames {
+  readonly #abi: PerlConstants;
+  #names = new Map<bigint, NamedFunction>();
+  #olderNames = new Map<bigint, NamedFunction>();
+  readonly #interpreters = new Map<number, PerlInterpreter>();
+
+  constructor(abi: PerlConstants) {
+    this.#abi = abi;
+  }
+
+  /** Takes in what became known of files, and the strings that were sent. */
+  learn({ files, perlNames, renewed }: Pick<Drained, "files" | "perlNames" | "renewed">): void {
+    for (const { perl } of files) if (perl) this.#interpreters.set(perl.index, perl);
+    // The kernel side names everything anew: what is older than the last time is not referred to any more.
+    if (renewed) {
+      this.#olderNames = this.#names;
+      this.#names = new Map();
+    }
+    for (const name of perlNames) this.#names.set(name.name, this.#compose(name));
+  }
+
+  /** The frame of a name; `meta` and `line` as in struct perl_frame (bpf/perl_abi.h). */
+  read(name: bigint, meta: number, line: number): NamedPerlFrame {
+    const named = this.#names.get(name) ?? this.#olderNames.get(name) ?? UNKNOWN;
+    const note = this.#op(meta);
+    return {
+      named,
+      ...(line > 0 ? { line } : {}),
+      ...(note === undefined ? {} : { note }),
+    };
+  }
+
+  #op(meta: number): string | undefined {
+    const { opShift, opMask, fileShift } = this.#abi;
+    const op = (meta >>> opShift) & opMask;
+    if (op === 0) return undefined;
+    const name = this.#interpreters.get(meta >>> fileShift)?.opNames[op - 1] ?? "";
+    return SILENT_OPS.has(name) ? undefined : name;
+  }
+
+  #compose({ kind, flags, sub, package: stash, file }: PerlName): NamedFunction {
+    const { eval: evaluated, main, nameLexical, nameNone, nameNoStash } = this.#abi;
+    const module = text(file);
+    const found = (name: string): NamedFunction => ({
+      runtime: "perl",
+      name,
+      module: module === "(eval" ? "(eval)" : module,
+    });
+    if (kind === evaluated) return found("(eval)");
+    if (kind === main) return found("(main)");
+    // As caller() calls them.
+    if (flags & nameNone) return found("(unknown)");
+    const name = text(sub);
+    if (flags & nameLexical || PHASES.has(name)) return found(name);
+    return found(`${flags & nameNoStash ? "__ANON__" : text(stash)}::${name}`);
+  }
+}
+
+const UNKNOWN: NamedFunction = {
+  runtime: "perl",
+  name: "[perl: name not received]",
+  module: "",
+  whyUnnamed: "the strings of this sub were lost on their way from the kernel",
+};
+
+/** The text of a string; one that is longer than what was sent ends in `…`. */
+function text({ encoding, length, bytes }: PerlString): string {
+  const shown = encoding === LATIN1 ? Buffer.from(bytes).toString("latin1") : utf8.decode(bytes);
+  return length > bytes.length ? shown + CUT : shown;
+}
+
+/** enum perl_encoding */
+const LATIN1 = 0;
