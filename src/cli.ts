@@ -80,6 +80,8 @@ async function run(options: RunOptions): Promise<number> {
   const { delaySeconds, event, pids } = options;
   const isLive = options.format === "live" && hasTerminal();
   const firstDelaySeconds = isLive ? Math.min(delaySeconds, FIRST_LOOK_SECONDS) : delaySeconds;
+  // The screen loads while the kernel checks the BPF programs.
+  if (isLive) void import("./screen/run.tsx");
   const source = await openLiveSource({ frequency, delaySeconds, firstDelaySeconds, event, pids });
   try {
     await (isLive ? live(source, { ...options, frequency }) : plain(source, options));
