@@ -139,8 +139,6 @@ typedef struct {
 } RELOCATED mm_context_t;
 
 struct mm_struct {
-	int map_count;
-	unsigned long total_vm;
 	mm_context_t context;
 } RELOCATED;
 
@@ -153,9 +151,25 @@ struct mm_struct___rb {
 	struct rb_root mm_rb;
 } RELOCATED;
 
-/* from 6.4 on, with per-VMA locks: changes with each change of the mappings */
+/* before 6.1: changes with each mapping that goes */
+struct mm_struct___vmacache {
+	__u64 vmacache_seqnum;
+} RELOCATED;
+
+/*
+ * With per-VMA locks: changes with each change of the mappings. A number from 6.4 on, a
+ * seqcount_t later: CO-RE takes a field for another one where a number meets a struct.
+ */
 struct mm_struct___sequence {
 	int mm_lock_seq;
+} RELOCATED;
+
+struct seqcount {
+	__u32 sequence;
+} RELOCATED;
+
+struct mm_struct___seqcount {
+	struct seqcount mm_lock_seq;
 } RELOCATED;
 
 struct sched_entity {
@@ -175,6 +189,7 @@ struct task_struct {
 	int tgid;
 	struct task_struct *real_parent;
 	struct task_struct *group_leader;
+	__u64 self_exec_id;
 	__u64 start_time;
 	__u64 start_boottime;
 	char comm[16];

@@ -245,19 +245,30 @@ static __always_inline __u32 find_mapping(struct walk *w, __u64 address)
 	return index;
 }
 
-/* A number that changes when the mappings of a process or the file ids change. */
+/* The mappings may be any others at the next sample. */
+#define LAYOUT_UNKNOWN 0
+#define LAYOUT_KNOWN (1ULL << 63)
+
+/*
+ * A number that changes when the mappings of a process or the file ids change. Where the kernel keeps none
+ * (6.1 to 6.3), LAYOUT_UNKNOWN: neither the count of mappings nor their size tells one library from another.
+ */
 static __always_inline __u64 mapping_layout(struct mm_struct *mm)
 {
-	struct mm_struct___sequence *sequence = (void *)mm;
-	__u64 layout = (__u64)files_version << 32;
-	__u32 changes = 0;
+	struct mm_struct___seqcount *counted = (void *)mm;
+	struct mm_struct___sequence *numbered = (void *)mm;
+	struct mm_struct___vmacache *cached = (void *)mm;
+	struct task_struct *task = (void *)bpf_get_current_task();
+	/* An exec may get an mm at the same address, with as many changes behind it. */
+	__u64 layout = (__u64)files_version << 32 ^ BPF_CORE_READ(task, self_exec_id) << 40;
 
-	if (bpf_core_field_exists(sequence->mm_lock_seq)) {
-		bpf_probe_read_kernel(&changes, sizeof(changes),
-				      __builtin_preserve_access_index(&sequence->mm_lock_seq));
-		return layout ^ changes;
-	}
-	return layout ^ ((__u64)BPF_CORE_READ(mm, map_count) << 40) ^ BPF_CORE_READ(mm, total_vm);
+	if (bpf_core_field_exists(counted->mm_lock_seq))
+		return (layout ^ BPF_CORE_READ(counted, mm_lock_seq.sequence)) | LAYOUT_KNOWN;
+	if (bpf_core_field_exists(numbered->mm_lock_seq))
+		return (layout ^ (__u32)BPF_CORE_READ(numbered, mm_lock_seq)) | LAYOUT_KNOWN;
+	if (bpf_core_field_exists(cached->vmacache_seqnum))
+		return (layout ^ BPF_CORE_READ(cached, vmacache_seqnum)) | LAYOUT_KNOWN;
+	return LAYOUT_UNKNOWN;
 }
 
 /* Takes over the mappings of the last sample of this process, if they still hold. */
@@ -268,7 +279,7 @@ static __always_inline void load_mappings(struct walk *w)
 
 	w->mappings_changed = 0;
 	w->file_pending = 0;
-	if (cache && cache->mm == (__u64)w->mm && cache->layout == layout) {
+	if (cache && layout != LAYOUT_UNKNOWN && cache->mm == (__u64)w->mm && cache->layout == layout) {
 		__builtin_memcpy(&w->cache, cache, sizeof(w->cache));
 		return;
 	}
@@ -285,7 +296,7 @@ static __always_inline void load_mappings(struct walk *w)
  */
 static __always_inline void keep_mappings(struct walk *w, __u64 process_age)
 {
-	if (w->mappings_changed && !w->file_pending && process_age > 100000000ULL)
+	if (w->mappings_changed && !w->file_pending && w->cache.layout != LAYOUT_UNKNOWN && process_age > 100000000ULL)
 		bpf_map_update_elem(&mapping_caches, &w->tgid, &w->cache, BPF_ANY);
 }
 
