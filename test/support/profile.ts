@@ -16,6 +16,7 @@ export interface Snapshot {
     readonly truncated: number;
     readonly broken: number;
   };
+  readonly runtimes: Readonly<Record<string, number>>;
   readonly functions: readonly {
     readonly runtime: string;
     readonly name: string;

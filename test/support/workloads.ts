@@ -60,10 +60,10 @@ export function workload(source: string, options: BuildOptions = {}): string {
 }
 
 /** Builds test/workloads/plugin.c with this function in it. */
-export function plugin(name: string, flags: readonly string[] = []): string {
+export function plugin(name: string): string {
   return workload("plugin.c", {
     as: `${name}.so`,
-    flags: ["-shared", "-fPIC", `-DFUNCTION=${name}`, ...flags],
+    flags: ["-shared", "-fPIC", `-DFUNCTION=${name}`],
   });
 }
 

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// execs OTHER: burns the CPU for some 5 ms and becomes the program OTHER, with its own path as argument:
-// two copies built with different -DFUNCTION change into each other for ever, always the same process.
+// execs OTHER: burns the CPU for some 5 ms below FUNCTION, DEPTH calls deep, and becomes the program OTHER,
+// with its own path as argument. Two builds change into each other for ever, always the same process; the
+// depth says which of them it is, whatever names are given to it.
 #include <unistd.h>
 
 #include "spin.h"
 
-FRAME uint64_t FUNCTION(uint64_t value) { return burn(value, 5000000); }
+FRAME uint64_t FUNCTION(uint64_t depth, uint64_t value) {
+  value = depth > 1 ? FUNCTION(depth - 1, value) : burn(value, 5000000);
+  KEEP(value);
+  return value;
+}
 
 int main(int argc, char** argv) {
-  uint64_t value = FUNCTION(1);
+  uint64_t value = FUNCTION(DEPTH, 1);
 
   KEEP(value);
   if (argc < 2) return 2;

@@ -1,0 +1,159 @@
+/** Processes that change while they are sampled: libraries come and go, programs follow each other, pids end. */
+import { createRequire } from "node:module";
+import { describe, expect, test } from "vitest";
+import type { Drained, SamplerOptions } from "../../src/collector/sampler.ts";
+import { ENOUGH, Stacks, sampleEnough } from "../support/live.ts";
+import { isRunning, needsSampling, polytop, root } from "../support/polytop.ts";
+import {
+  during,
+  type Snapshot,
+  sampleFolded,
+  sampleJson,
+  sleep,
+  start,
+} from "../support/profile.ts";
+import { plugin, workload } from "../support/workloads.ts";
+
+test("libraries that are loaded in turns are not taken for each other", async (context) => {
+  needsSampling(context);
+  // They are equally large and lie at the same addresses, one after the other.
+  const libraries = [plugin("in_first"), plugin("in_second")];
+  const path = workload("plugins.c");
+  const program = start(path, libraries);
+  const stacks = await during([program], (pids) =>
+    sampleEnough([path], { seconds: 3, frequency: 999, pids }),
+  );
+  expect(stacks.samples).toBeGreaterThanOrEqual(ENOUGH);
+  expect(stacks.names).toContain("in_first");
+  expect(stacks.names).toContain("in_second");
+  const isMixed = (frames: readonly string[]): boolean =>
+    (frames.includes("under_first") && frames.includes("in_second")) ||
+    (frames.includes("under_second") && frames.includes("in_first"));
+  expect(stacks.all.filter(({ frames }) => isMixed(frames))).toEqual([]);
+  expect(stacks.complete).toBeGreaterThanOrEqual(0.97);
+});
+
+/** Two programs without address randomisation: whatever the other one was, it lay at the same addresses. */
+test("a process that becomes another program, again and again", async (context) => {
+  needsSampling(context);
+  const build = (name: string, depth: number): string =>
+    workload("execs.c", {
+      as: `exec-${name}`,
+      variant: "noPie",
+      flags: [`-DFUNCTION=in_${name}`, `-DDEPTH=${depth}`],
+    });
+  const [one, two] = [build("one", 1), build("two", 2)];
+  const program = start(one, [two]);
+  const stacks = await during([program], (pids) =>
+    sampleEnough([one, two], { seconds: 3, frequency: 999, pids }),
+  );
+  const depth = (frames: readonly string[], name: string): number =>
+    frames.filter((frame) => frame === name).length;
+  const inOne = (frames: readonly string[]): boolean => depth(frames, "in_one") > 0;
+  const inTwo = (frames: readonly string[]): boolean => depth(frames, "in_two") > 0;
+  // The process has one name in a refresh, so names of processes tell nothing here.
+  expect(stacks.share(inOne)).toBeGreaterThan(0.3);
+  expect(stacks.share(inTwo)).toBeGreaterThan(0.3);
+  // On its way in and out the second is as deep as the first, but hardly ever.
+  const wrong = stacks.share(
+    (frames) => depth(frames, "in_one") > 1 || (inTwo(frames) && depth(frames, "in_two") !== 2),
+  );
+  expect(wrong).toBeLessThan(0.01);
+  expect(stacks.complete).toBeGreaterThanOrEqual(0.97);
+});
+
+test("children that run in their parent's memory until they exec", async (context) => {
+  needsSampling(context);
+  const path = workload("vforks.c");
+  const stacks = await during([start(path)], async () => {
+    const all = await sampleFolded({ seconds: 4, frequency: 999, args: ["-f", "comm:vforks"] });
+    return new Stacks(all).of(path);
+  });
+  expect(stacks.samples).toBeGreaterThan(0);
+  expect(stacks.names).toContain("between");
+  // glibc's vfork() keeps its return address in a register: such a walk ends, with this reason.
+  const inVfork = (frames: readonly string[]): boolean =>
+    frames[0] === "[native: unwind rule not supported]" && /vfork/.test(frames[1] ?? "");
+  expect(stacks.complete + stacks.share(inVfork)).toBeGreaterThanOrEqual(0.97);
+});
+
+describe("the filter by pid", () => {
+  test("says when its process has ended, and goes on", async (context) => {
+    needsSampling(context);
+    const program = start(workload("split.c"));
+    const args = ["--json", "-d", "0.3", "-n", "6", "-p", String(program.pid)];
+    let isFirst = true;
+    const { status, stdout, stderr } = await polytop(args, {
+      onStdout: () => {
+        if (isFirst) void program.stop();
+        isFirst = false;
+      },
+    });
+    await program.stop();
+    expect(status).toBe(0);
+    expect(stderr).toMatch(new RegExp(`pid ${program.pid} has exited`));
+    const snapshots = stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Snapshot);
+    expect(snapshots).toHaveLength(6);
+    expect(snapshots[0]?.samples).toBeGreaterThan(0);
+    expect(snapshots.at(-1)?.samples).toBe(0);
+  });
+
+  test("changes while it runs, in the kernel", async (context) => {
+    needsSampling(context);
+    const addon = createRequire(import.meta.url)(`${root}dist/polytop.node`) as {
+      Sampler: new (
+        options: SamplerOptions,
+      ) => { drain(): Drained; setTargets(pids: readonly number[]): void; close(): void };
+    };
+    const programs = [start(workload("split.c")), start(workload("deep.c"))];
+    await during(programs, async ([one = -1, two = -1]) => {
+      const sampler = new addon.Sampler({
+        objectPath: `${root}dist/polytop.bpf.o`,
+        frequency: 499,
+        drainSeconds: 1,
+        targets: [one],
+      });
+      const pids = async (targets: readonly number[]): Promise<number[]> => {
+        sampler.setTargets(targets);
+        // What was counted before belongs to the old filter.
+        sampler.drain();
+        await sleep(0.6);
+        const found = new Set(sampler.drain().tasks.map(({ pid }) => pid));
+        return [...found].sort((a, b) => a - b);
+      };
+      try {
+        expect(await pids([one])).toEqual([one]);
+        expect(await pids([two])).toEqual([two]);
+        expect(await pids([one, two])).toEqual([one, two].sort((a, b) => a - b));
+        expect(await pids([])).toEqual(expect.arrayContaining([one, two]));
+        expect(await pids([two])).toEqual([two]);
+      } finally {
+        sampler.close();
+      }
+    });
+  });
+});
+
+test("names that hold terminal escapes are shown as text", async (context) => {
+  needsSampling(context);
+  const program = start(workload("names.c"), ["\u001b[31m\u0007\nx;y", "\u001b]0;t\u0007\u009b"]);
+  const { pid } = program;
+  await during([program], async () => {
+    await sleep(0.2);
+    const options = { seconds: 1, delay: 0.5, pids: [pid] };
+    const [sums, folded, text] = await Promise.all([
+      sampleJson(options),
+      sampleFolded(options),
+      polytop(["--batch", "-n", "2", "-d", "0.5", "-p", String(pid)]),
+    ]);
+    const comms = sums.snapshots.flatMap(({ processes }) => processes.map(({ comm }) => comm));
+    expect(new Set(comms)).toEqual(new Set(["\\x1b[31m\\x07\\x0ax;y"]));
+    expect(new Set(folded.map(({ comm }) => comm))).toEqual(new Set(["\\x1b[31m\\x07\\x0ax:y"]));
+    const escapes = /\p{Cc}/u;
+    expect(text.stdout.split("\n").filter((line) => escapes.test(line))).toEqual([]);
+  });
+  expect(isRunning(pid)).toBe(false);
+});
