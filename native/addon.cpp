@@ -82,6 +82,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     return DefineClass(env, "Sampler",
                        {InstanceMethod<&Sampler::drain>("drain"), InstanceMethod<&Sampler::setTargets>("setTargets"),
                         InstanceMethod<&Sampler::name>("name"), InstanceMethod<&Sampler::readMemory>("readMemory"),
+                        InstanceMethod<&Sampler::setFrequency>("setFrequency"),
                         InstanceMethod<&Sampler::describe>("describe"), InstanceMethod<&Sampler::close>("close")});
   }
 
@@ -195,6 +196,13 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     Failure failure;
     if (isOpen(info.Env()) && !parts_->session.setTargets(readTargets(info[0]), failure))
       throwFailure(info.Env(), failure);
+  }
+
+  /// setFrequency(hz): samples a second on each CPU from now on; at most those given at the start.
+  void setFrequency(const Napi::CallbackInfo& info) {
+    Failure failure;
+    const auto frequency = info[0].As<Napi::Number>().Uint32Value();
+    if (isOpen(info.Env()) && !parts_->session.setFrequency(frequency, failure)) throwFailure(info.Env(), failure);
   }
 
   /// name(file, offset): [name, address] of the function there, the address as in the file's headers.

@@ -5,6 +5,7 @@
 #include <bpf/btf.h>
 #include <linux/membarrier.h>
 #include <linux/perf_event.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -191,6 +192,10 @@ void Session::stopEvent(Event& event) {
   event.fd = -1;
 }
 
+/// In ns; 0: it varies. cpu-clock's period is fixed (perf_swevent_init_hrtimer()); that of a PMU follows the
+/// clock of the CPU.
+uint64_t Session::fixedPeriod() const { return hardware_ ? 0 : kNanosecondsPerSecond / frequency_; }
+
 bool Session::attach(uint32_t frequency, Failure& failure) {
   const std::vector<uint32_t> cpus = readCpuList("/sys/devices/system/cpu/online");
   if (cpus.empty()) {
@@ -204,8 +209,7 @@ bool Session::attach(uint32_t frequency, Failure& failure) {
     hardware_ = false;
   else
     close(probe);
-  // cpu-clock's period is fixed (perf_swevent_init_hrtimer()); that of a PMU follows the clock of the CPU.
-  *variables_.period = hardware_ ? 0 : kNanosecondsPerSecond / frequency;
+  *variables_.period = fixedPeriod();
   for (uint32_t cpu : cpus) {
     if (!startEvent(cpu, failure)) return false;
   }
@@ -217,7 +221,24 @@ void Session::detach() {
   events_.clear();
 }
 
+bool Session::setFrequency(uint32_t frequency, Failure& failure) {
+  const uint64_t periodBefore = fixedPeriod();
+  frequency_ = std::max(frequency, 1u);
+  // The longer of both, so that no gap between an old and a new tick counts as skipped ones; followCpus()
+  // sets the new one.
+  *variables_.period = std::max(periodBefore, fixedPeriod());
+  // The kernel has made a period of cpu-clock's frequency when the event was opened.
+  uint64_t value = hardware_ ? frequency_ : fixedPeriod();
+  for (const Event& event : events_) {
+    if (ioctl(event.fd, PERF_EVENT_IOC_PERIOD, &value) == 0) continue;
+    failure = {"the sampling rate cannot be changed on CPU " + std::to_string(event.cpu), errno};
+    return false;
+  }
+  return true;
+}
+
 size_t Session::followCpus() {
+  *variables_.period = fixedPeriod();
   const std::vector<uint32_t> cpus = readCpuList("/sys/devices/system/cpu/online");
   const std::set<uint32_t> online(cpus.begin(), cpus.end());
   if (online.empty()) return events_.size();

@@ -39,6 +39,9 @@ class Session {
   bool attach(uint32_t frequency, Failure& failure);
   /// Stops sampling; attach() may follow.
   void detach();
+  /// Changes the rate of the running events; nothing that they counted is lost. False with `failure` set on
+  /// error, some CPUs at the new rate then.
+  bool setFrequency(uint32_t frequency, Failure& failure);
   /// Follows CPUs that came online or went offline since. Returns how many events are running.
   size_t followCpus();
   /// Narrows sampling to these processes, in the kernel, from the next sample on. Empty: all.
@@ -85,6 +88,7 @@ class Session {
   bool findVariables(Failure& failure);
   int openEvent(uint32_t cpu) const;
   bool startEvent(uint32_t cpu, Failure& failure);
+  uint64_t fixedPeriod() const;
   void stopEvent(Event& event);
 
   bpf_object* object_ = nullptr;

@@ -74,6 +74,10 @@ export class Collector {
     this.#targets.set(pids);
   }
 
+  setFrequency(frequency: number): void {
+    this.#sampler.setFrequency(frequency);
+  }
+
   close(): void {
     this.#sampler.close();
   }

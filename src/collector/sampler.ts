@@ -117,6 +117,8 @@ export interface Sampler {
   /** Blocks for some 10 ms: waits for the kernel's runs that are under way. */
   drain(): Drained;
   setTargets(pids: readonly number[]): void;
+  /** Samples a second on each CPU from now on, at most those of the start. */
+  setFrequency(frequency: number): void;
   /** Function at a file offset: its name (empty: no symbol) and its address in the file's headers (0: unknown). */
   name(file: number, offset: number): readonly [name: string, address: number];
   /** Bytes of another process's memory; shorter than `size` where a page is missing, at most 64 MB. */

@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import counterFile from "../../bpf/counters.json" with { type: "json" };
 import { EXIT_CANNOT, EXIT_FAILED, UserError } from "../errors.ts";
+import { DEFAULT_BUDGET_PERCENT } from "./budget.ts";
 import type { CounterDefinition, SourceEvent, TickSource } from "./source.ts";
 import { startOfProcess } from "./target-watch.ts";
 import { TickAssembler } from "./wire.ts";
@@ -17,6 +18,8 @@ export interface LiveOptions {
   /** Only `cpu` by now. */
   readonly event: string;
   readonly pids: readonly number[];
+  /** What polytop may cost, percent of one CPU, before it samples less; 0: no limit. */
+  readonly budgetPercent?: number;
 }
 
 export interface LiveSource extends TickSource {
@@ -40,6 +43,7 @@ export async function openLiveSource(options: LiveOptions): Promise<LiveSource> 
     },
     delaySeconds: options.delaySeconds,
     firstDelaySeconds: options.firstDelaySeconds ?? options.delaySeconds,
+    budgetPercent: options.budgetPercent ?? DEFAULT_BUDGET_PERCENT,
   };
   const worker = new Worker(new URL("./worker.js", import.meta.url), {
     workerData: setup,

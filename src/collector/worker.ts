@@ -3,6 +3,7 @@
  * to the main thread; what the main thread asks of it comes as requests.
  */
 import { parentPort, workerData } from "node:worker_threads";
+import { type BudgetState, budgetNotice, spend, startBudget } from "./budget.ts";
 import { Collector } from "./collector.ts";
 import type { SamplerOptions } from "./sampler.ts";
 import type { TickDelta } from "./wire.ts";
@@ -11,6 +12,8 @@ export interface WorkerSetup {
   readonly sampler: SamplerOptions;
   readonly delaySeconds: number;
   readonly firstDelaySeconds: number;
+  /** What polytop may cost, percent of one CPU; 0: no limit. */
+  readonly budgetPercent: number;
 }
 
 export type WorkerRequest =
@@ -46,12 +49,14 @@ function describeError(error: unknown): WorkerReply {
 /** Calls the collector at even times, whatever a call takes. */
 class Schedule {
   readonly #collector: Collector;
+  #budget: BudgetState;
   #seconds: number;
   #lastTick = performance.now();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(collector: Collector, seconds: number, firstSeconds: number) {
+  constructor(collector: Collector, budget: BudgetState, seconds: number, firstSeconds: number) {
     this.#collector = collector;
+    this.#budget = budget;
     this.#seconds = seconds;
     this.#lastTick -= (seconds - firstSeconds) * 1000;
     this.#plan();
@@ -79,6 +84,22 @@ class Schedule {
     this.#timer = setTimeout(() => this.#run(), wait);
   }
 
+  /** A tick at the rate that was in force, and the next one at the rate that its cost allows. */
+  #tick(): TickDelta {
+    const delta = this.#collector.tick();
+    const { intervalSeconds, self } = delta.header;
+    const before = this.#budget;
+    this.#budget = spend(before, intervalSeconds, self.cpuPercent);
+    const { frequency } = this.#budget;
+    if (frequency !== before.frequency) {
+      // What was sampled since the tick belongs to the old rate, and is little.
+      this.#collector.setFrequency(frequency);
+    }
+    const notice = budgetNotice(this.#budget);
+    if (notice === undefined) return delta;
+    return { ...delta, header: { ...delta.header, notices: [...delta.header.notices, notice] } };
+  }
+
   #run(): void {
     try {
       const due = this.#lastTick + this.#seconds * 1000;
@@ -89,7 +110,7 @@ class Schedule {
       } else {
         // Even times, unless the machine was so busy that a whole refresh was missed.
         this.#lastTick = now - due < this.#seconds * 500 ? due : now;
-        reply({ kind: "tick", delta: this.#collector.tick() });
+        reply({ kind: "tick", delta: this.#tick() });
       }
       this.#plan();
     } catch (error) {
@@ -98,9 +119,11 @@ class Schedule {
   }
 }
 
-function serve({ sampler, delaySeconds, firstDelaySeconds }: WorkerSetup): void {
+function serve(setup: WorkerSetup): void {
+  const { sampler, delaySeconds, firstDelaySeconds, budgetPercent } = setup;
   const collector = new Collector({ ...sampler, drainSeconds: MAX_DRAIN_SECONDS });
-  const schedule = new Schedule(collector, delaySeconds, firstDelaySeconds);
+  const budget = startBudget(sampler.frequency, budgetPercent);
+  const schedule = new Schedule(collector, budget, delaySeconds, firstDelaySeconds);
   parentPort?.on("message", (request: WorkerRequest) => {
     if (request.kind === "interval") schedule.setSeconds(request.seconds);
     if (request.kind === "pids") reply(setPids(collector, request));

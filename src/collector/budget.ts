@@ -1,0 +1,109 @@
+/**
+ * Keeps what polytop itself costs in a budget, by the sampling rate: the one thing that can be lowered
+ * while it runs. Pure: each refresh's cost goes in, the rate to sample at comes out.
+ */
+
+/** Percent of one CPU that the process and its BPF programs may take together. */
+export const DEFAULT_BUDGET_PERCENT = 3;
+
+/** Below this a rate shows too little to be of use; a rate that was asked to be lower stays. */
+export const FLOOR_HZ = 12;
+
+/** A rate is judged by an average: to read a big file's tables once is no reason to see less. */
+const WINDOW_SECONDS = 10;
+const WINDOW_REFRESHES = 3;
+
+/** Not judged at all: names and tables of what runs already are read at the start. */
+const START_SECONDS = 5;
+
+/** How long the cost must be low before a higher rate is tried; doubled each time that was in vain. */
+const FIRST_WAIT_SECONDS = 30;
+const LONGEST_WAIT_SECONDS = 480;
+
+/** Twice the rate costs at most twice as much: that must fit in well. */
+const ROOM_TO_DOUBLE = 0.4;
+
+/** What is kept from refresh to refresh. */
+export interface BudgetState {
+  /** The rate that was asked for, samples a second on each CPU. */
+  readonly wanted: number;
+  /** The rate now. */
+  readonly frequency: number;
+  /** Percent of one CPU; 0: no limit. */
+  readonly budgetPercent: number;
+  /** How long the rate of now is in force; at the start what is left of it, negative. */
+  readonly seconds: number;
+  readonly refreshes: number;
+  /** Costs at this rate, older ones fading: percent times seconds, and the seconds. */
+  readonly cost: number;
+  readonly weight: number;
+  /** For how long the average left room for twice the rate. */
+  readonly calmSeconds: number;
+  /** How long that must be. */
+  readonly waitSeconds: number;
+  /** The rate of now was tried after a lower one. */
+  readonly raised: boolean;
+}
+
+const UNKNOWN = { seconds: 0, refreshes: 0, cost: 0, weight: 0, calmSeconds: 0 };
+
+/** The state at the start. */
+export const startBudget = (wanted: number, budgetPercent: number): BudgetState => ({
+  wanted,
+  frequency: wanted,
+  budgetPercent,
+  ...UNKNOWN,
+  seconds: -START_SECONDS,
+  waitSeconds: FIRST_WAIT_SECONDS,
+  raised: false,
+});
+
+/** After one refresh: how long it was and what it cost, in percent of one CPU. */
+export function spend(state: BudgetState, seconds: number, percent: number): BudgetState {
+  if (state.budgetPercent <= 0) return state;
+  if (state.seconds < 0) return { ...state, seconds: Math.min(0, state.seconds + seconds) };
+  const fade = Math.exp(-seconds / WINDOW_SECONDS);
+  const cost = state.cost * fade + seconds * percent;
+  const weight = state.weight * fade + seconds;
+  const average = weight > 0 ? cost / weight : 0;
+  const isCalm = average < state.budgetPercent * ROOM_TO_DOUBLE;
+  const next: BudgetState = {
+    ...state,
+    seconds: state.seconds + seconds,
+    refreshes: state.refreshes + 1,
+    cost,
+    weight,
+    calmSeconds: isCalm ? state.calmSeconds + seconds : 0,
+  };
+  if (next.seconds < WINDOW_SECONDS || next.refreshes < WINDOW_REFRESHES) return next;
+  if (average > next.budgetPercent) return lowered(next);
+  return next.frequency < next.wanted && next.calmSeconds >= next.waitSeconds ? raised(next) : next;
+}
+
+function lowered(state: BudgetState): BudgetState {
+  const { frequency, wanted, waitSeconds } = state;
+  const floor = Math.min(FLOOR_HZ, wanted);
+  if (frequency <= floor) return state;
+  return {
+    ...state,
+    ...UNKNOWN,
+    frequency: Math.max(floor, Math.floor(frequency / 2)),
+    waitSeconds: state.raised ? Math.min(LONGEST_WAIT_SECONDS, waitSeconds * 2) : waitSeconds,
+    raised: false,
+  };
+}
+
+const raised = (state: BudgetState): BudgetState => ({
+  ...state,
+  ...UNKNOWN,
+  frequency: Math.min(state.wanted, state.frequency * 2),
+  raised: true,
+});
+
+/** What to tell the reader while the rate is lower than asked for. */
+export function budgetNotice(state: BudgetState): string | undefined {
+  const { frequency, wanted, budgetPercent } = state;
+  return frequency < wanted
+    ? `${frequency} Hz, not ${wanted}: polytop took more than ${budgetPercent} % of a CPU`
+    : undefined;
+}
