@@ -157,7 +157,8 @@ struct mapping {
 	__u64 end;
 	__u64 offset; /* of `start` in the file; 0 for anonymous memory */
 	__u32 file;   /* file id, 0 if there is none */
-	__u32 state;  /* enum file_state, or MAPPING_ANONYMOUS */
+	__u16 state;  /* enum file_state, or MAPPING_ANONYMOUS */
+	__u16 runtime; /* enum file_runtime */
 };
 
 #define MAPPING_ANONYMOUS 0x100
@@ -181,6 +182,8 @@ struct {
 #define WINDOW_BYTES 1024
 #define MAX_FRAMES (MAX_KERNEL_FRAMES + MAX_USER_FRAMES + 1)
 
+#include "dotnet_maps.h"
+
 /* State of the sample being walked: too big for the stack of a BPF program. */
 struct walk {
 	__u64 ip;
@@ -202,7 +205,7 @@ struct walk {
 	__u64 registers[REG_COUNT];
 	__u64 window_start;
 	__u32 window_valid;
-	__u32 reserved2;
+	__u32 zero;
 	struct mapping_cache cache;
 	struct count_value task; /* scratch for a new count */
 	struct stack_record record;
@@ -210,6 +213,7 @@ struct walk {
 	__u8 window[WINDOW_BYTES];
 	__u64 node[32];          /* scratch: a maple tree node */
 	struct file_record file; /* scratch: a request */
+	struct dotnet_walk dotnet;
 };
 
 struct {

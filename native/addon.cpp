@@ -12,6 +12,7 @@
 #include "drain.h"
 #include "files.h"
 #include "memory.h"
+#include "methods.h"
 #include "session.h"
 
 namespace polytop {
@@ -59,6 +60,7 @@ Napi::Array describeTasks(Napi::Env env, const std::vector<TaskInfo>& tasks) {
 
 Napi::Array describeFiles(Napi::Env env, const std::vector<FileInfo>& files) {
   static constexpr const char* kStates[] = {"pending", "ready", "no-table", "no-elf", "unreadable"};
+  static constexpr const char* kRuntimes[] = {"", "dotnet", "dotnet-image"};
   Napi::Array list = Napi::Array::New(env, files.size());
   for (size_t i = 0; i < files.size(); i++) {
     Napi::Object object = Napi::Object::New(env);
@@ -66,6 +68,10 @@ Napi::Array describeFiles(Napi::Env env, const std::vector<FileInfo>& files) {
     object.Set("path", files[i].path);
     object.Set("state", kStates[files[i].state]);
     object.Set("why", files[i].why);
+    object.Set("runtime", kRuntimes[files[i].runtime]);
+    object.Set("dotnetMajor", files[i].dotnetMajor);
+    object.Set("dotnetTable", Napi::BigInt::New(env, files[i].dotnetTable));
+    object.Set("dotnetDescriptor", Napi::BigInt::New(env, files[i].dotnetDescriptor));
     list.Set(static_cast<uint32_t>(i), object);
   }
   return list;
@@ -79,7 +85,9 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
   static Napi::Function define(Napi::Env env) {
     return DefineClass(env, "Sampler",
                        {InstanceMethod<&Sampler::drain>("drain"), InstanceMethod<&Sampler::setTargets>("setTargets"),
-                        InstanceMethod<&Sampler::name>("name"), InstanceMethod<&Sampler::readMemory>("readMemory"),
+                        InstanceMethod<&Sampler::name>("name"), InstanceMethod<&Sampler::onMethods>("onMethods"),
+                        InstanceMethod<&Sampler::takeMethods>("takeMethods"),
+                        InstanceMethod<&Sampler::readMemory>("readMemory"),
                         InstanceMethod<&Sampler::describe>("describe"), InstanceMethod<&Sampler::close>("close")});
   }
 
@@ -94,7 +102,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     parts_ = std::make_unique<Parts>();
     Failure failure;
     if (parts_->session.load(options, failure) && parts_->files.open(parts_->session, failure) &&
-        parts_->drain.open(parts_->session, parts_->files, failure) && warmUp(failure) &&
+        parts_->drain.open(parts_->session, parts_->files, parts_->methods, failure) && warmUp(failure) &&
         parts_->session.attach(options.frequency, failure))
       return;
     parts_.reset();
@@ -106,6 +114,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
   struct Parts {
     Session session;
     Files files;
+    Methods methods;
     Drain drain;
   };
 
@@ -216,6 +225,34 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     return got == size ? buffer : Napi::Buffer<uint8_t>::Copy(info.Env(), buffer.Data(), got);
   }
 
+  /// onMethods(callback): calls back when .NET methods were met for the first time.
+  void onMethods(const Napi::CallbackInfo& info) {
+    if (!isOpen(info.Env())) return;
+    wake_ = Napi::ThreadSafeFunction::New(info.Env(), info[0].As<Napi::Function>(), "methods", 0, 1);
+    wake_.Unref(info.Env());
+    parts_->methods.onFirst([this] { wake_.NonBlockingCall(); });
+  }
+
+  /// takeMethods(): the .NET methods met since the last call: [{word, methodDesc, image, bias, pid, file, name}].
+  Napi::Value takeMethods(const Napi::CallbackInfo& info) {
+    const Napi::Env env = info.Env();
+    if (!isOpen(env)) return env.Undefined();
+    const std::vector<MethodInfo> methods = parts_->methods.take();
+    Napi::Array list = Napi::Array::New(env, methods.size());
+    for (size_t i = 0; i < methods.size(); i++) {
+      Napi::Object object = Napi::Object::New(env);
+      object.Set("word", Napi::BigInt::New(env, methods[i].word));
+      object.Set("methodDesc", Napi::BigInt::New(env, methods[i].methodDesc));
+      object.Set("image", Napi::BigInt::New(env, methods[i].image));
+      object.Set("bias", Napi::BigInt::New(env, methods[i].bias));
+      object.Set("pid", methods[i].pid);
+      object.Set("file", methods[i].file);
+      object.Set("name", Napi::Buffer<char>::Copy(env, methods[i].name.data(), methods[i].name.size()));
+      list.Set(static_cast<uint32_t>(i), object);
+    }
+    return list;
+  }
+
   /// describe(): {event, cpus, frequency} of the running events.
   Napi::Value describe(const Napi::CallbackInfo& info) {
     const Napi::Env env = info.Env();
@@ -229,9 +266,15 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     return result;
   }
 
-  void close(const Napi::CallbackInfo&) { parts_.reset(); }
+  void close(const Napi::CallbackInfo&) {
+    if (parts_) parts_->methods.onFirst(nullptr);
+    parts_.reset();
+    if (wake_) wake_.Release();
+    wake_ = {};
+  }
 
   std::unique_ptr<Parts> parts_;
+  Napi::ThreadSafeFunction wake_;
 };
 
 namespace {
@@ -244,6 +287,7 @@ Napi::Object constants(Napi::Env env) {
   object.Set("kindNative", static_cast<uint32_t>(FRAME_NATIVE));
   object.Set("kindAnonymous", static_cast<uint32_t>(FRAME_ANONYMOUS));
   object.Set("kindStop", static_cast<uint32_t>(FRAME_STOP));
+  object.Set("kindDotnet", static_cast<uint32_t>(FRAME_DOTNET));
   object.Set("kindKernel", static_cast<uint32_t>(FRAME_KERNEL));
   object.Set("outcomeComplete", static_cast<uint32_t>(OUTCOME_COMPLETE));
   object.Set("outcomeTruncated", static_cast<uint32_t>(OUTCOME_TRUNCATED));

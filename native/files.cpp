@@ -42,6 +42,7 @@ Files::~Files() { close(); }
 bool Files::open(const Session& session, Failure& failure) {
   idsFd_ = session.mapFd("file_ids");
   askedFd_ = session.mapFd("asked_files");
+  dotnetsFd_ = session.mapFd("dotnets");
   if (!store_.open(session, failure)) return false;
   addVdso();
   worker_ = std::thread([this] { work(); });
@@ -110,7 +111,11 @@ void Files::answer(const file_record& record) {
   std::string error = file.error;
   std::unique_ptr<ElfImage> image = file.fd >= 0 ? ElfImage::open(file.fd, error) : nullptr;
   UnwindTable table;
-  if (image) table = buildUnwindTable(*image, rules_);
+  std::optional<DotnetRuntime> dotnet;
+  if (image) {
+    table = buildUnwindTable(*image, rules_);
+    dotnet = findDotnetRuntime(*image);
+  }
 
   std::lock_guard lock(mutex_);
   auto entry = std::make_unique<Entry>();
@@ -118,7 +123,11 @@ void Files::answer(const file_record& record) {
   entry->fd = file.fd;
   entry->rootFd = file.rootFd;
   const uint32_t id = takeId();
-  entry->info = {id, file.path, file.fd < 0 ? FILE_UNREADABLE : FILE_NO_ELF, image ? table.warning : error};
+  entry->info.id = id;
+  entry->info.path = file.path;
+  entry->info.state = file.fd < 0 ? FILE_UNREADABLE : FILE_NO_ELF;
+  entry->info.why = image ? table.warning : error;
+  if (id && dotnet) publishDotnet(*entry, *dotnet);
   if (id == 0 || !publish(*entry, table, image != nullptr) ||
       bpf_map_update_elem(idsFd_, &entry->key, &id, BPF_ANY) != 0) {
     // Never without its rows: walking it by the frame pointer would show wrong callers.
@@ -154,9 +163,22 @@ bool Files::publish(Entry& entry, const UnwindTable& table, bool isElf) {
       entry.info.why = "it has no unwind table";
     }
   }
-  visible.state = entry.info.state;
+  visible.state = static_cast<uint16_t>(entry.info.state);
+  visible.runtime = static_cast<uint16_t>(entry.info.runtime);
   store_.setFile(entry.info.id, visible);
   return true;
+}
+
+void Files::publishDotnet(Entry& entry, const DotnetRuntime& runtime) {
+  entry.info.dotnetMajor = runtime.major;
+  entry.info.dotnetTable = runtime.facts.table;
+  entry.info.dotnetDescriptor = runtime.descriptor;
+  if (!runtime.error.empty()) {
+    entry.info.why = runtime.error;
+    return;
+  }
+  // Before the file itself: who sees the file finds the facts.
+  if (bpf_map_update_elem(dotnetsFd_, &entry.info.id, &runtime.facts, BPF_ANY) == 0) entry.info.runtime = RUNTIME_DOTNET;
 }
 
 void Files::addVdso() {
@@ -164,7 +186,9 @@ void Files::addVdso() {
   if (!start) return;
   std::string error;
   auto entry = std::make_unique<Entry>();
-  entry->info = {FILE_VDSO, "[vdso]", FILE_NO_TABLE, ""};
+  entry->info.id = FILE_VDSO;
+  entry->info.path = "[vdso]";
+  entry->info.state = FILE_NO_TABLE;
   const std::unique_ptr<ElfImage> image = ElfImage::openMemory(start, kVdsoBytes, error);
   if (image) {
     UnwindTable table = buildUnwindTable(*image, rules_);
@@ -245,6 +269,7 @@ bool Files::mustEvict() {
 void Files::forget(Entry& entry) {
   bpf_map_delete_elem(idsFd_, &entry.key);
   bpf_map_delete_elem(askedFd_, &entry.key);
+  if (entry.info.runtime == RUNTIME_DOTNET) bpf_map_delete_elem(dotnetsFd_, &entry.info.id);
   store_.setFile(entry.info.id, {});
 }
 

@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "dotnet_file.h"
 #include "mapped_file.h"
 #include "row_store.h"
 #include "rule_set.h"
@@ -26,6 +27,10 @@ struct FileInfo {
   std::string path;
   uint32_t state = FILE_PENDING;  ///< enum file_state
   std::string why;                ///< why there is no table, or what was wrong with it
+  uint32_t runtime = RUNTIME_NONE;  ///< enum file_runtime
+  uint32_t dotnetMajor = 0;         ///< RUNTIME_DOTNET: version of .NET
+  uint64_t dotnetTable = 0;         ///< RUNTIME_DOTNET: address of g_dacTable in the file's headers
+  uint64_t dotnetDescriptor = 0;    ///< RUNTIME_DOTNET: that of the contract descriptor, 0 if there is none
 };
 
 /// The function at an offset of a file.
@@ -86,6 +91,7 @@ class Files {
   void answer(const file_record& record);
   void addVdso();
   bool publish(Entry& entry, const UnwindTable& table, bool isElf);
+  void publishDotnet(Entry& entry, const DotnetRuntime& runtime);
   void indexSymbols(Entry& entry);
   static uint64_t enclosingStart(const Entry& entry, uint64_t offset);
   static uint64_t addressOf(const Entry& entry, uint64_t offset);
@@ -102,6 +108,7 @@ class Files {
 
   int idsFd_ = -1;
   int askedFd_ = -1;
+  int dotnetsFd_ = -1;
   RuleSet rules_;
   RowStore store_;
   std::unordered_map<uint32_t, std::unique_ptr<Entry>> entries_;
