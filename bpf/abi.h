@@ -231,6 +231,7 @@ struct method_record {
 	__u64 method_desc; /* address of its MethodDesc */
 	__u64 image;       /* DOTNET_IMAGE: address of the image */
 	__u64 bias;        /* of the runtime: address - address in the file's headers */
+	__u64 space;       /* identifies the address space: exec makes another */
 	__u32 file;        /* id of the file that holds the runtime */
 	__u16 kind;        /* enum dotnet_method_kind */
 	__u16 name_length; /* bytes of the name that follows; dynamic methods only */

@@ -163,6 +163,7 @@ __noinline int dotnet_notice_method(__u32 kind)
 	r->method_desc = d->method_desc;
 	r->image = kind == DOTNET_IMAGE ? s->begin : 0;
 	r->bias = d->process.bias;
+	r->space = d->method.mm;
 	r->file = d->process.file;
 	r->kind = kind;
 	size = sizeof(*r) - DOTNET_NAME_LENGTH + r->name_length;

@@ -233,7 +233,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     parts_->methods.onFirst([this] { wake_.NonBlockingCall(); });
   }
 
-  /// takeMethods(): the .NET methods met since the last call: [{word, methodDesc, image, bias, pid, file, name}].
+  /// takeMethods(): the .NET methods met since the last call: [{word, methodDesc, image, bias, space, pid, file, name}].
   Napi::Value takeMethods(const Napi::CallbackInfo& info) {
     const Napi::Env env = info.Env();
     if (!isOpen(env)) return env.Undefined();
@@ -245,6 +245,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
       object.Set("methodDesc", Napi::BigInt::New(env, methods[i].methodDesc));
       object.Set("image", Napi::BigInt::New(env, methods[i].image));
       object.Set("bias", Napi::BigInt::New(env, methods[i].bias));
+      object.Set("space", Napi::BigInt::New(env, methods[i].space));
       object.Set("pid", methods[i].pid);
       object.Set("file", methods[i].file);
       object.Set("name", Napi::Buffer<char>::Copy(env, methods[i].name.data(), methods[i].name.size()));

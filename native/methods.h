@@ -17,6 +17,7 @@ struct MethodInfo {
   uint64_t methodDesc = 0;  ///< 0: precompiled
   uint64_t image = 0;       ///< precompiled: address of its image
   uint64_t bias = 0;        ///< of the runtime's file
+  uint64_t space = 0;       ///< identifies the address space
   uint32_t pid = 0;
   uint32_t file = 0;        ///< id of the runtime's file
   std::string name;         ///< of a dynamic method, bytes as they are

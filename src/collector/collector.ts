@@ -2,6 +2,7 @@
 import { hostname } from "node:os";
 import counterFile from "../../bpf/counters.json" with { type: "json" };
 import { cleanName } from "../runtimes/clean-name.ts";
+import { DotnetNames } from "../runtimes/dotnet/names.ts";
 import { FrameReader, FunctionTable, kernelFunction } from "../runtimes/frames.ts";
 import { GeneratedCodeNames } from "../runtimes/generated-code.ts";
 import { KernelSymbols } from "../runtimes/kernel.ts";
@@ -34,11 +35,13 @@ interface Gathered {
 export class Collector {
   readonly #sampler: Sampler;
   readonly #native: NativeNames;
+  readonly #dotnet: DotnetNames;
   readonly #functions = new FunctionTable();
   readonly #reader: FrameReader;
   readonly #host = cleanName(hostname());
   readonly #targets: TargetWatch;
   #gathered: Gathered | undefined;
+  #closed = false;
   #cpu = process.cpuUsage();
   #forgotten = { stacks: 0, frames: 0 };
 
@@ -47,12 +50,15 @@ export class Collector {
     const addon = loadAddon();
     this.#sampler = new addon.Sampler(options);
     this.#native = new NativeNames(this.#sampler);
+    this.#dotnet = new DotnetNames(this.#sampler);
+    this.#sampler.onMethods(() => this.#resolveMethods());
     this.#targets = new TargetWatch(options.targets);
     const kernel = new KernelSymbols();
     const generated = new GeneratedCodeNames();
     const namers = {
       native: (file: number, offset: number) => this.#native.name(file, offset),
       kernel: (address: bigint) => kernelFunction(kernel.resolve(address)),
+      dotnet: (word: bigint, pid: number) => this.#dotnet.name(word, pid),
       anonymous: (pid: number, address: bigint) => generated.name(pid, address),
     };
     this.#reader = new FrameReader(addon.constants, COUNTERS, namers, this.#functions);
@@ -66,6 +72,7 @@ export class Collector {
   }
 
   close(): void {
+    this.#closed = true;
     this.#sampler.close();
   }
 
@@ -74,6 +81,8 @@ export class Collector {
     const drained = this.#sampler.drain();
     this.#native.learn(drained.files);
     this.#reader.forgetFiles(drained.files.map((it) => it.id));
+    this.#dotnet.learn(drained.files);
+    this.#dotnet.resolveSeen();
     const frames: WireFrame[] = [];
     drained.frames.forEach((word, index) => {
       frames.push(this.#reader.read(word, drained.starts[index] ?? 0, drained.owners[index] ?? 0));
@@ -117,6 +126,10 @@ export class Collector {
       forgottenStacks: this.#forgotten.stacks,
       forgottenFrames: this.#forgotten.frames,
     };
+  }
+
+  #resolveMethods(): void {
+    if (!this.#closed) this.#dotnet.resolveSeen();
   }
 
   #ownCost({ seconds, bpfNanoseconds, counters }: Gathered): OwnCost {

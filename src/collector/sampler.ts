@@ -11,6 +11,29 @@ export interface SampledFile {
   readonly state: "pending" | "ready" | "no-table" | "no-elf" | "unreadable";
   /** What is wrong with it, empty if nothing is. */
   readonly why: string;
+  /** What it holds: a .NET runtime, a precompiled .NET assembly. */
+  readonly runtime: "" | "dotnet" | "dotnet-image";
+  /** Of a .NET runtime: its version, and addresses in the file's headers (0: there is none). */
+  readonly dotnetMajor: number;
+  readonly dotnetTable: bigint;
+  readonly dotnetDescriptor: bigint;
+}
+
+/** A .NET method at its first sight in a process. */
+export interface SeenMethod {
+  readonly word: bigint;
+  /** 0: precompiled, in the image at `image`. */
+  readonly methodDesc: bigint;
+  readonly image: bigint;
+  /** Address of the runtime less that in its file's headers. */
+  readonly bias: bigint;
+  /** Identifies the address space: exec makes another. */
+  readonly space: bigint;
+  readonly pid: number;
+  /** Id of the runtime's file. */
+  readonly file: number;
+  /** Of a dynamic method. */
+  readonly name: Uint8Array;
 }
 
 /** A thread that was sampled, its names as the process chose them. */
@@ -70,6 +93,9 @@ export interface Sampler {
   name(file: number, offset: number): readonly [name: string, address: number];
   /** Bytes of another process's memory; shorter than `size` where a page is missing, at most 64 MB. */
   readMemory(pid: number, address: bigint, size: number): Buffer;
+  /** Calls back soon after .NET methods were met for the first time. */
+  onMethods(callback: () => void): void;
+  takeMethods(): readonly SeenMethod[];
   describe(): {
     readonly event: string;
     readonly cpus: number;
@@ -87,6 +113,7 @@ export interface AbiConstants {
   readonly kindNative: number;
   readonly kindAnonymous: number;
   readonly kindStop: number;
+  readonly kindDotnet: number;
   readonly kindKernel: number;
   readonly outcomeComplete: number;
   readonly outcomeTruncated: number;

@@ -2,7 +2,7 @@
 
 import type { AbiConstants } from "../collector/sampler.ts";
 import type { CounterDefinition } from "../collector/source.ts";
-import type { FunctionInfo, Runtime } from "../collector/tick.ts";
+import { type FunctionInfo, RUNTIMES, type Runtime } from "../collector/tick.ts";
 import type { WireFrame } from "../collector/wire.ts";
 import { cleanName } from "./clean-name.ts";
 import type { KernelName } from "./kernel.ts";
@@ -20,6 +20,8 @@ export interface FrameNamers {
   /** `start`: where the function starts in the file, 0 if that is not known. */
   native(file: number, offset: number, start: number): NamedFunction;
   kernel(address: bigint): NamedFunction;
+  /** A method of .NET in the process `pid`. */
+  dotnet(word: bigint, pid: number): NamedFunction;
   /** Code outside of any file, in the process `pid`. */
   anonymous(pid: number, address: bigint): NamedFunction;
 }
@@ -30,6 +32,10 @@ export function kernelFunction(found: KernelName): NamedFunction {
   const { whyUnnamed } = found;
   if (whyUnnamed === undefined) return { runtime, name: found.name, module: found.module };
   return { runtime, name: "[kernel: unknown function]", module: "kernel", whyUnnamed };
+}
+
+function runtimeOf(reason: CounterDefinition | undefined): Runtime {
+  return RUNTIMES.find((it) => it === reason?.runtime) ?? "native";
 }
 
 /** Gives each different function one id. */
@@ -126,6 +132,7 @@ export class FrameReader {
 
   #name(kind: number, word: bigint, owner: number): NamedFunction {
     if (kind === this.#abi.kindKernel) return this.#namers.kernel(word);
+    if (kind === this.#abi.kindDotnet) return this.#namers.dotnet(word, owner);
     const value = word & this.#valueMask;
     if (kind === this.#abi.kindAnonymous) return this.#namers.anonymous(owner, value);
     return this.#stop(Number(value));
@@ -134,7 +141,7 @@ export class FrameReader {
   #stop(counter: number): NamedFunction {
     const reason = this.#stops.get(counter);
     return {
-      runtime: reason?.runtime === "kernel" ? "kernel" : "native",
+      runtime: runtimeOf(reason),
       name: `[${reason?.label ?? `walk ended for reason ${counter}`}]`,
       module: "",
       whyUnnamed: reason ? [reason.meaning, reason.hint].filter(Boolean).join(": ") : "unknown",
