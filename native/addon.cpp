@@ -19,6 +19,7 @@ namespace polytop {
 
 namespace {
 
+constexpr size_t kMaxFileRead = 256 << 20;
 constexpr size_t kMaxRead = 64 << 20;
 constexpr uint32_t kWarmUpFrequency = 997;
 constexpr std::chrono::milliseconds kWarmUpSampling{80};
@@ -69,9 +70,12 @@ Napi::Array describeFiles(Napi::Env env, const std::vector<FileInfo>& files) {
     object.Set("state", kStates[files[i].state]);
     object.Set("why", files[i].why);
     object.Set("runtime", kRuntimes[files[i].runtime]);
-    object.Set("dotnetMajor", files[i].dotnetMajor);
-    object.Set("dotnetTable", Napi::BigInt::New(env, files[i].dotnetTable));
-    object.Set("dotnetDescriptor", Napi::BigInt::New(env, files[i].dotnetDescriptor));
+    Napi::Float64Array assemblies = Napi::Float64Array::New(env, 2 * files[i].assemblies.size());
+    for (size_t at = 0; at < files[i].assemblies.size(); at++) {
+      assemblies[2 * at] = static_cast<double>(files[i].assemblies[at].offset);
+      assemblies[2 * at + 1] = static_cast<double>(files[i].assemblies[at].size);
+    }
+    object.Set("assemblies", assemblies);
     list.Set(static_cast<uint32_t>(i), object);
   }
   return list;
@@ -86,7 +90,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     return DefineClass(env, "Sampler",
                        {InstanceMethod<&Sampler::drain>("drain"), InstanceMethod<&Sampler::setTargets>("setTargets"),
                         InstanceMethod<&Sampler::name>("name"), InstanceMethod<&Sampler::onMethods>("onMethods"),
-                        InstanceMethod<&Sampler::takeMethods>("takeMethods"),
+                        InstanceMethod<&Sampler::takeMethods>("takeMethods"), InstanceMethod<&Sampler::readFile>("readFile"),
                         InstanceMethod<&Sampler::readMemory>("readMemory"),
                         InstanceMethod<&Sampler::describe>("describe"), InstanceMethod<&Sampler::close>("close")});
   }
@@ -225,6 +229,16 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     return got == size ? buffer : Napi::Buffer<uint8_t>::Copy(info.Env(), buffer.Data(), got);
   }
 
+  /// readFile(file, offset, size): a Buffer with the bytes of a file, shorter where it ends.
+  Napi::Value readFile(const Napi::CallbackInfo& info) {
+    const Napi::Env env = info.Env();
+    if (!isOpen(env)) return env.Undefined();
+    const auto offset = static_cast<uint64_t>(info[1].As<Napi::Number>().Int64Value());
+    const size_t size = std::min<size_t>(info[2].As<Napi::Number>().Uint32Value(), kMaxFileRead);
+    const std::vector<uint8_t> bytes = parts_->files.read(info[0].As<Napi::Number>().Uint32Value(), offset, size);
+    return Napi::Buffer<uint8_t>::Copy(env, bytes.data(), bytes.size());
+  }
+
   /// onMethods(callback): calls back when .NET methods were met for the first time.
   void onMethods(const Napi::CallbackInfo& info) {
     if (!isOpen(info.Env())) return;
@@ -233,7 +247,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     parts_->methods.onFirst([this] { wake_.NonBlockingCall(); });
   }
 
-  /// takeMethods(): the .NET methods met since the last call: [{word, methodDesc, image, bias, space, pid, file, name}].
+  /// takeMethods(): the .NET methods met since the last call: [{word, methodDesc, image, bias, space, pid, major, descriptor, name}].
   Napi::Value takeMethods(const Napi::CallbackInfo& info) {
     const Napi::Env env = info.Env();
     if (!isOpen(env)) return env.Undefined();
@@ -247,7 +261,9 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
       object.Set("bias", Napi::BigInt::New(env, methods[i].bias));
       object.Set("space", Napi::BigInt::New(env, methods[i].space));
       object.Set("pid", methods[i].pid);
-      object.Set("file", methods[i].file);
+      const DotnetFile file = parts_->files.dotnet(methods[i].file);
+      object.Set("major", file.major);
+      object.Set("descriptor", Napi::BigInt::New(env, file.descriptor));
       object.Set("name", Napi::Buffer<char>::Copy(env, methods[i].name.data(), methods[i].name.size()));
       list.Set(static_cast<uint32_t>(i), object);
     }

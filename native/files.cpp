@@ -112,9 +112,17 @@ void Files::answer(const file_record& record) {
   std::unique_ptr<ElfImage> image = file.fd >= 0 ? ElfImage::open(file.fd, error) : nullptr;
   UnwindTable table;
   std::optional<DotnetRuntime> dotnet;
+  std::vector<PlacedAssembly> assemblies;
   if (image) {
     table = buildUnwindTable(*image, rules_);
     dotnet = findDotnetRuntime(*image);
+    assemblies = addBundleRows(file.fd, *image, rules_, table);
+    if (dotnet && !assemblies.empty()) dotnet->facts.managed_start = assemblies.front().offset;
+  }
+  const bool isAssembly = !image && file.fd >= 0 && buildImageTable(file.fd, rules_, table, error);
+  if (isAssembly) {
+    assemblies.push_back({0, ~0ULL});
+    error.clear();
   }
 
   std::lock_guard lock(mutex_);
@@ -127,8 +135,10 @@ void Files::answer(const file_record& record) {
   entry->info.path = file.path;
   entry->info.state = file.fd < 0 ? FILE_UNREADABLE : FILE_NO_ELF;
   entry->info.why = image ? table.warning : error;
+  entry->info.assemblies = std::move(assemblies);
+  if (isAssembly) entry->info.runtime = RUNTIME_DOTNET_IMAGE;
   if (id && dotnet) publishDotnet(*entry, *dotnet);
-  if (id == 0 || !publish(*entry, table, image != nullptr) ||
+  if (id == 0 || !publish(*entry, table, image != nullptr || isAssembly) ||
       bpf_map_update_elem(idsFd_, &entry->key, &id, BPF_ANY) != 0) {
     // Never without its rows: walking it by the frame pointer would show wrong callers.
     waiting_.push_back(record.key);
@@ -171,7 +181,6 @@ bool Files::publish(Entry& entry, const UnwindTable& table, bool isElf) {
 
 void Files::publishDotnet(Entry& entry, const DotnetRuntime& runtime) {
   entry.info.dotnetMajor = runtime.major;
-  entry.info.dotnetTable = runtime.facts.table;
   entry.info.dotnetDescriptor = runtime.descriptor;
   if (!runtime.error.empty()) {
     entry.info.why = runtime.error;
@@ -222,6 +231,33 @@ void Files::indexSymbols(Entry& entry) {
 uint64_t Files::enclosingStart(const Entry& entry, uint64_t offset) {
   const auto next = std::upper_bound(entry.starts.begin(), entry.starts.end(), offset);
   return next == entry.starts.begin() ? 0 : *std::prev(next);
+}
+
+std::vector<uint8_t> Files::read(uint32_t id, uint64_t offset, size_t size) {
+  int fd = -1;
+  {
+    std::lock_guard lock(mutex_);
+    const auto found = entries_.find(id);
+    if (found != entries_.end()) fd = found->second->fd;
+  }
+  // Files are evicted by the thread that calls this, so that the descriptor stays good.
+  if (fd < 0) return {};
+  std::vector<uint8_t> bytes(size);
+  size_t done = 0;
+  while (done < size) {
+    const ssize_t got = pread(fd, bytes.data() + done, size - done, static_cast<off_t>(offset + done));
+    if (got <= 0) break;
+    done += static_cast<size_t>(got);
+  }
+  bytes.resize(done);
+  return bytes;
+}
+
+DotnetFile Files::dotnet(uint32_t id) {
+  std::lock_guard lock(mutex_);
+  const auto found = entries_.find(id);
+  if (found == entries_.end()) return {};
+  return {found->second->info.dotnetMajor, found->second->info.dotnetDescriptor};
 }
 
 uint64_t Files::startOf(uint32_t id, uint64_t offset) {

@@ -14,6 +14,7 @@
 
 #include "dotnet_file.h"
 #include "mapped_file.h"
+#include "ready_to_run.h"
 #include "row_store.h"
 #include "rule_set.h"
 #include "session.h"
@@ -29,8 +30,14 @@ struct FileInfo {
   std::string why;                ///< why there is no table, or what was wrong with it
   uint32_t runtime = RUNTIME_NONE;  ///< enum file_runtime
   uint32_t dotnetMajor = 0;         ///< RUNTIME_DOTNET: version of .NET
-  uint64_t dotnetTable = 0;         ///< RUNTIME_DOTNET: address of g_dacTable in the file's headers
-  uint64_t dotnetDescriptor = 0;    ///< RUNTIME_DOTNET: that of the contract descriptor, 0 if there is none
+  uint64_t dotnetDescriptor = 0;    ///< RUNTIME_DOTNET: address of the contract descriptor, 0 if there is none
+  std::vector<PlacedAssembly> assemblies;  ///< .NET assemblies in it, by ascending offset
+};
+
+/// What is known of a .NET runtime in a file.
+struct DotnetFile {
+  uint32_t major = 0;       ///< version of .NET, 0: there is no runtime in the file
+  uint64_t descriptor = 0;  ///< address of its contract descriptor in the file's headers, 0 if there is none
 };
 
 /// The function at an offset of a file.
@@ -61,6 +68,9 @@ class Files {
   void touch(uint32_t id, uint64_t now);
   /// The function that holds a file offset; indexes the file's symbols at its first hit.
   NamedOffset name(uint32_t id, uint64_t offset);
+  /// Bytes of the file, fewer where it ends. Only on the thread that evicts.
+  std::vector<uint8_t> read(uint32_t id, uint64_t offset, size_t size);
+  DotnetFile dotnet(uint32_t id);
   /// File offset where that function starts: equal for all of its code, 0 if it is not known.
   uint64_t startOf(uint32_t id, uint64_t offset);
 

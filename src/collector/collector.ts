@@ -56,7 +56,10 @@ export class Collector {
     const kernel = new KernelSymbols();
     const generated = new GeneratedCodeNames();
     const namers = {
-      native: (file: number, offset: number) => this.#native.name(file, offset),
+      native: (file: number, offset: number) =>
+        this.#dotnet.holds(file, offset)
+          ? this.#dotnet.image(file, offset)
+          : this.#native.name(file, offset),
       kernel: (address: bigint) => kernelFunction(kernel.resolve(address)),
       dotnet: (word: bigint, pid: number) => this.#dotnet.name(word, pid),
       anonymous: (pid: number, address: bigint) => generated.name(pid, address),

@@ -13,10 +13,8 @@ export interface SampledFile {
   readonly why: string;
   /** What it holds: a .NET runtime, a precompiled .NET assembly. */
   readonly runtime: "" | "dotnet" | "dotnet-image";
-  /** Of a .NET runtime: its version, and addresses in the file's headers (0: there is none). */
-  readonly dotnetMajor: number;
-  readonly dotnetTable: bigint;
-  readonly dotnetDescriptor: bigint;
+  /** .NET assemblies in it, by ascending offset; for each: offset, size. */
+  readonly assemblies: Float64Array;
 }
 
 /** A .NET method at its first sight in a process. */
@@ -30,8 +28,9 @@ export interface SeenMethod {
   /** Identifies the address space: exec makes another. */
   readonly space: bigint;
   readonly pid: number;
-  /** Id of the runtime's file. */
-  readonly file: number;
+  /** Of the runtime: its version, and the address of its contract descriptor in the file's headers (0: none). */
+  readonly major: number;
+  readonly descriptor: bigint;
   /** Of a dynamic method. */
   readonly name: Uint8Array;
 }
@@ -95,6 +94,8 @@ export interface Sampler {
   readMemory(pid: number, address: bigint, size: number): Buffer;
   /** Calls back soon after .NET methods were met for the first time. */
   onMethods(callback: () => void): void;
+  /** Bytes of a sampled file, shorter where it ends. */
+  readFile(file: number, offset: number, size: number): Buffer;
   takeMethods(): readonly SeenMethod[];
   describe(): {
     readonly event: string;

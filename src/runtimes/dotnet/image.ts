@@ -30,8 +30,8 @@ export class PeImage {
   /** Of the ready-to-run header; size 0: the image is not precompiled. */
   readonly readyToRun: Directory;
 
-  /** Throws Unreadable where the bytes are no assembly. */
-  constructor(read: ReadImage) {
+  /** `layouts`: whether it may be mapped (true), as in its file (false). Throws Unreadable where it is no assembly. */
+  constructor(read: ReadImage, layouts: readonly boolean[] = [true, false]) {
     this.#read = read;
     if (read(0, 2).toString("latin1") !== "MZ") throw new Unreadable("its image has no header");
     const header = read(0, 64).readUInt32LE(60);
@@ -49,7 +49,7 @@ export class PeImage {
       size: Math.max(table.readUInt32LE(40 * at + 8), table.readUInt32LE(40 * at + 16)),
       raw: table.readUInt32LE(40 * at + 20),
     }));
-    const found = [true, false]
+    const found = layouts
       .map((mapped) => this.#corHeader(cor, mapped))
       .find((it) => it !== undefined);
     if (!found) throw new Unreadable("its image has no metadata");

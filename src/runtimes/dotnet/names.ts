@@ -3,6 +3,7 @@ import { statSync } from "node:fs";
 import type { SampledFile, Sampler, SeenMethod } from "../../collector/sampler.ts";
 import type { NamedFunction } from "../frames.ts";
 import type { PeImage } from "./image.ts";
+import { ImageNames } from "./images.ts";
 import { ProcessMemory, Unreadable } from "./memory.ts";
 import type { Metadata } from "./metadata.ts";
 import type { MetadataCache, MethodName } from "./method.ts";
@@ -38,21 +39,29 @@ interface KnownProcess {
 }
 
 export class DotnetNames {
-  readonly #sampler: Pick<Sampler, "readMemory" | "takeMethods">;
-  readonly #files = new Map<number, RuntimeFile>();
+  readonly #sampler: Pick<Sampler, "readMemory" | "takeMethods" | "readFile">;
   readonly #processes = new Map<number, KnownProcess>();
   readonly #metadata = new SharedMetadata();
+  readonly #images: ImageNames;
 
-  constructor(sampler: Pick<Sampler, "readMemory" | "takeMethods">) {
+  constructor(sampler: Pick<Sampler, "readMemory" | "takeMethods" | "readFile">) {
     this.#sampler = sampler;
+    this.#images = new ImageNames(sampler);
   }
 
   /** Takes in what became known of files. */
   learn(files: readonly SampledFile[]): void {
-    for (const { id, runtime, dotnetMajor, dotnetDescriptor } of files) {
-      if (runtime === "dotnet")
-        this.#files.set(id, { major: dotnetMajor, descriptor: Number(dotnetDescriptor) });
-    }
+    this.#images.learn(files);
+  }
+
+  /** Whether an offset of a file is precompiled managed code. */
+  holds(file: number, offset: number): boolean {
+    return this.#images.holds(file, offset);
+  }
+
+  /** The precompiled method at an offset of a file. */
+  image(file: number, offset: number): NamedFunction {
+    return attempt(() => this.#images.method(file, offset));
   }
 
   /** Resolves the methods met since the last call, while their processes live. */
@@ -91,11 +100,11 @@ export class DotnetNames {
     );
   }
 
-  #process({ pid, space, file, bias }: SeenMethod): DotnetProcess | undefined {
+  #process({ pid, space, major, descriptor, bias }: SeenMethod): DotnetProcess | undefined {
     const known = this.#processes.get(pid);
     if (known?.space === space) return known.process;
-    const runtime = this.#files.get(file);
-    if (!runtime) return undefined;
+    if (major === 0) return undefined;
+    const runtime: RuntimeFile = { major, descriptor: Number(descriptor) };
     if (this.#processes.size >= MAX_PROCESSES) this.#forgetOldest();
     const memory = new ProcessMemory(
       (id, address, size) => this.#sampler.readMemory(id, address, size),
