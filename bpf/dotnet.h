@@ -258,10 +258,29 @@ __noinline int dotnet_step(__u32 unused)
 	return dotnet_enter_caller(0);
 }
 
-/* Code outside of every section in a process that runs managed code: a stub if it is the leaf. */
-static __always_inline int dotnet_step_outside(struct walk *w)
+/*
+ * A leaf in generated code outside of every section: a stub of the runtime (a write barrier, a thunk)
+ * if managed code called it. Returns enum dotnet_result.
+ */
+__noinline int dotnet_step_outside(__u32 unused)
 {
-	w->dotnet.frames++;
+	struct walk *w = current_walk();
+	struct dotnet_walk *d;
+	__u64 return_address;
+
+	asm volatile("" : "+r"(unused));
+	if (!w)
+		return DOTNET_NOT_MANAGED;
+	d = &w->dotnet;
+	if (bpf_probe_read_user(&return_address, sizeof(return_address), (void *)w->sp))
+		return DOTNET_NOT_MANAGED;
+	d->address = return_address - 1;
+	d->found = dotnet_cached_section(d, d->address);
+	if (d->found >= DOTNET_SECTIONS && dotnet_find_section(0))
+		d->error = 0;
+	if (d->found >= DOTNET_SECTIONS)
+		return DOTNET_NOT_MANAGED;
+	d->frames++;
 	return dotnet_step_stub(DOTNET_STUB_OTHER);
 }
 

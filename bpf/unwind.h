@@ -106,8 +106,11 @@ __noinline int step(__u32 depth)
 		result = dotnet_step(0);
 		if (result != DOTNET_NOT_MANAGED)
 			return result;
-		if (w->exact && !m->file)
-			return dotnet_step_outside(w);
+		if (w->exact && (m->state == MAPPING_ANONYMOUS || m->state == FILE_NO_ELF)) {
+			result = dotnet_step_outside(0);
+			if (result != DOTNET_NOT_MANAGED)
+				return result;
+		}
 	}
 
 	switch (m->state) {

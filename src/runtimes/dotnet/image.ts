@@ -16,7 +16,11 @@ interface Section {
   readonly raw: number;
 }
 
+/** With the data directory of the COR header, in a 32-bit image. */
+const MIN_OPTIONAL_HEADER = 96 + 15 * 8;
 const MAX_SECTIONS = 96;
+/** Enough for the list of streams. */
+const ROOT_BYTES = 256;
 const MAX_METADATA = 256 << 20;
 const COR_HEADER_SIZE = 72;
 const SIGNATURE = 0x424a5342; // BSJB
@@ -27,6 +31,7 @@ export class PeImage {
   /** Sections lie at their RVA, as the loader maps them; else as in the file. */
   readonly #mapped: boolean;
   readonly #metadata: Directory;
+  readonly #header: string;
   /** Of the ready-to-run header; size 0: the image is not precompiled. */
   readonly readyToRun: Directory;
 
@@ -39,7 +44,8 @@ export class PeImage {
     if (coff.toString("latin1", 0, 4) !== "PE\0\0")
       throw new Unreadable("its image is no PE image");
     const optional = read(header + 24, coff.readUInt16LE(20));
-    if (optional.length < 232) throw new Unreadable("its image is cut");
+    if (optional.length < MIN_OPTIONAL_HEADER) throw new Unreadable("its image is cut");
+    this.#header = coff.toString("latin1") + optional.toString("latin1");
     const directories = optional.readUInt16LE(0) === 0x20b ? 112 : 96;
     const cor = optional.readUInt32LE(directories + 14 * 8);
     const count = Math.min(coff.readUInt16LE(6), MAX_SECTIONS);
@@ -70,10 +76,20 @@ export class PeImage {
     return section.rva + offset - section.raw;
   }
 
+  /** Bytes that tell whether two images are the same: their PE headers too. */
+  get imageKey(): string {
+    return `image:${this.#header}:${this.metadataKey}`;
+  }
+
   /** Bytes that tell whether two images hold the same metadata: its size and its start with the list of streams. */
   get metadataKey(): string {
     const { rva, size } = this.#metadata;
-    return `${size}:${this.at(rva, Math.min(size, 256)).toString("latin1")}`;
+    const root = this.at(rva, Math.min(size, ROOT_BYTES));
+    // The module's own id is the first in the heap of GUIDs: ECMA-335 II.24.2.2, II.22.30.
+    const stream = root.indexOf("#GUID\0", 0, "latin1") - 8;
+    const guids = stream > 0 ? root.readUInt32LE(stream) : 0;
+    const id = guids + 16 <= size ? this.at(rva + guids, 16).toString("latin1") : "";
+    return `metadata:${size}:${id}:${root.toString("latin1")}`;
   }
 
   get metadataSize(): number {

@@ -3,6 +3,7 @@ import { PeImage } from "./image.ts";
 import type { Layout } from "./layout.ts";
 import { type ProcessMemory, pointerAt, Unreadable } from "./memory.ts";
 import { Metadata } from "./metadata.ts";
+import type { ReadyToRunImage } from "./ready-to-run.ts";
 
 /** A method as it is shown. */
 export interface MethodName {
@@ -10,10 +11,10 @@ export interface MethodName {
   readonly module: string;
 }
 
-/** Keeps metadata that many processes map. */
-export interface MetadataCache {
-  /** The metadata of an image; `owner` says who could have written it. */
-  of(image: PeImage): Metadata;
+/** Keeps what many processes map. */
+export interface ImageCache {
+  metadata(image: PeImage): Metadata;
+  tables(image: PeImage): ReadyToRunImage;
 }
 
 /** MethodDesc.Flags: what kind of method it is. */
@@ -45,10 +46,10 @@ interface Module {
 export class MethodReader {
   readonly #memory: ProcessMemory;
   readonly #layout: Layout;
-  readonly #cache: MetadataCache;
+  readonly #cache: ImageCache;
   readonly #modules = new Map<number, Module>();
 
-  constructor(memory: ProcessMemory, layout: Layout, cache: MetadataCache) {
+  constructor(memory: ProcessMemory, layout: Layout, cache: ImageCache) {
     this.#memory = memory;
     this.#layout = layout;
     this.#cache = cache;
@@ -73,6 +74,12 @@ export class MethodReader {
     return { name: `${found.type}.${found.name}`, module: module.name };
   }
 
+  /** The precompiled method at an address in an image that was loaded without its file. */
+  imageMethod(address: number, base: number): MethodName {
+    const image = new PeImage((offset, size) => this.#memory.bytes(base + offset, size));
+    return this.#cache.tables(image).method(address - base);
+  }
+
   /** The module at an address of the process; `row`: a method that it must hold. */
   module(address: number, row = 0): Module {
     const known = this.#modules.get(address);
@@ -86,7 +93,7 @@ export class MethodReader {
   #readModule(address: number): Module {
     const base = this.#imageBase(address);
     if (base > 0) {
-      const metadata = this.#cache.of(
+      const metadata = this.#cache.metadata(
         new PeImage((offset, size) => this.#memory.bytes(base + offset, size)),
       );
       return { name: metadata.assemblyName, metadata, dynamic: false };

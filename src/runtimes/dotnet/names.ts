@@ -6,8 +6,9 @@ import type { PeImage } from "./image.ts";
 import { ImageNames } from "./images.ts";
 import { ProcessMemory, Unreadable } from "./memory.ts";
 import type { Metadata } from "./metadata.ts";
-import type { MetadataCache, MethodName } from "./method.ts";
+import type { ImageCache, MethodName } from "./method.ts";
 import { DotnetProcess, type RuntimeFile } from "./process.ts";
+import { ReadyToRunImage } from "./ready-to-run.ts";
 
 /** Kinds of stubs, as the runtime numbers them; from 16 on as bpf/abi.h does. */
 const STUBS = new Map([
@@ -41,7 +42,7 @@ interface KnownProcess {
 export class DotnetNames {
   readonly #sampler: Pick<Sampler, "readMemory" | "takeMethods" | "readFile">;
   readonly #processes = new Map<number, KnownProcess>();
-  readonly #metadata = new SharedMetadata();
+  readonly #shared = new SharedImages();
   readonly #images: ImageNames;
 
   constructor(sampler: Pick<Sampler, "readMemory" | "takeMethods" | "readFile">) {
@@ -96,7 +97,11 @@ export class DotnetNames {
     }
     process.keep(
       seen.word,
-      attempt(() => process.method(start, Number(seen.methodDesc))),
+      attempt(() =>
+        seen.methodDesc > 0n
+          ? process.method(start, Number(seen.methodDesc))
+          : process.imageMethod(start, Number(seen.image)),
+      ),
     );
   }
 
@@ -110,12 +115,7 @@ export class DotnetNames {
       (id, address, size) => this.#sampler.readMemory(id, address, size),
       pid,
     );
-    const process = new DotnetProcess(
-      memory,
-      runtime,
-      Number(bias),
-      this.#metadata.of(ownerOf(pid)),
-    );
+    const process = new DotnetProcess(memory, runtime, Number(bias), this.#shared.of(ownerOf(pid)));
     this.#processes.delete(pid);
     this.#processes.set(pid, { space, process });
     return process;
@@ -129,27 +129,32 @@ export class DotnetNames {
   }
 }
 
-/** Metadata is read once for all processes of a user; another user's could be made to lend wrong names. */
-class SharedMetadata {
-  readonly #known = new Map<string, Metadata>();
+/** What is read of images is kept for all processes of a user; another user's could be made to lend wrong names. */
+class SharedImages {
+  readonly #known = new Map<string, Metadata | ReadyToRunImage>();
   #bytes = 0;
 
-  of(owner: number): MetadataCache {
-    return { of: (image) => this.#find(owner, image) };
+  of(owner: number): ImageCache {
+    return {
+      metadata: (image) =>
+        this.#find(`${owner}:${image.metadataKey}`, image, () => image.metadata()),
+      tables: (image) =>
+        this.#find(`${owner}:${image.imageKey}`, image, () => new ReadyToRunImage(image)),
+    };
   }
 
-  #find(owner: number, image: PeImage): Metadata {
-    const key = `${owner}:${image.metadataKey}`;
+  #find<T extends Metadata | ReadyToRunImage>(key: string, image: PeImage, read: () => T): T {
     const known = this.#known.get(key);
-    if (known) return known;
+    // The two kinds of keys differ in their first word.
+    if (known) return known as T;
     if (this.#bytes > MAX_METADATA_BYTES) {
       this.#known.clear();
       this.#bytes = 0;
     }
-    const metadata = image.metadata();
+    const found = read();
     this.#bytes += image.metadataSize;
-    this.#known.set(key, metadata);
-    return metadata;
+    this.#known.set(key, found);
+    return found;
   }
 }
 
@@ -170,7 +175,7 @@ function attempt(resolve: () => MethodName): NamedFunction {
 }
 
 function unnamed(reason: string): NamedFunction {
-  return { runtime: "dotnet", name: "[unnamed method]", module: "", whyUnnamed: reason };
+  return { runtime: "dotnet", name: `[unnamed method: ${reason}]`, module: "", whyUnnamed: reason };
 }
 
 function stub(kind: number): NamedFunction {

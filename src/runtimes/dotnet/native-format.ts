@@ -22,7 +22,8 @@ export class NativeReader {
 
   /** An unsigned number of 1, 2 or 4 bytes. */
   index(at: number, bytes: number): number {
-    if (at < 0 || at + bytes > this.#bytes.length) throw new Unreadable("a table of its image is cut");
+    if (at < 0 || at + bytes > this.#bytes.length)
+      throw new Unreadable("a table of its image is cut");
     return this.#bytes.readUIntLE(at, bytes);
   }
 

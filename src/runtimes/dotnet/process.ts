@@ -2,7 +2,7 @@
 import type { NamedFunction } from "../frames.ts";
 import { type Layout, layoutOf, readDescriptor } from "./layout.ts";
 import { type ProcessMemory, Unreadable } from "./memory.ts";
-import { type MetadataCache, type MethodName, MethodReader } from "./method.ts";
+import { type ImageCache, type MethodName, MethodReader } from "./method.ts";
 
 /** The file of a runtime, as far as names need it. */
 export interface RuntimeFile {
@@ -20,7 +20,7 @@ export class DotnetProcess {
   readonly #layout: Layout;
   readonly #names = new Map<bigint, NamedFunction>();
 
-  constructor(memory: ProcessMemory, file: RuntimeFile, bias: number, cache: MetadataCache) {
+  constructor(memory: ProcessMemory, file: RuntimeFile, bias: number, cache: ImageCache) {
     this.memory = memory;
     this.#layout = layoutOf(file.major, describe(memory, file, bias));
     this.#reader = new MethodReader(memory, this.#layout, cache);
@@ -48,6 +48,11 @@ export class DotnetProcess {
     // Code that was collected meanwhile may have given its place to another method.
     if (this.#methodDescOf(start) !== methodDesc) throw new Unreadable("its code was collected");
     return name;
+  }
+
+  /** The precompiled method at an address of an image. */
+  imageMethod(address: number, image: number): MethodName {
+    return this.#reader.imageMethod(address, image);
   }
 
   #methodDescOf(start: number): number {

@@ -57,7 +57,8 @@ export class ReadyToRunImage {
   method(rva: number): ImageMethod {
     const body = this.#bodyOf(this.#functionAt(rva));
     if (!body) throw new Unreadable("its image does not say which method this code belongs to");
-    if (body.kind === "foreign") throw new Unreadable("it is an instance of another assembly's method");
+    if (body.kind === "foreign")
+      throw new Unreadable("it is an instance of another assembly's method");
     if (body.kind === "member") {
       const { type, name } = this.#metadata.memberRef(body.row);
       return { name: `${type.name}.${name}`, module: type.assembly || this.#module };
@@ -116,7 +117,8 @@ function readSections(image: PeImage): Map<number, readonly [rva: number, size: 
   const sections = new Map<number, readonly [number, number]>();
   if (rva === 0) throw new Unreadable("its image is not precompiled");
   const header = image.at(rva, 16);
-  if (header.toString("latin1", 0, 4) !== "RTR\0") throw new Unreadable("its image has no ready-to-run header");
+  if (header.toString("latin1", 0, 4) !== "RTR\0")
+    throw new Unreadable("its image has no ready-to-run header");
   const count = Math.min(header.readUInt32LE(12), MAX_SECTIONS);
   const table = image.at(rva + 16, 12 * count);
   for (let at = 0; at < table.length; at += 12) {
