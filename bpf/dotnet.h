@@ -33,10 +33,8 @@ static __always_inline void dotnet_reset(struct walk *w)
 	d->looked_up = 0;
 	d->frames = 0;
 	d->error = 0;
-	d->next_section = 0;
 	d->process.top = 0;
-	for (int i = 0; i < DOTNET_SECTIONS; i++)
-		d->sections[i].end = 0;
+	d->sections_changed = 0;
 }
 
 /* Takes over what is known of the process. Returns whether it runs managed code. */
@@ -76,6 +74,9 @@ __noinline int dotnet_enter_runtime(__u32 index)
 		return 0;
 	d->process.mm = (__u64)w->mm;
 	d->process.file = file;
+	d->process.next_section = 0;
+	for (int i = 0; i < DOTNET_SECTIONS; i++)
+		d->process.sections[i].end = 0;
 	d->process.facts = *facts;
 	d->process.bias = m->start - m->offset - facts->shift;
 	if (bpf_probe_read_user(&d->process.top, sizeof(d->process.top),
@@ -132,7 +133,7 @@ __noinline int dotnet_notice_method(__u32 kind)
 		return 0;
 	d = &w->dotnet;
 	r = &d->record;
-	s = &d->sections[d->found & (DOTNET_SECTIONS - 1)];
+	s = &d->process.sections[d->found & (DOTNET_SECTIONS - 1)];
 	d->key.start = d->start;
 	d->key.tgid = w->tgid;
 	d->key.reserved = 0;
@@ -206,6 +207,40 @@ static __always_inline enum dotnet_result dotnet_end(struct walk *w)
 	return DOTNET_ENDED;
 }
 
+/* Takes over how this address was unwound before, and records its frame. Returns whether it was. */
+static __always_inline int dotnet_recall_frame(struct walk *w)
+{
+	struct dotnet_walk *d = &w->dotnet;
+	struct dotnet_frame *known;
+
+	d->frame_key.ip = w->ip;
+	d->frame_key.tgid = w->tgid;
+	d->frame_key.exact = w->exact;
+	known = bpf_map_lookup_elem(&dotnet_frames, &d->frame_key);
+	if (!known || known->mm != (__u64)w->mm)
+		return 0;
+	d->size = known->size;
+	d->saved_bp = known->saved_bp;
+	d->by_bp = known->by_bp;
+	d->bp_is_saved = known->bp_is_saved;
+	w->process_frames = 1;
+	push_frame(w, known->word);
+	return 1;
+}
+
+static __always_inline void dotnet_keep_frame(struct walk *w)
+{
+	struct dotnet_walk *d = &w->dotnet;
+
+	d->frame.mm = (__u64)w->mm;
+	d->frame.word = d->at;
+	d->frame.size = d->size;
+	d->frame.saved_bp = d->saved_bp;
+	d->frame.by_bp = d->by_bp;
+	d->frame.bp_is_saved = d->bp_is_saved;
+	bpf_map_update_elem(&dotnet_frames, &d->frame_key, &d->frame, BPF_ANY);
+}
+
 /*
  * Steps over the frame that the walk is in if the code range map of the process knows its code.
  * Returns enum dotnet_result.
@@ -229,10 +264,12 @@ __noinline int dotnet_step(__u32 unused)
 		return dotnet_end(w);
 	if (d->found >= DOTNET_SECTIONS)
 		return DOTNET_NOT_MANAGED;
-	s = &d->sections[d->found & (DOTNET_SECTIONS - 1)];
+	s = &d->process.sections[d->found & (DOTNET_SECTIONS - 1)];
 	d->frames++;
 	if (s->kind == SECTION_STUBS)
 		return dotnet_step_stub(s->map);
+	if (!s->collectible && dotnet_recall_frame(w))
+		return dotnet_enter_caller(0);
 	kind = DOTNET_JIT;
 	if (s->kind == SECTION_CODE) {
 		if (dotnet_find_start(0) || dotnet_find_function(0))
@@ -251,10 +288,10 @@ __noinline int dotnet_step(__u32 unused)
 	dotnet_notice_method(kind);
 	w->process_frames = 1;
 	push_frame(w, d->at);
-	if (w->exact && dotnet_read_epilog(0))
-		return dotnet_enter_caller(0);
-	if (dotnet_read_codes(0))
+	if (!(w->exact && dotnet_read_epilog(0)) && dotnet_read_codes(0))
 		return dotnet_end(w);
+	if (!s->collectible)
+		dotnet_keep_frame(w);
 	return dotnet_enter_caller(0);
 }
 
@@ -284,6 +321,19 @@ __noinline int dotnet_step_outside(__u32 unused)
 	return dotnet_step_stub(DOTNET_STUB_OTHER);
 }
 
+/* Keeps the sections for the next sample; collectible ones may be gone by then. */
+static __always_inline void dotnet_keep_sections(struct walk *w)
+{
+	struct dotnet_walk *d = &w->dotnet;
+
+	for (int i = 0; i < DOTNET_SECTIONS; i++) {
+		if (d->process.sections[i].collectible)
+			d->process.sections[i].end = 0;
+	}
+	if (d->process.top)
+		bpf_map_update_elem(&dotnet_processes, &w->tgid, &d->process, BPF_ANY);
+}
+
 /* Counts the managed part of a walk. */
 static __always_inline void dotnet_count(struct walk *w)
 {
@@ -291,6 +341,8 @@ static __always_inline void dotnet_count(struct walk *w)
 
 	if (!d->frames && !d->error)
 		return;
+	if (d->sections_changed)
+		dotnet_keep_sections(w);
 	add_counter(COUNTER_UnwindDotnetAttempts, 1);
 	add_counter(COUNTER_UnwindDotnetFrames, d->frames);
 	/* An error is the outcome of the whole walk, and counted as such. */

@@ -55,8 +55,8 @@ static __always_inline int dotnet_fail(struct walk *w, __u32 counter)
 static __always_inline int describe_section(struct walk *w, __u64 address)
 {
 	struct dotnet_walk *d = &w->dotnet;
-	__u32 index = d->next_section & (DOTNET_SECTIONS - 1);
-	struct dotnet_section *s = &d->sections[index];
+	__u32 index = d->process.next_section & (DOTNET_SECTIONS - 1);
+	struct dotnet_section *s = &d->process.sections[index];
 	__u64 *words = (__u64 *)d->bytes;
 	__u64 info;
 	__u32 count;
@@ -95,7 +95,8 @@ static __always_inline int describe_section(struct walk *w, __u64 address)
 		s->kind = SECTION_IMAGE;
 	}
 	d->found = index;
-	d->next_section++;
+	d->process.next_section++;
+	d->sections_changed = 1;
 	return 0;
 }
 
@@ -141,7 +142,7 @@ __noinline int dotnet_find_section(__u32 unused)
 static __always_inline __u32 dotnet_cached_section(struct dotnet_walk *d, __u64 address)
 {
 	for (__u32 i = 0; i < DOTNET_SECTIONS; i++) {
-		if (address >= d->sections[i].begin && address < d->sections[i].end)
+		if (address >= d->process.sections[i].begin && address < d->process.sections[i].end)
 			return i;
 	}
 	return DOTNET_SECTIONS;
@@ -183,7 +184,7 @@ __noinline int dotnet_find_start(__u32 unused)
 		return -1;
 	d = &w->dotnet;
 	linear = d->process.facts.nibble_map == 1;
-	s = &d->sections[d->found & (DOTNET_SECTIONS - 1)];
+	s = &d->process.sections[d->found & (DOTNET_SECTIONS - 1)];
 	if (d->address < s->heap_begin || d->address >= s->heap_end || d->address < s->map_base)
 		return dotnet_fail(w, COUNTER_UnwindDotnetErrNoMethod);
 	base = s->map_base;
@@ -268,7 +269,7 @@ __noinline int dotnet_find_function(__u32 unused)
 	if (!w)
 		return -1;
 	d = &w->dotnet;
-	base = d->sections[d->found & (DOTNET_SECTIONS - 1)].begin;
+	base = d->process.sections[d->found & (DOTNET_SECTIONS - 1)].begin;
 	if (bpf_probe_read_user(&d->header, sizeof(d->header), (void *)(d->start - 8)))
 		return dotnet_fail(w, COUNTER_UnwindDotnetErrCodeHeader);
 	if (d->header <= LAST_STUB)
@@ -324,7 +325,7 @@ __noinline int dotnet_find_image_function(__u32 unused)
 	if (!w)
 		return -1;
 	d = &w->dotnet;
-	s = &d->sections[d->found & (DOTNET_SECTIONS - 1)];
+	s = &d->process.sections[d->found & (DOTNET_SECTIONS - 1)];
 	rva = d->address - s->begin;
 	d->position = 0;
 	d->limit = s->map; /* position: the last known to begin at or below; limit: the first known to begin above */

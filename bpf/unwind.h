@@ -93,7 +93,7 @@ __noinline int step(__u32 depth)
 	address = w->exact ? w->ip : w->ip - 1;
 	w->user_frames = depth + 1;
 	/* Managed code of this walk's sections needs no mapping. */
-	if (w->dotnet.next_section && dotnet_cached_section(&w->dotnet, address) < DOTNET_SECTIONS)
+	if (w->dotnet.process.top && dotnet_cached_section(&w->dotnet, address) < DOTNET_SECTIONS)
 		return dotnet_step(0);
 	index = find_mapping(w, address);
 	if (index >= MAPPINGS_CACHED)
