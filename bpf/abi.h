@@ -48,6 +48,7 @@ enum frame_kind {
 	FRAME_NATIVE = 0,    /* code of a file: file id << 40 | file offset */
 	FRAME_ANONYMOUS = 1, /* code outside of any file: the address, meaningful in its process only */
 	FRAME_STOP = 2,      /* why the walk ended: a counter id of counters.json */
+	FRAME_DOTNET = 4,    /* .NET method of a process: generation << 47 | start of its code; or a DOTNET_STUB */
 	FRAME_KERNEL = 0xff, /* kernel address */
 };
 
@@ -130,9 +131,17 @@ enum file_state {
 	FILE_UNREADABLE = 4, /* could not be opened */
 };
 
+/* What language runtime a file holds: what its frames are besides native code. */
+enum file_runtime {
+	RUNTIME_NONE = 0,
+	RUNTIME_DOTNET = 1,       /* the .NET runtime: its facts are in `dotnets` */
+	RUNTIME_DOTNET_IMAGE = 2, /* a precompiled .NET assembly */
+};
+
 /* What is known of a file; key: file id. */
 struct file_entry {
-	__u32 state;      /* enum file_state */
+	__u16 state;      /* enum file_state */
+	__u16 runtime;    /* enum file_runtime */
 	__u32 first_page; /* index in the page map of the page with number page_base */
 	__u32 page_base;  /* file offset >> 12 of the first page with rows */
 	__u32 page_count;
@@ -149,6 +158,33 @@ struct file_key {
 	__u32 generation;
 };
 _Static_assert(sizeof(struct file_key) == 24, "file_key");
+
+/* ---- .NET ---------------------------------------------------------------- */
+
+/* What the kernel side must know of a .NET runtime; key: id of the file that holds it. */
+struct dotnet_facts {
+	__u64 table;         /* address of g_dacTable in the file's headers */
+	__u64 shift;         /* address - file offset of the executable segment, in the file's headers */
+	__u64 managed_start; /* file offset from which on the file is a bundle of assemblies; 0: none */
+	__u16 module_images; /* offset of Module.ReadyToRunInfo */
+	__u16 functions;     /* offset of ReadyToRunInfo.RuntimeFunctions, their count behind it */
+	__u16 dynamic_name;  /* offset of DynamicMethodDesc.MethodName */
+	__u16 nibble_map;    /* 1: linear (.NET 8, 9), 2: constant time (10) */
+};
+_Static_assert(sizeof(struct dotnet_facts) == 32, "dotnet_facts");
+
+/* Frame words of FRAME_DOTNET below this are stubs of the runtime, by their kind, and mean the same in every process. */
+#define DOTNET_STUBS 4096
+#define DOTNET_STUB_OTHER 16 /* code of the runtime outside of every section: write barriers, thunks */
+#define DOTNET_STUB_IMAGE 17 /* code of a precompiled image that belongs to no method: call thunks */
+#define DOTNET_GENERATION_SHIFT 47
+#define DOTNET_GENERATIONS 512
+#define DOTNET_NAME_LENGTH 256
+
+enum dotnet_method_kind {
+	DOTNET_JIT = 0,   /* compiled at run time: method_desc is known */
+	DOTNET_IMAGE = 1, /* precompiled, in an image without unwind rows: method_desc is 0 */
+};
 
 /* ---- counting ------------------------------------------------------------ */
 
@@ -177,6 +213,7 @@ enum record_type {
 	RECORD_STACK = 1, /* struct stack_record */
 	RECORD_FILE = 2,  /* struct file_record */
 	RECORD_PERL_NAME = 3, /* struct perl_name_record */
+	RECORD_METHOD = 4, /* struct method_record */
 };
 
 /*
@@ -194,6 +231,21 @@ struct stack_record {
 	__u8 reserved;
 };
 _Static_assert(sizeof(struct stack_record) == 24, "stack_record");
+
+/* A .NET method, the first time it is seen in a process. */
+struct method_record {
+	__u32 type;
+	__u32 tgid;
+	__u64 word;        /* its frame word */
+	__u64 method_desc; /* address of its MethodDesc */
+	__u64 image;       /* DOTNET_IMAGE: address of the image */
+	__u64 bias;        /* of the runtime: address - address in the file's headers */
+	__u64 space;       /* identifies the address space: exec makes another */
+	__u32 file;        /* id of the file that holds the runtime */
+	__u16 kind;        /* enum dotnet_method_kind */
+	__u16 name_length; /* bytes of the name that follows; dynamic methods only */
+	char name[DOTNET_NAME_LENGTH];
+};
 
 /* A mapped file that the kernel side knows nothing of. */
 struct file_record {

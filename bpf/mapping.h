@@ -171,6 +171,7 @@ static __always_inline void describe_file(struct walk *w, struct vm_area_struct 
 	m->file = 0;
 	m->perl = 0;
 	m->state = is_memory_file ? MAPPING_ANONYMOUS : FILE_PENDING;
+	m->runtime = RUNTIME_NONE;
 	id = bpf_map_lookup_elem(&file_ids, key);
 	if (!id) {
 		ask_for_file(0);
@@ -182,6 +183,7 @@ static __always_inline void describe_file(struct walk *w, struct vm_area_struct 
 	m->file = *id;
 	m->state = entry->state;
 	m->perl = entry->perl;
+	m->runtime = entry->runtime;
 }
 
 /* The mapping in the cache that holds the address, MAPPINGS_CACHED if none does. */
@@ -230,11 +232,13 @@ static __always_inline __u32 find_mapping(struct walk *w, __u64 address)
 		m->file = FILE_VDSO;
 		m->perl = 0;
 		m->state = FILE_READY;
+		m->runtime = RUNTIME_NONE;
 	} else {
 		m->offset = 0;
 		m->file = 0;
 		m->perl = 0;
 		m->state = MAPPING_ANONYMOUS;
+		m->runtime = RUNTIME_NONE;
 	}
 	w->cache.next++;
 	/* What is not answered yet must be asked again at the next sample. */

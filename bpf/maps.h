@@ -157,8 +157,9 @@ struct mapping {
 	__u64 end;
 	__u64 offset; /* of `start` in the file; 0 for anonymous memory */
 	__u32 file;   /* file id, 0 if there is none */
-	__u32 state;  /* enum file_state, or MAPPING_ANONYMOUS */
-	__u32 perl;   /* index in `perls`, 0: no interpreter */
+	__u16 state;   /* enum file_state, or MAPPING_ANONYMOUS */
+	__u16 runtime; /* enum file_runtime */
+	__u32 perl;    /* index in `perls`, 0: no interpreter */
 	__u32 reserved;
 };
 
@@ -189,6 +190,8 @@ struct {
 #define MAX_WORDS ((RECORD_BYTES - sizeof(struct stack_record)) / 8)
 _Static_assert(MAX_FRAMES + 2 * (MAX_PERL_FRAMES + 1) <= MAX_WORDS, "a stack must fit into a record");
 
+#include "dotnet_maps.h"
+
 /* State of the sample being walked: too big for the stack of a BPF program. */
 struct walk {
 	__u64 ip;
@@ -210,7 +213,7 @@ struct walk {
 	__u64 registers[REG_COUNT];
 	__u64 window_start;
 	__u32 window_valid;
-	__u32 reserved2;
+	__u32 zero;
 	struct mapping_cache cache;
 	struct count_value task; /* scratch for a new count */
 	struct stack_record record;
@@ -219,6 +222,7 @@ struct walk {
 	__u64 node[32];          /* scratch: a maple tree node */
 	struct file_record file; /* scratch: a request */
 	struct perl_walk perl;
+	struct dotnet_walk dotnet;
 };
 
 struct {

@@ -62,6 +62,8 @@ static __always_inline __u32 walk_process(struct walk *w, __u64 *interrupted, st
 	w->mm = BPF_CORE_READ(task, mm);
 	if (!w->mm || (BPF_CORE_READ(task, flags) & (PF_KTHREAD | PF_IO_WORKER)))
 		return 0;
+	w->dotnet.frames = 0;
+	w->dotnet.error = 0;
 	if (user_registers(w, interrupted, task)) {
 		outcome = COUNTER_UnwindNativeErrRegisters;
 	} else {
@@ -74,8 +76,11 @@ static __always_inline __u32 walk_process(struct walk *w, __u64 *interrupted, st
 			return 0;
 	}
 	add_counter(COUNTER_UnwindNativeAttempts, 1);
-	add_counter(COUNTER_UnwindNativeFrames, w->user_frames);
+	add_counter(COUNTER_UnwindNativeFrames, w->user_frames - w->dotnet.frames);
 	add_counter(outcome, 1);
+	if (w->dotnet.error) /* that is the outcome */
+		add_counter(COUNTER_UnwindNativeElsewhere, 1);
+	dotnet_count(w);
 	return outcome;
 }
 

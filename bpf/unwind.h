@@ -8,6 +8,7 @@
 #ifndef POLYTOP_UNWIND_H
 #define POLYTOP_UNWIND_H
 
+#include "dotnet.h"
 #include "native.h"
 #include "perl_loop.h"
 
@@ -31,35 +32,93 @@ static __always_inline void push_stop(struct walk *w, __u32 counter)
 	push_frame(w, (__u64)FRAME_STOP << FRAME_KIND_SHIFT | counter);
 }
 
-/* Records the frame that the walk is in and goes on to its caller. Returns 1 when the walk ended. */
-__noinline int step(__u32 depth)
+/* Whether the frame in a mapping is precompiled managed code. */
+static __always_inline int is_managed(struct walk *w, struct mapping *m, __u64 offset)
+{
+	if (m->runtime == RUNTIME_DOTNET_IMAGE)
+		return 1;
+	return m->runtime == RUNTIME_DOTNET && w->dotnet.process.facts.managed_start &&
+	       offset >= w->dotnet.process.facts.managed_start;
+}
+
+/*
+ * A frame in a mapping whose file has rows. Precompiled managed code has them too, but for its epilogs;
+ * what of it has none belongs to no method.
+ */
+__noinline int step_file(__u32 index)
 {
 	struct walk *w = current_walk();
 	struct unwind_rule *rule;
 	struct mapping *m;
+	__u64 offset;
+	int managed;
+
+	if (!w)
+		return 1;
+	asm volatile("" : "+r"(index));
+	m = &w->cache.mappings[index & (MAPPINGS_CACHED - 1)];
+	offset = (w->exact ? w->ip : w->ip - 1) - m->start + m->offset;
+	managed = is_managed(w, m, offset);
+	rule = find_rule(w, m->file, offset);
+	if (managed && (!rule || rule->cfa == CFA_NONE)) {
+		int result = dotnet_know_process(w) ? dotnet_step(0) : DOTNET_NOT_MANAGED;
+
+		if (result != DOTNET_NOT_MANAGED)
+			return result;
+		w->dotnet.frames++;
+		return dotnet_step_stub(DOTNET_STUB_IMAGE);
+	}
+	push_frame(w, (__u64)m->file << FRAME_FILE_SHIFT | (offset & FRAME_OFFSET_MASK));
+	if (managed) {
+		w->dotnet.frames++;
+		if (w->exact && dotnet_read_epilog(0))
+			return dotnet_enter_caller(0);
+	}
+	if (!rule)
+		return step_frame_pointer(w, COUNTER_UnwindNativeErrNoRow);
+	return step_rule(w, rule);
+}
+
+/* Records the frame that the walk is in and goes on to its caller. Returns 1 when the walk ended. */
+__noinline int step(__u32 depth)
+{
+	struct walk *w = current_walk();
+	struct mapping *m;
 	__u64 address, offset;
 	__u32 index;
+	int result;
 
 	if (!w)
 		return 1;
 	/* A return address may lie behind the function that it belongs to: look up the call. */
 	address = w->exact ? w->ip : w->ip - 1;
+	w->user_frames = depth + 1;
+	/* Managed code of this walk's sections needs no mapping. */
+	if (w->dotnet.process.top && dotnet_cached_section(&w->dotnet, address) < DOTNET_SECTIONS)
+		return dotnet_step(0);
 	index = find_mapping(w, address);
 	if (index >= MAPPINGS_CACHED)
 		return stop_walk(w, COUNTER_UnwindNativeErrNoMapping);
 	m = &w->cache.mappings[index];
 	offset = address - m->start + m->offset;
-	w->user_frames = depth + 1;
 	if (m->perl)
 		note_run_loop(w, m, offset);
+	if (m->runtime == RUNTIME_DOTNET && !w->dotnet.process.top)
+		dotnet_enter_runtime(index);
+	if (m->state != FILE_READY && dotnet_know_process(w)) {
+		result = dotnet_step(0);
+		if (result != DOTNET_NOT_MANAGED)
+			return result;
+		if (w->exact && (m->state == MAPPING_ANONYMOUS || m->state == FILE_NO_ELF)) {
+			result = dotnet_step_outside(0);
+			if (result != DOTNET_NOT_MANAGED)
+				return result;
+		}
+	}
 
 	switch (m->state) {
 	case FILE_READY:
-		push_frame(w, (__u64)m->file << FRAME_FILE_SHIFT | (offset & FRAME_OFFSET_MASK));
-		rule = find_rule(m->file, offset);
-		if (!rule)
-			return step_frame_pointer(w, COUNTER_UnwindNativeErrNoRow);
-		return step_rule(w, rule);
+		return step_file(index);
 	case FILE_NO_TABLE:
 		push_frame(w, (__u64)m->file << FRAME_FILE_SHIFT | (offset & FRAME_OFFSET_MASK));
 		return step_frame_pointer(w, COUNTER_UnwindNativeErrNoRow);
@@ -116,6 +175,7 @@ static __always_inline void walk_user(struct walk *w)
 	w->window_valid = 0;
 	w->stop = 0;
 	w->user_frames = 0;
+	dotnet_reset(w);
 	if (w->registers[REG_CS] == CS_USER32) {
 		w->stop = COUNTER_UnwindNativeErrCompat;
 		return;

@@ -12,6 +12,7 @@
 #include "drain.h"
 #include "files.h"
 #include "memory.h"
+#include "methods.h"
 #include "perl_values.h"
 #include "session.h"
 
@@ -19,6 +20,7 @@ namespace polytop {
 
 namespace {
 
+constexpr size_t kMaxFileRead = 256 << 20;
 constexpr size_t kMaxRead = 64 << 20;
 constexpr uint32_t kWarmUpFrequency = 997;
 constexpr std::chrono::milliseconds kWarmUpSampling{80};
@@ -60,6 +62,7 @@ Napi::Array describeTasks(Napi::Env env, const std::vector<TaskInfo>& tasks) {
 
 Napi::Array describeFiles(Napi::Env env, const std::vector<FileInfo>& files) {
   static constexpr const char* kStates[] = {"pending", "ready", "no-table", "no-elf", "unreadable"};
+  static constexpr const char* kRuntimes[] = {"", "dotnet", "dotnet-image"};
   Napi::Array list = Napi::Array::New(env, files.size());
   for (size_t i = 0; i < files.size(); i++) {
     Napi::Object object = Napi::Object::New(env);
@@ -68,6 +71,13 @@ Napi::Array describeFiles(Napi::Env env, const std::vector<FileInfo>& files) {
     object.Set("state", kStates[files[i].state]);
     object.Set("why", files[i].why);
     if (files[i].perl) object.Set("perl", describePerl(env, files[i].perlIndex, *files[i].perl));
+    object.Set("runtime", kRuntimes[files[i].runtime]);
+    Napi::Float64Array assemblies = Napi::Float64Array::New(env, 2 * files[i].assemblies.size());
+    for (size_t at = 0; at < files[i].assemblies.size(); at++) {
+      assemblies[2 * at] = static_cast<double>(files[i].assemblies[at].offset);
+      assemblies[2 * at + 1] = static_cast<double>(files[i].assemblies[at].size);
+    }
+    object.Set("assemblies", assemblies);
     list.Set(static_cast<uint32_t>(i), object);
   }
   return list;
@@ -79,11 +89,13 @@ Napi::Array describeFiles(Napi::Env env, const std::vector<FileInfo>& files) {
 class Sampler : public Napi::ObjectWrap<Sampler> {
  public:
   static Napi::Function define(Napi::Env env) {
-    return DefineClass(env, "Sampler",
-                       {InstanceMethod<&Sampler::drain>("drain"), InstanceMethod<&Sampler::setTargets>("setTargets"),
-                        InstanceMethod<&Sampler::name>("name"), InstanceMethod<&Sampler::readMemory>("readMemory"),
-                        InstanceMethod<&Sampler::setFrequency>("setFrequency"),
-                        InstanceMethod<&Sampler::describe>("describe"), InstanceMethod<&Sampler::close>("close")});
+    return DefineClass(
+        env, "Sampler",
+        {InstanceMethod<&Sampler::drain>("drain"), InstanceMethod<&Sampler::setTargets>("setTargets"),
+         InstanceMethod<&Sampler::name>("name"), InstanceMethod<&Sampler::onMethods>("onMethods"),
+         InstanceMethod<&Sampler::takeMethods>("takeMethods"), InstanceMethod<&Sampler::readFile>("readFile"),
+         InstanceMethod<&Sampler::readMemory>("readMemory"), InstanceMethod<&Sampler::setFrequency>("setFrequency"),
+         InstanceMethod<&Sampler::describe>("describe"), InstanceMethod<&Sampler::close>("close")});
   }
 
   /// new Sampler({objectPath, frequency, drainSeconds, targets}): loads, attaches, samples from now on.
@@ -97,7 +109,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     parts_ = std::make_unique<Parts>();
     Failure failure;
     if (parts_->session.load(options, failure) && parts_->files.open(parts_->session, failure) &&
-        parts_->drain.open(parts_->session, parts_->files, failure) && warmUp(failure) &&
+        parts_->drain.open(parts_->session, parts_->files, parts_->methods, failure) && warmUp(failure) &&
         parts_->session.attach(options.frequency, failure))
       return;
     parts_.reset();
@@ -109,6 +121,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
   struct Parts {
     Session session;
     Files files;
+    Methods methods;
     Drain drain;
   };
 
@@ -229,6 +242,48 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     return got == size ? buffer : Napi::Buffer<uint8_t>::Copy(info.Env(), buffer.Data(), got);
   }
 
+  /// readFile(file, offset, size): a Buffer with the bytes of a file, shorter where it ends.
+  Napi::Value readFile(const Napi::CallbackInfo& info) {
+    const Napi::Env env = info.Env();
+    if (!isOpen(env)) return env.Undefined();
+    const auto offset = static_cast<uint64_t>(info[1].As<Napi::Number>().Int64Value());
+    const size_t size = std::min<size_t>(info[2].As<Napi::Number>().Uint32Value(), kMaxFileRead);
+    const std::vector<uint8_t> bytes = parts_->files.read(info[0].As<Napi::Number>().Uint32Value(), offset, size);
+    return Napi::Buffer<uint8_t>::Copy(env, bytes.data(), bytes.size());
+  }
+
+  /// onMethods(callback): calls back when .NET methods were met for the first time.
+  void onMethods(const Napi::CallbackInfo& info) {
+    if (!isOpen(info.Env())) return;
+    wake_ = Napi::ThreadSafeFunction::New(info.Env(), info[0].As<Napi::Function>(), "methods", 0, 1);
+    wake_.Unref(info.Env());
+    parts_->methods.onFirst([this] { wake_.NonBlockingCall(); });
+  }
+
+  /// takeMethods(): the .NET methods met since the last call: [{word, methodDesc, image, bias, space, pid, major,
+  /// descriptor, name}].
+  Napi::Value takeMethods(const Napi::CallbackInfo& info) {
+    const Napi::Env env = info.Env();
+    if (!isOpen(env)) return env.Undefined();
+    const std::vector<MethodInfo> methods = parts_->methods.take();
+    Napi::Array list = Napi::Array::New(env, methods.size());
+    for (size_t i = 0; i < methods.size(); i++) {
+      Napi::Object object = Napi::Object::New(env);
+      object.Set("word", Napi::BigInt::New(env, methods[i].word));
+      object.Set("methodDesc", Napi::BigInt::New(env, methods[i].methodDesc));
+      object.Set("image", Napi::BigInt::New(env, methods[i].image));
+      object.Set("bias", Napi::BigInt::New(env, methods[i].bias));
+      object.Set("space", Napi::BigInt::New(env, methods[i].space));
+      object.Set("pid", methods[i].pid);
+      const DotnetFile file = parts_->files.dotnet(methods[i].file);
+      object.Set("major", file.major);
+      object.Set("descriptor", Napi::BigInt::New(env, file.descriptor));
+      object.Set("name", Napi::Buffer<char>::Copy(env, methods[i].name.data(), methods[i].name.size()));
+      list.Set(static_cast<uint32_t>(i), object);
+    }
+    return list;
+  }
+
   /// describe(): {event, cpus, frequency} of the running events.
   Napi::Value describe(const Napi::CallbackInfo& info) {
     const Napi::Env env = info.Env();
@@ -242,9 +297,15 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     return result;
   }
 
-  void close(const Napi::CallbackInfo&) { parts_.reset(); }
+  void close(const Napi::CallbackInfo&) {
+    if (parts_) parts_->methods.onFirst(nullptr);
+    parts_.reset();
+    if (wake_) wake_.Release();
+    wake_ = {};
+  }
 
   std::unique_ptr<Parts> parts_;
+  Napi::ThreadSafeFunction wake_;
 };
 
 namespace {
@@ -257,6 +318,7 @@ Napi::Object constants(Napi::Env env) {
   object.Set("kindNative", static_cast<uint32_t>(FRAME_NATIVE));
   object.Set("kindAnonymous", static_cast<uint32_t>(FRAME_ANONYMOUS));
   object.Set("kindStop", static_cast<uint32_t>(FRAME_STOP));
+  object.Set("kindDotnet", static_cast<uint32_t>(FRAME_DOTNET));
   object.Set("kindKernel", static_cast<uint32_t>(FRAME_KERNEL));
   object.Set("outcomeComplete", static_cast<uint32_t>(OUTCOME_COMPLETE));
   object.Set("outcomeTruncated", static_cast<uint32_t>(OUTCOME_TRUNCATED));

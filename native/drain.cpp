@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <ctime>
 #include <unordered_map>
@@ -39,9 +40,10 @@ std::string commString(const char (&comm)[COMM_LENGTH]) { return {comm, strnlen(
 
 Drain::~Drain() { close(); }
 
-bool Drain::open(Session& session, Files& files, Failure& failure) {
+bool Drain::open(Session& session, Files& files, Methods& methods, Failure& failure) {
   session_ = &session;
   files_ = &files;
+  methods_ = &methods;
   keys_.resize(kBatch);
   values_.resize(kBatch);
   ring_ = ring_buffer__new(session.mapFd("records"), onRecord, this, nullptr);
@@ -97,6 +99,8 @@ int Drain::onRecord(void* context, void* data, size_t size) {
   const uint32_t type = *static_cast<const uint32_t*>(data);
   if (type == RECORD_FILE && size >= sizeof(file_record)) {
     drain->files_->request(*static_cast<const file_record*>(data));
+  } else if (type == RECORD_METHOD && size >= offsetof(method_record, name)) {
+    drain->methods_->add(*static_cast<const method_record*>(data), size);
   } else if (type == RECORD_STACK && size >= sizeof(stack_record)) {
     const auto* record = static_cast<const stack_record*>(data);
     if (size >= sizeof *record + record->frame_count * sizeof(uint64_t) + record->perl_count * sizeof(perl_frame))

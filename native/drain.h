@@ -12,6 +12,7 @@
 
 #include "counters.h"
 #include "files.h"
+#include "methods.h"
 #include "session.h"
 #include "stacks.h"
 
@@ -49,7 +50,7 @@ class Drain {
   Drain() = default;
   ~Drain();
 
-  bool open(Session& session, Files& files, Failure& failure);
+  bool open(Session& session, Files& files, Methods& methods, Failure& failure);
   void close();
   /// Everything since the last call. Waits for the runs that are under way: some 10 ms.
   Drained drain();
@@ -67,6 +68,7 @@ class Drain {
 
   Session* session_ = nullptr;
   Files* files_ = nullptr;
+  Methods* methods_ = nullptr;
   ring_buffer* ring_ = nullptr;
   int stopFd_ = -1;
   std::thread reader_;

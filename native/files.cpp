@@ -43,6 +43,7 @@ bool Files::open(const Session& session, Failure& failure) {
   idsFd_ = session.mapFd("file_ids");
   askedFd_ = session.mapFd("asked_files");
   perlsFd_ = session.mapFd("perls");
+  dotnetsFd_ = session.mapFd("dotnets");
   if (!store_.open(session, failure)) return false;
   addVdso();
   worker_ = std::thread([this] { work(); });
@@ -111,9 +112,21 @@ void Files::answer(const file_record& record) {
   std::string error = file.error;
   std::unique_ptr<ElfImage> image = file.fd >= 0 ? ElfImage::open(file.fd, error) : nullptr;
   UnwindTable table;
-  if (image) table = buildUnwindTable(*image, rules_);
   std::optional<PerlFile> perl;
-  if (image) perl = readPerlFile(*image);
+  std::optional<DotnetRuntime> dotnet;
+  std::vector<PlacedAssembly> assemblies;
+  if (image) {
+    table = buildUnwindTable(*image, rules_);
+    perl = readPerlFile(*image);
+    dotnet = findDotnetRuntime(*image);
+    assemblies = addBundleRows(file.fd, *image, rules_, table);
+    if (dotnet && !assemblies.empty()) dotnet->facts.managed_start = assemblies.front().offset;
+  }
+  const bool isAssembly = !image && file.fd >= 0 && buildImageTable(file.fd, rules_, table, error);
+  if (isAssembly) {
+    assemblies.push_back({0, ~0ULL});
+    error.clear();
+  }
 
   std::lock_guard lock(mutex_);
   auto entry = std::make_unique<Entry>();
@@ -121,9 +134,15 @@ void Files::answer(const file_record& record) {
   entry->fd = file.fd;
   entry->rootFd = file.rootFd;
   const uint32_t id = takeId();
-  entry->info = {id, file.path, file.fd < 0 ? FILE_UNREADABLE : FILE_NO_ELF, image ? table.warning : error, 0, nullptr};
+  entry->info.id = id;
+  entry->info.path = file.path;
+  entry->info.state = file.fd < 0 ? FILE_UNREADABLE : FILE_NO_ELF;
+  entry->info.why = image ? table.warning : error;
+  entry->info.assemblies = std::move(assemblies);
+  if (isAssembly) entry->info.runtime = RUNTIME_DOTNET_IMAGE;
   if (perl) publishPerl(entry->info, std::move(*perl));
-  if (id == 0 || !publish(*entry, table, image != nullptr) ||
+  if (id && dotnet) publishDotnet(*entry, *dotnet);
+  if (id == 0 || !publish(*entry, table, image != nullptr || isAssembly) ||
       bpf_map_update_elem(idsFd_, &entry->key, &id, BPF_ANY) != 0) {
     // Never without its rows: walking it by the frame pointer would show wrong callers.
     waiting_.push_back(record.key);
@@ -159,7 +178,8 @@ bool Files::publish(Entry& entry, const UnwindTable& table, bool isElf) {
       entry.info.why = "it has no unwind table";
     }
   }
-  visible.state = entry.info.state;
+  visible.state = static_cast<uint16_t>(entry.info.state);
+  visible.runtime = static_cast<uint16_t>(entry.info.runtime);
   visible.perl = entry.info.perlIndex;
   store_.setFile(entry.info.id, visible);
   return true;
@@ -175,12 +195,26 @@ void Files::publishPerl(FileInfo& info, PerlFile perl) {
   }
 }
 
+void Files::publishDotnet(Entry& entry, const DotnetRuntime& runtime) {
+  entry.info.dotnetMajor = runtime.major;
+  entry.info.dotnetDescriptor = runtime.descriptor;
+  if (!runtime.error.empty()) {
+    entry.info.why = runtime.error;
+    return;
+  }
+  // Before the file itself: who sees the file finds the facts.
+  if (bpf_map_update_elem(dotnetsFd_, &entry.info.id, &runtime.facts, BPF_ANY) == 0)
+    entry.info.runtime = RUNTIME_DOTNET;
+}
+
 void Files::addVdso() {
   const auto* start = reinterpret_cast<const uint8_t*>(getauxval(AT_SYSINFO_EHDR));
   if (!start) return;
   std::string error;
   auto entry = std::make_unique<Entry>();
-  entry->info = {FILE_VDSO, "[vdso]", FILE_NO_TABLE, "", 0, nullptr};
+  entry->info.id = FILE_VDSO;
+  entry->info.path = "[vdso]";
+  entry->info.state = FILE_NO_TABLE;
   const std::unique_ptr<ElfImage> image = ElfImage::openMemory(start, kVdsoBytes, error);
   if (image) {
     UnwindTable table = buildUnwindTable(*image, rules_);
@@ -214,6 +248,33 @@ void Files::indexSymbols(Entry& entry) {
 uint64_t Files::enclosingStart(const Entry& entry, uint64_t offset) {
   const auto next = std::upper_bound(entry.starts.begin(), entry.starts.end(), offset);
   return next == entry.starts.begin() ? 0 : *std::prev(next);
+}
+
+std::vector<uint8_t> Files::read(uint32_t id, uint64_t offset, size_t size) {
+  int fd = -1;
+  {
+    std::lock_guard lock(mutex_);
+    const auto found = entries_.find(id);
+    if (found != entries_.end()) fd = found->second->fd;
+  }
+  // Files are evicted by the thread that calls this, so that the descriptor stays good.
+  if (fd < 0) return {};
+  std::vector<uint8_t> bytes(size);
+  size_t done = 0;
+  while (done < size) {
+    const ssize_t got = pread(fd, bytes.data() + done, size - done, static_cast<off_t>(offset + done));
+    if (got <= 0) break;
+    done += static_cast<size_t>(got);
+  }
+  bytes.resize(done);
+  return bytes;
+}
+
+DotnetFile Files::dotnet(uint32_t id) {
+  std::lock_guard lock(mutex_);
+  const auto found = entries_.find(id);
+  if (found == entries_.end()) return {};
+  return {found->second->info.dotnetMajor, found->second->info.dotnetDescriptor};
 }
 
 uint64_t Files::startOf(uint32_t id, uint64_t offset) {
@@ -261,6 +322,7 @@ bool Files::mustEvict() {
 void Files::forget(Entry& entry) {
   bpf_map_delete_elem(idsFd_, &entry.key);
   bpf_map_delete_elem(askedFd_, &entry.key);
+  if (entry.info.runtime == RUNTIME_DOTNET) bpf_map_delete_elem(dotnetsFd_, &entry.info.id);
   store_.setFile(entry.info.id, {});
 }
 

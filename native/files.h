@@ -12,8 +12,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "dotnet_file.h"
 #include "mapped_file.h"
 #include "perl_file.h"
+#include "ready_to_run.h"
 #include "row_store.h"
 #include "rule_set.h"
 #include "session.h"
@@ -29,6 +31,16 @@ struct FileInfo {
   std::string why;                ///< why there is no table, or what was wrong with it
   uint32_t perlIndex = 0;         ///< in the map of interpreters; 0: it holds none
   std::shared_ptr<const PerlFile> perl;
+  uint32_t runtime = RUNTIME_NONE;         ///< enum file_runtime
+  uint32_t dotnetMajor = 0;                ///< RUNTIME_DOTNET: version of .NET
+  uint64_t dotnetDescriptor = 0;           ///< RUNTIME_DOTNET: address of the contract descriptor, 0 if there is none
+  std::vector<PlacedAssembly> assemblies;  ///< .NET assemblies in it, by ascending offset
+};
+
+/// What is known of a .NET runtime in a file.
+struct DotnetFile {
+  uint32_t major = 0;       ///< version of .NET, 0: there is no runtime in the file
+  uint64_t descriptor = 0;  ///< address of its contract descriptor in the file's headers, 0 if there is none
 };
 
 /// The function at an offset of a file.
@@ -59,6 +71,9 @@ class Files {
   void touch(uint32_t id, uint64_t now);
   /// The function that holds a file offset; indexes the file's symbols at its first hit.
   NamedOffset name(uint32_t id, uint64_t offset);
+  /// Bytes of the file, fewer where it ends. Only on the thread that evicts.
+  std::vector<uint8_t> read(uint32_t id, uint64_t offset, size_t size);
+  DotnetFile dotnet(uint32_t id);
   /// File offset where that function starts: equal for all of its code, 0 if it is not known.
   uint64_t startOf(uint32_t id, uint64_t offset);
 
@@ -89,6 +104,7 @@ class Files {
   void answer(const file_record& record);
   void addVdso();
   bool publish(Entry& entry, const UnwindTable& table, bool isElf);
+  void publishDotnet(Entry& entry, const DotnetRuntime& runtime);
   void indexSymbols(Entry& entry);
   static uint64_t enclosingStart(const Entry& entry, uint64_t offset);
   void publishPerl(FileInfo& info, PerlFile perl);
@@ -108,6 +124,7 @@ class Files {
   int askedFd_ = -1;
   int perlsFd_ = -1;
   bool perlUsed_[MAX_PERLS] = {true};  ///< index 0 stands for none
+  int dotnetsFd_ = -1;
   RuleSet rules_;
   RowStore store_;
   std::unordered_map<uint32_t, std::unique_ptr<Entry>> entries_;

@@ -31,6 +31,12 @@ uint32_t Stacks::numberFrame(uint64_t word, uint64_t extra, uint32_t owner) {
   return it->second;
 }
 
+/// Whether a frame word means something in its process only.
+static bool isOfProcess(uint64_t word) {
+  const auto kind = static_cast<uint32_t>(word >> FRAME_KIND_SHIFT);
+  return kind == FRAME_ANONYMOUS || (kind == FRAME_DOTNET && (word & FRAME_VALUE_MASK) >= DOTNET_STUBS);
+}
+
 void Stacks::add(const stack_record& record, const uint64_t* frames) {
   const auto [it, isNew] = current_.stacks.try_emplace(record.hash);
   if (!isNew) return;
@@ -44,8 +50,7 @@ void Stacks::add(const stack_record& record, const uint64_t* frames) {
   for (uint32_t i = 0; i < record.frame_count; i++) {
     const uint64_t word = frames[i];
     const auto kind = static_cast<uint32_t>(word >> FRAME_KIND_SHIFT);
-    news_.stacks.push_back(
-        numberFrame(word, kind == FRAME_NATIVE ? beside : 0, kind == FRAME_ANONYMOUS ? record.tgid : 0));
+    news_.stacks.push_back(numberFrame(word, kind == FRAME_NATIVE ? beside : 0, isOfProcess(word) ? record.tgid : 0));
     if (kind != FRAME_NATIVE) continue;
     const auto file = static_cast<uint16_t>(word >> FRAME_FILE_SHIFT);
     if (std::find(stack.files.begin(), stack.files.end(), file) == stack.files.end()) stack.files.push_back(file);

@@ -2,6 +2,7 @@
 import { hostname } from "node:os";
 import counterFile from "../../bpf/counters.json" with { type: "json" };
 import { cleanName } from "../runtimes/clean-name.ts";
+import { DotnetNames } from "../runtimes/dotnet/names.ts";
 import { FrameReader, FunctionTable, kernelFunction } from "../runtimes/frames.ts";
 import { GeneratedCodeNames } from "../runtimes/generated-code.ts";
 import { KernelSymbols } from "../runtimes/kernel.ts";
@@ -40,11 +41,13 @@ export class Collector {
   readonly #native: NativeNames;
   readonly #perl: PerlNames;
   readonly #perlStacks: PerlStacks;
+  readonly #dotnet: DotnetNames;
   readonly #functions = new FunctionTable();
   readonly #reader: FrameReader;
   readonly #host = cleanName(hostname());
   readonly #targets: TargetWatch;
   #gathered: Gathered | undefined;
+  #closed = false;
   #cpu = process.cpuUsage();
   #forgotten = { stacks: 0, frames: 0 };
 
@@ -55,12 +58,18 @@ export class Collector {
     this.#native = new NativeNames(this.#sampler);
     this.#perl = new PerlNames(addon.constants.perl);
     this.#perlStacks = new PerlStacks(addon.constants);
+    this.#dotnet = new DotnetNames(this.#sampler);
+    this.#sampler.onMethods(() => this.#resolveMethods());
     this.#targets = new TargetWatch(options.targets);
     const kernel = new KernelSymbols();
     const generated = new GeneratedCodeNames();
     const namers = {
-      native: (file: number, offset: number) => this.#native.name(file, offset),
+      native: (file: number, offset: number) =>
+        this.#dotnet.holds(file, offset)
+          ? this.#dotnet.image(file, offset)
+          : this.#native.name(file, offset),
       kernel: (address: bigint) => kernelFunction(kernel.resolve(address)),
+      dotnet: (word: bigint, pid: number) => this.#dotnet.name(word, pid),
       anonymous: (pid: number, address: bigint) => generated.name(pid, address),
       perl: (name: bigint, meta: number, line: number) => this.#perl.read(name, meta, line),
     };
@@ -79,6 +88,7 @@ export class Collector {
   }
 
   close(): void {
+    this.#closed = true;
     this.#sampler.close();
   }
 
@@ -89,6 +99,8 @@ export class Collector {
     this.#reader.forgetFiles(drained.files.map((it) => it.id));
     this.#perl.learn(drained);
     this.#perlStacks.learn(drained);
+    this.#dotnet.learn(drained.files);
+    this.#dotnet.resolveSeen();
     const frames: WireFrame[] = [];
     drained.frames.forEach((word, index) => {
       const [start = 0, owner = 0] = [drained.starts[index], drained.owners[index]];
@@ -135,6 +147,10 @@ export class Collector {
       forgottenStacks: this.#forgotten.stacks,
       forgottenFrames: this.#forgotten.frames,
     };
+  }
+
+  #resolveMethods(): void {
+    if (!this.#closed) this.#dotnet.resolveSeen();
   }
 
   #ownCost({ seconds, bpfNanoseconds, counters }: Gathered): OwnCost {

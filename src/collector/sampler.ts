@@ -13,6 +13,10 @@ export interface SampledFile {
   readonly why: string;
   /** The Perl interpreter in it, if it holds one. */
   readonly perl?: PerlInterpreter;
+  /** What it holds: a .NET runtime, a precompiled .NET assembly. */
+  readonly runtime: "" | "dotnet" | "dotnet-image";
+  /** .NET assemblies in it, by ascending offset; for each: offset, size. */
+  readonly assemblies: Float64Array;
 }
 
 /** File offsets: the first, and the one behind the last. */
@@ -54,6 +58,24 @@ export interface PerlName {
   readonly sub: PerlString;
   readonly package: PerlString;
   readonly file: PerlString;
+}
+
+/** A .NET method at its first sight in a process. */
+export interface SeenMethod {
+  readonly word: bigint;
+  /** 0: precompiled, in the image at `image`. */
+  readonly methodDesc: bigint;
+  readonly image: bigint;
+  /** Address of the runtime less that in its file's headers. */
+  readonly bias: bigint;
+  /** Identifies the address space: exec makes another. */
+  readonly space: bigint;
+  readonly pid: number;
+  /** Of the runtime: its version, and the address of its contract descriptor in the file's headers (0: none). */
+  readonly major: number;
+  readonly descriptor: bigint;
+  /** Of a dynamic method. */
+  readonly name: Uint8Array;
 }
 
 /** A thread that was sampled, its names as the process chose them. */
@@ -123,6 +145,11 @@ export interface Sampler {
   name(file: number, offset: number): readonly [name: string, address: number];
   /** Bytes of another process's memory; shorter than `size` where a page is missing, at most 64 MB. */
   readMemory(pid: number, address: bigint, size: number): Buffer;
+  /** Calls back soon after .NET methods were met for the first time. */
+  onMethods(callback: () => void): void;
+  /** Bytes of a sampled file, shorter where it ends. */
+  readFile(file: number, offset: number, size: number): Buffer;
+  takeMethods(): readonly SeenMethod[];
   describe(): {
     readonly event: string;
     readonly cpus: number;
@@ -140,6 +167,7 @@ export interface AbiConstants {
   readonly kindNative: number;
   readonly kindAnonymous: number;
   readonly kindStop: number;
+  readonly kindDotnet: number;
   readonly kindKernel: number;
   readonly outcomeComplete: number;
   readonly outcomeTruncated: number;

@@ -21,6 +21,8 @@ export interface FrameNamers {
   /** `start`: where the function starts in the file, 0 if that is not known. */
   native(file: number, offset: number, start: number): NamedFunction;
   kernel(address: bigint): NamedFunction;
+  /** A method of .NET in the process `pid`. */
+  dotnet(word: bigint, pid: number): NamedFunction;
   /** Code outside of any file, in the process `pid`. */
   anonymous(pid: number, address: bigint): NamedFunction;
   perl(name: bigint, meta: number, line: number): NamedPerlFrame;
@@ -32,6 +34,10 @@ export function kernelFunction(found: KernelName): NamedFunction {
   const { whyUnnamed } = found;
   if (whyUnnamed === undefined) return { runtime, name: found.name, module: found.module };
   return { runtime, name: "[kernel: unknown function]", module: "kernel", whyUnnamed };
+}
+
+function runtimeOf(reason: CounterDefinition | undefined): Runtime {
+  return RUNTIMES.find((it) => it === reason?.runtime) ?? "native";
 }
 
 /** Gives each different function one id. */
@@ -143,6 +149,7 @@ export class FrameReader {
 
   #name(kind: number, word: bigint, owner: number): NamedFunction {
     if (kind === this.#abi.kindKernel) return this.#namers.kernel(word);
+    if (kind === this.#abi.kindDotnet) return this.#namers.dotnet(word, owner);
     const value = word & this.#valueMask;
     if (kind === this.#abi.kindAnonymous) return this.#namers.anonymous(owner, value);
     return this.#stop(Number(value));
@@ -151,7 +158,7 @@ export class FrameReader {
   #stop(counter: number): NamedFunction {
     const reason = this.#stops.get(counter);
     return {
-      runtime: RUNTIMES.find((it) => it === reason?.runtime) ?? "native",
+      runtime: runtimeOf(reason),
       name: `[${reason?.label ?? `walk ended for reason ${counter}`}]`,
       module: "",
       whyUnnamed: reason ? [reason.meaning, reason.hint].filter(Boolean).join(": ") : "unknown",

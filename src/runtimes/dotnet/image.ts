@@ -1,0 +1,132 @@
+/** Precompiled and plain assemblies: PE images in a file or in the memory of a process. */
+import { Unreadable } from "./memory.ts";
+import { Metadata } from "./metadata.ts";
+
+/** Exactly `size` bytes at an offset of the image; throws Unreadable where they are not there. */
+export type ReadImage = (offset: number, size: number) => Buffer;
+
+interface Directory {
+  readonly rva: number;
+  readonly size: number;
+}
+
+interface Section {
+  readonly rva: number;
+  readonly size: number;
+  readonly raw: number;
+}
+
+/** With the data directory of the COR header, in a 32-bit image. */
+const MIN_OPTIONAL_HEADER = 96 + 15 * 8;
+const MAX_SECTIONS = 96;
+/** Enough for the list of streams. */
+const ROOT_BYTES = 256;
+const MAX_METADATA = 256 << 20;
+const COR_HEADER_SIZE = 72;
+const SIGNATURE = 0x424a5342; // BSJB
+
+export class PeImage {
+  readonly #read: ReadImage;
+  readonly #sections: readonly Section[];
+  /** Sections lie at their RVA, as the loader maps them; else as in the file. */
+  readonly #mapped: boolean;
+  readonly #metadata: Directory;
+  readonly #header: string;
+  /** Of the ready-to-run header; size 0: the image is not precompiled. */
+  readonly readyToRun: Directory;
+
+  /** `layouts`: whether it may be mapped (true), as in its file (false). Throws Unreadable where it is no assembly. */
+  constructor(read: ReadImage, layouts: readonly boolean[] = [true, false]) {
+    this.#read = read;
+    if (read(0, 2).toString("latin1") !== "MZ") throw new Unreadable("its image has no header");
+    const header = read(0, 64).readUInt32LE(60);
+    const coff = read(header, 24);
+    if (coff.toString("latin1", 0, 4) !== "PE\0\0")
+      throw new Unreadable("its image is no PE image");
+    const optional = read(header + 24, coff.readUInt16LE(20));
+    if (optional.length < MIN_OPTIONAL_HEADER) throw new Unreadable("its image is cut");
+    this.#header = coff.toString("latin1") + optional.toString("latin1");
+    const directories = optional.readUInt16LE(0) === 0x20b ? 112 : 96;
+    const cor = optional.readUInt32LE(directories + 14 * 8);
+    const count = Math.min(coff.readUInt16LE(6), MAX_SECTIONS);
+    const table = read(header + 24 + optional.length, 40 * count);
+    this.#sections = Array.from({ length: count }, (_, at) => ({
+      rva: table.readUInt32LE(40 * at + 12),
+      size: Math.max(table.readUInt32LE(40 * at + 8), table.readUInt32LE(40 * at + 16)),
+      raw: table.readUInt32LE(40 * at + 20),
+    }));
+    const found = layouts
+      .map((mapped) => this.#corHeader(cor, mapped))
+      .find((it) => it !== undefined);
+    if (!found) throw new Unreadable("its image has no metadata");
+    this.#mapped = found.mapped;
+    this.#metadata = found.metadata;
+    this.readyToRun = found.readyToRun;
+  }
+
+  /** Bytes at an RVA. */
+  at(rva: number, size: number): Buffer {
+    return this.#read(this.#offset(rva, this.#mapped), size);
+  }
+
+  /** The RVA of a file offset: in an image as in its file. */
+  rvaOfOffset(offset: number): number {
+    const section = this.#sections.find((it) => offset >= it.raw && offset < it.raw + it.size);
+    if (!section) throw new Unreadable("the offset is in no section of the image");
+    return section.rva + offset - section.raw;
+  }
+
+  /** Bytes that tell whether two images are the same: their PE headers too. */
+  get imageKey(): string {
+    return `image:${this.#header}:${this.metadataKey}`;
+  }
+
+  /** Bytes that tell whether two images hold the same metadata: its size and its start with the list of streams. */
+  get metadataKey(): string {
+    const { rva, size } = this.#metadata;
+    const root = this.at(rva, Math.min(size, ROOT_BYTES));
+    // The module's own id is the first in the heap of GUIDs: ECMA-335 II.24.2.2, II.22.30.
+    const stream = root.indexOf("#GUID\0", 0, "latin1") - 8;
+    const guids = stream > 0 ? root.readUInt32LE(stream) : 0;
+    const id = guids + 16 <= size ? this.at(rva + guids, 16).toString("latin1") : "";
+    return `metadata:${size}:${id}:${root.toString("latin1")}`;
+  }
+
+  get metadataSize(): number {
+    return this.#metadata.size;
+  }
+
+  metadata(): Metadata {
+    const { rva, size } = this.#metadata;
+    if (size > MAX_METADATA) throw new Unreadable("its metadata is too long");
+    return new Metadata(this.at(rva, size));
+  }
+
+  #offset(rva: number, mapped: boolean): number {
+    if (mapped) return rva;
+    const section = this.#sections.find((it) => rva >= it.rva && rva < it.rva + it.size);
+    if (!section) throw new Unreadable("an address is in no section of the image");
+    return section.raw + rva - section.rva;
+  }
+
+  /** ECMA-335 II.25.3.3. */
+  #corHeader(
+    rva: number,
+    mapped: boolean,
+  ):
+    | { readonly mapped: boolean; readonly metadata: Directory; readonly readyToRun: Directory }
+    | undefined {
+    try {
+      const header = this.#read(this.#offset(rva, mapped), COR_HEADER_SIZE);
+      if (header.readUInt32LE(0) !== COR_HEADER_SIZE) return undefined;
+      const metadata = { rva: header.readUInt32LE(8), size: header.readUInt32LE(12) };
+      if (this.#read(this.#offset(metadata.rva, mapped), 4).readUInt32LE(0) !== SIGNATURE)
+        return undefined;
+      const readyToRun = { rva: header.readUInt32LE(64), size: header.readUInt32LE(68) };
+      return { mapped, metadata, readyToRun };
+    } catch (error) {
+      if (error instanceof Unreadable) return undefined;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,50 @@
+/** Reading structures out of bytes that anybody may have written: everything is bounded. */
+
+/** What should be there is not, or does not fit: it says what, for the reason that is shown. */
+export class Unreadable extends Error {}
+
+/** Addresses of user space have 47 bits: numbers hold them exactly. */
+export const ADDRESS_LIMIT = 2 ** 47;
+
+export type ReadMemory = (pid: number, address: bigint, size: number) => Uint8Array;
+
+/** The memory of one process. */
+export class ProcessMemory {
+  readonly pid: number;
+  readonly #read: ReadMemory;
+
+  constructor(read: ReadMemory, pid: number) {
+    this.#read = read;
+    this.pid = pid;
+  }
+
+  /** Exactly `size` bytes; throws Unreadable where a page is missing or the process is gone. */
+  bytes(address: number, size: number): Buffer {
+    if (!(address > 0 && address < ADDRESS_LIMIT)) throw new Unreadable("an address is none");
+    const bytes = this.#read(this.pid, BigInt(address), size);
+    if (bytes.length < size) throw new Unreadable("its memory could not be read");
+    return Buffer.from(bytes.buffer, bytes.byteOffset, size);
+  }
+
+  u8(address: number): number {
+    return this.bytes(address, 1).readUInt8(0);
+  }
+
+  u16(address: number): number {
+    return this.bytes(address, 2).readUInt16LE(0);
+  }
+
+  u32(address: number): number {
+    return this.bytes(address, 4).readUInt32LE(0);
+  }
+
+  pointer(address: number): number {
+    return pointerAt(this.bytes(address, 8), 0);
+  }
+}
+
+/** The pointer at an offset; 0 where the word is no address of user space. */
+export function pointerAt(bytes: Buffer, offset: number): number {
+  const high = bytes.readUInt32LE(offset + 4);
+  return high >= 0x8000 ? 0 : high * 2 ** 32 + bytes.readUInt32LE(offset);
+}

@@ -1,0 +1,379 @@
+/** Names in the metadata of an assembly (ECMA-335 partition II, sections 22 to 24). */
+import { Unreadable } from "./memory.ts";
+
+const MODULE = 0x00;
+const TYPE_REF = 0x01;
+const TYPE_DEF = 0x02;
+const FIELD = 0x04;
+const METHOD_PTR = 0x05;
+const METHOD = 0x06;
+const PARAM = 0x08;
+const MEMBER_REF = 0x0a;
+const EVENT = 0x14;
+const PROPERTY = 0x17;
+const MODULE_REF = 0x1a;
+const TYPE_SPEC = 0x1b;
+const ASSEMBLY = 0x20;
+const ASSEMBLY_REF = 0x23;
+const FILE = 0x26;
+const EXPORTED_TYPE = 0x27;
+const NESTED_CLASS = 0x29;
+const GENERIC_PARAM = 0x2a;
+const METHOD_SPEC = 0x2b;
+
+type Column =
+  | number
+  | "string"
+  | "guid"
+  | "blob"
+  | { readonly tables: readonly number[]; readonly tagBits: number };
+
+const index = (table: number): Column => ({ tables: [table], tagBits: 0 });
+const coded = (tagBits: number, ...tables: number[]): Column => ({ tables, tagBits });
+
+const typeDefOrRef = coded(2, TYPE_DEF, TYPE_REF, TYPE_SPEC);
+const resolutionScope = coded(2, MODULE, MODULE_REF, ASSEMBLY_REF, TYPE_REF);
+const memberRefParent = coded(3, TYPE_DEF, TYPE_REF, MODULE_REF, METHOD, TYPE_SPEC);
+const hasConstant = coded(2, FIELD, PARAM, PROPERTY);
+const hasCustomAttribute = coded(
+  5,
+  ...[METHOD, FIELD, TYPE_REF, TYPE_DEF, PARAM, 0x09, MEMBER_REF, MODULE, 0x0e, PROPERTY, EVENT],
+  ...[
+    0x11,
+    MODULE_REF,
+    TYPE_SPEC,
+    ASSEMBLY,
+    ASSEMBLY_REF,
+    FILE,
+    EXPORTED_TYPE,
+    0x28,
+    GENERIC_PARAM,
+    0x2c,
+    METHOD_SPEC,
+  ],
+);
+const customAttributeType = coded(3, METHOD, MEMBER_REF);
+const methodDefOrRef = coded(1, METHOD, MEMBER_REF);
+const typeOrMethod = coded(1, TYPE_DEF, METHOD);
+
+/** Columns of the tables, by table number (section 22). */
+const SCHEMA: readonly (readonly Column[])[] = [
+  [2, "string", "guid", "guid", "guid"],
+  [resolutionScope, "string", "string"],
+  [4, "string", "string", typeDefOrRef, index(FIELD), index(METHOD)],
+  [index(FIELD)],
+  [2, "string", "blob"],
+  [index(METHOD)],
+  [4, 2, 2, "string", "blob", index(PARAM)],
+  [index(PARAM)],
+  [2, 2, "string"],
+  [index(TYPE_DEF), typeDefOrRef],
+  [memberRefParent, "string", "blob"],
+  [2, hasConstant, "blob"],
+  [hasCustomAttribute, customAttributeType, "blob"],
+  [coded(1, FIELD, PARAM), "blob"],
+  [2, coded(2, TYPE_DEF, METHOD, ASSEMBLY), "blob"],
+  [2, 4, index(TYPE_DEF)],
+  [4, index(FIELD)],
+  ["blob"],
+  [index(TYPE_DEF), index(EVENT)],
+  [index(EVENT)],
+  [2, "string", typeDefOrRef],
+  [index(TYPE_DEF), index(PROPERTY)],
+  [index(PROPERTY)],
+  [2, "string", "blob"],
+  [2, index(METHOD), coded(1, EVENT, PROPERTY)],
+  [index(TYPE_DEF), methodDefOrRef, methodDefOrRef],
+  ["string"],
+  ["blob"],
+  [2, coded(1, FIELD, METHOD), "string", index(MODULE_REF)],
+  [4, index(FIELD)],
+  [4, 4],
+  [4],
+  [4, 2, 2, 2, 2, 4, "blob", "string", "string"],
+  [4],
+  [4, 4, 4],
+  [2, 2, 2, 2, 4, "blob", "string", "string", "blob"],
+  [4, index(ASSEMBLY_REF)],
+  [4, 4, 4, index(ASSEMBLY_REF)],
+  [4, "string", "blob"],
+  [4, 4, "string", "string", coded(2, FILE, ASSEMBLY_REF, EXPORTED_TYPE)],
+  [4, 4, "string", coded(2, FILE, ASSEMBLY_REF)],
+  [index(TYPE_DEF), index(TYPE_DEF)],
+  [2, 2, typeOrMethod, "string"],
+  [methodDefOrRef, "blob"],
+  [index(GENERIC_PARAM), typeDefOrRef],
+];
+
+const MAX_NESTING = 16;
+const MAX_NAME_BYTES = 1024;
+const MAX_STREAMS = 16;
+
+interface Table {
+  readonly start: number;
+  readonly width: number;
+  readonly rows: number;
+  /** Offset in the row and width of each column. */
+  readonly columns: readonly (readonly [offset: number, width: number])[];
+}
+
+/** A type of this or another assembly. */
+export interface TypeName {
+  readonly name: string;
+  /** Simple name of its assembly; empty: this one. */
+  readonly assembly: string;
+}
+
+/** A row number of a table. */
+interface Reference {
+  readonly table: number;
+  readonly row: number;
+}
+
+export class Metadata {
+  readonly #bytes: Buffer;
+  readonly #tables = new Map<number, Table>();
+  #strings = { start: 0, end: 0 };
+  #blobs = { start: 0, end: 0 };
+  #outer: Map<number, number> | undefined;
+  #methodPointers: Map<number, number> | undefined;
+
+  /** `bytes`: from the signature `BSJB` on. Throws Unreadable where they are no metadata. */
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+    try {
+      this.#readTables(this.#readStreams());
+    } catch (error) {
+      // Reading behind the end of the bytes.
+      if (error instanceof RangeError) throw new Unreadable("its metadata is cut");
+      throw error;
+    }
+  }
+
+  /** Rows of the method table: a dynamic assembly grows. */
+  get methodCount(): number {
+    return this.#rows(METHOD);
+  }
+
+  /** Simple name of the assembly, else the name of the module. */
+  get assemblyName(): string {
+    return this.#rows(ASSEMBLY) > 0 ? this.#string(ASSEMBLY, 1, 7) : this.#string(MODULE, 1, 1);
+  }
+
+  /** The method of a row, and its type: both as written. */
+  method(row: number): { readonly type: string; readonly name: string } {
+    if (row < 1 || row > this.#rows(METHOD))
+      throw new Unreadable("its token is not in the metadata");
+    return { type: this.typeName(this.#declaringType(row)), name: this.#string(METHOD, row, 3) };
+  }
+
+  /** `Namespace.Outer+Inner` of a type of this assembly. */
+  typeName(row: number): string {
+    let name = this.#qualified(TYPE_DEF, row, 1);
+    let outer = this.#outerTypes().get(row);
+    for (let depth = 0; outer !== undefined && depth < MAX_NESTING; depth++) {
+      name = `${this.#qualified(TYPE_DEF, outer, 1)}+${name}`;
+      outer = this.#outerTypes().get(outer);
+    }
+    return name;
+  }
+
+  genericParameterName(row: number): string {
+    return this.#string(GENERIC_PARAM, row, 3);
+  }
+
+  /** The method that a MemberRef stands for: its name and its type. */
+  memberRef(row: number): { readonly type: TypeName; readonly name: string } {
+    const parent = this.#coded(MEMBER_REF, row, 0, memberRefParent);
+    return { type: this.#type(parent), name: this.#string(MEMBER_REF, row, 1) };
+  }
+
+  #type({ table, row }: Reference, depth = 0): TypeName {
+    if (depth > MAX_NESTING) throw new Unreadable("its types are nested too deep");
+    if (table === TYPE_DEF) return { name: this.typeName(row), assembly: "" };
+    if (table === TYPE_REF) return this.#referredType(row, depth);
+    if (table === TYPE_SPEC) return this.#type(this.#genericTypeOf(row), depth + 1);
+    throw new Unreadable("a method belongs to no type");
+  }
+
+  #referredType(row: number, depth: number): TypeName {
+    const scope = this.#coded(TYPE_REF, row, 0, resolutionScope);
+    const name = this.#qualified(TYPE_REF, row, 1);
+    if (scope.table === TYPE_REF) {
+      const outer = this.#type(scope, depth + 1);
+      return { name: `${outer.name}+${name}`, assembly: outer.assembly };
+    }
+    const assembly = scope.table === ASSEMBLY_REF ? this.#string(ASSEMBLY_REF, scope.row, 6) : "";
+    return { name, assembly };
+  }
+
+  /** The generic type of a TypeSpec that is an instance of one (section 23.2.12). */
+  #genericTypeOf(row: number): Reference {
+    const blob = this.#blobs.start + this.#value(TYPE_SPEC, row, 0);
+    const reader = new CompressedReader(this.#bytes, blob, this.#blobs.end);
+    reader.next(); // length of the blob
+    const kind = reader.next();
+    const isInstance = kind === 0x15 && [0x11, 0x12].includes(reader.next());
+    if (!isInstance) throw new Unreadable("a type is no class");
+    return typeOfToken(reader.next());
+  }
+
+  /** The type whose list of methods holds the row: the last that starts at or before it. */
+  #declaringType(method: number): number {
+    const place = this.#methodPlaces()?.get(method) ?? method;
+    let low = 1;
+    let high = this.#rows(TYPE_DEF);
+    while (low < high) {
+      const middle = Math.ceil((low + high) / 2);
+      if (this.#value(TYPE_DEF, middle, 5) <= place) low = middle;
+      else high = middle - 1;
+    }
+    return low;
+  }
+
+  /** Place of a method in the lists, where a table of pointers re-orders them (edit and continue, dynamic). */
+  #methodPlaces(): Map<number, number> | undefined {
+    const count = this.#rows(METHOD_PTR);
+    if (count === 0) return undefined;
+    this.#methodPointers ??= new Map(
+      Array.from({ length: count }, (_, at) => [this.#value(METHOD_PTR, at + 1, 0), at + 1]),
+    );
+    return this.#methodPointers;
+  }
+
+  #outerTypes(): Map<number, number> {
+    this.#outer ??= new Map(
+      Array.from({ length: this.#rows(NESTED_CLASS) }, (_, at) => [
+        this.#value(NESTED_CLASS, at + 1, 0),
+        this.#value(NESTED_CLASS, at + 1, 1),
+      ]),
+    );
+    return this.#outer;
+  }
+
+  /** Name and namespace in two adjoining columns. */
+  #qualified(table: number, row: number, column: number): string {
+    const name = this.#string(table, row, column);
+    const namespace = this.#string(table, row, column + 1);
+    return namespace ? `${namespace}.${name}` : name;
+  }
+
+  #rows(table: number): number {
+    return this.#tables.get(table)?.rows ?? 0;
+  }
+
+  #value(number: number, row: number, column: number): number {
+    const table = this.#tables.get(number);
+    const place = table?.columns[column];
+    if (!table || !place || row < 1 || row > table.rows)
+      throw new Unreadable("its metadata has no such row");
+    return this.#bytes.readUIntLE(table.start + (row - 1) * table.width + place[0], place[1]);
+  }
+
+  #coded(table: number, row: number, column: number, kind: Column): Reference {
+    if (typeof kind !== "object") throw new Unreadable("its metadata has no such column");
+    const value = this.#value(table, row, column);
+    const tag = value & ((1 << kind.tagBits) - 1);
+    return { table: kind.tables[tag] ?? -1, row: value >>> kind.tagBits };
+  }
+
+  #string(table: number, row: number, column: number): string {
+    const start = this.#strings.start + this.#value(table, row, column);
+    const limit = Math.min(this.#strings.end, start + MAX_NAME_BYTES);
+    const end = this.#bytes.indexOf(0, start);
+    return this.#bytes.toString("utf8", start, end < 0 || end > limit ? limit : end);
+  }
+
+  /** Section 24.2.1. Returns where the table stream starts. */
+  #readStreams(): number {
+    const bytes = this.#bytes;
+    if (bytes.toString("latin1", 0, 4) !== "BSJB")
+      throw new Unreadable("its metadata has no signature");
+    let at = 16 + bytes.readUInt32LE(12);
+    const count = Math.min(bytes.readUInt16LE(at + 2), MAX_STREAMS);
+    let tables = -1;
+    at += 4;
+    for (let stream = 0; stream < count; stream++) {
+      const start = bytes.readUInt32LE(at);
+      const end = Math.min(bytes.length, start + bytes.readUInt32LE(at + 4));
+      const nameEnd = bytes.indexOf(0, at + 8);
+      if (nameEnd < 0 || nameEnd > at + 8 + 32) throw new Unreadable("its metadata has no streams");
+      const name = bytes.toString("latin1", at + 8, nameEnd);
+      if (name === "#~" || name === "#-") tables = start;
+      if (name === "#Strings") this.#strings = { start, end };
+      if (name === "#Blob") this.#blobs = { start, end };
+      at = nameEnd + 4 - ((nameEnd - at) % 4);
+    }
+    if (tables < 0) throw new Unreadable("its metadata has no tables");
+    return tables;
+  }
+
+  /** Section 24.2.6. */
+  #readTables(start: number): void {
+    const bytes = this.#bytes;
+    const heaps = bytes.readUInt8(start + 6);
+    const valid = bytes.readBigUInt64LE(start + 8);
+    const rows: number[] = [];
+    let at = start + 24;
+    for (let table = 0; table < 64; table++) {
+      const isThere = (valid >> BigInt(table)) & 1n;
+      rows.push(isThere ? bytes.readUInt32LE(at) : 0);
+      if (isThere) at += 4;
+    }
+    if (heaps & 0x40) at += 4;
+    for (const [table, schema] of SCHEMA.entries()) {
+      let width = 0;
+      const columns = schema.map((column): readonly [number, number] => {
+        const size = columnSize(column, heaps, rows);
+        width += size;
+        return [width - size, size];
+      });
+      const count = rows[table] ?? 0;
+      this.#tables.set(table, { start: at, width, rows: count, columns });
+      at += width * count;
+      if (at > bytes.length) throw new Unreadable("its metadata is cut");
+    }
+  }
+}
+
+function columnSize(column: Column, heaps: number, rows: readonly number[]): number {
+  if (typeof column === "number") return column;
+  if (column === "string") return heaps & 1 ? 4 : 2;
+  if (column === "guid") return heaps & 2 ? 4 : 2;
+  if (column === "blob") return heaps & 4 ? 4 : 2;
+  const most = Math.max(...column.tables.map((table) => rows[table] ?? 0));
+  return most < 2 ** (16 - column.tagBits) ? 2 : 4;
+}
+
+/** TypeDefOrRefOrSpecEncoded (section 23.2.8). */
+export function typeOfToken(token: number): Reference {
+  return { table: [TYPE_DEF, TYPE_REF, TYPE_SPEC][token & 3] ?? -1, row: token >>> 2 };
+}
+
+/** Compressed unsigned integers of signatures (section 23.2). */
+export class CompressedReader {
+  readonly #bytes: Buffer;
+  readonly #end: number;
+  at: number;
+
+  constructor(bytes: Buffer, at: number, end: number) {
+    this.#bytes = bytes;
+    this.at = at;
+    this.#end = end;
+  }
+
+  next(): number {
+    const first = this.#byte();
+    if ((first & 0x80) === 0) return first;
+    if ((first & 0x40) === 0) return ((first & 0x3f) << 8) | this.#byte();
+    return (
+      (((first & 0x1f) << 24) | (this.#byte() << 16) | (this.#byte() << 8) | this.#byte()) >>> 0
+    );
+  }
+
+  #byte(): number {
+    if (this.at >= this.#end || this.at >= this.#bytes.length)
+      throw new Unreadable("a signature is cut");
+    return this.#bytes.readUInt8(this.at++);
+  }
+}

@@ -1,0 +1,257 @@
+/**
+ * .NET: names against the runtime's own perf map, chains against its own StackTrace, shares, dynamic methods
+ * under collections, short-lived programs.
+ */
+import { spawn } from "node:child_process";
+import { rmSync } from "node:fs";
+import {
+  dotnetProgram,
+  readPerfMap,
+  SHAPES,
+  type Shape,
+  sampleMethods,
+} from "../support/dotnet.ts";
+import { Lacking, measure, percent, type Row, ratio, type Section } from "../support/measure.ts";
+import { cleanEnvironment } from "../support/polytop.ts";
+import {
+  during,
+  type FoldedStack,
+  sampleFolded,
+  sampleJson,
+  share,
+  sleep,
+  start,
+} from "../support/profile.ts";
+
+const WARM_UP_SECONDS = 2;
+const LEAF = "Truth.Chains.Spin";
+
+async function namesAgainstPerfMap(shape: Shape): Promise<Row[]> {
+  const program = dotnetProgram(shape);
+  const env = cleanEnvironment({ DOTNET_PerfMapEnabled: "1" });
+  const child = spawn(program, ["mix"], { env, stdio: "ignore" });
+  const pid = child.pid ?? -1;
+  try {
+    await sleep(WARM_UP_SECONDS);
+    const methods = await sampleMethods(pid, 8);
+    await sleep(1);
+    const truth = readPerfMap(pid);
+    const differing = methods.flatMap((method) => {
+      const said = truth.get(method.start);
+      if (!said) return [];
+      const isSame = said.name === method.name && said.module === method.module;
+      return isSame ? [] : [`${method.name} (${method.module}), not ${said.name} (${said.module})`];
+    });
+    const known = methods.filter((it) => truth.has(it.start)).length;
+    if (process.env.POLYTOP_DEBUG) console.error(differing.join("\n"));
+    return [
+      {
+        what: `${shape.name}: methods named as in the runtime's perf map`,
+        bar: "≥ 99.9 %",
+        figure: `${percent(known - differing.length, known)} of ${known} (${methods.length} met)`,
+        ok: known > 20 && ratio(known - differing.length, known) >= 0.999,
+      },
+    ];
+  } finally {
+    child.kill("SIGKILL");
+    rmSync(`/tmp/perf-${pid}.map`, { force: true });
+    rmSync(`/tmp/perfinfo-${pid}.map`, { force: true });
+  }
+}
+
+/** Managed frames that StackTrace knows, leaf first, from the spinning method on. */
+function managedChain({ frames }: FoldedStack, known: ReadonlySet<string>): string[] {
+  const upwards = frames.toReversed().filter((frame) => known.has(frame));
+  return upwards.slice(Math.max(0, upwards.indexOf(LEAF)));
+}
+
+async function chains(shape: Shape): Promise<Row[]> {
+  const program = dotnetProgram(shape);
+  const child = spawn(program, ["chains"], {
+    env: cleanEnvironment(),
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  let text = "";
+  child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
+    text += chunk;
+  });
+  try {
+    await sleep(2 * WARM_UP_SECONDS);
+    const stacks = await sampleFolded({ seconds: 8, frequency: 499, pids: [child.pid ?? -1] });
+    const truths = text
+      .split("\n")
+      .filter((line) => line.startsWith("CHAIN\t"))
+      .map((line) => line.split("\t").slice(1));
+    // Pseudo frames of StackTrace have no code: inlined P/Invoke and calls into the runtime.
+    const withCode = truths.map((chain) =>
+      chain.filter((it) => !/\.qsort$|RuntimeMethodHandle\.InvokeMethod$/.test(it)),
+    );
+    const known = new Set(withCode.flat());
+    const expected = new Set(withCode.map((chain) => chain.join(" < ")));
+    const inChains = stacks.filter((it) => it.frames.includes(LEAF));
+    const whole = share(inChains, (it) => expected.has(managedChain(it, known).join(" < ")));
+    if (process.env.POLYTOP_DEBUG) {
+      for (const it of inChains) {
+        const chain = managedChain(it, known).join(" < ");
+        if (!expected.has(chain)) console.error(`${it.count} ${chain}\n   ${it.frames.join(";")}`);
+      }
+      for (const it of expected) console.error(`truth ${it}`);
+    }
+    const met = new Set(inChains.map((it) => managedChain(it, known).join(" < ")));
+    return [
+      {
+        what: `${shape.name}: samples whose chain is the runtime's own, in order`,
+        bar: "≥ 99.5 %",
+        figure: `${percent(whole.hits, whole.samples)}, ${[...expected].filter((it) => met.has(it)).length} of ${expected.size} chains`,
+        samples: whole.samples,
+        ok: ratio(whole.hits, whole.samples) >= 0.995,
+      },
+    ];
+  } finally {
+    child.kill("SIGKILL");
+  }
+}
+
+async function complete(shape: Shape): Promise<Row[]> {
+  const program = start(dotnetProgram(shape), ["mix"]);
+  const sums = await during([program], async (pids) => {
+    await sleep(WARM_UP_SECONDS);
+    return sampleJson({ seconds: 6, frequency: 999, pids });
+  });
+  const unnamed = [...sums.self].filter(([name]) => name.startsWith("[unnamed"));
+  const unnamedSamples = unnamed.reduce((sum, [, count]) => sum + count, 0);
+  return [
+    {
+      what: `${shape.name}: complete to the thread's start`,
+      bar: "≥ 99.5 %",
+      figure: percent(sums.complete, sums.samples, 3),
+      samples: sums.samples,
+      ok: ratio(sums.complete, sums.samples) >= 0.995,
+    },
+    {
+      what: `${shape.name}: leaves without a name`,
+      bar: "≤ 0.1 %",
+      figure: percent(unnamedSamples, sums.samples, 3),
+      ok: ratio(unnamedSamples, sums.samples) <= 0.001,
+    },
+  ];
+}
+
+const SHARES = { "Truth.Generic`1.Sixty": 60, "Truth.Program.Thirty": 30, Ten: 10 } as const;
+
+async function shares(shape: Shape): Promise<Row[]> {
+  const program = start(dotnetProgram(shape), ["shares"]);
+  const sums = await during([program], async (pids) => {
+    await sleep(WARM_UP_SECONDS);
+    return sampleJson({ seconds: 8, frequency: 499, pids });
+  });
+  const off = Object.entries(SHARES).map(([name, truth]) => {
+    const measured = 100 * ratio(sums.self.get(name) ?? 0, sums.samples);
+    return { text: measured.toFixed(1), points: Math.abs(measured - truth) };
+  });
+  const worst = Math.max(...off.map(({ points }) => points));
+  return [
+    {
+      what: `${shape.name}: generic, static and dynamic method that use 60/30/10 %`,
+      bar: "within 3 points",
+      figure: `${off.map(({ text }) => text).join("/")}: off by ${worst.toFixed(1)}`,
+      samples: sums.samples,
+      ok: worst <= 3,
+    },
+  ];
+}
+
+async function dynamicMethods(shape: Shape): Promise<Row[]> {
+  const program = start(dotnetProgram(shape), ["dynamic"]);
+  const stacks = await during([program], async (pids) => {
+    await sleep(WARM_UP_SECONDS);
+    return sampleFolded({ seconds: 12, frequency: 499, pids });
+  });
+  const withLeaf = stacks.filter((it) => it.frames.some((frame) => /\.Leaf\d$/.test(frame)));
+  const wrong = share(withLeaf, ({ frames }) => {
+    const at = frames.findIndex((frame) => /\.Leaf\d$/.test(frame));
+    return frames[at - 1] !== `Calls${frames[at]?.slice(-1)}`;
+  });
+  return [
+    {
+      what: `${shape.name}: dynamic methods under a collection each second, wrong names`,
+      bar: "0",
+      figure: String(wrong.hits),
+      samples: wrong.samples,
+      ok: wrong.hits === 0 && wrong.samples > 100,
+    },
+  ];
+}
+
+/** Programs that live a moment, one after the other. */
+async function brief(shape: Shape): Promise<Row[]> {
+  const program = dotnetProgram(shape);
+  const loop = start("/bin/sh", ["-c", `while :; do "${program}" brief; done`]);
+  const stacks = await during([loop], async () => {
+    await sleep(3);
+    return sampleFolded({ seconds: 15, frequency: 99 });
+  });
+  const own = stacks.filter((it) => it.comm === "program");
+  const good = share(
+    own,
+    ({ frames }) => !frames.some((frame) => /^\[(dotnet|native|unnamed)/.test(frame)),
+  );
+  return [
+    {
+      what: `${shape.name}: a program of a moment, in a loop: complete and named`,
+      bar: "≥ 98 %",
+      figure: percent(good.hits, good.samples),
+      samples: good.samples,
+      ok: ratio(good.hits, good.samples) >= 0.98,
+    },
+  ];
+}
+
+type Measurement = (shape: Shape) => Promise<Row[]>;
+
+/** One shape that cannot be had leaves the others be. */
+async function each(shapes: readonly Shape[], measurement: Measurement): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const shape of shapes) {
+    try {
+      rows.push(...(await measurement(shape)));
+    } catch (error) {
+      if (!(error instanceof Lacking)) throw error;
+      rows.push({ what: shape.name, bar: "", figure: `skipped: ${error.message}` });
+    }
+  }
+  return rows;
+}
+
+const installed = SHAPES.slice(0, 1);
+
+export const dotnet: readonly Section[] = [
+  {
+    name: "dotnet-names",
+    about: ".NET names against the runtime's perf map",
+    run: () => each(SHAPES, namesAgainstPerfMap),
+  },
+  {
+    name: "dotnet-chains",
+    about: ".NET call chains against StackTrace",
+    run: () => each(SHAPES, chains),
+  },
+  {
+    name: "dotnet-complete",
+    about: ".NET stacks complete and named",
+    run: () => each(SHAPES, complete),
+  },
+  {
+    name: "dotnet-shares",
+    about: "known shares of .NET methods",
+    run: () => each(installed, shares),
+  },
+  {
+    name: "dotnet-dynamic",
+    about: "dynamic methods that are collected",
+    run: () => each(installed, dynamicMethods),
+  },
+  { name: "dotnet-brief", about: "short-lived .NET programs", run: () => each(installed, brief) },
+];
+
+if (import.meta.main) process.exit((await measure(dotnet)) ? 0 : 1);

@@ -1,0 +1,152 @@
+/** Builds test/workloads/dotnet in the shapes that .NET programs come in, and samples below the names. */
+import { execFileSync } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { AbiConstants, Sampler, SamplerOptions } from "../../src/collector/sampler.ts";
+import { DotnetNames } from "../../src/runtimes/dotnet/names.ts";
+import { Lacking } from "./measure.ts";
+import { root } from "./polytop.ts";
+
+/** A way to publish the program. */
+export interface Shape {
+  readonly name: string;
+  readonly framework: string;
+  /** The runtime that NuGet must have; empty: the installed one. */
+  readonly version: string;
+  readonly flags: readonly string[];
+}
+
+const SELF_CONTAINED = ["--self-contained", "true"];
+const SINGLE_FILE = [...SELF_CONTAINED, "-p:PublishSingleFile=true"];
+
+export const SHAPES: readonly Shape[] = [
+  { name: "installed", framework: "net10.0", version: "", flags: ["--self-contained", "false"] },
+  { name: "net8", framework: "net8.0", version: "8.0.29", flags: SELF_CONTAINED },
+  { name: "net9", framework: "net9.0", version: "9.0.18", flags: SELF_CONTAINED },
+  { name: "net10", framework: "net10.0", version: "10.0.12", flags: SELF_CONTAINED },
+  { name: "net8-single", framework: "net8.0", version: "8.0.29", flags: SINGLE_FILE },
+  { name: "net10-single", framework: "net10.0", version: "10.0.12", flags: SINGLE_FILE },
+  {
+    name: "net10-compressed",
+    framework: "net10.0",
+    version: "10.0.12",
+    flags: [...SINGLE_FILE, "-p:EnableCompressionInSingleFile=true"],
+  },
+  {
+    name: "net10-precompiled",
+    framework: "net10.0",
+    version: "10.0.12",
+    flags: [...SELF_CONTAINED, "-p:PublishReadyToRun=true"],
+  },
+];
+
+const sources = `${root}test/workloads/dotnet/`;
+
+/** The program in a shape, built unless it is there; throws Lacking where the SDK or a package cannot be had. */
+export function dotnetProgram(shape: Shape): string {
+  const output = `${root}build/workloads/dotnet-${shape.name}/`;
+  const program = `${output}program`;
+  const changed = ["Program.cs", "program.csproj"].some(
+    (it) => !existsSync(program) || statSync(sources + it).mtimeMs > statSync(program).mtimeMs,
+  );
+  if (!changed) return program;
+  const build = `${output}source/`;
+  rmSync(output, { recursive: true, force: true });
+  mkdirSync(build, { recursive: true });
+  cpSync(sources, build, { recursive: true });
+  const version = shape.version ? [`-p:RuntimeVersion=${shape.version}`] : [];
+  const properties = [`-p:Framework=${shape.framework}`, ...version, ...shape.flags];
+  const common = ["publish", "program.csproj", "-c", "Release", "-r", "linux-x64", "-v", "q"];
+  try {
+    execFileSync("dotnet", [...common, "-o", output, ...properties], {
+      cwd: build,
+      env: { ...process.env, DOTNET_CLI_TELEMETRY_OPTOUT: "1", DOTNET_NOLOGO: "1" },
+      stdio: ["ignore", "pipe", "pipe"],
+      timeout: 300_000,
+    });
+  } catch (error) {
+    rmSync(output, { recursive: true, force: true });
+    const said = error instanceof Error && "stdout" in error ? String(error.stdout) : String(error);
+    const line = said.split("\n").find((it) => it.includes("error")) ?? said.slice(0, 200);
+    throw new Lacking(`.NET ${shape.version || "SDK"} cannot be had: ${line.slice(0, 160)}`);
+  }
+  return program;
+}
+
+/** A method that was sampled, by where its code starts. */
+export interface SampledMethod {
+  readonly start: bigint;
+  readonly name: string;
+  readonly module: string;
+}
+
+const START_MASK = (1n << 47n) - 1n;
+const VALUE_MASK = (1n << 56n) - 1n;
+
+/** Samples one process for a time; the methods that were met and compiled at run time. */
+export async function sampleMethods(pid: number, seconds: number): Promise<SampledMethod[]> {
+  const { Sampler: Opened, constants } = createRequire(import.meta.url)(
+    `${root}dist/polytop.node`,
+  ) as {
+    readonly Sampler: new (options: SamplerOptions) => Sampler;
+    readonly constants: AbiConstants;
+  };
+  const objectPath = `${root}dist/polytop.bpf.o`;
+  const sampler = new Opened({ objectPath, frequency: 999, drainSeconds: 1, targets: [pid] });
+  const names = new DotnetNames(sampler);
+  const found = new Map<bigint, SampledMethod>();
+  sampler.onMethods(() => names.resolveSeen());
+  try {
+    for (let left = seconds; left > 0; left--) {
+      await new Promise((resolve) => setTimeout(resolve, 1000));
+      const drained = sampler.drain();
+      names.learn(drained.files);
+      names.resolveSeen();
+      for (const word of drained.frames) {
+        if (Number(word >> BigInt(constants.frameKindShift)) !== constants.kindDotnet) continue;
+        if ((word & VALUE_MASK) < 4096n) continue;
+        const { name, module } = names.name(word, pid);
+        found.set(word, { start: word & START_MASK, name, module });
+      }
+    }
+  } finally {
+    sampler.close();
+  }
+  return [...found.values()];
+}
+
+/** The methods that the runtime itself wrote down: start of the code -> name and module as polytop writes them. */
+export function readPerfMap(
+  pid: number,
+): Map<bigint, { readonly name: string; readonly module: string }> {
+  const path = `/tmp/perf-${pid}.map`;
+  const methods = new Map<bigint, { name: string; module: string }>();
+  for (const line of readFileSync(path, "utf8").split("\n")) {
+    const [start, , ...rest] = line.split(" ");
+    const parsed = parsePerfName(rest.join(" "));
+    if (start && parsed) methods.set(BigInt(`0x${start.replace(/^0x/, "")}`), parsed);
+  }
+  return methods;
+}
+
+/** `instance void [module] Type`1[Argument]::Method(parameters)[Tier]`, without what is in brackets behind names. */
+export function parsePerfName(text: string): { name: string; module: string } | undefined {
+  const separator = text.lastIndexOf("::");
+  if (separator < 0) return undefined;
+  const method = text.slice(separator + 2).replace(/\(.*$/s, "");
+  const before = text.slice(0, separator);
+  const found = /^.*?\[([^\]]+)\] (.*)$/s.exec(cutReturnType(before));
+  if (!found) return undefined;
+  const [, module = "", type = ""] = found;
+  const plain = type.replace(/\[.*$/s, "");
+  return type === "dynamicClass"
+    ? { name: method, module: "[dynamic]" }
+    : { name: `${plain}.${method}`, module };
+}
+
+/** The module is the last `[name] ` that is followed by the type: return types have brackets too. */
+function cutReturnType(text: string): string {
+  const places = [...text.matchAll(/\[[^\][]+\] /g)].map((it) => it.index);
+  const last = places.at(-1);
+  return last === undefined ? text : text.slice(last);
+}

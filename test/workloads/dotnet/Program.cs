@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+// A .NET program whose stacks are known. Modes: shares, chains, mix, dynamic, deep N; each runs until it is ended.
+using System;
+using System.Collections.Generic;
+using System.Diagnostics;
+using System.Linq;
+using System.Linq.Expressions;
+using System.Reflection;
+using System.Reflection.Emit;
+using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
+using System.Text;
+using System.Threading;
+using System.Threading.Tasks;
+
+namespace Truth;
+
+/// <summary>Uses the CPU for a known time.</summary>
+static class Work
+{
+    /// <summary>About a microsecond a turn, without a call.</summary>
+    [MethodImpl(MethodImplOptions.NoInlining | MethodImplOptions.AggressiveOptimization)]
+    public static long Turns(int count)
+    {
+        long sum = 1;
+        for (int i = 0; i < count * 400; i++) sum = sum * 31 + i;
+        return sum;
+    }
+}
+
+class Generic<T>
+{
+    [MethodImpl(MethodImplOptions.NoInlining | MethodImplOptions.AggressiveOptimization)]
+    public static long Sixty(long start)
+    {
+        long sum = start;
+        for (int i = 0; i < 240_000; i++) sum = sum * 31 + i;
+        return sum;
+    }
+}
+
+static class Program
+{
+    static void Main(string[] arguments)
+    {
+        string mode = arguments.Length > 0 ? arguments[0] : "mix";
+        if (mode == "shares") Shares();
+        else if (mode == "chains") Chains.Run();
+        else if (mode == "dynamic") Dynamic.Run();
+        else if (mode == "deep") Deep(arguments.Length > 1 ? int.Parse(arguments[1]) : 60);
+        else if (mode == "brief") Mix.Once();
+        else for (;;) Mix.Once();
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining | MethodImplOptions.AggressiveOptimization)]
+    static long Thirty(long start)
+    {
+        long sum = start;
+        for (int i = 0; i < 120_000; i++) sum = sum * 31 + i;
+        return sum;
+    }
+
+    /// <summary>The loop of the others, 40 000 times.</summary>
+    static Func<long, long> MakeTen()
+    {
+        var method = new DynamicMethod("Ten", typeof(long), new[] { typeof(long) });
+        ILGenerator il = method.GetILGenerator();
+        LocalBuilder sum = il.DeclareLocal(typeof(long)), i = il.DeclareLocal(typeof(int));
+        Label test = il.DefineLabel(), again = il.DefineLabel();
+        il.Emit(OpCodes.Ldarg_0); il.Emit(OpCodes.Stloc, sum);
+        il.Emit(OpCodes.Br, test);
+        il.MarkLabel(again);
+        il.Emit(OpCodes.Ldloc, sum); il.Emit(OpCodes.Ldc_I4, 31); il.Emit(OpCodes.Conv_I8); il.Emit(OpCodes.Mul);
+        il.Emit(OpCodes.Ldloc, i); il.Emit(OpCodes.Conv_I8); il.Emit(OpCodes.Add); il.Emit(OpCodes.Stloc, sum);
+        il.Emit(OpCodes.Ldloc, i); il.Emit(OpCodes.Ldc_I4_1); il.Emit(OpCodes.Add); il.Emit(OpCodes.Stloc, i);
+        il.MarkLabel(test);
+        il.Emit(OpCodes.Ldloc, i); il.Emit(OpCodes.Ldc_I4, 40_000); il.Emit(OpCodes.Blt, again);
+        il.Emit(OpCodes.Ldloc, sum); il.Emit(OpCodes.Ret);
+        return method.CreateDelegate<Func<long, long>>();
+    }
+
+    static void Shares()
+    {
+        Func<long, long> ten = MakeTen();
+        long sum = 0;
+        for (;;) sum += Generic<string>.Sixty(sum) + Thirty(sum) + ten(sum);
+    }
+
+    static void Deep(int depth)
+    {
+        for (;;) Descend(depth);
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static long Descend(int left) => left == 0 ? Work.Turns(200) : Descend(left - 1) + 1;
+}
+
+/// <summary>Calls of every kind, quickly one after the other.</summary>
+static class Mix
+{
+    interface IShape { long Area(int turn); }
+    class Square : IShape { public long Area(int turn) => turn * turn + Work.Turns(1); }
+    class Circle : IShape { public long Area(int turn) => turn * 3 + Work.Turns(1); }
+    record struct Pair(int Left, int Right) : IComparable<Pair>
+    {
+        public int CompareTo(Pair other) => Left != other.Left ? Left.CompareTo(other.Left) : Right.CompareTo(other.Right);
+    }
+    class Reverse : IComparer<string> { public int Compare(string left, string right) => string.CompareOrdinal(right, left); }
+
+    static long result;
+
+    public static void Once()
+    {
+        result += Sorted() + Shapes() + Queries() + Thrown(3) + Strings() + Waited().GetAwaiter().GetResult() + Counted(12);
+    }
+
+    static long Sorted()
+    {
+        var pairs = Enumerable.Range(0, 400).Select(i => new Pair(i * 7919 % 401, i)).ToList();
+        pairs.Sort();
+        var names = Enumerable.Range(0, 200).Select(i => (i * 7919 % 211).ToString()).ToArray();
+        Array.Sort(names, new Reverse());
+        return pairs[3].Right + names[2].Length;
+    }
+
+    static long Shapes()
+    {
+        IShape[] shapes = { new Square(), new Circle() };
+        long sum = 0;
+        for (int i = 0; i < 200; i++) sum += shapes[i & 1].Area(i);
+        return sum;
+    }
+
+    static long Queries()
+    {
+        var counts = new Dictionary<Pair, long>();
+        for (int i = 0; i < 300; i++) counts[new Pair(i % 17, i % 13)] = i;
+        return counts.Where(it => it.Value % 3 > 0).OrderBy(it => it.Key.Right).Select(it => it.Value).Sum();
+    }
+
+    static long Thrown(int depth)
+    {
+        try
+        {
+            if (depth == 0) throw new InvalidOperationException("as planned");
+            return Thrown(depth - 1);
+        }
+        catch (InvalidOperationException) when (depth == 3) { return Work.Turns(5); }
+        finally { result += Work.Turns(1); }
+    }
+
+    static long Strings()
+    {
+        var text = new StringBuilder();
+        for (int i = 0; i < 100; i++) text.Append(i).Append(',').Append(i * 0.5);
+        return text.ToString().Split(',').Length;
+    }
+
+    static async Task<long> Waited()
+    {
+        await Task.Yield();
+        return Work.Turns(10);
+    }
+
+    static long Counted(int n) => n < 2 ? n : Counted(n - 1) + Counted(n - 2);
+}
+
+/// <summary>Dynamic methods that come and go under collections: each calls the static method of its own number.</summary>
+static class Dynamic
+{
+    static readonly string[] Leaves = Enumerable.Range(0, 8).Select(i => "Leaf" + i).ToArray();
+    [MethodImpl(MethodImplOptions.NoInlining)] public static long Leaf0() => Work.Turns(400);
+    [MethodImpl(MethodImplOptions.NoInlining)] public static long Leaf1() => Work.Turns(400);
+    [MethodImpl(MethodImplOptions.NoInlining)] public static long Leaf2() => Work.Turns(400);
+    [MethodImpl(MethodImplOptions.NoInlining)] public static long Leaf3() => Work.Turns(400);
+    [MethodImpl(MethodImplOptions.NoInlining)] public static long Leaf4() => Work.Turns(400);
+    [MethodImpl(MethodImplOptions.NoInlining)] public static long Leaf5() => Work.Turns(400);
+    [MethodImpl(MethodImplOptions.NoInlining)] public static long Leaf6() => Work.Turns(400);
+    [MethodImpl(MethodImplOptions.NoInlining)] public static long Leaf7() => Work.Turns(400);
+
+    public static void Run()
+    {
+        var clock = Stopwatch.StartNew();
+        for (int number = 0; ; number = (number + 1) % Leaves.Length)
+        {
+            Func<long> made = Make(number);
+            for (int i = 0; i < 25; i++) made();
+            if (clock.ElapsedMilliseconds < 1000) continue;
+            GC.Collect();
+            GC.WaitForPendingFinalizers();
+            clock.Restart();
+        }
+    }
+
+    static Func<long> Make(int number)
+    {
+        var method = new DynamicMethod("Calls" + number, typeof(long), Type.EmptyTypes);
+        ILGenerator il = method.GetILGenerator();
+        il.Emit(OpCodes.Call, typeof(Dynamic).GetMethod(Leaves[number]));
+        il.Emit(OpCodes.Ldc_I4_1); il.Emit(OpCodes.Conv_I8); il.Emit(OpCodes.Add);
+        il.Emit(OpCodes.Ret);
+        return method.CreateDelegate<Func<long>>();
+    }
+}
+
+/// <summary>Chains of calls of many kinds; each ends in Spin, which prints the runtime's own view of its stack and goes on.</summary>
+static class Chains
+{
+    static readonly object Output = new();
+
+    [DllImport("libc")] static extern unsafe void qsort(IntPtr start, nint count, nint size, delegate* unmanaged[Cdecl]<IntPtr, IntPtr, int> compare);
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static long Spin()
+    {
+        var line = new StringBuilder("CHAIN");
+        foreach (StackFrame frame in new StackTrace(0, false).GetFrames())
+        {
+            MethodBase method = frame.GetMethod();
+            Type type = method?.DeclaringType;
+            if (method == null) continue;
+            if (type is { IsGenericType: true }) type = type.GetGenericTypeDefinition();
+            line.Append('\t').Append(type == null ? method.Name : type.FullName + "." + method.Name);
+        }
+        lock (Output) Console.WriteLine(line.ToString());
+        long sum = 0;
+        for (;;) sum += Work.Turns(1000);
+    }
+
+    [UnmanagedCallersOnly(CallConvs = new[] { typeof(CallConvCdecl) })]
+    static int Compare(IntPtr left, IntPtr right) => (int)Spin();
+
+    static unsafe void Callback()
+    {
+        int* numbers = stackalloc int[8];
+        qsort((IntPtr)numbers, 8, 4, &Compare);
+    }
+
+    class Early { public static readonly long Value; static Early() { Value = Spin(); } }
+    class Made { public Made() { Spin(); } }
+    interface IWithBody { long Body() => Spin(); }
+    class Plain : IWithBody { }
+    class Keys : IEqualityComparer<string>
+    {
+        public bool Equals(string left, string right) => Spin() > 0;
+        public int GetHashCode(string key) => 1;
+    }
+    static bool Condition() => Spin() > 0;
+    static IEnumerable<long> Numbers() { yield return 1; yield return Spin(); }
+    static async Task<long> Later() { await Task.Delay(1); return Spin(); }
+    static long Down<T>(int left, T value) => left == 0 ? Spin() : Down(left - 1, value) + 1;
+    static void Looping()
+    {
+        long sum = 0;
+        // Long enough to be compiled anew in the middle of the loop.
+        for (int i = 0; i < 400_000; i++) sum += i % 7;
+        if (sum > 0) Spin();
+    }
+    static void Thrower() => throw new InvalidOperationException("as planned");
+
+    public static void Run()
+    {
+        var actions = new Action[]
+        {
+            () => Spin(),
+            Callback,
+            () => Console.Write(Early.Value),
+            () => { var table = new Dictionary<string, int>(new Keys()) { ["a"] = 1 }; table.TryGetValue("b", out _); },
+            () => ((IWithBody)new Plain()).Body(),
+            () => Activator.CreateInstance<Made>(),
+            () => typeof(Chains).GetMethod("Looping", BindingFlags.NonPublic | BindingFlags.Static).Invoke(null, null),
+            () => Later().Wait(),
+            () => { try { Thrower(); } catch (InvalidOperationException) { Spin(); } },
+            () => { try { Thrower(); } catch (InvalidOperationException) when (Condition()) { } },
+            () => { try { Console.Out.Flush(); } finally { Spin(); } },
+            () => { foreach (long number in Numbers()) if (number < 0) return; },
+            () => new List<int> { 3, 1, 2 }.Sort((left, right) => (int)Spin()),
+            () => Enumerable.Range(0, 3).Where(i => Spin() > 0).ToList(),
+            () => Down(5, "text"),
+            () => Down(5, 1.5),
+            Looping,
+            () => Expression.Lambda<Func<long>>(Expression.Call(typeof(Chains).GetMethod("Spin", BindingFlags.NonPublic | BindingFlags.Static))).Compile()(),
+            () => string.Create(4, 1L, (span, state) => Spin()),
+            () => new Lazy<long>(() => Spin()).Value.ToString(),
+        };
+        foreach (Action action in actions) new Thread(() => action()) { IsBackground = true }.Start();
+        Thread.Sleep(Timeout.Infinite);
+    }
+}
