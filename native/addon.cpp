@@ -35,10 +35,11 @@ void throwFailure(Napi::Env env, const Failure& failure) {
   error.ThrowAsJavaScriptException();
 }
 
+/// An array has no memory once its thread is being ended, which may happen in the middle of any call.
 template <typename Array, typename Element>
 Array copyArray(Napi::Env env, const std::vector<Element>& from) {
   Array to = Array::New(env, from.size());
-  if (!from.empty()) memcpy(to.Data(), from.data(), from.size() * sizeof(Element));
+  if (to.Data() && !from.empty()) memcpy(to.Data(), from.data(), from.size() * sizeof(Element));
   return to;
 }
 
@@ -172,9 +173,8 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     result.Set("samples", static_cast<double>(drained.samples));
     result.Set("missed", static_cast<double>(drained.missed));
     result.Set("bpfNanoseconds", static_cast<double>(drained.bpfNanoseconds));
-    Napi::Float64Array counters = Napi::Float64Array::New(env, drained.counters.size());
-    for (size_t i = 0; i < drained.counters.size(); i++) counters[i] = static_cast<double>(drained.counters[i]);
-    result.Set("counters", counters);
+    const std::vector<double> counters(drained.counters.begin(), drained.counters.end());
+    result.Set("counters", copyArray<Napi::Float64Array>(env, counters));
     result.Set("counts", copyArray<Napi::Uint32Array>(env, drained.counts));
     result.Set("tasks", describeTasks(env, drained.tasks));
     result.Set("stacks", copyArray<Napi::Uint32Array>(env, drained.news.stacks));
@@ -193,15 +193,14 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
 
   /// For each frame word: the file offset where its function starts; 0 if it is not known or no native frame.
   Napi::Value functionStarts(Napi::Env env, const std::vector<uint64_t>& words) {
-    Napi::Float64Array starts = Napi::Float64Array::New(env, words.size());
-    double* to = starts.Data();
-    for (size_t i = 0; i < words.size(); i++) {
-      const uint64_t word = words[i];
+    std::vector<double> starts;
+    starts.reserve(words.size());
+    for (const uint64_t word : words) {
       const bool native = word >> FRAME_KIND_SHIFT == FRAME_NATIVE;
       const auto file = static_cast<uint32_t>(word >> FRAME_FILE_SHIFT);
-      to[i] = native ? static_cast<double>(parts_->files.startOf(file, word & FRAME_OFFSET_MASK)) : 0;
+      starts.push_back(native ? static_cast<double>(parts_->files.startOf(file, word & FRAME_OFFSET_MASK)) : 0);
     }
-    return starts;
+    return copyArray<Napi::Float64Array>(env, starts);
   }
 
   /// setTargets(pids): narrows sampling in the kernel; none: every process.
@@ -238,6 +237,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     const uint64_t address = info[1].As<Napi::BigInt>().Uint64Value(&lossless);
     const size_t size = std::min<size_t>(info[2].As<Napi::Number>().Uint32Value(), kMaxRead);
     Napi::Buffer<uint8_t> buffer = Napi::Buffer<uint8_t>::New(info.Env(), size);
+    if (buffer.IsEmpty()) return info.Env().Undefined();
     const size_t got = readProcessMemory(pid, address, buffer.Data(), size);
     return got == size ? buffer : Napi::Buffer<uint8_t>::Copy(info.Env(), buffer.Data(), got);
   }
