@@ -20,7 +20,7 @@ namespace polytop {
 namespace {
 
 /// Rows kept at most: 4 bytes each in the memory of the kernel.
-constexpr size_t kMaxRows = 3'500'000;
+constexpr size_t kMaxRows = 2'600'000;
 /// Files kept at most: each holds a descriptor.
 constexpr size_t kMaxEntries = 2048;
 constexpr int kWorkerNice = -15;
