@@ -11,6 +11,7 @@ import {
   type Task,
   type Tick,
 } from "../collector/tick.ts";
+import type { Family } from "./family.ts";
 import type { Filter } from "./filter.ts";
 import { BITS, bitsToRuntimes, FunctionCounts } from "./function-counts.ts";
 
@@ -80,6 +81,8 @@ export interface Aggregate {
 /** What is left out. */
 export interface AggregateOptions {
   readonly filter?: Filter;
+  /** Knows parents that were not sampled, for `tree:`. */
+  readonly parents?: Family;
   /** Show kernel frames. */
   readonly kernel: boolean;
   /** Show the interpreter's own frames. */
@@ -92,12 +95,15 @@ interface ProcessCounts {
 }
 
 /** Counts grouped by process, so that a function meets a process once. */
-function byProcess(ticks: readonly Tick[], filter: Filter | undefined): Iterable<ProcessCounts> {
+function byProcess(
+  ticks: readonly Tick[],
+  { filter, parents }: AggregateOptions,
+): Iterable<ProcessCounts> {
   const groups = new Map<number, ProcessCounts[]>();
   for (const tick of ticks) {
     for (const count of tick.counts) {
       const { task } = count;
-      if (filter?.hasTaskTerms && !filter.matchesTask(task)) continue;
+      if (filter?.hasTaskTerms && !filter.matchesTask(task, parents)) continue;
       let lives = groups.get(task.pid);
       if (!lives) {
         lives = [];
@@ -128,7 +134,7 @@ export function aggregate(ticks: readonly Tick[], options: AggregateOptions): Ag
   const unique = new UniqueIds();
   let samples = 0;
 
-  for (const { task, counts } of byProcess(ticks, filter)) {
+  for (const { task, counts } of byProcess(ticks, options)) {
     const sum = { samples: 0, complete: 0, anywhere: 0, leaves: 0 };
     for (const { stack, count } of counts) {
       if (count <= 0) continue;

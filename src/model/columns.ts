@@ -3,8 +3,8 @@
  * read the same table.
  */
 import type { Runtime } from "../collector/tick.ts";
-import type { FunctionRow, ProcessRow } from "./aggregate.ts";
-import { type Cut, type Glyphs, percent, sharePercent, thousands } from "./format.ts";
+import type { FunctionRow } from "./aggregate.ts";
+import { type Cut, type Glyphs, percent, points } from "./format.ts";
 
 /** How wide a column is. */
 export interface WidthRule {
@@ -30,8 +30,8 @@ export interface Column<Row, Context> {
   readonly giveWay: number;
   /** Plain output has it too. */
   readonly plain: boolean;
-  /** What the cell says. */
-  value(row: Row, context: Context): string;
+  /** What the cell says, in so many cells where that matters. */
+  value(row: Row, context: Context, width?: number): string;
   /** Its key in the JSON output, where it has one. */
   readonly json?: string;
 }
@@ -51,15 +51,10 @@ export interface FunctionContext extends RowContext {
   comm?(pid: number): string | undefined;
   /** Samples of its own and of all since the totals were cleared. */
   since?(row: FunctionRow): { self: number; samples: number } | undefined;
-}
-
-/** For the list of processes. */
-export interface ProcessContext extends RowContext {
-  /** Samples that one CPU takes in the time shown. */
-  readonly samplesPerCpu: number;
-  user?(uid: number): string | undefined;
-  /** How deep it is below a process that is shown. */
-  depth?(row: ProcessRow): number;
+  /** Its history in so many cells. */
+  trail?(row: FunctionRow, cells: number): string;
+  /** Percentage points that its own share grew since the mark. */
+  change?(row: FunctionRow): number;
 }
 
 /** How a runtime is called in a column: text, since colour alone says nothing. */
@@ -149,7 +144,7 @@ export const FUNCTION_COLUMNS: readonly Column<FunctionRow, FunctionContext>[] =
     width: { min: 16, max: 26 },
     align: "left",
     cut: "middle",
-    giveWay: 4,
+    giveWay: 5,
     plain: false,
     value: (row, context) => {
       const first = row.pids[0];
@@ -167,113 +162,43 @@ export const FUNCTION_COLUMNS: readonly Column<FunctionRow, FunctionContext>[] =
     width: { min: 6, max: 6 },
     align: "right",
     cut: "end",
-    giveWay: 5,
+    giveWay: 6,
     plain: false,
     value: (row, context) => {
       const since = context.since?.(row);
       return since ? percent(since.self, since.samples) : context.glyphs.none;
     },
   },
-];
-
-/** Columns of the list of processes, in their order. */
-export const PROCESS_COLUMNS: readonly Column<ProcessRow, ProcessContext>[] = [
   {
-    id: "share",
-    heading: "SHARE%",
-    meaning: "its share of the samples",
-    width: { min: 7, max: 7 },
-    align: "right",
-    cut: "end",
-    giveWay: 0,
-    plain: true,
-    value: (row, { samples }) => percent(row.samples, samples),
-    json: "percent",
-  },
-  {
-    id: "cpu",
-    heading: "CPU%",
-    meaning: "the same in percent of one CPU",
-    width: { min: 6, max: 6 },
-    align: "right",
-    cut: "end",
-    giveWay: 2,
-    plain: true,
-    value: (row, { samplesPerCpu }) => percent(row.samples, samplesPerCpu),
-  },
-  {
-    id: "pid",
-    heading: "PID",
-    meaning: "its number",
-    width: { min: 7, max: 7 },
-    align: "right",
-    cut: "end",
-    giveWay: 0,
-    plain: true,
-    value: (row) => row.pid.toString(),
-    json: "pid",
-  },
-  {
-    id: "user",
-    heading: "USER",
-    meaning: "whose it is",
-    width: { min: 8, max: 10 },
+    id: "history",
+    heading: "HISTORY",
+    meaning:
+      "its share over the last minute, 4 s a cell; each step up is twice as much, from 0.4 % on",
+    width: { min: 8, max: 15 },
     align: "left",
     cut: "end",
     giveWay: 4,
-    plain: true,
-    value: (row, context) => context.user?.(row.uid) ?? row.uid.toString(),
-  },
-  {
-    id: "comm",
-    heading: "COMMAND",
-    meaning: "its name; children stand under their parents",
-    width: { min: 12, max: 16, grow: 1 },
-    align: "left",
-    cut: "middle",
-    giveWay: 0,
-    plain: true,
-    value: (row, context) => {
-      const depth = context.depth?.(row) ?? 0;
-      return depth > 0 ? "  ".repeat(depth - 1) + context.glyphs.child + row.comm : row.comm;
-    },
-    json: "comm",
-  },
-  {
-    id: "runtimes",
-    heading: "RUNTIMES",
-    meaning:
-      "perl and .net where they were anywhere in its stacks; native and kernel where innermost",
-    width: { min: 11, max: 23 },
-    align: "left",
-    cut: "end",
-    giveWay: 3,
-    plain: true,
-    value: (row) => row.runtimes.map((runtime) => RUNTIME_LABELS[runtime]).join(" "),
-    json: "runtimes",
-  },
-  {
-    id: "samples",
-    heading: "SAMPLES",
-    meaning: "its samples in this refresh",
-    width: { min: 8, max: 8 },
-    align: "right",
-    cut: "end",
-    giveWay: 5,
-    plain: true,
-    value: (row) => thousands(row.samples),
-    json: "samples",
-  },
-  {
-    id: "complete",
-    heading: "COMPLETE%",
-    meaning: "share of its stacks that reach the outermost frame of their thread",
-    width: { min: 9, max: 9 },
-    align: "right",
-    cut: "end",
-    giveWay: 1,
-    plain: true,
-    value: (row) => sharePercent(row.complete, row.samples),
-    json: "complete",
+    plain: false,
+    value: (row, context, width) => context.trail?.(row, width ?? 0) ?? "",
   },
 ];
+
+/** Stands after TOTAL% while a moment is marked. */
+export const CHANGE_COLUMN: Column<FunctionRow, FunctionContext> = {
+  id: "change",
+  heading: "CHANGE",
+  meaning:
+    "percentage points that its own share of the last 10 s grew or shrank against the 10 s before the mark",
+  width: { min: 7, max: 7 },
+  align: "right",
+  cut: "end",
+  giveWay: 0,
+  plain: false,
+  value: (row, context) => points(context.change?.(row) ?? 0),
+};
+
+/** Columns of the list of functions while a moment is marked. */
+export const MARKED_COLUMNS: readonly Column<FunctionRow, FunctionContext>[] =
+  FUNCTION_COLUMNS.flatMap((column) =>
+    column.id === "total" ? [column, CHANGE_COLUMN] : [column],
+  );

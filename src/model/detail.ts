@@ -79,7 +79,8 @@ export function functionDetail(
     comms.set(task.pid, task.comm);
   };
   for (const count of ticks.flatMap((tick) => tick.counts)) {
-    if (!options.filter?.hasTaskTerms || options.filter.matchesTask(count.task)) add(count);
+    if (!options.filter?.hasTaskTerms || options.filter.matchesTask(count.task, options.parents))
+      add(count);
   }
   const neighbours = (counter: Counter<FunctionInfo | undefined>): Neighbour[] =>
     counter.sorted().map(([info, count]) => ({ ...(info ? { function: info } : {}), count }));

@@ -1,9 +1,11 @@
 /**
- * The filter grammar: words joined by AND. `text`, `/regex/`, `pid:42`, `comm:nginx`,
- * `lang:perl`, `module:libc`; `!` negates; quotes hold words with spaces.
+ * The filter grammar: words joined by AND. `text`, `/regex/`, `pid:42`, `tree:42` (that process and
+ * all below it), `comm:nginx`, `thread:worker`, `lang:perl`, `module:libc`; `!` negates; quotes hold
+ * words with spaces.
  */
 import { setFlagsFromString } from "node:v8";
 import type { FunctionInfo, Runtime, Task } from "../collector/tick.ts";
+import { Family } from "./family.ts";
 
 const MAX_LENGTH = 500;
 const MAX_REGEXP = 200;
@@ -16,7 +18,8 @@ export interface Filter {
   readonly hasTaskTerms: boolean;
   /** Has terms about functions: they choose rows. */
   readonly hasFunctionTerms: boolean;
-  matchesTask(task: Task): boolean;
+  /** `parents` knows processes that were not sampled; without it those that were met are known. */
+  matchesTask(task: Task, parents?: Family): boolean;
   matchesFunction(info: FunctionInfo): boolean;
 }
 
@@ -30,12 +33,17 @@ const LANGUAGES: Readonly<Record<string, Runtime>> = {
 };
 
 type Test<T> = (value: T) => boolean;
+type TaskTest = (task: Task, parents: Family) => boolean;
+
+/** What may stand before a colon. */
+export const FILTER_KEYS = ["pid", "tree", "comm", "thread", "lang", "module"] as const;
+const KEY = new RegExp(`^(${FILTER_KEYS.join("|")}):`);
 
 interface Word {
   /** Column of its first character, from 1. */
   readonly column: number;
   readonly negated: boolean;
-  readonly key: "" | "pid" | "comm" | "lang" | "module";
+  readonly key: "" | (typeof FILTER_KEYS)[number];
   readonly value: string;
   readonly regexp: boolean;
 }
@@ -92,9 +100,7 @@ function words(text: string): Word[] {
       at = end + 1;
       continue;
     }
-    const key = /^(pid|comm|lang|module):/.exec(text.slice(at, at + 7))?.[1] as
-      | Word["key"]
-      | undefined;
+    const key = KEY.exec(text.slice(at, at + 8))?.[1] as Word["key"] | undefined;
     if (key) at += key.length + 1;
     const [value, end] = readValue(text, at);
     if (value === "") throw new FilterError(`${key ?? "the word"}: at ${column} needs a value`);
@@ -178,19 +184,21 @@ function slowPart(source: string): { what: string; at: number } | undefined {
   return undefined;
 }
 
-function taskTest(word: Word): Test<Task> | undefined {
-  if (word.key === "comm") {
-    const wanted = word.value.toLowerCase();
-    return (task) => task.comm.toLowerCase().includes(wanted);
-  }
-  if (word.key !== "pid") return undefined;
-  const pids = word.value.split(",").map((part) => {
+/** The test of a word about processes; undefined for one about functions. */
+function taskTest({ key, value, column }: Word): TaskTest | undefined {
+  const wanted = value.toLowerCase();
+  if (key === "comm") return (task) => task.comm.toLowerCase().includes(wanted);
+  if (key === "thread") return (task) => task.thread.toLowerCase().includes(wanted);
+  if (key !== "pid" && key !== "tree") return undefined;
+  const pids = value.split(",").map((part) => {
     if (!/^\d{1,10}$/.test(part)) {
-      throw new FilterError(`pid: at ${word.column} needs a number, not "${part}"`);
+      throw new FilterError(`${key}: at ${column} needs a number, not "${part}"`);
     }
     return Number(part);
   });
-  return (task) => pids.includes(task.pid);
+  return key === "pid"
+    ? (task) => pids.includes(task.pid)
+    : (task, parents) => pids.some((pid) => parents.isBelow(task, pid));
 }
 
 function functionTest(word: Word): Test<FunctionInfo> {
@@ -213,21 +221,21 @@ function functionTest(word: Word): Test<FunctionInfo> {
     info.name.toLowerCase().includes(wanted) || info.module.toLowerCase().includes(wanted);
 }
 
-const negate =
-  <T>(test: Test<T>, negated: boolean): Test<T> =>
-  (value) =>
-    test(value) !== negated;
-
 /** Reads a filter; what is wrong with it names the place. An empty text is a filter that lets everything pass. */
 export function parseFilter(text: string): { filter: Filter } | { error: string } {
   if (text.length > MAX_LENGTH) return { error: `a filter has at most ${MAX_LENGTH} characters` };
   try {
-    const taskTests: Test<Task>[] = [];
+    const taskTests: TaskTest[] = [];
     const functionTests: Test<FunctionInfo>[] = [];
     for (const word of words(text)) {
       const task = taskTest(word);
-      if (task) taskTests.push(negate(task, word.negated));
-      else functionTests.push(negate(functionTest(word), word.negated));
+      const { negated } = word;
+      if (task) {
+        taskTests.push((one, parents) => task(one, parents) !== negated);
+        continue;
+      }
+      const test = functionTest(word);
+      functionTests.push((info) => test(info) !== negated);
     }
     return { filter: makeFilter(text.trim(), taskTests, functionTests) };
   } catch (error) {
@@ -238,16 +246,17 @@ export function parseFilter(text: string): { filter: Filter } | { error: string 
 
 function makeFilter(
   text: string,
-  taskTests: readonly Test<Task>[],
+  taskTests: readonly TaskTest[],
   functionTests: readonly Test<FunctionInfo>[],
 ): Filter {
   // Functions are interned: each is asked once and not again each refresh.
   const known = new WeakMap<FunctionInfo, boolean>();
+  const met = new Family();
   return {
     text,
     hasTaskTerms: taskTests.length > 0,
     hasFunctionTerms: functionTests.length > 0,
-    matchesTask: (task) => taskTests.every((test) => test(task)),
+    matchesTask: (task, parents = met) => taskTests.every((test) => test(task, parents)),
     matchesFunction: (info) => {
       let matches = known.get(info);
       if (matches === undefined) {

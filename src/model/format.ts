@@ -15,6 +15,12 @@ export interface Glyphs {
   readonly ascending: string;
   readonly child: string;
   readonly enter: string;
+  /** Heights of a history line, the lowest first. */
+  readonly levels: readonly string[];
+  readonly open: string;
+  readonly closed: string;
+  /** Between frames of a flame. */
+  readonly edge: string;
 }
 
 /** For terminals that say they speak UTF-8. */
@@ -28,6 +34,10 @@ export const UNICODE_GLYPHS: Glyphs = {
   ascending: "↑",
   child: "└ ",
   enter: "⏎",
+  levels: ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"],
+  open: "▾",
+  closed: "▸",
+  edge: "▏",
 };
 
 /** For all others. */
@@ -41,6 +51,10 @@ export const ASCII_GLYPHS: Glyphs = {
   ascending: "^",
   child: "` ",
   enter: "enter",
+  levels: [".", ":", "-", "=", "+", "*", "%", "#"],
+  open: "-",
+  closed: "+",
+  edge: "|",
 };
 
 /** The glyphs to draw with. */
@@ -59,6 +73,12 @@ export function percent(part: number, whole: number): string {
 export function sharePercent(part: number, whole: number): string {
   if (whole <= 0 || part >= whole) return "100";
   return (Math.floor((1000 * part) / whole) / 10).toFixed(1);
+}
+
+/** A difference in percentage points: "+3.1", "-12.0", "0.0". */
+export function points(value: number): string {
+  const text = Math.abs(value).toFixed(1);
+  return text === "0.0" ? text : `${value > 0 ? "+" : "-"}${text}`;
 }
 
 /** 412007 → "412,007". */

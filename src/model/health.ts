@@ -1,29 +1,20 @@
 /** How far the stacks can be trusted, in words. */
-import { RUNTIMES, type Runtime, type Tick } from "../collector/tick.ts";
-import type { Aggregate } from "./aggregate.ts";
-import { RUNTIME_LABELS } from "./columns.ts";
-import { rate, sharePercent } from "./format.ts";
-
-/** What is said about one runtime. */
-export interface HealthLine {
-  readonly runtime: Runtime;
-  readonly text: string;
-  /** Below what a working unwinder reaches. */
-  readonly poor: boolean;
-}
+import type { Tick } from "../collector/tick.ts";
 
 /** Under this share something is wrong that its reader can mend. */
 const POOR_BELOW = 0.97;
 
-/** A line for each runtime that was met, e.g. "perl: 99.8 % of 81 stacks/s complete". */
-export function healthLines(all: Aggregate): HealthLine[] {
-  return RUNTIMES.flatMap((runtime) => {
-    const { samples, complete } = all.health[runtime];
-    if (samples === 0) return [];
-    const perSecond = rate(all.seconds > 0 ? samples / all.seconds : 0);
-    const text = `${RUNTIME_LABELS[runtime]}: ${sharePercent(complete, samples)} % of ${perSecond} stacks/s complete`;
-    return [{ runtime, text, poor: complete < samples * POOR_BELOW }];
-  });
+/** So few stacks say nothing. */
+const FEW = 20;
+
+/** A sentence about the stacks of a runtime. */
+export function healthWord(complete: number, samples: number): string {
+  const broken = samples - complete;
+  if (broken === 0) return "all stacks complete";
+  if (samples < FEW) return `${broken} of few stacks not complete`;
+  if (complete >= samples * 0.995) return "good";
+  if (complete >= samples * POOR_BELOW) return "usable: the counters below say what is missing";
+  return "poor: totals of outer functions are too low; enter on a counter says who";
 }
 
 /** Part of the CPUs that was busy: 0 to 1; what was missed was busy too. */

@@ -1,5 +1,6 @@
 /** The orders of the lists: total orders, so that equal rows do not swap places. */
 import type { FunctionRow, ProcessRow } from "./aggregate.ts";
+import type { Family } from "./family.ts";
 
 /** What `-s` and the key `s` choose from. */
 export type SortKey = "self" | "total" | "name" | "module" | "pid";
@@ -7,10 +8,13 @@ export type SortKey = "self" | "total" | "name" | "module" | "pid";
 /** In the order that `s` goes through them. */
 export const SORT_KEYS: readonly SortKey[] = ["self", "total", "name", "module", "pid"];
 
+/** On the screen there is one more while a moment is marked. */
+export type ViewSort = SortKey | "change";
+
 /** The key before (-1) or after (1) another, going round. */
-export function nextSortKey(key: SortKey, step: 1 | -1): SortKey {
-  const count = SORT_KEYS.length;
-  return SORT_KEYS[(SORT_KEYS.indexOf(key) + step + count) % count] ?? "self";
+export function nextSortKey(key: ViewSort, step: 1 | -1, isMarked: boolean): ViewSort {
+  const keys: readonly ViewSort[] = isMarked ? ["change", ...SORT_KEYS] : SORT_KEYS;
+  return keys[(keys.indexOf(key) + step + keys.length) % keys.length] ?? "self";
 }
 
 type Compare<T> = (a: T, b: T) => number;
@@ -27,13 +31,19 @@ const FUNCTION_ORDERS: Readonly<Record<SortKey, Compare<FunctionRow>>> = {
   pid: (a, b) => firstPid(a) - firstPid(b) || b.self - a.self,
 };
 
-/** Functions in order: numbers from the largest, texts and pids from the smallest, or the reverse. */
+/**
+ * Functions in order: numbers from the largest, texts and pids from the smallest, or the reverse.
+ * What changed most comes first, whether it grew or shrank.
+ */
 export function sortFunctions(
   rows: readonly FunctionRow[],
-  key: SortKey,
+  key: ViewSort,
   reverse: boolean,
+  change: (row: FunctionRow) => number = () => 0,
 ): FunctionRow[] {
-  const order = FUNCTION_ORDERS[key];
+  const byChange: Compare<FunctionRow> = (a, b) =>
+    Math.abs(change(b)) - Math.abs(change(a)) || b.self - a.self;
+  const order = key === "change" ? byChange : FUNCTION_ORDERS[key];
   const sign = reverse ? -1 : 1;
   return rows.toSorted((a, b) => sign * order(a, b) || a.function.id - b.function.id);
 }
@@ -52,26 +62,33 @@ const PROCESS_ORDERS: Readonly<Record<SortKey, Compare<ProcessRow>>> = {
   pid: (a, b) => a.pid - b.pid,
 };
 
-/** Processes in order, children under their parents where these have samples too. */
+/**
+ * Processes in order, children under their parents where these have samples too; with a family,
+ * under the nearest ancestor that has.
+ */
 export function sortProcesses(
   rows: readonly ProcessRow[],
-  key: SortKey,
+  key: ViewSort,
   reverse: boolean,
+  family?: Family,
 ): PlacedProcess[] {
-  const order = PROCESS_ORDERS[key];
+  const order = PROCESS_ORDERS[key === "change" ? "self" : key];
   const sign = reverse ? -1 : 1;
   const sorted = rows.toSorted((a, b) => sign * order(a, b) || a.pid - b.pid);
   const present = new Set(sorted.map((row) => row.pid));
   const children = new Map<number, ProcessRow[]>();
   const roots: ProcessRow[] = [];
   for (const row of sorted) {
-    if (row.parentPid === row.pid || !present.has(row.parentPid)) {
+    const has = (pid: number): boolean => present.has(pid);
+    const direct = has(row.parentPid) && row.parentPid !== row.pid ? row.parentPid : undefined;
+    const above = direct ?? family?.nearest(row.pid, row.parentPid, has);
+    if (above === undefined) {
       roots.push(row);
       continue;
     }
-    const siblings = children.get(row.parentPid);
+    const siblings = children.get(above);
     if (siblings) siblings.push(row);
-    else children.set(row.parentPid, [row]);
+    else children.set(above, [row]);
   }
   const placed: PlacedProcess[] = [];
   const seen = new Set<ProcessRow>();

@@ -4,7 +4,6 @@ import type { Aggregate } from "./aggregate.ts";
 
 /** Running sums; the only part of the model that changes in place. */
 export class Totals {
-  #self = new Map<number, number>();
   #metrics = new Map<string, number>();
   /** Samples since then. */
   samples = 0;
@@ -21,19 +20,9 @@ export class Totals {
     this.complete += all.outcomes.complete;
     this.seconds += tick.intervalSeconds;
     this.ticks++;
-    for (const row of all.functions) {
-      if (row.self === 0) continue;
-      const { id } = row.function;
-      this.#self.set(id, (this.#self.get(id) ?? 0) + row.self);
-    }
     for (const [name, value] of Object.entries(tick.metrics)) {
       if (value !== 0) this.#metrics.set(name, (this.#metrics.get(name) ?? 0) + value);
     }
-  }
-
-  /** Own samples of a function. */
-  self(id: number): number {
-    return this.#self.get(id) ?? 0;
   }
 
   /** Sum of a counter. */
@@ -43,7 +32,6 @@ export class Totals {
 
   /** Starts again from nothing. */
   clear(): void {
-    this.#self.clear();
     this.#metrics.clear();
     this.samples = 0;
     this.missed = 0;

@@ -4,7 +4,7 @@ import { Table } from "ink-table";
 import { memo, type ReactElement, type ReactNode, useEffect, useSyncExternalStore } from "react";
 import { composeFrame, type Frame, type FrameTools, type Size } from "./frame.ts";
 import { keyNames } from "./keys.ts";
-import type { MetricRow } from "./metrics.ts";
+import type { HealthRow } from "./metrics.ts";
 import type { Session } from "./session.ts";
 import { stopProcess } from "./terminal.ts";
 
@@ -42,19 +42,23 @@ const rows = (lines: readonly string[], part: string, columns: number): ReactEle
   return keys.map((key, i) => <Row key={key} text={lines[i] ?? ""} columns={columns} />);
 };
 
-const MetricTable = memo(function MetricTable({
+const HealthTable = memo(function HealthTable({
   data,
 }: {
-  data: readonly MetricRow[];
+  data: readonly HealthRow[];
 }): ReactElement {
   return <Table data={[...data]} cell={TableCell} header={TableHeading} skeleton={NoSkeleton} />;
 });
+
+/** When there is more to work out, it is drawn again after so long. */
+const LATER_MS = 50;
 
 /** Composes each frame once, however often it is asked for. */
 export class Composer {
   readonly #session: Session;
   readonly #tools: FrameTools;
   #made: { version: number; size: Size; frame: Frame } | undefined;
+  #timer: NodeJS.Timeout | undefined;
   size: Size = { columns: 80, rows: 24 };
 
   constructor(session: Session, tools: FrameTools) {
@@ -67,9 +71,21 @@ export class Composer {
     const { size } = this;
     const made = this.#made;
     if (made?.version === version && made.size === size) return made.frame;
+    this.#session.looks.pending = false;
     const frame = composeFrame(this.#session, size, this.#tools);
     this.#made = { version, size, frame };
+    if (this.#session.looks.pending) this.#later();
     return frame;
+  }
+
+  /** Old ticks are worked out between keys, not before them. */
+  #later(): void {
+    if (this.#timer !== undefined) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.#session.changed();
+    }, LATER_MS);
+    this.#timer.unref();
   }
 }
 
@@ -100,9 +116,8 @@ export function App({ session, composer }: { session: Session; composer: Compose
   return (
     <Box flexDirection="column" width={columns} height={height}>
       {rows(frame.header, "h", columns)}
+      {frame.table ? <HealthTable data={frame.table} /> : null}
       {rows(frame.body, "b", columns)}
-      {frame.table ? <MetricTable data={frame.table} /> : null}
-      {rows(frame.below, "w", columns)}
       {rows(frame.footer, "f", columns)}
     </Box>
   );

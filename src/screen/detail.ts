@@ -3,99 +3,156 @@ import type { Tick } from "../collector/tick.ts";
 import { RUNTIME_LABELS } from "../model/columns.ts";
 import { type FunctionDetail, functionDetail, type Neighbour } from "../model/detail.ts";
 import { cell, percent } from "../model/format.ts";
-import type { Body } from "./lists.ts";
+import { RECENT_SECONDS } from "../model/state.ts";
+import { windowOffset } from "../model/window.ts";
+import type { Body } from "./body.ts";
 import type { Theme } from "./paint.ts";
 import type { Session } from "./session.ts";
 
-/** A second has too few samples of one function to tell who calls it. */
-const DETAIL_SECONDS = 10;
+/** A row that can be opened is a caller or a callee: its id says which and of what function. */
+const rowId = (functionId: number, isCallee: boolean): number =>
+  (functionId + 8) * 2 + (isCallee ? 1 : 0);
+
+/** The function of a row. */
+export const functionOfRow = (id: number): number => Math.floor(id / 2) - 8;
+
+interface Line {
+  readonly text: string;
+  /** Of rows that can be opened. */
+  readonly id?: number;
+}
 
 interface Part {
   readonly heading: string;
-  readonly lines: readonly string[];
+  readonly lines: readonly Line[];
 }
 
-function neighbours(list: readonly Neighbour[], total: number, none: string): string[] {
-  return list.map(({ function: info, count }) => {
-    const name = info ? info.name : none;
-    return `${percent(count, total).padStart(5)} % ${name}`;
-  });
+function neighbours(
+  list: readonly Neighbour[],
+  total: number,
+  none: string,
+  isCallee: boolean,
+): Line[] {
+  return list.map(({ function: info, count }) => ({
+    text: `${percent(count, total).padStart(5)} % ${info ? info.name : none}`,
+    ...(info ? { id: rowId(info.id, isCallee) } : {}),
+  }));
 }
 
 function parts(detail: FunctionDetail): Part[] {
   const { total } = detail;
-  const all: Part[] = [
-    { heading: "CALLERS", lines: neighbours(detail.callers, total, "(outermost)") },
-    { heading: "CALLEES", lines: neighbours(detail.callees, total, "(itself)") },
+  const lines = detail.lines.map(({ line, count }) => ({
+    text: `${percent(count, total).padStart(5)} % line ${line}`,
+  }));
+  return [
+    { heading: "CALLERS", lines: neighbours(detail.callers, total, "(outermost)", false) },
+    ...(lines.length > 0 ? [{ heading: "LINES", lines }] : []),
+    { heading: "CALLEES", lines: neighbours(detail.callees, total, "(itself)", true) },
   ];
-  if (detail.lines.length > 0) {
-    const lines = detail.lines.map(
-      ({ line, count }) => `${percent(count, total).padStart(5)} % line ${line}`,
-    );
-    all.splice(1, 0, { heading: "LINES", lines });
-  }
-  return all;
 }
 
-/** The lines of the view. */
-export function detailLines(
+let kept: { key: readonly unknown[]; detail: FunctionDetail } | undefined;
+
+/** A key that only moves the selection does not look at the stacks again. */
+function detailOf(session: Session, tick: Tick, ticks: readonly Tick[]): FunctionDetail {
+  const { filter, kernel, nativeFrames, opened = -1 } = session.state;
+  const key = [tick, ticks.length, opened, filter, kernel, nativeFrames, session];
+  if (kept?.key.every((part, i) => part === key[i])) return kept.detail;
+  const options = { ...(filter ? { filter } : {}), kernel, nativeFrames, parents: session.family };
+  const detail = functionDetail(ticks, opened, options);
+  kept = { key, detail };
+  return detail;
+}
+
+/** The view. */
+export function detailBody(
   session: Session,
   tick: Tick,
   width: number,
   height: number,
   theme: Theme,
 ): Body {
-  const { state } = session;
   const { glyphs } = theme;
-  const id = state.selected.functions ?? -1;
-  const { filter, kernel, nativeFrames } = state;
-  const ticks = session.history.last(DETAIL_SECONDS, tick);
-  const detail = functionDetail(ticks, id, { ...(filter ? { filter } : {}), kernel, nativeFrames });
+  const ticks = session.history.last(RECENT_SECONDS, tick);
+  const detail = detailOf(session, tick, ticks);
   const info = detail.function;
-  const text = (line: string, room = width - 2): string =>
-    cell(line, room, "left", "middle", glyphs);
-  if (!info)
-    return { lines: ["", ` It is in no stack of the last ${DETAIL_SECONDS} s.`], ids: [], page: 1 };
+  const text = (line: string): string =>
+    ` ${cell(line, width - 2, "left", "middle", glyphs).trimEnd()}`;
+  if (!info) {
+    const lines = ["", text(`It is in no stack of the last ${RECENT_SECONDS} s.`)];
+    return { lines, ids: [], page: 1 };
+  }
   const place = info.module === "" ? "" : `   ${info.module}`;
   const span = `${Math.round(ticks.reduce((sum, one) => sum + one.intervalSeconds, 0))} s`;
   const head = [
-    ` ${theme.bold(text(info.name).trimEnd())}`,
-    ` ${text(
+    theme.bold(text(info.name)),
+    text(
       `${RUNTIME_LABELS[info.runtime]}   self ${percent(detail.self, detail.samples)} %   total ${percent(detail.total, detail.samples)} % of ${span}${place}`,
-    ).trimEnd()}`,
-    ...(info.whyUnnamed ? [` ${text(`no name: ${info.whyUnnamed}`).trimEnd()}`] : []),
+    ),
+    ...(info.whyUnnamed ? [text(`no name: ${info.whyUnnamed}`)] : []),
     "",
   ];
+  const count = detail.processes.length;
   const processes = detail.processes
     .slice(0, 20)
-    .map(({ pid, comm, count }) => `${percent(count, detail.total)} % ${pid} ${comm}`)
+    .map((one) => `${percent(one.count, detail.total)} % ${one.pid} ${one.comm}`)
     .join("   ");
-  const room = Math.max(2, height - head.length - 3);
+  const foot = ["", text(`${count} process${count === 1 ? "" : "es"}: ${processes}`)];
+  const room = Math.max(2, height - head.length - foot.length - 1);
   const columns = parts(detail);
-  const beside = width >= 70;
-  const lines = beside
-    ? sideBySide(columns, width, room, theme)
-    : columns.flatMap((part) => [
-        ` ${theme.bold(part.heading)}`,
-        ...part.lines
-          .slice(0, Math.max(1, Math.floor(room / columns.length) - 1))
-          .map((line) => ` ${text(line).trimEnd()}`),
-      ]);
-  const count = detail.processes.length;
-  const foot = [
-    "",
-    ` ${text(`${count} process${count === 1 ? "" : "es"}: ${processes}`).trimEnd()}`,
-  ];
-  return { lines: [...head, ...lines, ...foot], ids: [], page: room };
+  const ids = columns.flatMap((part) =>
+    part.lines.flatMap(({ id }) => (id === undefined ? [] : [id])),
+  );
+  const drawing = { room, width, theme, selected: session.state.selected.function };
+  const lines = width >= 70 ? sideBySide(columns, drawing) : stacked(columns, drawing);
+  return { lines: [...head, ...lines, ...foot], ids, page: room };
 }
 
-function sideBySide(columns: readonly Part[], width: number, room: number, theme: Theme): string[] {
-  const each = Math.floor((width - 1) / columns.length) - 2;
-  const padded = (text: string): string => cell(text, each, "left", "middle", theme.glyphs);
-  const heading = columns.map((part) => theme.bold(padded(part.heading))).join("  ");
-  const tallest = Math.min(room, Math.max(...columns.map((part) => part.lines.length)));
+interface Drawing {
+  readonly room: number;
+  readonly width: number;
+  readonly theme: Theme;
+  readonly selected: number | undefined;
+}
+
+/** The part of a column that is shown: the selected row is in it. */
+function shownLines(part: Part, room: number, selected: number | undefined): readonly Line[] {
+  const at = selected === undefined ? -1 : part.lines.findIndex(({ id }) => id === selected);
+  const first = windowOffset(0, at, part.lines.length, room);
+  return part.lines.slice(first, first + room);
+}
+
+function lineText(line: Line | undefined, cells: number, { theme, selected }: Drawing): string {
+  if (!line) return " ".repeat(cells);
+  const isSelected = line.id !== undefined && line.id === selected;
+  const mark = isSelected ? theme.glyphs.pointer : " ";
+  const text = mark + cell(line.text, cells - 1, "left", "middle", theme.glyphs);
+  return isSelected ? theme.inverse(text) : text;
+}
+
+function sideBySide(columns: readonly Part[], drawing: Drawing): string[] {
+  const { room, width, theme, selected } = drawing;
+  // Lines need less room than names.
+  const forLines = columns.length === 3 ? Math.min(20, Math.floor(width / 4)) : 0;
+  const others = columns.length === 3 ? columns.length - 1 : columns.length;
+  const each = Math.floor((width - 2 - forLines - columns.length) / others);
+  const cells = (part: Part): number => (part.heading === "LINES" ? forLines : each);
+  const shown = columns.map((part) => shownLines(part, room, selected));
+  const heading = columns
+    .map((part) => theme.bold(cell(` ${part.heading}`, cells(part), "left", "end", theme.glyphs)))
+    .join(" ");
+  const tallest = Math.max(...shown.map((lines) => lines.length));
   const rows = Array.from({ length: tallest }, (_, i) =>
-    columns.map((part) => padded(part.lines[i] ?? "")).join("  "),
+    columns.map((part, c) => lineText(shown[c]?.[i], cells(part), drawing)).join(" "),
   );
-  return [` ${heading}`, ...rows.map((row) => ` ${row}`.trimEnd())];
+  return [heading, ...rows.map((row) => row.trimEnd())];
+}
+
+function stacked(columns: readonly Part[], drawing: Drawing): string[] {
+  const { room, width, theme, selected } = drawing;
+  const each = Math.max(1, Math.floor(room / columns.length) - 1);
+  return columns.flatMap((part) => [
+    ` ${theme.bold(part.heading)}`,
+    ...shownLines(part, each, selected).map((line) => lineText(line, width - 1, drawing).trimEnd()),
+  ]);
 }

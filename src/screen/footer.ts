@@ -1,7 +1,8 @@
 /** The last line: keys of the moment, a message, or a prompt. */
 import { cell, displayWidth, truncate } from "../model/format.ts";
 import type { ViewState } from "../model/view.ts";
-import { type Binding, footerBindings, HELP_FOOTER, isPrompt, PROMPT_HINTS } from "./keys.ts";
+import { type Binding, HELP_FOOTER, PROMPT_HINTS } from "./bindings.ts";
+import { footerBindings, isPrompt } from "./keys.ts";
 import type { Theme } from "./paint.ts";
 
 const labelOf = (binding: Binding, theme: Theme): string =>
@@ -32,16 +33,29 @@ function promptLine(view: ViewState, width: number, theme: Theme): string {
   return theme.bold(label) + typed + theme.inverse(" ");
 }
 
+/** What Tab would put there, as much as fits; nothing where that is too much to choose from. */
+function offerText(offers: readonly string[], typed: string): string {
+  const wanted = offers.length > 0 && (typed !== "" || offers.length <= 8);
+  return wanted ? `tab: ${offers.slice(0, 12).join("  ")}` : "";
+}
+
 /** Footer lines for a window: one, or two while a prompt is open. */
-export function footerLines(view: ViewState, width: number, theme: Theme): string[] {
+export function footerLines(
+  view: ViewState,
+  offers: readonly string[],
+  width: number,
+  theme: Theme,
+): string[] {
   const room = width - 1;
   if (isPrompt(view.mode)) {
     const { error } = view.prompt;
     const hint = PROMPT_HINTS[view.mode].replace("⏎", theme.glyphs.enter);
-    const ascii = theme.glyphs.unicode ? hint : hint.replace("↑↓", "up down");
+    const keys = theme.glyphs.unicode ? hint : hint.replace("↑↓", "up down");
+    const offered = /\s$/.test(view.prompt.text) ? "" : offerText(offers, view.prompt.text);
+    const isUnfinished = error !== undefined && offered !== "" && /:\S*$/.test(view.prompt.text);
     const second =
-      error === undefined
-        ? theme.dim(truncate(ascii, room, "end", theme.glyphs))
+      error === undefined || isUnfinished
+        ? theme.dim(truncate(offered || keys, room, "end", theme.glyphs))
         : theme.warning(truncate(`! ${error}`, room, "end", theme.glyphs));
     return [` ${promptLine(view, room, theme)}`, ` ${second}`];
   }

@@ -1,15 +1,21 @@
 /** A whole window as lines, by pure functions; only the metrics view draws part of itself. */
 import type { Tick } from "../collector/tick.ts";
+import { complete } from "../model/complete.ts";
 import { truncate } from "../model/format.ts";
-import { detailLines } from "./detail.ts";
+import type { Body } from "./body.ts";
+import { counterBody } from "./counter.ts";
+import { detailBody } from "./detail.ts";
+import { flameBody } from "./flame.ts";
 import { footerLines } from "./footer.ts";
 import { headerHeight, headerLines } from "./header.ts";
 import { helpLines } from "./help.ts";
-import type { Body, Lists } from "./lists.ts";
-import { type MetricRow, type MetricsBody, metricRows } from "./metrics.ts";
+import { isPrompt } from "./keys.ts";
+import type { Lists } from "./lists.ts";
+import { type HealthRow, type MetricsBody, metricsBody } from "./metrics.ts";
 import { type IsAlive, nothingLines } from "./nothing.ts";
 import type { Theme } from "./paint.ts";
-import type { Session } from "./session.ts";
+import type { ListShape, Session } from "./session.ts";
+import { treeBody } from "./tree.ts";
 
 /** The size of the terminal. */
 export interface Size {
@@ -18,15 +24,12 @@ export interface Size {
 }
 
 /** What a window shows. */
-export interface Frame {
+export interface Frame extends ListShape {
   readonly header: readonly string[];
+  /** Drawn as a table above `body`. */
+  readonly table?: readonly HealthRow[];
   readonly body: readonly string[];
-  /** Drawn as a table below `body`. */
-  readonly table?: readonly MetricRow[];
-  readonly below: readonly string[];
   readonly footer: readonly string[];
-  readonly ids: readonly number[];
-  readonly page: number;
 }
 
 /** What frames are made of besides the session. */
@@ -50,25 +53,28 @@ export function composeFrame(session: Session, size: Size, tools: FrameTools): F
       view: session.state,
       now: session.latest?.time ?? 0,
       error: session.error,
+      sinceSeconds: session.totals.seconds,
     },
     width,
     rows,
     theme,
   ).slice(0, rows);
-  const footer = footerLines(session.state, width, theme).slice(
+  const prompt = session.state.prompt;
+  const offers = isPrompt(session.state.mode)
+    ? complete(session.state.mode, prompt.text, session.facts()).words
+    : [];
+  const footer = footerLines(session.state, offers, width, theme).slice(
     0,
     Math.max(0, rows - headerHeight(rows) - 1),
   );
   const height = Math.max(0, rows - header.length - footer.length);
-  const { table, below = [], ...body } = composeBody(session, tick, width, height, tools);
+  const { table, lines, ...shape } = composeBody(session, tick, width, height, tools);
   return {
     header,
-    body: fill(body.lines, table ? height - table.length - 1 - below.length : height),
     ...(table ? { table } : {}),
-    below,
+    body: fill(lines, table ? height - table.length - 1 : height),
     footer,
-    ids: body.ids,
-    page: body.page,
+    ...shape,
   };
 }
 
@@ -85,7 +91,7 @@ function composeBody(
   height: number,
   tools: FrameTools,
 ): MetricsBody {
-  const { theme, lists } = tools;
+  const { theme } = tools;
   const { state } = session;
   if (state.mode === "help") {
     const all = helpLines(width, theme);
@@ -99,11 +105,28 @@ function composeBody(
     return { lines: ["", ...lines], ids: [], page: 1 };
   };
   if (!tick) return nothing();
-  if (state.view === "metrics") return metricRows(session, tick, width, height, theme);
-  if (state.view === "function") return detailLines(session, tick, width, height, theme);
-  const body =
-    state.view === "processes"
-      ? lists.processes(session, tick, width, height, theme)
-      : lists.functions(session, tick, width, height, theme);
+  if (state.view === "metrics") return metricsBody(session, tick, width, height, theme);
+  if (state.view === "function") return detailBody(session, tick, width, height, theme);
+  if (state.view === "counter") return counterBody(session, tick, width, height, theme);
+  const body = listBody(session, tick, width, height, tools);
   return body.ids.length > 0 ? body : nothing();
+}
+
+function listBody(
+  session: Session,
+  tick: Tick,
+  width: number,
+  height: number,
+  { lists, theme }: FrameTools,
+): Body {
+  switch (session.state.view) {
+    case "processes":
+      return lists.processes.body(session, tick, width, height, theme);
+    case "tree":
+      return treeBody(session, tick, width, height, theme);
+    case "flame":
+      return flameBody(session, tick, width, height, theme);
+    default:
+      return lists.functions(session, tick, width, height, theme);
+  }
 }

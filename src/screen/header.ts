@@ -15,7 +15,7 @@ import {
   truncate,
 } from "../model/format.ts";
 import { busyShare } from "../model/health.ts";
-import type { ViewState } from "../model/view.ts";
+import { RECENT_SECONDS, type ViewState } from "../model/state.ts";
 import type { Paint, Theme } from "./paint.ts";
 
 /** A part of a line that is left out as a whole when there is no room. */
@@ -62,6 +62,8 @@ export interface HeaderData {
   /** The newest tick's time, for how old a frozen one is. */
   readonly now: number;
   readonly error: string | undefined;
+  /** How long ago totals were cleared. */
+  readonly sinceSeconds: number;
 }
 
 /** How many lines the header takes in a window of `rows`. */
@@ -169,11 +171,19 @@ function trustLine(data: HeaderData, width: number, theme: Theme): string {
 }
 
 /** What narrows or stops the picture, the frozen moment first. */
-function inForce({ tick, view, now }: HeaderData, theme: Theme): Piece[] {
+function inForce({ tick, view, now, sinceSeconds }: HeaderData, theme: Theme): Piece[] {
   const pieces: Piece[] = [];
   if (view.frozen && tick) {
     const age = clock((now - tick.time) / 1000);
     pieces.push({ text: ` frozen ${age} ago `, giveWay: 0, paint: theme.inverse });
+  }
+  if (view.mark && tick) {
+    const age = clock((tick.time - view.mark.time) / 1000);
+    pieces.push({ text: `against ${age} before`, giveWay: 0, paint: theme.bold });
+  } else if (view.span !== "now" && (view.view === "functions" || view.view === "processes")) {
+    const isSince = view.span === "since" && view.view === "functions";
+    const text = isSince ? `since c: ${clock(sinceSeconds)}` : `last ${RECENT_SECONDS} s`;
+    pieces.push({ text, giveWay: 0, paint: theme.bold });
   }
   if (view.filterText !== "") {
     pieces.push({ text: `filter ${view.filterText}`, giveWay: 0, paint: theme.bold });

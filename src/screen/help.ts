@@ -1,7 +1,8 @@
 /** Help, made of the tables that the program runs by. */
-import { type Column, FUNCTION_COLUMNS, PROCESS_COLUMNS } from "../model/columns.ts";
+import { CHANGE_COLUMN, type Column, FUNCTION_COLUMNS } from "../model/columns.ts";
 import { cell, displayWidth, type Glyphs } from "../model/format.ts";
-import { BINDINGS } from "./keys.ts";
+import { PROCESS_COLUMNS } from "../model/process-columns.ts";
+import { BINDINGS } from "./bindings.ts";
 import type { Theme } from "./paint.ts";
 
 /** Breaks a text into lines of at most `width` cells, at spaces. */
@@ -24,6 +25,8 @@ const ASCII_LABELS: Readonly<Record<string, string>> = {
   "⏎": "enter",
   "↑ k": "up k",
   "↓ j": "down j",
+  "→": "right",
+  "←": "left",
 };
 
 function entries(
@@ -58,7 +61,7 @@ export function helpLines(width: number, theme: Theme): string[] {
     ...entries(keys, width, theme),
     "",
     title("Columns of the functions"),
-    ...entries(columnEntries(FUNCTION_COLUMNS), width, theme),
+    ...entries(columnEntries([...FUNCTION_COLUMNS, CHANGE_COLUMN]), width, theme),
     "",
     title("Columns of the processes"),
     ...entries(columnEntries(PROCESS_COLUMNS), width, theme),

@@ -1,86 +1,186 @@
-/** The metrics view: health of each runtime in words, then every counter that matters first. */
+/** The metrics view: the health of each runtime in a table, then every counter by runtime. */
 import type { CounterDefinition } from "../collector/source.ts";
-import type { Tick } from "../collector/tick.ts";
-import { cell, rate, thousands, truncate } from "../model/format.ts";
-import { healthLines } from "../model/health.ts";
+import { RUNTIMES, type Runtime, type Tick } from "../collector/tick.ts";
+import { RUNTIME_LABELS } from "../model/columns.ts";
+import { cell, rate, sharePercent, thousands, truncate } from "../model/format.ts";
+import { healthWord } from "../model/health.ts";
+import { level, TRAIL_CELLS } from "../model/trails.ts";
 import { visibleRows } from "../model/window.ts";
+import type { Body } from "./body.ts";
 import { wrapWords } from "./help.ts";
-import type { Body } from "./lists.ts";
 import type { Theme } from "./paint.ts";
 import type { Session } from "./session.ts";
 
 /** A row of the table; the keys are the headings. */
-export type MetricRow = Readonly<Record<string, string>>;
+export type HealthRow = Readonly<Record<string, string>>;
 
-/** The body of the view: lines, the table, lines below it. */
+/** The body of the view, and the table above it. */
 export interface MetricsBody extends Body {
-  readonly table?: readonly MetricRow[];
-  readonly below?: readonly string[];
+  readonly table?: readonly HealthRow[];
 }
 
-const MIN_MEANING = 16;
+/** A counter, or the heading of those of a runtime. */
+type Line = { readonly heading: string } | { readonly counter: CounterDefinition };
 
-/** The lines above the table and the rows of it that fit. */
-export function metricRows(
+/** Runtimes in their order, then whatever else counts. */
+function grouped(counters: readonly CounterDefinition[]): CounterDefinition[] {
+  const order = (counter: CounterDefinition): number => {
+    const at = RUNTIMES.indexOf(counter.runtime as Runtime);
+    return at < 0 ? RUNTIMES.length : at;
+  };
+  return counters.toSorted((a, b) => order(a) - order(b) || a.id - b.id);
+}
+
+const labelOf = (runtime: string): string => RUNTIME_LABELS[runtime as Runtime] ?? runtime;
+
+function healthTable(session: Session, tick: Tick, width: number, theme: Theme): HealthRow[] {
+  const all = session.everything(tick);
+  return RUNTIMES.flatMap((runtime) => {
+    const { samples, complete } = all.health[runtime];
+    if (samples === 0) return [];
+    const word = healthWord(complete, samples);
+    return [
+      {
+        RUNTIME: RUNTIME_LABELS[runtime].padEnd(7),
+        "COMPLETE%": sharePercent(complete, samples).padStart(9),
+        "STACKS/S": rate(samples / (all.seconds || 1)).padStart(8),
+        HEALTH: cell(word, Math.max(10, width - 36), "left", "end", theme.glyphs).trimEnd(),
+      },
+    ];
+  });
+}
+
+/** The lines of the view. */
+export function metricsBody(
   session: Session,
   tick: Tick,
   width: number,
   height: number,
   theme: Theme,
 ): MetricsBody {
-  const { glyphs } = theme;
-  const health = healthLines(session.everything(tick)).map(({ runtime, text, poor }) => {
-    const line = truncate(text, width - 2, "end", glyphs);
-    return ` ${poor ? theme.warning(line) : theme.runtime[runtime](line)}`;
+  const counters = grouped(session.counters);
+  const ids = counters.map(({ id }) => id);
+  const health = healthTable(session, tick, width, theme);
+  const table = height >= health.length + 9 && health.length > 0 ? health : undefined;
+  const above = table ? table.length + 2 : 0;
+  const room = height >= above + 9 ? 3 : 0;
+  const page = Math.max(1, height - above - room);
+  const lines: Line[] = counters.flatMap((counter, i) =>
+    counters[i - 1]?.runtime === counter.runtime
+      ? [{ counter }]
+      : [{ heading: labelOf(counter.runtime) }, { counter }],
+  );
+  const idOf = (line: Line): number => ("counter" in line ? line.counter.id : -1);
+  const shown = visibleRows(lines, idOf, session.state, page);
+  const cells = width >= 70 ? Math.min(TRAIL_CELLS, Math.max(8, (width - 70) >> 1)) : 0;
+  const trails = cells > 0 ? new CounterTrails(session, tick, cells) : undefined;
+  const drawn = shown.rows.map((line, i) => {
+    if ("heading" in line) return ` ${theme.bold(line.heading)}`;
+    return counterLine(line.counter, i === shown.selected, { session, tick, width, theme, trails });
   });
-  const above = height >= health.length + 8 ? [...health, ""] : [];
-  const room = height >= above.length + 9 ? 3 : 0;
-  const page = Math.max(1, height - above.length - 1 - room);
-  const { counters } = session;
-  const shown = visibleRows(counters, (counter) => counter.id, session.state, page);
-  const body = { lines: above, ids: counters.map((one) => one.id), page };
-  if (shown.rows.length === 0) return { ...body, lines: [...above, " no counters"] };
-  const name = Math.min(36, Math.max(12, width - 28 - MIN_MEANING));
-  const meaning = Math.max(0, width - name - 28);
-  const table = shown.rows.map((counter, i) => {
-    const mark = i === shown.selected ? glyphs.pointer : " ";
-    const perSecond = (tick.metrics[counter.name] ?? 0) / (tick.intervalSeconds || 1);
-    return {
-      COUNTER: mark + cell(counter.name, name, "left", "middle", glyphs),
-      "PER S": rate(perSecond).padStart(7),
-      TOTAL: thousands(session.totals.metric(counter.name)).padStart(11),
-      ...(meaning >= MIN_MEANING
-        ? { MEANING: cell(explain(counter), meaning, "left", "end", glyphs) }
-        : {}),
-    };
-  });
+  const selected = shown.rows[shown.selected];
+  const counter = selected && "counter" in selected ? selected.counter : undefined;
+  const blank = new Array<string>(Math.max(0, page - drawn.length)).fill("");
+  const below = room > 0 ? explanation(counter, width, theme) : [];
+  const gap = table ? [""] : [];
+  const body = counters.length === 0 ? [" no counters"] : [...drawn, ...blank, ...below];
   return {
-    ...body,
-    table,
-    below: room > 0 ? explanation(shown.rows, shown.selected, width, theme) : [],
+    lines: [...gap, ...body],
+    ids,
+    page,
+    ...(table ? { table: table.map((row) => narrowed(row, width)) } : {}),
   };
+}
+
+/** Ink's table wraps what is too wide: nothing may be. */
+const narrowed = (row: HealthRow, width: number): HealthRow =>
+  width >= 46 ? row : { RUNTIME: row.RUNTIME ?? "", "COMPLETE%": row["COMPLETE%"] ?? "" };
+
+interface Drawing {
+  readonly session: Session;
+  readonly tick: Tick;
+  readonly width: number;
+  readonly theme: Theme;
+  readonly trails: CounterTrails | undefined;
+}
+
+function counterLine(
+  counter: CounterDefinition,
+  isSelected: boolean,
+  { session, tick, width, theme, trails }: Drawing,
+): string {
+  const { glyphs } = theme;
+  const value = tick.metrics[counter.name] ?? 0;
+  const total = session.totals.metric(counter.name);
+  const name = Math.min(36, Math.max(12, width - 30));
+  const perSecond = rate(value / (tick.intervalSeconds || 1)).padStart(7);
+  const line = `${isSelected ? glyphs.pointer : " "} ${cell(counter.name, name, "left", "middle", glyphs)} ${perSecond}/s ${thousands(total).padStart(13)}`;
+  const history = trails ? `  ${trails.line(counter.name, glyphs)}` : "";
+  const room = width - line.length - trailsWidth(trails) - 4;
+  const meaning = room >= 16 ? `  ${truncate(counter.meaning, room, "end", glyphs)}` : "";
+  if (isSelected)
+    return theme.inverse(cell(line + history + meaning, width - 1, "left", "end", glyphs));
+  const isWrong = value > 0 && (counter.kind === "error" || counter.kind === "loss");
+  return `${isWrong ? theme.warning(line) : line}${history}${theme.dim(meaning)}`.trimEnd();
+}
+
+const trailsWidth = (trails: CounterTrails | undefined): number => (trails ? trails.cells + 2 : 0);
+
+/** Seconds of a cell, as with the functions. */
+const CELL_MS = 4000;
+
+/** History lines of counters: what ticks hold anyway. The height is a share of the most there was. */
+class CounterTrails {
+  readonly cells: number;
+  readonly #stretches: Readonly<Record<string, number>>[][];
+
+  constructor(session: Session, tick: Tick, cells: number) {
+    this.cells = cells;
+    const { history } = session;
+    const cellMs = Math.max(CELL_MS, Math.ceil(tick.intervalSeconds) * 1000);
+    const last = Math.floor(tick.time / cellMs);
+    this.#stretches = Array.from({ length: cells }, (_, i) => {
+      const number = last - cells + 1 + i;
+      const found: Readonly<Record<string, number>>[] = [];
+      const end = Math.min(tick.time, (number + 1) * cellMs - 1);
+      const places = history.placeAfter(end);
+      for (let at = history.placeAfter(number * cellMs - 1); at < places; at++) {
+        const header = history.headerAt(at);
+        if (header) found.push(header.metrics);
+      }
+      return found;
+    });
+  }
+
+  line(name: string, glyphs: Theme["glyphs"]): string {
+    const means = this.#stretches.map((found) =>
+      found.length === 0
+        ? 0
+        : found.reduce((sum, metrics) => sum + (metrics[name] ?? 0), 0) / found.length,
+    );
+    const most = Math.max(...means);
+    return means
+      .map((mean) => {
+        // A doubling from an eighth of a percent of the most on is a step.
+        const at = most > 0 ? level((50 * mean) / most, glyphs.levels.length) : 0;
+        return at === 0 ? " " : glyphs.levels[at - 1];
+      })
+      .join("");
+  }
 }
 
 /** Three lines about the counter that is selected: what it means does not fit into its row. */
 function explanation(
-  rows: readonly CounterDefinition[],
-  selected: number,
+  counter: CounterDefinition | undefined,
   width: number,
   theme: Theme,
 ): string[] {
-  const counter = rows[selected];
-  if (!counter)
-    return [
-      "",
-      theme.dim(truncate("  a row that is selected is explained here", width, "end", theme.glyphs)),
-      "",
-    ];
-  const [first = "", second = ""] = wrapWords(explain(counter), Math.max(10, width - 4));
-  return [
-    "",
-    ...[first, second].map((line) => `  ${truncate(line, width - 3, "end", theme.glyphs)}`),
-  ];
+  const { glyphs } = theme;
+  if (!counter) {
+    const hint = "  a row that is selected is explained here";
+    return ["", theme.dim(truncate(hint, width - 1, "end", glyphs)), ""];
+  }
+  const text = counter.hint === "" ? counter.meaning : `${counter.meaning}; ${counter.hint}`;
+  const [first = "", second = ""] = wrapWords(text, Math.max(10, width - 4));
+  return ["", ...[first, second].map((line) => `  ${truncate(line, width - 3, "end", glyphs)}`)];
 }
-
-const explain = (counter: CounterDefinition): string =>
-  counter.hint === "" ? counter.meaning : `${counter.meaning}; ${counter.hint}`;

@@ -15,6 +15,12 @@ export interface Theme {
   readonly dim: Paint;
   readonly inverse: Paint;
   readonly warning: Paint;
+  /** What a search found. */
+  readonly match: Paint;
+  /** Colours may be used. */
+  readonly color: boolean;
+  /** A text on the colour of a runtime; without colours just the text. */
+  readonly block: Readonly<Record<Runtime, Paint>>;
   readonly runtime: Readonly<Record<Runtime, Paint>>;
 }
 
@@ -30,12 +36,20 @@ export function makeTheme(color: boolean, unicode: boolean): Theme {
   const colour = (code: number): Paint => (color ? sgr(code, 39) : plain);
   const bold = sgr(1, 22);
   const red = colour(31);
+  const block =
+    (code: number): Paint =>
+    (text) =>
+      text === "" || !color ? text : `\u001b[30;${code}m${text}\u001b[39;49m`;
+  const underline = sgr(4, 24);
   return {
     glyphs: glyphsFor(unicode),
     bold,
     dim: sgr(2, 22),
     inverse: sgr(7, 27),
     warning: (text) => bold(red(text)),
+    match: (text) => bold(underline(text)),
+    color,
+    block: { perl: block(46), dotnet: block(45), native: block(42), kernel: block(41) },
     runtime: { perl: colour(36), dotnet: colour(35), native: colour(32), kernel: red },
   };
 }

@@ -4,13 +4,14 @@ import type { TickSource } from "../collector/source.ts";
 import { duration, thousands } from "../model/format.ts";
 import type { SortKey } from "../model/sort.ts";
 import { App, Composer } from "./app.tsx";
+import { CgroupNames } from "./cgroups.ts";
 import type { FrameTools } from "./frame.ts";
 import { installFastOutput } from "./ink-output.ts";
 import { Lists } from "./lists.ts";
 import type { IsAlive } from "./nothing.ts";
 import { makeTheme } from "./paint.ts";
-import { Session } from "./session.ts";
-import { type Ending, isAlive, userNames, watchForEnd } from "./terminal.ts";
+import { Session, type WriteTicks } from "./session.ts";
+import { type Ending, isAlive, parentOf, userNames, watchForEnd } from "./terminal.ts";
 
 /** What the live screen needs. */
 export interface ScreenOptions {
@@ -35,6 +36,10 @@ export interface ScreenOptions {
   readonly signal?: AbortSignal;
   /** Knows whether a process is there; this machine's /proc when left out. */
   readonly alive?: IsAlive;
+  /** The ticks are of another machine or time: /proc says nothing about them. */
+  readonly remote?: boolean;
+  /** Writes ticks to a file and says where; the key `w` asks for it. */
+  readonly write?: WriteTicks;
 }
 
 /** How the screen ended. */
@@ -47,7 +52,7 @@ export interface ScreenResult {
 }
 
 /** Ink draws at most so often; what comes faster is drawn together. */
-const MAX_FPS = 15;
+const MAX_FPS = 30;
 
 function summaryOf(session: Session): string {
   const { totals } = session;
@@ -64,12 +69,19 @@ function summaryOf(session: Session): string {
 export async function runScreen(options: ScreenOptions): Promise<ScreenResult> {
   const { source, host } = options;
   const { stdin, stdout } = process;
-  const session = new Session(source, options);
+  const isHere = options.remote !== true;
+  const session = new Session(source, options, {
+    ...(isHere ? { parentOf } : {}),
+    ...(options.write ? { write: options.write } : {}),
+  });
   const tools: FrameTools = {
-    lists: new Lists(userNames()),
+    lists: new Lists({
+      user: isHere ? userNames() : () => undefined,
+      cgroups: isHere ? new CgroupNames() : undefined,
+    }),
     theme: makeTheme(options.color, options.unicode),
     host,
-    alive: options.alive ?? isAlive,
+    alive: options.alive ?? (isHere ? isAlive : () => undefined),
   };
   const composer = new Composer(session, tools);
   session.shape = () => composer.frame();

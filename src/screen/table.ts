@@ -2,7 +2,7 @@
 import type { Column } from "../model/columns.ts";
 import { cell, displayWidth } from "../model/format.ts";
 import { type PlacedColumn, placeColumns } from "../model/place-columns.ts";
-import type { SortKey } from "../model/sort.ts";
+import type { ViewSort } from "../model/sort.ts";
 import type { Paint, Theme } from "./paint.ts";
 
 /** Cells before the first column: the pointer of the selection. */
@@ -48,7 +48,8 @@ export class TableLayout<Row, Context> {
       const most = this.#room.placed[i]?.width ?? one.width;
       if (one.width >= most) return one;
       let need = one.width;
-      for (const row of rows) need = Math.max(need, displayWidth(one.column.value(row, context)));
+      for (const row of rows)
+        need = Math.max(need, displayWidth(one.column.value(row, context, one.width)));
       if (need <= one.width) return one;
       return { column: one.column, width: Math.min(most, Math.ceil(need / STEP) * STEP) };
     });
@@ -58,23 +59,24 @@ export class TableLayout<Row, Context> {
 }
 
 /** Which column shows the order. */
-const SORT_COLUMNS: Readonly<Record<SortKey, readonly string[]>> = {
+const SORT_COLUMNS: Readonly<Record<ViewSort, readonly string[]>> = {
   self: ["self", "share"],
   total: ["total", "share"],
   name: ["name", "comm"],
   module: ["module", "runtimes"],
   pid: ["pid", "processes"],
+  change: ["change"],
 };
 
 /** The headings; an arrow and bold mark the column that gives the order. */
 export function headingRow<Row, Context>(
   layout: Layout<Row, Context>,
-  sort: SortKey,
+  sort: ViewSort,
   reverse: boolean,
   theme: Theme,
 ): string {
   const { glyphs } = theme;
-  const descending = sort === "self" || sort === "total";
+  const descending = sort === "self" || sort === "total" || sort === "change";
   const arrow = descending !== reverse ? glyphs.descending : glyphs.ascending;
   const cells = layout.placed.map(({ column, width }) => {
     const sorted = SORT_COLUMNS[sort].includes(column.id);
@@ -98,7 +100,7 @@ export function listRow<Row, Context>(
   let line = selected ? glyphs.pointer : " ";
   for (const [i, { column, width }] of layout.placed.entries()) {
     if (i > 0) line += " ";
-    const text = cell(column.value(row, context), width, column.align, column.cut, glyphs);
+    const text = cell(column.value(row, context, width), width, column.align, column.cut, glyphs);
     const paint = selected ? undefined : paintOf(column.id);
     line += paint ? paint(text) : text;
   }

@@ -23,6 +23,17 @@ export function userNames(path = "/etc/passwd"): (uid: number) => string | undef
 /** Whether a process of this machine is there. */
 export const isAlive = (pid: number): boolean => existsSync(`/proc/${pid}`);
 
+/** The parent of a process of this machine: the fourth field of proc_pid_stat(5). */
+export function parentOf(pid: number): number | undefined {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, "utf8");
+    // The second field is the command in parentheses and may hold anything.
+    return Number(text.slice(text.lastIndexOf(")") + 2).split(" ")[1]);
+  } catch {
+    return undefined;
+  }
+}
+
 /** How long the process goes on after it asked to be stopped, if nobody stops it. */
 const STOP_MS = 100;
 

@@ -106,8 +106,8 @@ test("views, help, detail and back", async () => {
   terminal.type("2");
   await terminal.shows("COMMAND");
   terminal.type("5");
-  await terminal.shows("UnwindNativeAttempts");
-  await terminal.shows("stacks/s complete");
+  await terminal.shows("UnwindPerlAttempts");
+  await terminal.shows("STACKS/S");
   terminal.type("\t");
   await terminal.shows("SELF%");
   terminal.type("?");

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { FUNCTION_COLUMNS, PROCESS_COLUMNS } from "../../src/model/columns.ts";
+import { FUNCTION_COLUMNS } from "../../src/model/columns.ts";
 import {
   ASCII_GLYPHS,
   bar,
@@ -19,6 +19,7 @@ import {
   UNICODE_GLYPHS,
 } from "../../src/model/format.ts";
 import { placeColumns } from "../../src/model/place-columns.ts";
+import { PROCESS_COLUMNS } from "../../src/model/process-columns.ts";
 
 test("numbers take few characters", () => {
   expect([percent(312, 1000), percent(1, 1), percent(0, 0), percent(9996, 10_000)]).toEqual([
@@ -104,8 +105,9 @@ test("columns fit into any window and give way in their order", () => {
       .map(({ column }) => column.id)
       .join(" ");
   expect(ids(39)).toBe("self lang name");
-  expect(ids(79)).toBe("self total lang name module");
-  expect(ids(199)).toBe("self total lang name module processes since");
+  expect(ids(60)).toBe("self total lang name module");
+  expect(ids(79)).toBe("self total lang name module history");
+  expect(ids(199)).toBe("self total lang name module processes since history");
   for (let width = 8; width <= 300; width++) {
     for (const columns of [
       placeColumns(FUNCTION_COLUMNS, width),

@@ -1,7 +1,9 @@
 import type { Key } from "ink";
 import { expect, test } from "vitest";
 import type { SourceEvent, TickSource } from "../../src/collector/source.ts";
-import { BINDINGS, commandFor, footerBindings, keyNames } from "../../src/screen/keys.ts";
+import { VIEWS } from "../../src/model/view.ts";
+import { BINDINGS } from "../../src/screen/bindings.ts";
+import { commandFor, footerBindings, keyNames } from "../../src/screen/keys.ts";
 import { Session } from "../../src/screen/session.ts";
 import { TickGenerator } from "../screen/generate.ts";
 
@@ -25,7 +27,7 @@ function makeSession() {
   const session = new Session(
     source,
     { filterText: "", pids: [], sort: "self", kernel: true, nativeFrames: false, delaySeconds: 1 },
-    () => 0,
+    { now: () => 0 },
   );
   let quits = 0;
   session.terminal = { quit: () => quits++, suspend: () => {}, redraw: () => {} };
@@ -123,7 +125,7 @@ test("c clears totals, + and - set the interval", () => {
 });
 
 test("no key means two things in one place, and esc never quits", () => {
-  for (const view of ["functions", "processes", "metrics", "function"] as const) {
+  for (const view of [...VIEWS, "function", "counter"] as const) {
     for (const frozen of [false, true]) {
       const live = BINDINGS.filter(
         (one) =>
@@ -142,7 +144,7 @@ test("no key means two things in one place, and esc never quits", () => {
 
 test("every key of the contract that is built is in the table", () => {
   const keys = BINDINGS.flatMap((one) => one.keys);
-  for (const key of "q?hp/sSrz []+-c125jkgGKl") expect(keys).toContain(key);
+  for (const key of "q?hp/sSrz []+-c12345jkgGKltmw") expect(keys).toContain(key);
   for (const key of ["tab", "enter", "esc", "backspace", "ctrl-l", "ctrl-z", "pageup", "end"]) {
     expect(keys).toContain(key);
   }

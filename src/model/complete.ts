@@ -1,0 +1,79 @@
+/** What Tab offers in a prompt. */
+import { FILTER_KEYS } from "./filter.ts";
+
+/** A process that can be named. */
+export interface KnownProcess {
+  readonly pid: number;
+  readonly comm: string;
+}
+
+/** What there is to choose from: busiest first. */
+export interface Facts {
+  readonly processes: readonly KnownProcess[];
+  readonly threads: readonly string[];
+}
+
+/** Words that may stand where the last word of a text is. */
+export interface Completion {
+  /** The text before that word. */
+  readonly before: string;
+  readonly words: readonly string[];
+}
+
+const LANGUAGES = ["perl", "dotnet", "native", "kernel"];
+
+const different = (words: readonly string[]): string[] => [...new Set(words)];
+
+/** A word as the grammar wants it. */
+export const quoted = (word: string): string =>
+  /[\s"\\]/.test(word) ? `"${word.replace(/["\\]/g, "\\$&")}"` : word;
+
+/** Pids that begin with some digits, or whose command begins with a text. */
+function pids(processes: readonly KnownProcess[], typed: string): string[] {
+  const wanted = typed.toLowerCase();
+  return processes
+    .filter(({ pid, comm }) =>
+      /^\d*$/.test(typed) ? String(pid).startsWith(typed) : comm.toLowerCase().startsWith(wanted),
+    )
+    .map(({ pid }) => String(pid));
+}
+
+function filterWords(word: string, facts: Facts): string[] {
+  const negation = word.startsWith("!") ? "!" : "";
+  const rest = word.slice(negation.length);
+  const [, key, value = ""] = /^(\w+):(.*)$/s.exec(rest) ?? [];
+  const begins = (text: string): boolean => text.toLowerCase().startsWith(value.toLowerCase());
+  const named = (texts: readonly string[]): string[] =>
+    different(texts)
+      .filter(begins)
+      .map((text) => `${negation}${key}:${quoted(text)}`);
+  if (key === "pid" || key === "tree") {
+    const parts = value.split(",");
+    const typed = parts.pop() ?? "";
+    const before = parts.map((part) => `${part},`).join("");
+    return pids(facts.processes, typed).map((pid) => `${negation}${key}:${before}${pid}`);
+  }
+  if (key === "comm") return named(facts.processes.map(({ comm }) => comm));
+  if (key === "thread") return named(facts.threads);
+  if (key === "lang") return named(LANGUAGES);
+  return FILTER_KEYS.filter((one) => one.startsWith(rest)).map((one) => `${negation}${one}:`);
+}
+
+/** What the last word of a text could become. */
+export function complete(mode: "pid" | "filter", text: string, facts: Facts): Completion {
+  const word = /[^\s]*$/.exec(mode === "pid" ? text.replace(/.*,/s, "") : text)?.[0] ?? "";
+  const before = text.slice(0, text.length - word.length);
+  const words = mode === "pid" ? pids(facts.processes, word) : filterWords(word, facts);
+  return { before, words: different(words).slice(0, 50) };
+}
+
+/** The longest beginning that all words have. */
+export function commonStart(words: readonly string[]): string {
+  let common = words[0] ?? "";
+  for (const word of words) {
+    let length = 0;
+    while (length < common.length && word[length] === common[length]) length++;
+    common = common.slice(0, length);
+  }
+  return common;
+}

@@ -1,0 +1,64 @@
+/** Own and total samples of functions, added up over any number of ticks. */
+import type { FunctionInfo, Tick } from "../collector/tick.ts";
+import type { Aggregate, FunctionRow } from "./aggregate.ts";
+import type { Sum } from "./covered.ts";
+
+interface Entry {
+  readonly function: FunctionInfo;
+  self: number;
+  total: number;
+  line: number | undefined;
+}
+
+/** Sums of aggregates; knows no processes, whose number has no bound. */
+export class FunctionSums implements Sum {
+  readonly #aggregate: (tick: Tick) => Aggregate;
+  readonly #entries = new Map<number, Entry>();
+  samples = 0;
+
+  constructor(aggregate: (tick: Tick) => Aggregate) {
+    this.#aggregate = aggregate;
+  }
+
+  add(tick: Tick, sign: 1 | -1): void {
+    const all = this.#aggregate(tick);
+    this.samples += sign * all.samples;
+    for (const row of all.functions) {
+      const { id } = row.function;
+      let entry = this.#entries.get(id);
+      if (!entry) {
+        entry = { function: row.function, self: 0, total: 0, line: undefined };
+        this.#entries.set(id, entry);
+      }
+      entry.self += sign * row.self;
+      entry.total += sign * row.total;
+      if (row.line !== undefined) entry.line = row.line;
+    }
+  }
+
+  /** Own and total samples of a function. */
+  of(id: number): { readonly self: number; readonly total: number } | undefined {
+    return this.#entries.get(id);
+  }
+
+  /** A row for each function; the processes are those of `now`, where the function is in it. */
+  rows(now: Aggregate): FunctionRow[] {
+    const current = new Map(now.functions.map((row) => [row.function.id, row]));
+    const rows: FunctionRow[] = [];
+    for (const entry of this.#entries.values()) {
+      if (entry.total <= 0) continue;
+      const row = current.get(entry.function.id);
+      const line = row?.line ?? entry.line;
+      rows.push({
+        function: entry.function,
+        self: entry.self,
+        total: entry.total,
+        ...(line === undefined ? {} : { line }),
+        ...(row?.note === undefined ? {} : { note: row.note }),
+        pids: row?.pids ?? [],
+        processCount: row?.processCount ?? 0,
+      });
+    }
+    return rows;
+  }
+}

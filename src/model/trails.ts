@@ -1,0 +1,141 @@
+/**
+ * The history lines: the share of a function or process over the last minute, a cell for a few
+ * seconds each. The cells stand for fixed stretches of time, so that the line moves only when one
+ * is over, and their heights for fixed shares, so that nothing is drawn again because something
+ * else got larger.
+ */
+import type { Tick } from "../collector/tick.ts";
+import type { Aggregate } from "./aggregate.ts";
+import type { Glyphs } from "./format.ts";
+import type { History } from "./history.ts";
+
+/** Cells of the longest line. */
+export const TRAIL_CELLS = 16;
+
+/** A cell never covers less, seconds. */
+const CELL_SECONDS = 4;
+
+/** Counts of old ticks that are looked at in one refresh. */
+const BUDGET = 3000;
+
+/** Stretches that are kept. */
+const KEPT = 3 * TRAIL_CELLS;
+
+/** One stretch of time. */
+interface Stretch {
+  readonly number: number;
+  /** Time of the last tick in it. */
+  upTo: number;
+  samples: number;
+  readonly self: Map<number, number>;
+  readonly total: Map<number, number>;
+  readonly pids: Map<number, number>;
+}
+
+/** Which of its numbers a line is about. */
+export type TrailKind = "self" | "total" | "pids";
+
+/** The level of a share: 0 for nothing, and then one more for each doubling from 0.4 % on. */
+export function level(share: number, levels: number): number {
+  if (share <= 0) return 0;
+  return Math.max(1, Math.min(levels, Math.floor(Math.log2(share / 0.4)) + 2));
+}
+
+/** A line of the last `cells` of these shares in percent; undefined: not known. */
+export function drawTrail(shares: readonly (number | undefined)[], glyphs: Glyphs): string {
+  const { levels } = glyphs;
+  let line = "";
+  for (const share of shares) {
+    const at = share === undefined ? 0 : level(share, levels.length);
+    line += at === 0 ? " " : levels[at - 1];
+  }
+  return line;
+}
+
+/** Keeps the stretches for one choice of what is shown; another choice starts anew. */
+export class Trails {
+  readonly #history: History;
+  readonly #aggregate: (tick: Tick) => Aggregate;
+  #stretches = new Map<number, Stretch>();
+  #cellMs = CELL_SECONDS * 1000;
+  #shown: (Stretch | undefined)[] = [];
+
+  constructor(history: History, aggregate: (tick: Tick) => Aggregate) {
+    this.#history = history;
+    this.#aggregate = aggregate;
+  }
+
+  /** Moves to the minute before a tick. Says whether all of it is known. */
+  update(tick: Tick): boolean {
+    const cellMs = Math.max(CELL_SECONDS, Math.ceil(tick.intervalSeconds)) * 1000;
+    if (cellMs !== this.#cellMs) this.#stretches.clear();
+    this.#cellMs = cellMs;
+    const last = Math.floor(tick.time / cellMs);
+    let left = BUDGET;
+    const shown: (Stretch | undefined)[] = [];
+    for (let i = 0; i < TRAIL_CELLS; i++) {
+      const number = last - i;
+      const end = Math.min((number + 1) * cellMs - 1, tick.time);
+      if (i === 0 || left > 0) left -= this.#fill(number, end, tick);
+      shown.unshift(this.#stretches.get(number));
+    }
+    this.#shown = shown;
+    if (this.#stretches.size > KEPT) this.#forget(last);
+    return left > 0;
+  }
+
+  /** Fills a stretch up to a time; returns how many counts it looked at. */
+  #fill(number: number, end: number, shown: Tick): number {
+    let stretch = this.#stretches.get(number);
+    if (!stretch || stretch.upTo > end) {
+      stretch = {
+        number,
+        upTo: number * this.#cellMs - 1,
+        samples: 0,
+        self: new Map(),
+        total: new Map(),
+        pids: new Map(),
+      };
+      this.#stretches.set(number, stretch);
+    }
+    if (stretch.upTo === end) return 0;
+    let counts = 0;
+    const history = this.#history;
+    const places = history.placeAfter(end);
+    for (let i = history.placeAfter(stretch.upTo); i < places; i++) {
+      const tick = history.headerAt(i)?.time === shown.time ? shown : history.at(i);
+      if (!tick) continue;
+      counts += tick.counts.length;
+      this.#add(stretch, tick);
+    }
+    stretch.upTo = end;
+    return counts;
+  }
+
+  #add(stretch: Stretch, tick: Tick): void {
+    const all = this.#aggregate(tick);
+    stretch.samples += all.samples;
+    const { self, total, pids } = stretch;
+    for (const row of all.functions) {
+      const { id } = row.function;
+      if (row.self > 0) self.set(id, (self.get(id) ?? 0) + row.self);
+      total.set(id, (total.get(id) ?? 0) + row.total);
+    }
+    for (const row of all.processes) pids.set(row.pid, (pids.get(row.pid) ?? 0) + row.samples);
+  }
+
+  #forget(last: number): void {
+    for (const number of this.#stretches.keys()) {
+      if (number > last || number <= last - 2 * TRAIL_CELLS) this.#stretches.delete(number);
+    }
+  }
+
+  /** Shares of the last `cells` stretches, in percent. */
+  shares(kind: TrailKind, id: number, cells: number): (number | undefined)[] {
+    return this.#shown
+      .slice(-cells)
+      .map((one) =>
+        one && one.samples > 0 ? (100 * (one[kind].get(id) ?? 0)) / one.samples : undefined,
+      );
+  }
+}

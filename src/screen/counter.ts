@@ -1,0 +1,114 @@
+/** A counter from near: which processes and which code are behind it. */
+import type { CounterDefinition } from "../collector/source.ts";
+import type { Tick } from "../collector/tick.ts";
+import { type Blame, blame, stackTest } from "../model/blame.ts";
+import { baseName } from "../model/columns.ts";
+import { cell, clock, percent, thousands, truncate } from "../model/format.ts";
+import { windowOffset } from "../model/window.ts";
+import type { Body } from "./body.ts";
+import { wrapWords } from "./help.ts";
+import type { Theme } from "./paint.ts";
+import type { Session } from "./session.ts";
+
+/** Refreshes in which it counted that are looked at, newest first. */
+const MAX_TICKS = 60;
+/** Stacks that are looked at: some milliseconds. */
+const MAX_COUNTS = 20_000;
+
+/** The newest ticks up to `end` in which a counter stands above 0, and the time they reach back. */
+function ticksWith(session: Session, counter: CounterDefinition, end: Tick): Tick[] {
+  const { history } = session;
+  const found: Tick[] = [];
+  let counts = 0;
+  for (let i = history.placeAfter(end.time) - 1; i >= 0; i--) {
+    if (found.length >= MAX_TICKS || counts > MAX_COUNTS) break;
+    if (!history.headerAt(i)?.metrics[counter.name]) continue;
+    const tick = history.at(i);
+    if (!tick) break;
+    found.push(tick);
+    counts += tick.counts.length;
+  }
+  return found;
+}
+
+let kept: { counter: CounterDefinition; end: Tick; ticks: Tick[]; result: Blame } | undefined;
+
+function blamed(session: Session, counter: CounterDefinition, end: Tick) {
+  if (kept?.counter === counter && kept.end === end) return kept;
+  const ticks = ticksWith(session, counter, end);
+  kept = { counter, end, ticks, result: blame(ticks, counter) };
+  return kept;
+}
+
+/** The lines of the view. */
+export function counterBody(
+  session: Session,
+  tick: Tick,
+  width: number,
+  height: number,
+  theme: Theme,
+): Body {
+  const { glyphs } = theme;
+  const counter = session.counters.find((one) => one.id === session.state.opened);
+  if (!counter) return { lines: ["", " no such counter"], ids: [], page: 1 };
+  const text = (line: string): string => ` ${truncate(line, width - 2, "end", glyphs)}`;
+  const said = [counter.meaning, counter.hint].filter((line) => line !== "");
+  const head = [
+    ` ${theme.bold(truncate(counter.name, width - 2, "middle", glyphs))}   ${thousands(session.totals.metric(counter.name))} since the start or c`,
+    ...said.flatMap((line) => wrapWords(line, Math.max(20, width - 3))).map(text),
+    "",
+  ];
+  const nothing = (line: string): Body => ({ lines: [...head, text(line)], ids: [], page: 1 });
+  if (!stackTest(counter)) {
+    return nothing("It counts no stacks: no process or file can be named for it.");
+  }
+  const { ticks, result } = blamed(session, counter, tick);
+  if (result.samples === 0) {
+    const covered = tick.time - (session.history.headerAt(0)?.time ?? tick.time);
+    return nothing(`No stack of the last ${clock(covered / 1000)} was counted by it.`);
+  }
+  const span = clock((tick.time - (ticks.at(-1)?.time ?? tick.time)) / 1000 + tick.intervalSeconds);
+  const room = Math.max(1, height - head.length - 2);
+  const selected = result.processes.findIndex(({ pid }) => pid === session.state.selected.counter);
+  const first = windowOffset(0, selected, result.processes.length, room);
+  const each = Math.floor((width - 3) / 2) - 1;
+  const left = result.processes.slice(first, first + room).map(({ pid, comm, count }, i) => {
+    const mark = first + i === selected ? glyphs.pointer : " ";
+    const line = `${percent(count, result.samples).padStart(5)} % ${String(pid).padStart(7)} ${comm}`;
+    return mark + cell(line, each - 1, "left", "end", glyphs);
+  });
+  const right = places(result, each, theme);
+  const lines = Array.from(
+    { length: Math.min(room, Math.max(left.length, right.length)) },
+    (_, i) => ` ${left[i] ?? " ".repeat(each)}  ${right[i] ?? ""}`.trimEnd(),
+  );
+  const heading = ` ${cell(" PROCESSES", each, "left", "end", glyphs)}  WHERE THE WALK ENDED`;
+  return {
+    lines: [
+      ...head,
+      text(`${thousands(result.samples)} samples in the last ${span}`),
+      theme.bold(truncate(heading, width - 1, "end", glyphs)),
+      ...lines,
+    ],
+    ids: result.processes.map(({ pid }) => pid),
+    page: room,
+  };
+}
+
+/** Functions, then the files they are in. */
+function places({ samples, places: found, files }: Blame, width: number, theme: Theme): string[] {
+  const line = (name: string, count: number): string =>
+    cell(`${percent(count, samples).padStart(5)} % ${name}`, width, "left", "middle", theme.glyphs);
+  const functions = found.slice(0, 12).map(({ function: info, count }) => {
+    const module = info ? baseName(info.module) : "";
+    return line(info ? `${info.name}${module && `  ${module}`}` : "(no frame was found)", count);
+  });
+  const heading = theme.bold(cell("FILES", width, "left", "end", theme.glyphs));
+  return [
+    ...functions,
+    "",
+    ...(files.length > 0
+      ? [heading, ...files.map(({ module, count }) => line(module, count))]
+      : []),
+  ];
+}

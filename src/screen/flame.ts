@@ -1,0 +1,122 @@
+/** The flame view. */
+import type { Tick } from "../collector/tick.ts";
+import { type CallTree, ROOT } from "../model/call-tree.ts";
+import { baseName, RUNTIME_LABELS } from "../model/columns.ts";
+import type { Filter } from "../model/filter.ts";
+import { type FlameFrame, type FlameRows, layFlame, steerFlame } from "../model/flame.ts";
+import { cell, displayWidth, percent, truncate } from "../model/format.ts";
+import type { Body } from "./body.ts";
+import type { Theme } from "./paint.ts";
+import type { Session } from "./session.ts";
+import { spanText } from "./span.ts";
+
+/** The lines of the view. */
+export function flameBody(
+  session: Session,
+  tick: Tick,
+  width: number,
+  height: number,
+  theme: Theme,
+): Body {
+  const { state } = session;
+  const { tree, seconds } = session.looks.tree(tick, state);
+  const cells = Math.max(1, width - 1);
+  const depth = Math.max(1, height - 2);
+  const root = tree.find(state.zoom.findLast((path) => tree.find(path) !== undefined)) ?? ROOT;
+  const rows = layFlame(tree, root, cells, depth);
+  const frames = rows.flat();
+  const selected = frames.find(({ node }) => tree.path(node) === state.selected.flame);
+  const filter = state.filter?.hasFunctionTerms ? state.filter : undefined;
+  const painter: Painter = { tree, theme, filter, selected };
+  const lines = rows.map((row) => flameLine(row, painter));
+  const ids = frames.map(({ node }) => tree.path(node));
+  const matches = filter ? frames.filter(({ node }) => named(tree, node, filter)) : [];
+  const blank = Math.max(0, depth - lines.length);
+  const order = state.bottomUp ? "innermost on top" : "outermost on top";
+  const found = filter ? `, ${matchText(tree, filter)}` : "";
+  const head = ` ${spanText(state, seconds)}, ${order}${found}`;
+  return {
+    lines: [
+      theme.dim(cell(head, cells, "left", "end", theme.glyphs).trimEnd()),
+      ...lines,
+      ...new Array<string>(blank).fill(""),
+      ` ${frameText(tree, selected?.node ?? root, cells - 1, theme)}`,
+    ],
+    ids,
+    page: 1,
+    matches: matches.map(({ node }) => tree.path(node)),
+    steer: (from, to) => {
+      const at = frames.find(({ node }) => tree.path(node) === from);
+      const next = steerFlame(rows as FlameRows, at, to);
+      return next && tree.path(next.node);
+    },
+  };
+}
+
+interface Painter {
+  readonly tree: CallTree;
+  readonly theme: Theme;
+  readonly filter: Filter | undefined;
+  readonly selected: FlameFrame | undefined;
+}
+
+const named = (tree: CallTree, node: number, filter: Filter): boolean =>
+  node !== ROOT && filter.matchesFunction(tree.functionOf(node));
+
+/** Which share of the samples has a function that the filter names. */
+function matchText(tree: CallTree, filter: Filter): string {
+  let samples = 0;
+  const visit = (node: number): void => {
+    for (const child of tree.children(node)) {
+      if (named(tree, child, filter)) samples += tree.total(child);
+      else visit(child);
+    }
+  };
+  visit(ROOT);
+  return `${percent(samples, tree.samples)} % in "${filter.text}", n next`;
+}
+
+function flameLine(row: readonly FlameFrame[], painter: Painter): string {
+  let line = "";
+  let at = 0;
+  for (const frame of row) {
+    line += " ".repeat(frame.left - at) + frameCells(frame, painter);
+    at = frame.left + frame.cells;
+  }
+  return line;
+}
+
+/** One frame: an edge, then its name; without colours a line shows how far it goes. */
+function frameCells(frame: FlameFrame, { tree, theme, filter, selected }: Painter): string {
+  const { glyphs } = theme;
+  const { node, cells } = frame;
+  const info = tree.functionOf(node);
+  const room = cells - 1;
+  const name = room >= 3 ? truncate(info.name, room, "middle", glyphs) : "";
+  const left = room - displayWidth(name);
+  const fill = theme.color ? " " : glyphs.unicode ? "─" : "-";
+  const gap = name !== "" && left > 0 ? " " : "";
+  const text = glyphs.edge + name + gap + fill.repeat(Math.max(0, left - gap.length));
+  if (frame === selected) return theme.inverse(theme.bold(text));
+  const paint = node === ROOT ? theme.dim : theme.block[info.runtime];
+  return filter && named(tree, node, filter) ? theme.match(paint(text)) : paint(text);
+}
+
+/** The line about the frame that is selected: all that its cells have no room for. */
+function frameText(tree: CallTree, node: number, width: number, theme: Theme): string {
+  const total = `${percent(tree.total(node), tree.samples)} %`;
+  if (node === ROOT) {
+    return theme.bold(truncate(`all: ${tree.samples} samples`, width, "end", theme.glyphs));
+  }
+  const info = tree.functionOf(node);
+  const module = baseName(info.module);
+  const parts = [
+    `${total} total`,
+    `${percent(tree.self(node), tree.samples)} % self`,
+    RUNTIME_LABELS[info.runtime],
+    ...(module === "" ? [] : [module]),
+  ];
+  const rest = `   ${parts.join("   ")}`;
+  const name = truncate(info.name, Math.max(8, width - displayWidth(rest)), "middle", theme.glyphs);
+  return theme.bold(truncate(name + rest, width, "end", theme.glyphs));
+}

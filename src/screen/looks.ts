@@ -1,0 +1,196 @@
+/**
+ * What is drawn, worked out of the ticks once and kept while they and the choices stay the same.
+ * What would take long at once is worked out a part at a time: `pending` says that there is more.
+ */
+import type { Tick } from "../collector/tick.ts";
+import {
+  type Aggregate,
+  type AggregateOptions,
+  aggregate,
+  type FunctionRow,
+} from "../model/aggregate.ts";
+import { CallTree, trunk } from "../model/call-tree.ts";
+import { type Changes, compare } from "../model/changes.ts";
+import { Covered } from "../model/covered.ts";
+import type { Family } from "../model/family.ts";
+import { FunctionSums } from "../model/function-sums.ts";
+import type { History } from "../model/history.ts";
+import { RECENT_SECONDS, type ViewState } from "../model/state.ts";
+import { Trails } from "../model/trails.ts";
+
+/** How many aggregates are kept: of now, of what is frozen, with filter and without, of 10 s. */
+const KEPT_AGGREGATES = 6;
+
+/** Counts of old ticks that are added in one refresh: some milliseconds. */
+const SINCE_BUDGET = 3000;
+const TREE_BUDGET = 5000;
+
+/** Rows of the tree that are open at first. */
+const TRUNK_ROWS = 12;
+
+interface Kept {
+  readonly ticks: readonly Tick[];
+  readonly options: AggregateOptions;
+  readonly result: Aggregate;
+}
+
+/** Rows of functions and what they are a part of. */
+export interface FunctionPicture {
+  readonly rows: readonly FunctionRow[];
+  readonly samples: number;
+  readonly seconds: number;
+  readonly changes?: Changes;
+}
+
+/** A tree and the time that it covers. */
+export interface TreePicture {
+  readonly tree: CallTree;
+  readonly seconds: number;
+}
+
+/** All that depends on what is left out; another choice makes it anew. */
+interface Choice {
+  readonly options: AggregateOptions;
+  readonly since: Covered<FunctionSums>;
+  readonly trails: Trails;
+  tree?: { readonly key: string; readonly covered: Covered<CallTree>; trunk?: Set<number> };
+}
+
+const sameOptions = (a: AggregateOptions, b: AggregateOptions): boolean =>
+  a.filter === b.filter && a.kernel === b.kernel && a.nativeFrames === b.nativeFrames;
+
+const sameTicks = (a: readonly Tick[], b: readonly Tick[]): boolean =>
+  a.length === b.length && a[0]?.time === b[0]?.time && a.at(-1) === b.at(-1);
+
+/** Works out and keeps. */
+export class Looks {
+  readonly #history: History;
+  readonly #family: Family;
+  #kept: Kept[] = [];
+  #choice: Choice | undefined;
+  #changes: { now: Aggregate; then: Aggregate; result: Changes } | undefined;
+  #rows: { sums: FunctionSums; samples: number; result: readonly FunctionRow[] } | undefined;
+  /** When `since` begins. */
+  clearedAt = Number.NEGATIVE_INFINITY;
+  /** There is more to work out: draw again soon. */
+  pending = false;
+
+  constructor(history: History, family: Family) {
+    this.#history = history;
+    this.#family = family;
+  }
+
+  #options({ filter, kernel, nativeFrames }: ViewState): AggregateOptions {
+    return { ...(filter ? { filter } : {}), kernel, nativeFrames, parents: this.#family };
+  }
+
+  #aggregate(ticks: readonly Tick[], options: AggregateOptions): Aggregate {
+    const kept = this.#kept.find(
+      (one) => sameTicks(one.ticks, ticks) && sameOptions(one.options, options),
+    );
+    if (kept) return kept.result;
+    const result = aggregate(ticks, options);
+    this.#kept = [{ ticks, options, result }, ...this.#kept].slice(0, KEPT_AGGREGATES);
+    return result;
+  }
+
+  /** A tick added up as the state wants it. */
+  picture(tick: Tick, state: ViewState): Aggregate {
+    return this.#aggregate([tick], this.#options(state));
+  }
+
+  /** A tick added up whole: what the header tells. */
+  everything(tick: Tick, { nativeFrames }: ViewState): Aggregate {
+    return this.#aggregate([tick], { kernel: true, nativeFrames });
+  }
+
+  /** The last seconds added up. */
+  recent(tick: Tick, state: ViewState): Aggregate {
+    return this.#aggregate(this.#history.last(RECENT_SECONDS, tick), this.#options(state));
+  }
+
+  #chosen(state: ViewState): Choice {
+    const options = this.#options(state);
+    if (this.#choice && sameOptions(this.#choice.options, options)) return this.#choice;
+    // Old ticks are added up once: only those of now are worth keeping.
+    const add = (tick: Tick): Aggregate =>
+      this.#kept.find(
+        (one) =>
+          one.ticks.length === 1 && one.ticks[0] === tick && sameOptions(one.options, options),
+      )?.result ?? aggregate([tick], options);
+    this.#choice = {
+      options,
+      since: new Covered(() => new FunctionSums(add), false),
+      trails: new Trails(this.#history, add),
+    };
+    return this.#choice;
+  }
+
+  /** Sums since totals were cleared, up to a tick. */
+  since(tick: Tick, state: ViewState): { sums: FunctionSums; seconds: number } {
+    this.picture(tick, state);
+    const { since } = this.#chosen(state);
+    if (!since.update(this.#history, this.clearedAt, tick, SINCE_BUDGET)) this.pending = true;
+    return { sums: since.sum, seconds: since.seconds };
+  }
+
+  /** History lines up to a tick. */
+  trails(tick: Tick, state: ViewState): Trails {
+    this.picture(tick, state);
+    const { trails } = this.#chosen(state);
+    if (!trails.update(tick)) this.pending = true;
+    return trails;
+  }
+
+  /** The functions of the span that is chosen, or against the mark. */
+  functions(tick: Tick, state: ViewState): FunctionPicture {
+    const { mark, span } = state;
+    if (mark) {
+      const now = this.recent(tick, state);
+      const then = this.#aggregate(mark.ticks, this.#options(state));
+      if (this.#changes?.now !== now || this.#changes.then !== then) {
+        this.#changes = { now, then, result: compare(now, then) };
+      }
+      const { result } = this.#changes;
+      return { rows: result.rows, samples: now.samples, seconds: now.seconds, changes: result };
+    }
+    if (span === "since") {
+      const { sums, seconds } = this.since(tick, state);
+      const { samples } = sums;
+      if (this.#rows?.sums !== sums || this.#rows.samples !== samples) {
+        this.#rows = { sums, samples, result: sums.rows(this.picture(tick, state)) };
+      }
+      return { rows: this.#rows.result, samples, seconds };
+    }
+    const all = span === "now" ? this.picture(tick, state) : this.recent(tick, state);
+    return { rows: all.functions, samples: all.samples, seconds: all.seconds };
+  }
+
+  /** The tree of the last seconds, or since totals were cleared. */
+  tree(tick: Tick, state: ViewState): TreePicture {
+    const choice = this.#chosen(state);
+    const isSince = state.span === "since";
+    const key = `${isSince} ${state.bottomUp}`;
+    if (choice.tree?.key !== key) {
+      const make = (): CallTree => new CallTree(choice.options, state.bottomUp);
+      choice.tree = { key, covered: new Covered(make, !isSince) };
+    }
+    const { covered } = choice.tree;
+    if (covered.sum.isWorn) covered.reset();
+    const from = isSince ? this.clearedAt : tick.time - RECENT_SECONDS * 1000;
+    if (!covered.update(this.#history, from, tick, TREE_BUDGET)) this.pending = true;
+    return { tree: covered.sum, seconds: covered.seconds };
+  }
+
+  /** Nodes of the tree that are open: the trunk, until the user opens or closes one. */
+  openPaths(tick: Tick, state: ViewState): ReadonlySet<number> {
+    if (state.expanded.size > 0) return state.expanded;
+    const { tree } = this.tree(tick, state);
+    const kept = this.#choice?.tree;
+    if (kept?.trunk && kept.trunk.size > 1) return kept.trunk;
+    // Marks the set as no longer empty, whatever is closed.
+    const paths = new Set([-1, ...trunk(tree, TRUNK_ROWS)]);
+    if (kept) kept.trunk = paths;
+    return paths;
+  }
+}

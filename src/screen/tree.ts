@@ -1,0 +1,113 @@
+/** The tree view: rows that open and close. */
+import type { Tick } from "../collector/tick.ts";
+import { type CallTree, ROOT } from "../model/call-tree.ts";
+import { baseName, RUNTIME_LABELS } from "../model/columns.ts";
+import { bar, cell, displayWidth, percent, truncate } from "../model/format.ts";
+import type { ViewState } from "../model/state.ts";
+import { windowOffset } from "../model/window.ts";
+import type { Body } from "./body.ts";
+import type { Theme } from "./paint.ts";
+import type { Session } from "./session.ts";
+import { spanText } from "./span.ts";
+
+/** Rows that are listed at most: nobody scrolls further. */
+const MAX_ROWS = 20_000;
+
+/** Indentation stops growing here: names need room. */
+const MAX_INDENT = 30;
+
+/** A node that is listed. */
+export interface TreeRow {
+  readonly node: number;
+  /** How many forks are above it: chains of only children do not indent. */
+  readonly indent: number;
+  readonly isOpen: boolean;
+  readonly hasChildren: boolean;
+}
+
+/**
+ * Rows of the open part of a tree. A child that has nearly all of its parent stands below it
+ * without indentation, so that deep stacks stay readable on 80 columns.
+ */
+export function treeRows(tree: CallTree, expanded: ReadonlySet<number>): TreeRow[] {
+  const rows: TreeRow[] = [];
+  const visit = (node: number, indent: number): void => {
+    if (rows.length >= MAX_ROWS) return;
+    const children = tree.children(node);
+    const isOpen = expanded.has(tree.path(node));
+    rows.push({ node, indent, isOpen, hasChildren: children.length > 0 });
+    if (!isOpen) return;
+    const only = children.length === 1;
+    for (const child of children) visit(child, only ? indent : indent + 1);
+  };
+  for (const child of tree.children(ROOT)) visit(child, 0);
+  return rows;
+}
+
+/** The lines of the view. */
+export function treeBody(
+  session: Session,
+  tick: Tick,
+  width: number,
+  height: number,
+  theme: Theme,
+): Body {
+  const { state } = session;
+  const { tree, seconds } = session.looks.tree(tick, state);
+  const rows = treeRows(tree, session.looks.openPaths(tick, state));
+  const ids = rows.map((row) => tree.path(row.node));
+  const page = Math.max(0, height - 1);
+  const selected = state.selected.tree;
+  const at = selected === undefined ? -1 : ids.indexOf(selected);
+  const first = windowOffset(state.offset.tree, at, rows.length, page);
+  const lines = rows
+    .slice(first, first + page)
+    .map((row, i) => treeLine(tree, row, first + i === at, width, state, theme));
+  const order = state.bottomUp ? "innermost function first" : "outermost function first";
+  const heading = ` TOTAL%  SELF% LANG   ${spanText(state, seconds)}, ${order}`;
+  return {
+    lines: [theme.dim(cell(heading, width - 1, "left", "end", theme.glyphs)), ...lines],
+    ids,
+    page,
+  };
+}
+
+const BAR_CELLS = 10;
+
+function treeLine(
+  tree: CallTree,
+  { node, indent, isOpen, hasChildren }: TreeRow,
+  isSelected: boolean,
+  width: number,
+  state: ViewState,
+  theme: Theme,
+): string {
+  const { glyphs } = theme;
+  const info = tree.functionOf(node);
+  const total = percent(tree.total(node), tree.samples).padStart(6);
+  const self = percent(tree.self(node), tree.samples).padStart(6);
+  const lang = cell(RUNTIME_LABELS[info.runtime], 6, "left", "end", glyphs);
+  const mark = !hasChildren ? " " : isOpen ? glyphs.open : glyphs.closed;
+  const space = " ".repeat(Math.min(indent, MAX_INDENT));
+  const before = `${isSelected ? glyphs.pointer : " "}${total} ${self} `;
+  const withBar = width >= 100;
+  const room = width - 1 - before.length - 7 - space.length - 2 - (withBar ? BAR_CELLS + 1 : 0);
+  const module = baseName(info.module);
+  const name = truncate(info.name, Math.max(8, room), "middle", glyphs);
+  const rest = room - displayWidth(name) - 2;
+  const where =
+    module !== "" && rest >= 8 ? truncate(module, Math.min(rest, 30), "middle", glyphs) : "";
+  const isMatch = state.filter?.hasFunctionTerms === true && state.filter.matchesFunction(info);
+  const share = tree.samples > 0 ? tree.total(node) / tree.samples : 0;
+  const drawn = withBar
+    ? `${cell(bar(share, BAR_CELLS, glyphs), BAR_CELLS, "left", "end", glyphs)} `
+    : "";
+  if (isSelected) {
+    const line = `${before}${lang} ${drawn}${space}${mark} ${name}  ${where}`;
+    return theme.inverse(cell(line, width - 1, "left", "end", glyphs));
+  }
+  const paint = theme.runtime[info.runtime];
+  const shown = isMatch ? theme.match(name) : name;
+  const place = where === "" ? "" : `  ${theme.dim(where)}`;
+  return `${before}${paint(lang)} ${drawn === "" ? "" : paint(drawn)}${space}${mark} ${shown}${place}`;
+}
