@@ -2,10 +2,23 @@
 import { hostname } from "node:os";
 import type { Writable } from "node:stream";
 import type { TickSource } from "./collector/source.ts";
-import { EXIT_CANNOT, EXIT_FAILED, EXIT_OK, UserError } from "./errors.ts";
-import { parseFilter } from "./model/filter.ts";
+import type { LiveSource } from "./collector/source-live.ts";
+import type { Tick } from "./collector/tick.ts";
+import { EXIT_CANNOT, EXIT_FAILED, EXIT_OK, UsageError, UserError } from "./errors.ts";
+import { type Filter, parseFilter } from "./model/filter.ts";
 import { helpText, versionText } from "./option-table.ts";
-import { type Options, parseOptions, type RunOptions } from "./options.ts";
+import {
+  type Options,
+  parseOptions,
+  type RecordOptions,
+  type ReplayOptions,
+  type RunOptions,
+  type ShowOptions,
+} from "./options.ts";
+import type { Exports } from "./output/exports.ts";
+import type { Sink } from "./output/sink.ts";
+import type { Writer } from "./output/writer.ts";
+import type { RecordingHeader } from "./recording/format.ts";
 
 /** Says something that is no part of the output. */
 const warn = (text: string): void => {
@@ -49,6 +62,8 @@ function stopOnErrors(output: Writable): void {
 async function main(): Promise<number> {
   const options = parseOptions(process.argv.slice(2));
   if (options.command === "run") return run(options);
+  if (options.command === "record") return record(options);
+  if (options.command === "replay") return replay(options);
   if (options.command === "doctor") return doctor(options);
   process.stdout.write(options.command === "help" ? helpText() : versionText());
   return EXIT_OK;
@@ -69,8 +84,84 @@ const FIRST_LOOK_SECONDS = 0.4;
 const hasTerminal = (): boolean =>
   process.stdin.isTTY === true && process.stdout.isTTY === true && process.env.TERM !== "dumb";
 
+/** A screen draws over what was warned of: only plain output says it at once. */
+const isLive = ({ format }: ShowOptions): boolean => format === "live" && hasTerminal();
+
 async function run(options: RunOptions): Promise<number> {
   stopOnSignals();
+  const exports = await openExports(options);
+  const { source, frequency } = await openMachine(options, isLive(options));
+  try {
+    if (isLive(options)) {
+      await live(source, { ...options, frequency }, exports);
+    } else {
+      await plain(source, options, await makeSink(options, source), exports);
+    }
+  } finally {
+    await source.close();
+    exports?.write();
+  }
+  return ended();
+}
+
+/** Done, or what stopped it. */
+function ended(): number {
+  if (stop.signal.reason instanceof UserError) throw stop.signal.reason;
+  return EXIT_OK;
+}
+
+async function record(options: RecordOptions): Promise<number> {
+  stopOnSignals();
+  const exports = await openExports(options);
+  const { headerOfMachine, recordingSink } = await import("./output/recording.ts");
+  const { default: counterFile } = await import("../bpf/counters.json", { with: { type: "json" } });
+  const sink = recordingSink(options.output, headerOfMachine(counterFile.counters));
+  const { source } = await openMachine(options, false);
+  try {
+    await plain(source, options, sink, exports);
+  } finally {
+    await source.close();
+    exports?.write();
+  }
+  warn(sink.summary());
+  return ended();
+}
+
+async function replay(options: ReplayOptions): Promise<number> {
+  stopOnSignals();
+  const exports = await openExports(options);
+  const { openReplay } = await import("./collector/source-replay.ts");
+  const { file, pids, delaySeconds } = options;
+  if (isLive(options)) {
+    const source = openReplay(file, {
+      pids,
+      pace: "recorded",
+      ...(delaySeconds === undefined ? {} : { delaySeconds }),
+    });
+    const shown = {
+      ...options,
+      frequency: 0,
+      delaySeconds: delaySeconds ?? source.recordedSeconds,
+    };
+    await live(source, shown, exports, source.header);
+    await source.close();
+  } else {
+    const output = await openOutput();
+    const ready = (): Promise<void> => output.ready(stop.signal);
+    const source = openReplay(file, { pids, pace: "full", ready });
+    await plain(source, options, await makeSink(options, source), exports, output);
+    await source.close();
+    if (source.problem) warn(source.problem);
+  }
+  exports?.write();
+  return ended();
+}
+
+/** Starts to sample this machine; throws where it or its user cannot. */
+async function openMachine(
+  options: (RunOptions | RecordOptions) & ShowOptions,
+  isWatched: boolean,
+): Promise<{ source: LiveSource; frequency: number }> {
   const { checkMachine, checkPids, clampFrequency } = await import("./preflight.ts");
   checkPids(options.pids);
   checkMachine();
@@ -78,33 +169,61 @@ async function run(options: RunOptions): Promise<number> {
   if (notice) warn(notice);
   const { openLiveSource } = await import("./collector/source-live.ts");
   const { delaySeconds, event, pids } = options;
-  const isLive = options.format === "live" && hasTerminal();
-  const firstDelaySeconds = isLive ? Math.min(delaySeconds, FIRST_LOOK_SECONDS) : delaySeconds;
-  // The screen loads while the kernel checks the BPF programs.
-  if (isLive) void import("./screen/run.tsx");
-  const source = await openLiveSource({ frequency, delaySeconds, firstDelaySeconds, event, pids });
-  try {
-    await (isLive ? live(source, { ...options, frequency }) : plain(source, options));
-  } finally {
-    await source.close();
-  }
-  if (stop.signal.reason instanceof UserError) throw stop.signal.reason;
-  return EXIT_OK;
+  const firstDelaySeconds = isWatched ? Math.min(delaySeconds, FIRST_LOOK_SECONDS) : delaySeconds;
+  const budget = budgetPercent(process.env);
+  const source = await openLiveSource({
+    frequency,
+    delaySeconds,
+    firstDelaySeconds,
+    event,
+    pids,
+    ...(budget === undefined ? {} : { budgetPercent: budget }),
+  });
+  return { source, frequency };
 }
 
-async function live(source: TickSource, options: RunOptions): Promise<void> {
+/** What polytop may cost, for those who measure it or have CPUs to spare. */
+function budgetPercent({ POLYTOP_BUDGET: text }: NodeJS.ProcessEnv): number | undefined {
+  if (!text) return undefined;
+  const percent = Number(text);
+  if (percent >= 0 && percent <= 1e5) return percent;
+  throw new UsageError(`POLYTOP_BUDGET is percent of one CPU, 0 for no limit, not "${text}"`);
+}
+
+async function openExports(options: ShowOptions): Promise<Exports | undefined> {
+  const { pprof, speedscope, kernel, nativeFrames } = options;
+  if (pprof === undefined && speedscope === undefined) return undefined;
+  const { Exports } = await import("./output/exports.ts");
+  return new Exports({ pprof, speedscope }, { filter: filterOf(options), kernel, nativeFrames });
+}
+
+async function live(
+  source: TickSource,
+  options: ShowOptions & { readonly frequency: number; readonly delaySeconds: number },
+  exports: Exports | undefined,
+  recorded?: RecordingHeader,
+): Promise<void> {
   const { runScreen } = await import("./screen/run.tsx");
+  const { headerOfMachine, writeTicks } = await import("./output/recording.ts");
   const { filter, iterations, ...shown } = options;
+  const unsubscribe = source.subscribe((event) => {
+    if (exports && "tick" in event) exports.add(event.tick);
+  });
+  const header = recorded ?? headerOfMachine(source.counters);
   await runScreen({
     ...shown,
     source,
     filterText: filter,
     color: options.color && !process.env.NO_COLOR,
     unicode: speaksUtf8(process.env),
-    host: hostname(),
+    host: recorded?.host ?? hostname(),
     signal: stop.signal,
+    ...{ write: (ticks: readonly Tick[]) => writeTicks(ticks, header) },
     ...(iterations === undefined ? {} : { iterations }),
+    // Whether a recorded process still runs says nothing.
+    ...(recorded ? { alive: () => true } : {}),
   });
+  unsubscribe();
 }
 
 /** As the C library decides it: the first of these that is set. */
@@ -112,20 +231,30 @@ function speaksUtf8({ LC_ALL, LC_CTYPE, LANG }: NodeJS.ProcessEnv): boolean {
   return /utf-?8/i.test(LC_ALL || LC_CTYPE || LANG || "");
 }
 
-async function plain(source: TickSource, options: RunOptions): Promise<void> {
-  const { runPlain } = await import("./output/run.ts");
+/** Standard output, for text. */
+async function openOutput(): Promise<Writer> {
   const { makeWriter, openStdout } = await import("./output/writer.ts");
   const output = openStdout();
   if (output !== process.stdout) stopOnErrors(output);
-  const writer = makeWriter(output, warn);
-  const parsed = parseFilter(options.filter);
-  const filter = "filter" in parsed && parsed.filter.text ? parsed.filter : undefined;
-  const { iterations, kernel, nativeFrames, rows, sort } = options;
-  const { counters } = source;
-  const makeSink = await sinkMaker(options);
+  return makeWriter(output, warn);
+}
+
+async function plain(
+  source: TickSource,
+  { iterations }: ShowOptions,
+  sink: Sink,
+  exports: Exports | undefined,
+  output?: Writer,
+): Promise<void> {
+  const { runPlain } = await import("./output/run.ts");
+  const writer = output ?? (await openOutput());
+  const tick = (it: Tick): string => {
+    exports?.add(it);
+    return sink.tick(it);
+  };
   await runPlain({
     source,
-    sink: makeSink({ filter, sort, rows, kernel, nativeFrames, counters }),
+    sink: { tick, end: () => sink.end() },
     iterations,
     signal: stop.signal,
     write: writer.write,
@@ -134,10 +263,17 @@ async function plain(source: TickSource, options: RunOptions): Promise<void> {
   await writer.close(stop.signal);
 }
 
-async function sinkMaker({ format }: RunOptions) {
-  if (format === "json") return (await import("./output/json.ts")).jsonSink;
-  if (format === "folded") return (await import("./output/folded.ts")).foldedSink;
-  return (await import("./output/text.ts")).textSink;
+async function makeSink(options: ShowOptions, { counters }: TickSource): Promise<Sink> {
+  const { format, sort, rows, kernel, nativeFrames } = options;
+  const shown = { filter: filterOf(options), sort, rows, kernel, nativeFrames, counters };
+  if (format === "json") return (await import("./output/json.ts")).jsonSink(shown);
+  if (format === "folded") return (await import("./output/folded.ts")).foldedSink(shown);
+  return (await import("./output/text.ts")).textSink(shown);
+}
+
+function filterOf({ filter }: ShowOptions): Filter | undefined {
+  const parsed = parseFilter(filter);
+  return "filter" in parsed && parsed.filter.text ? parsed.filter : undefined;
 }
 
 process.on("uncaughtException", fail);

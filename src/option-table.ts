@@ -11,8 +11,6 @@ export interface OptionDefinition {
   readonly help: string;
   /** Starts as true and is switched off by `--no-…`. */
   readonly negative?: true;
-  /** Known, and not built yet. */
-  readonly later?: true;
 }
 
 /** Every option. Numbers are read as text, so that `-F abc` can be named in the error. */
@@ -66,9 +64,9 @@ export const OPTIONS = {
   kernel: { type: "boolean", negative: true, help: "leave kernel frames out" },
   nativeFrames: { type: "boolean", help: "show the interpreters' own native frames too" },
   color: { type: "boolean", negative: true, help: "no colour, like NO_COLOR=1" },
-  pprof: { type: "string", value: "FILE", help: "", later: true },
-  speedscope: { type: "string", value: "FILE", help: "", later: true },
-  output: { type: "string", shortFlag: "o", value: "FILE", help: "", later: true },
+  pprof: { type: "string", value: "FILE", help: "at the end: the run for go tool pprof" },
+  speedscope: { type: "string", value: "FILE", help: "at the end: the run for speedscope.app" },
+  output: { type: "string", shortFlag: "o", value: "FILE", help: "the recording of `record`" },
   help: { type: "boolean", shortFlag: "h", help: "this text" },
   version: { type: "boolean", shortFlag: "v", help: "the version" },
 } as const satisfies Record<string, OptionDefinition>;
@@ -82,7 +80,7 @@ export const dashed = (key: string): string =>
 
 /** The text of `--help`. */
 export function helpText(): string {
-  const rows = DEFINITIONS.filter(([, { later }]) => !later).map(([key, definition]) => {
+  const rows = DEFINITIONS.map(([key, definition]) => {
     const { shortFlag, value, negative, help } = definition as OptionDefinition;
     const long = negative ? dashed(`no-${key}`) : dashed(key);
     const short = shortFlag ? `-${shortFlag}, ` : "    ";
@@ -91,8 +89,10 @@ export function helpText(): string {
   const width = Math.max(...rows.map(([left]) => left.length)) + 2;
   return `${packageJson.description}.
 
-Usage: polytop [OPTION…]         live view; plain text where there is no terminal
-       polytop doctor [--json]   what this machine lacks, and what mends it
+Usage: polytop [OPTION…]                  live view; plain text where there is no terminal
+       polytop record -o FILE [OPTION…]   samples into a recording, without a screen
+       polytop replay FILE [OPTION…]      live view, or plain text, of a recording
+       polytop doctor [--json]            what this machine lacks, and what mends it
 
 ${rows.map(([left, help]) => `${left.padEnd(width)}${help}`).join("\n")}
 
@@ -103,6 +103,7 @@ Examples:
   polytop --once | awk '$1 > 5'      functions above 5 percent
   polytop --json -n 10 > ten.jsonl   ten refreshes for a program to read
   polytop --folded -n 30 > out.txt   30 seconds of stacks for a flame graph
+  polytop record -o a.polytop -n 60  a minute to look at later: polytop replay a.polytop
 
 Exit status: 0 done, 1 failed while running, 2 wrong usage, 3 this machine or user cannot.
 `;

@@ -9,14 +9,10 @@ import { DEFINITIONS, dashed, type Key, OPTIONS, type OptionDefinition } from ".
 /** Where the refreshes go. */
 export type Format = "live" | "batch" | "json" | "folded";
 
-/** What a run of polytop was asked to do. */
-export interface RunOptions {
-  readonly command: "run";
+/** What is shown, and how. */
+export interface ShowOptions {
   /** `live` is what was asked for by asking for nothing else: without a terminal it becomes `batch`. */
   readonly format: Format;
-  readonly delaySeconds: number;
-  readonly frequency: number;
-  readonly event: "cpu";
   readonly pids: readonly number[];
   readonly filter: string;
   readonly sort: SortKey;
@@ -27,17 +23,45 @@ export interface RunOptions {
   readonly kernel: boolean;
   readonly nativeFrames: boolean;
   readonly color: boolean;
+  /** Files to write at the end. */
+  readonly pprof: string | undefined;
+  readonly speedscope: string | undefined;
+}
+
+/** How this machine is sampled. */
+export interface SampleOptions {
+  readonly delaySeconds: number;
+  readonly frequency: number;
+  readonly event: "cpu";
+}
+
+/** What a run of polytop was asked to do. */
+export interface RunOptions extends ShowOptions, SampleOptions {
+  readonly command: "run";
+}
+
+/** `polytop record` */
+export interface RecordOptions extends ShowOptions, SampleOptions {
+  readonly command: "record";
+  readonly output: string;
+}
+
+/** `polytop replay` */
+export interface ReplayOptions extends ShowOptions {
+  readonly command: "replay";
+  readonly file: string;
+  /** Seconds that a refresh is shown for; undefined: as long as it was. */
+  readonly delaySeconds: number | undefined;
 }
 
 /** What was asked for. */
 export type Options =
   | RunOptions
+  | RecordOptions
+  | ReplayOptions
   | { readonly command: "doctor"; readonly json: boolean }
   | { readonly command: "help" }
   | { readonly command: "version" };
-
-/** Commands of the documentation that this version does not have. */
-const LATER_COMMANDS = ["record", "replay"];
 
 const MAX_PID = 4_194_304; // PID_MAX_LIMIT, include/linux/threads.h
 const MAX_PIDS = 1024;
@@ -94,14 +118,17 @@ export function parseOptions(argv: readonly string[]): Options {
   const { input, flags } = read(argv);
   if (flags.boolean("help")) return { command: "help" };
   if (flags.boolean("version")) return { command: "version" };
-  rejectLater(input, flags);
   const [word, ...rest] = input;
-  if (word === "doctor" && rest.length === 0) return doctorOptions(flags);
-  const stray = word === "doctor" ? rest[0] : word;
+  if (word === "replay") return replayOptions(rest, flags);
+  const isCommand = word === "doctor" || word === "record";
+  const stray = isCommand ? rest[0] : word;
   if (stray !== undefined) {
     throw new UsageError(`unexpected word "${stray}": options start with - (see polytop --help)`);
   }
-  return runOptions(flags);
+  if (word === "doctor") return doctorOptions(flags);
+  if (word === "record") return recordOptions(flags);
+  reject(flags, ["output"], "belongs to `polytop record`");
+  return { command: "run", ...showOptions(flags), ...sampleOptions(flags) };
 }
 
 /** `-p1,2` as `--pid=1,2`: the parser of the command line takes apart what is no plain number. */
@@ -153,15 +180,32 @@ function read(argv: readonly string[]): { input: readonly string[]; flags: Flags
   }
 }
 
-function rejectLater([word]: readonly string[], flags: Flags): void {
-  if (word !== undefined && LATER_COMMANDS.includes(word)) {
-    throw new UsageError(`\`polytop ${word}\` is not in this version; --json keeps every refresh`);
+function reject(flags: Flags, keys: readonly Key[], why: string): void {
+  const given = keys.find((key) => flags.has(key));
+  if (given !== undefined) throw new UsageError(`${dashed(given)} ${why}`);
+}
+
+function recordOptions(flags: Flags): RecordOptions {
+  reject(flags, ["batch", "json", "folded"], "prints refreshes: `polytop record` prints nothing");
+  reject(flags, ["sort", "rows"], "is about what is shown: `polytop replay` shows a recording");
+  const output = flags.text("output");
+  if (output === undefined) throw new UsageError("record needs a file: polytop record -o FILE");
+  const shown = showOptions(flags);
+  if (shown.filter && !shown.pprof && !shown.speedscope) {
+    throw new UsageError("--filter is about what is shown: a recording holds all, use --pid");
   }
-  for (const [key, { later }] of DEFINITIONS) {
-    if (later && flags.has(key)) {
-      throw new UsageError(`${dashed(key)} is not in this version; --folded writes stacks`);
-    }
+  return { command: "record", output, ...shown, ...sampleOptions(flags) };
+}
+
+function replayOptions(words: readonly string[], flags: Flags): ReplayOptions {
+  const [file, stray] = words;
+  if (file === undefined || file === "") {
+    throw new UsageError("replay needs a recording: polytop replay FILE");
   }
+  if (stray !== undefined) throw new UsageError(`replay takes one recording, not "${stray}" too`);
+  reject(flags, ["frequency", "event"], "is about sampling: a recording is not sampled again");
+  reject(flags, ["output"], "belongs to `polytop record`");
+  return { command: "replay", file, ...showOptions(flags), delaySeconds: delaySeconds(flags) };
 }
 
 function doctorOptions(flags: Flags): Options {
@@ -173,11 +217,19 @@ function doctorOptions(flags: Flags): Options {
   return { command: "doctor", json: flags.boolean("json") };
 }
 
-function runOptions(flags: Flags): RunOptions {
+const delaySeconds = (flags: Flags): number | undefined =>
+  flags.number("delay", 0.1, 60, "decimal");
+
+function sampleOptions(flags: Flags): SampleOptions {
   const event = flags.text("event") ?? "cpu";
   if (event !== "cpu") {
     throw new UsageError(`--event ${event} is not in this version; use --event cpu`);
   }
+  const frequency = flags.number("frequency", 1, 9999, "whole") ?? 99;
+  return { delaySeconds: delaySeconds(flags) ?? 1, frequency, event };
+}
+
+function showOptions(flags: Flags): ShowOptions {
   const filter = flags.text("filter") ?? "";
   const parsed = parseFilter(filter);
   if ("error" in parsed) throw new UsageError(`--filter: ${parsed.error}`);
@@ -185,21 +237,18 @@ function runOptions(flags: Flags): RunOptions {
   if (!isSortKey(sort)) {
     throw new UsageError(`--sort is one of ${SORT_KEYS.join(", ")}, not "${sort}"`);
   }
-  const all = Number.MAX_SAFE_INTEGER;
   return {
-    command: "run",
     format: format(flags),
-    delaySeconds: flags.number("delay", 0.1, 60, "decimal") ?? 1,
-    frequency: flags.number("frequency", 1, 9999, "whole") ?? 99,
-    event,
     pids: pids(flags.text("pid")),
     filter,
     sort,
     iterations: iterations(flags),
-    rows: flags.number("rows", 0, all, "whole") ?? 50,
+    rows: flags.number("rows", 0, Number.MAX_SAFE_INTEGER, "whole") ?? 50,
     kernel: !flags.isOff("kernel"),
     nativeFrames: flags.boolean("nativeFrames"),
     color: !flags.isOff("color"),
+    pprof: flags.text("pprof"),
+    speedscope: flags.text("speedscope"),
   };
 }
 

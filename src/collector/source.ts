@@ -36,4 +36,6 @@ export interface TickSource {
   flush?(): Promise<void>;
   /** Sets the time between refreshes. */
   setInterval(seconds: number): void;
+  /** Resolves when there will be no more; a source without it has no end. */
+  readonly ended?: Promise<void>;
 }

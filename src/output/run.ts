@@ -52,8 +52,15 @@ function refreshes({ source, sink, iterations, signal, write, warn }: PlainRun):
     };
     unsubscribe = source.subscribe((event) => {
       if (left <= 0) return;
-      if ("tick" in event) print(event.tick);
-      else finish(() => reject(new Error(event.error)));
+      try {
+        if ("tick" in event) print(event.tick);
+        else finish(() => reject(new Error(event.error)));
+      } catch (error) {
+        finish(() => reject(error));
+      }
+    });
+    void source.ended?.then(() => {
+      if (left > 0) finish(resolve);
     });
     // A source may have had enough to say while it was subscribed to.
     if (left <= 0) unsubscribe();

@@ -15,6 +15,8 @@ const GRACE_MS = 500;
 /** Where plain output goes. */
 export interface Writer {
   write(text: string): void;
+  /** Resolves when the reader has caught up: for a source that can wait. */
+  ready(signal: AbortSignal): Promise<void>;
   /** Resolves when all is written, or soon after the signal when the reader does not take it. */
   close(signal: AbortSignal): Promise<void>;
 }
@@ -43,6 +45,18 @@ export function makeWriter(stream: Writable, warn: (text: string) => void): Writ
       }
       stream.write(text);
     },
+    ready: (signal) =>
+      new Promise((resolve) => {
+        if (!stream.writableNeedDrain || isDead(stream) || signal.aborted) return resolve();
+        const events = ["drain", "error", "close"];
+        const done = (): void => {
+          for (const event of events) stream.removeListener(event, done);
+          signal.removeEventListener("abort", done);
+          resolve();
+        };
+        for (const event of events) stream.on(event, done);
+        signal.addEventListener("abort", done);
+      }),
     close: (signal) =>
       new Promise((resolve) => {
         if (isDead(stream)) return resolve();

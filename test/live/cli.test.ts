@@ -66,8 +66,8 @@ describe("wrong usage ends with status 2 and one line", () => {
     [["-p", "4194304"]],
     [["-p", "x"]],
     [["--once", "-f", "/("]],
-    [["record", "-o", "x"]],
-    [["--pprof", "x"]],
+    [["record"]],
+    [["--pprof"]],
   ])("%j", async (args) => {
     const { status, stdout, stderr } = await polytop(args);
     expect(status).toBe(2);

@@ -30,15 +30,17 @@ const SHARED = [
   "src/collector/source.ts",
   "src/runtimes/clean-name.ts",
   "src/errors.ts",
+  "package.json",
 ];
 
 /** Layers and what they may import besides themselves: dependencies point down. */
 const LAYERS: Readonly<Record<string, readonly string[]>> = {
   // The one part of Ink that the screen goes around; see the comment there.
   "src/screen/": ["src/model/", "bpf/counters.json", "node_modules/ink/build/output.js"],
-  "src/output/": ["src/model/", "bpf/counters.json"],
+  "src/output/": ["src/model/", "src/recording/", "bpf/counters.json"],
   "src/model/": ["bpf/counters.json"],
-  "src/collector/": ["src/runtimes/", "bpf/counters.json"],
+  "src/collector/": ["src/runtimes/", "src/recording/", "bpf/counters.json"],
+  "src/recording/": [],
   // What the addon and the thread's messages look like.
   "src/runtimes/": ["src/collector/sampler.ts", "src/collector/wire.ts", "bpf/counters.json"],
 };

@@ -80,6 +80,21 @@ describe("what is read", () => {
   test("commands", () => {
     expect(parse("doctor")).toEqual({ command: "doctor", json: false });
     expect(parse("doctor --json")).toEqual({ command: "doctor", json: true });
+    expect(parse("record -o x -n 5 -p 7 -F 499 --pprof y")).toMatchObject({
+      command: "record",
+      output: "x",
+      iterations: 5,
+      pids: [7],
+      frequency: 499,
+      pprof: "y",
+    });
+    expect(parse("replay x --json --speedscope y")).toMatchObject({
+      command: "replay",
+      file: "x",
+      format: "json",
+      delaySeconds: undefined,
+      speedscope: "y",
+    });
     expect(parse("-h --foo=1".split(" ")[0] ?? "")).toEqual({ command: "help" });
     expect(parse("--version")).toEqual({ command: "version" });
   });
@@ -119,10 +134,18 @@ describe("what is refused", () => {
     ["-- -b", 'unexpected word "-b": options start with - (see polytop --help)'],
     ["doctor now", 'unexpected word "now": options start with - (see polytop --help)'],
     ["doctor -F 3", "doctor takes --json and nothing else, not --frequency"],
-    ["record -o x", "`polytop record` is not in this version; --json keeps every refresh"],
-    ["replay x", "`polytop replay` is not in this version; --json keeps every refresh"],
-    ["--pprof x", "--pprof is not in this version; --folded writes stacks"],
-    ["--speedscope x", "--speedscope is not in this version; --folded writes stacks"],
+    ["record", "record needs a file: polytop record -o FILE"],
+    ["record -o", "-o, --output needs a value: --output FILE"],
+    ["record x", 'unexpected word "x": options start with - (see polytop --help)'],
+    ["record -o x --json", "--json prints refreshes: `polytop record` prints nothing"],
+    ["record -o x --rows 3", "--rows is about what is shown: `polytop replay` shows a recording"],
+    ["record -o x -f y", "--filter is about what is shown: a recording holds all, use --pid"],
+    ["replay", "replay needs a recording: polytop replay FILE"],
+    ["replay x y", 'replay takes one recording, not "y" too'],
+    ["replay x -F 9", "--frequency is about sampling: a recording is not sampled again"],
+    ["replay x -o y", "--output belongs to `polytop record`"],
+    ["-o x", "--output belongs to `polytop record`"],
+    ["--pprof", "--pprof needs a value: --pprof FILE"],
     ["--delay.x 1", "-d, --delay needs a value: --delay SECONDS"],
   ])("%s", (line, message) => {
     expect(refusal(line)).toBe(message);
@@ -174,7 +197,12 @@ describe("help", () => {
       "--no-color",
       "-h, --help",
       "-v, --version",
+      "--pprof FILE",
+      "--speedscope FILE",
+      "-o, --output FILE",
       "doctor [--json]",
+      "record -o FILE",
+      "replay FILE",
     ]) {
       expect(help).toContain(option);
     }

@@ -1,0 +1,81 @@
+/**
+ * `--speedscope`: the run for www.speedscope.app. Facts: github.com/jlfwong/speedscope,
+ * src/lib/file-format-spec.ts and the schema made of it.
+ */
+import packageJson from "../../package.json" with { type: "json" };
+import type { RunProfile } from "./run-profile.ts";
+
+/** A profile of its own for so many programs, those with the most samples. */
+const MAX_PROGRAMS = 50;
+
+interface Weighted {
+  /** Frame indexes, root first. */
+  readonly frames: readonly number[];
+  weight: number;
+}
+
+/** The file: one profile of all, programs as outermost frames, and one for each program. */
+export function speedscopeFile(profile: RunProfile): string {
+  const programs = byProgram(profile);
+  const names = [...programs.keys()];
+  const frames = profile.frames.map(({ function: { name, module }, line }) => ({
+    name: name || "-",
+    ...(module ? { file: module } : {}),
+    ...(line ? { line } : {}),
+  }));
+  const first = frames.length;
+  const all = names.flatMap((name, i) =>
+    (programs.get(name) ?? []).map(({ frames: stack, weight }) => ({
+      frames: [first + i, ...stack],
+      weight,
+    })),
+  );
+  return `${JSON.stringify({
+    $schema: "https://www.speedscope.app/file-format-schema.json",
+    exporter: `${packageJson.name} ${packageJson.version}`,
+    name: `${profile.host}, ${new Date(profile.begin ?? 0).toISOString()}`,
+    activeProfileIndex: 0,
+    shared: { frames: [...frames, ...names.map((name) => ({ name: name || "-" }))] },
+    profiles: [
+      sampled(`all of ${profile.host}`, all),
+      ...names.slice(0, MAX_PROGRAMS).map((name) => sampled(name || "-", programs.get(name) ?? [])),
+    ],
+  })}\n`;
+}
+
+function sampled(name: string, stacks: readonly Weighted[]): object {
+  const weights = stacks.map(({ weight }) => Math.round(weight));
+  return {
+    type: "sampled",
+    name,
+    unit: "nanoseconds",
+    startValue: 0,
+    endValue: weights.reduce((sum, weight) => sum + weight, 0),
+    samples: stacks.map(({ frames }) => frames),
+    weights,
+  };
+}
+
+/** Stacks of each program, whatever the number of its processes; the busiest program first. */
+function byProgram(profile: RunProfile): Map<string, Weighted[]> {
+  const programs = new Map<string, Map<string, Weighted>>();
+  for (const { comm, frames, nanoseconds } of profile.samples()) {
+    let stacks = programs.get(comm);
+    if (!stacks) {
+      stacks = new Map();
+      programs.set(comm, stacks);
+    }
+    const key = frames.join();
+    const known = stacks.get(key);
+    if (known) known.weight += nanoseconds;
+    else stacks.set(key, { frames, weight: nanoseconds });
+  }
+  const weight = (stacks: Map<string, Weighted>): number =>
+    [...stacks.values()].reduce((sum, stack) => sum + stack.weight, 0);
+  return new Map(
+    [...programs]
+      .map(([name, stacks]) => ({ name, stacks: [...stacks.values()], weight: weight(stacks) }))
+      .sort((a, b) => b.weight - a.weight)
+      .map(({ name, stacks }) => [name, stacks]),
+  );
+}

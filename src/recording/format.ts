@@ -1,0 +1,119 @@
+/**
+ * The file format of recordings, version 1: refreshes ("ticks") with their stacks and names.
+ *
+ * A file is a signature, a version and a row of chunks. Whatever was written whole can be read, so a
+ * file that is cut off anywhere opens up to there. Numbers of fixed width are little-endian.
+ *
+ *     file   = signature (12 bytes: 0x89 "polytop" CR LF 0x1A LF) · version u32 · chunk…
+ *     chunk  = kind u16 · flags u16 · stored u32 · plain u32 · crc u32 · data (`stored` bytes)
+ *
+ * `data` is a zlib stream (RFC 1950) of `plain` bytes; `crc` is the CRC-32 of the first 12 bytes of the
+ * chunk and of its data. Kinds: 1 header, the first chunk and only there; 2 ticks; 3 end, the last chunk:
+ * without it the file was cut off. Chunks of other kinds are skipped: later versions may add some
+ * without becoming unreadable here. The version grows when an older program would read something wrong.
+ *
+ * A **header** is JSON: {program, created, host, kernel, cpuModel, cpus, counters}, `counters` being the
+ * definitions (bpf/counters.json) of what the ticks count.
+ *
+ * An **end** is JSON: {ticks}, how many the file holds.
+ *
+ * **Ticks** are ticks one after the other. What is new is listed in the tick that first needs it, is
+ * numbered from 0 in that order and is referred to by its number from then on, in later chunks too. Flag
+ * 1 of a chunk says that all numbering begins anew with it; the first one has it. In a tick:
+ *
+ *     uint   = unsigned LEB128, at most 2^53 - 1
+ *     number = uint 2n for the whole number n, or uint 1 and a float64
+ *     signed = uint 2n for n ≥ 0, else uint -2n - 1
+ *     list x = uint count · x…
+ *     maybe x = uint 0, or uint x + 1
+ *
+ *     tick   = list string · list function · list frame · stacks · list task · facts · counts
+ *     string = list byte (UTF-8)
+ *     function = uint runtime (perl, dotnet, native, kernel) · uint name · uint module · maybe whyUnnamed
+ *     frame  = uint function · maybe line · maybe note · uint folded (0, 1)
+ *     stacks = uint count · outcome… (complete, truncated, broken) · branch… · length… · uint frame…
+ *     task   = uint pid · uint tid · uint comm · uint thread · uint parentPid · uint uid · uint cgroup ·
+ *              number startTime
+ *     facts  = number time · number intervalSeconds · uint event · number frequency · uint cpus ·
+ *              uint host · list pid · number samples · number missed · number cpuPercent ·
+ *              number bpfCpuPercent · number rssBytes · number bpfNanosecondsPerSample ·
+ *              list notice (a string) · metrics
+ *     metrics = maybe shape · (a new shape: list name) · number… (a value for each name of the shape)
+ *     counts = uint count · signed stack… · signed task… · uint samples…
+ *
+ * Names, comm, thread, cgroup, notes, notices, event and host are numbers of strings. Stacks share their
+ * outer frames, so they are a tree: node 0 is its root, and a stack is `branch` (how far back from the
+ * number that the next node will get; 0: the root) and `length` new nodes below it, each with its frame,
+ * outermost first; the stack's leaf is the last of them, or the branch itself when there are none. The
+ * columns `outcome…`, `branch…`, `length…` each hold `count` numbers. In `counts`, stacks and tasks are
+ * given as the difference to the one before (the first: to 0). Metrics without a new shape use the one
+ * of that number.
+ *
+ * Everything in a file is taken for hostile: see the limits below.
+ */
+import type { CounterDefinition } from "../collector/source.ts";
+import type { Outcome } from "../collector/tick.ts";
+
+export const SIGNATURE = Uint8Array.from([
+  0x89, 0x70, 0x6f, 0x6c, 0x79, 0x74, 0x6f, 0x70, 0x0d, 0x0a, 0x1a, 0x0a,
+]);
+export const VERSION = 1;
+/** Signature and version. */
+export const PREFIX_BYTES = SIGNATURE.length + 4;
+export const CHUNK_HEADER_BYTES = 16;
+
+export const KIND_HEADER = 1;
+export const KIND_TICKS = 2;
+export const KIND_END = 3;
+/** All numbering begins anew. */
+export const FLAG_RENEWED = 1;
+
+export const OUTCOME_NUMBERS: readonly Outcome[] = ["complete", "truncated", "broken"];
+
+/** What a reader takes at most: each is many times what a busy machine of 256 CPUs makes. */
+export const LIMITS = {
+  /** Bytes of a chunk, as it is stored and unpacked. */
+  chunkBytes: 32 << 20,
+  headerBytes: 1 << 20,
+  counters: 4096,
+  /** Bytes of a string: a name of 512 characters takes 2,048. */
+  stringBytes: 8192,
+  /** Between two renewals. */
+  strings: 1 << 21,
+  functions: 1 << 20,
+  frames: 1 << 21,
+  nodes: 1 << 22,
+  stacks: 1 << 20,
+  /** Frames of all stacks, each counted where it appears: what they take in memory. */
+  stackFrames: 1 << 25,
+  depth: 4096,
+  tasks: 1 << 20,
+  shapes: 256,
+  /** In one tick. */
+  counts: 1 << 21,
+  pids: 4096,
+  notices: 256,
+  /** Different functions of a whole recording. */
+  allFunctions: 1 << 21,
+} as const;
+
+/** The machine that was recorded and the program that did it. */
+export interface RecordingFacts {
+  /** Name and version. */
+  readonly program: string;
+  /** When it was begun, ISO 8601. */
+  readonly created: string;
+  readonly host: string;
+  /** Release of the kernel. */
+  readonly kernel: string;
+  readonly cpuModel: string;
+  readonly cpus: number;
+}
+
+/** What the first chunk holds. */
+export interface RecordingHeader extends RecordingFacts {
+  readonly counters: readonly CounterDefinition[];
+}
+
+/** The bytes are not what the format says: cut off, damaged, or made to harm. */
+export class FormatError extends Error {}

@@ -1,0 +1,334 @@
+/** Recordings: what is written is read, and nothing that is not so is believed. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { deflateSync } from "node:zlib";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { Tick } from "../../src/collector/tick.ts";
+import { UserError } from "../../src/errors.ts";
+import { ByteReader, ByteWriter } from "../../src/recording/bytes.ts";
+import { packChunk, prefix } from "../../src/recording/chunks.ts";
+import { TickDecoder } from "../../src/recording/decode.ts";
+import { TickEncoder } from "../../src/recording/encode.ts";
+import { FormatError, KIND_END, KIND_HEADER, KIND_TICKS } from "../../src/recording/format.ts";
+import { RecordingReader } from "../../src/recording/reader.ts";
+import { StackTree } from "../../src/recording/stack-tree.ts";
+import { RecordingWriter } from "../../src/recording/writer.ts";
+import {
+  example,
+  HEADER,
+  inFolder,
+  plain,
+  readRecording,
+  recordingBytes,
+  ticks,
+  writeRecording,
+} from "../support/recordings.ts";
+import { makeTick, TickMaker, task } from "../support/ticks.ts";
+
+/** Reads a file of these bytes; the error where it cannot be opened. */
+const readBytes = (bytes: Uint8Array) =>
+  inFolder((folder) => {
+    const path = join(folder, "r.polytop");
+    writeFileSync(path, bytes);
+    try {
+      return readRecording(path);
+    } catch (error) {
+      if (error instanceof UserError) return { refused: error.message };
+      throw error;
+    }
+  });
+
+const chunk = (kind: number, data: Buffer | string, flags = 0): Buffer =>
+  packChunk({ kind, flags, data: Buffer.from(data) });
+const header = (): Buffer => chunk(KIND_HEADER, JSON.stringify(HEADER));
+
+describe("numbers", () => {
+  test("are read as they were written", () => {
+    const any = fc.oneof(fc.maxSafeNat(), fc.double({ noNaN: true, noDefaultInfinity: true }));
+    fc.assert(
+      fc.property(fc.array(any), fc.array(fc.maxSafeNat()), (numbers, whole) => {
+        const writer = new ByteWriter();
+        for (const it of numbers) writer.number(it);
+        for (const it of whole) writer.uint(it);
+        const reader = new ByteReader(writer.take());
+        for (const it of numbers) expect(reader.number()).toBe(it);
+        for (const it of whole) expect(reader.uint()).toBe(it);
+        expect(reader.isAtEnd).toBe(true);
+      }),
+    );
+  });
+
+  test("that are too large, infinite or cut off are refused", () => {
+    const infinite = Buffer.alloc(9);
+    infinite[0] = 1;
+    infinite.writeDoubleLE(Number.POSITIVE_INFINITY, 1);
+    expect(() => new ByteReader(infinite).number()).toThrow(FormatError);
+    expect(() => new ByteReader(Buffer.alloc(12, 255)).uint()).toThrow(FormatError);
+    expect(() => new ByteReader(Buffer.from([200])).uint()).toThrow(FormatError);
+  });
+});
+
+test("a tree of stacks finds what was added", () => {
+  const path = fc.array(fc.nat(30), { maxLength: 20 });
+  fc.assert(
+    fc.property(fc.array(path, { maxLength: 200 }), (paths) => {
+      const tree = new StackTree();
+      const add = (frames: readonly number[]): number =>
+        frames.reduce((node, frame) => tree.find(node, frame) || tree.add(node, frame), 0);
+      const leaves = paths.map(add);
+      const size = tree.size;
+      expect(paths.map(add)).toEqual(leaves);
+      expect(tree.size).toBe(size);
+      for (const [i, frames] of paths.entries()) {
+        const back: number[] = [];
+        for (let node = leaves[i] ?? 0; node !== 0; node = tree.parentOf(node)) {
+          back.push(tree.frameOf(node));
+        }
+        expect(back.reverse()).toEqual(frames);
+      }
+    }),
+  );
+});
+
+describe("a whole recording", () => {
+  test("holds what was written", () => {
+    fc.assert(
+      fc.property(ticks, (list) => {
+        const read = readBytes(recordingBytes(list));
+        expect(read).toHaveProperty("ticks");
+        if (!("ticks" in read)) return;
+        expect(read.ticks.map(plain)).toEqual(list.map(plain));
+        expect(read.problem === undefined).toBe(list.length > 0);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test("shares equal functions and stacks, also when numbering begins anew", () => {
+    const [first, second] = [example(2), example(2)];
+    const decoder = new TickDecoder();
+    const read = [first, second].flatMap((list) => {
+      const encoder = new TickEncoder();
+      for (const tick of list) encoder.add(tick);
+      const { bytes, isRenewed } = encoder.take();
+      expect(isRenewed).toBe(true);
+      return [...decoder.chunk(bytes, isRenewed)];
+    });
+    const functions = read.map((tick) => tick.counts[0]?.stack.frames[0]?.function);
+    expect(new Set(functions).size).toBe(1);
+    expect(read[0]?.counts[0]?.stack).toBe(read[1]?.counts[0]?.stack);
+    expect(read[0]?.counts[0]?.stack.id).not.toBe(read[2]?.counts[0]?.stack.id);
+  });
+
+  test("numbers functions in the order of their ids", () => {
+    const make = new TickMaker();
+    const [a, b] = [make.stack(["n:a"]), make.stack(["n:b"])];
+    const counts = [b, a].map((stack) => ({ stack, task: task(1, "x"), count: 1 }));
+    const read = readBytes(recordingBytes([makeTick(counts)]));
+    const ids = "ticks" in read ? read.ticks[0]?.counts : [];
+    expect(ids?.map(({ stack }) => stack.frames[0]?.function)).toMatchObject([
+      { id: 1, name: "b" },
+      { id: 0, name: "a" },
+    ]);
+  });
+
+  test("tells machine and counters", () => {
+    inFolder((folder) => {
+      writeRecording(join(folder, "a"), example(1));
+      const reader = new RecordingReader(join(folder, "a"));
+      expect(reader.header).toEqual(HEADER);
+      reader.close();
+    });
+  });
+
+  test("is written every four seconds", () => {
+    inFolder((folder) => {
+      const path = join(folder, "a");
+      const writer = new RecordingWriter(path, HEADER, { replace: false });
+      for (const tick of example(9)) writer.add(tick);
+      // Killed here: nothing was ended or closed.
+      const { ticks: found, problem } = readRecording(path);
+      expect(found).toHaveLength(8);
+      expect(problem).toMatch(/cut off at byte \d+: shown up to there$/);
+      writer.end();
+      expect(readRecording(path)).toMatchObject({ problem: undefined });
+      expect(readRecording(path).ticks).toHaveLength(9);
+    });
+  });
+});
+
+describe("a recording that was cut off", () => {
+  const list = example(13);
+  const whole = recordingBytes(list);
+
+  test("anywhere opens up to there and says so", () => {
+    const counts = new Set<number>();
+    for (let length = 0; length < whole.length; length++) {
+      const read = readBytes(whole.subarray(0, length));
+      if ("refused" in read) {
+        expect(read.refused).toMatch(/cut off before its first refresh$|is empty$/);
+        continue;
+      }
+      counts.add(read.ticks.length);
+      expect(read.problem).toMatch(/cut off at byte \d+: shown up to there$/);
+      expect(read.ticks.map(plain)).toEqual(list.slice(0, read.ticks.length).map(plain));
+    }
+    expect([...counts]).toEqual([0, 4, 8, 12, 13]);
+  });
+
+  test("opens with any bit flipped, or says why not, and shows nothing that is wrong", () => {
+    fc.assert(
+      fc.property(fc.nat(whole.length - 1), fc.nat(7), (at, bit) => {
+        const bytes = Buffer.from(whole);
+        bytes[at] = (bytes[at] ?? 0) ^ (1 << bit);
+        const read = readBytes(bytes);
+        if ("refused" in read) return;
+        expect(read.problem).toMatch(/damaged|cut off/);
+        expect(read.ticks.map(plain)).toEqual(list.slice(0, read.ticks.length).map(plain));
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe("what is no recording", () => {
+  const refusal = (bytes: Uint8Array): string => {
+    const read = readBytes(bytes);
+    return "refused" in read ? read.refused.replace(/^\S+/, "FILE") : "opened";
+  };
+
+  test.each([
+    ["nothing", Buffer.alloc(0), "FILE is empty"],
+    ["a text", Buffer.from("# polytop\n"), "FILE is no recording of polytop"],
+    ["another binary", Buffer.alloc(64, 0x89), "FILE is no recording of polytop"],
+    [
+      "a newer version",
+      Buffer.concat([prefix(2), header()]),
+      "FILE is a recording of format 2; this polytop reads format 1: use a newer one",
+    ],
+    [
+      "one that a transfer as text has changed",
+      Buffer.from(prefix().toString("latin1").replace("\r\n", "\n"), "latin1"),
+      "FILE is no recording of polytop",
+    ],
+    [
+      "no header",
+      Buffer.concat([prefix(), chunk(KIND_END, "{}")]),
+      "FILE is damaged: it has no header",
+    ],
+    [
+      "a header that is no JSON",
+      Buffer.concat([prefix(), chunk(KIND_HEADER, "{")]),
+      "FILE is damaged: its header is no JSON",
+    ],
+  ])("%s", (_, bytes, message) => {
+    expect(refusal(bytes)).toBe(message);
+  });
+
+  test("a folder, a pipe, a file that is not there", () => {
+    inFolder((folder) => {
+      const open = (path: string) => () => new RecordingReader(path);
+      expect(open(folder)).toThrow("is no regular file");
+      expect(open("/dev/null")).toThrow("is no regular file");
+      expect(open(join(folder, "x"))).toThrow(`there is no file ${folder}/x`);
+    });
+  });
+});
+
+describe("a hostile recording", () => {
+  const withTicks = (data: Buffer, flags = 1) =>
+    readBytes(Buffer.concat([prefix(), header(), chunk(KIND_TICKS, data, flags)]));
+  const problemOf = (data: Buffer, flags = 1): string => {
+    const read = withTicks(data, flags);
+    return "ticks" in read ? (read.problem ?? "") : read.refused;
+  };
+
+  test("does not unpack more than it announced", () => {
+    const bomb = deflateSync(Buffer.alloc(64 << 20));
+    const small = chunk(KIND_TICKS, Buffer.alloc(100), 1);
+    const packed = Buffer.concat([small.subarray(0, 16), bomb]);
+    packed.writeUInt32LE(bomb.length, 4);
+    const read = readBytes(Buffer.concat([prefix(), header(), packed]));
+    expect(read).toMatchObject({ ticks: [], problem: expect.stringContaining("damaged") });
+  });
+
+  test("does not make room for what is not there", () => {
+    const large = chunk(KIND_TICKS, Buffer.alloc(100), 1);
+    large.writeUInt32LE(0xffffffff, 4);
+    expect(readBytes(Buffer.concat([prefix(), header(), large]))).toMatchObject({
+      problem: expect.stringContaining("larger than any may be"),
+    });
+    const list = new ByteWriter();
+    list.uint(2 ** 40);
+    expect(problemOf(list.take())).toContain("too many");
+  });
+
+  test("refers to nothing that is not there", () => {
+    const encoder = new TickEncoder();
+    for (const tick of example(2)) encoder.add(tick);
+    expect(problemOf(encoder.take().bytes, 0)).toContain("the first ticks refer to others");
+  });
+
+  test("has no stack of endless depth", () => {
+    const make = new TickMaker();
+    const frames = Array.from({ length: 5000 }, () => "n:f");
+    const stack = make.stack(frames);
+    const encoder = new TickEncoder();
+    encoder.add(makeTick([{ stack, task: task(1, "x"), count: 1 }]));
+    expect(problemOf(encoder.take().bytes)).toContain("too deep");
+  });
+
+  test("has clean names, whatever it says", () => {
+    const make = new TickMaker();
+    const stack = make.stack(["n:\u001b[2Jx\n"]);
+    const tick = makeTick([{ stack, task: task(1, "\u009b"), count: 1 }], {
+      host: "\u001b]0;x\u0007",
+      notices: ["\u001b[31m"],
+    });
+    const read = withTicks(encoded([tick]));
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: it is what must not be there
+    expect(JSON.stringify(read)).not.toMatch(/\\u00|[\u0000-\u001f\u007f-\u009f]/);
+    expect(read).toMatchObject({ ticks: [{ host: "\\x1b]0;x\\x07" }] });
+  });
+
+  test("ends in a message, whatever its bytes are", () => {
+    const bytes = encoded(example(3));
+    const change = fc.record({ at: fc.nat(bytes.length - 1), to: fc.nat(255) });
+    fc.assert(
+      fc.property(fc.array(change, { minLength: 1, maxLength: 4 }), (changes) => {
+        const hostile = Buffer.from(bytes);
+        for (const { at, to } of changes) hostile[at] = to;
+        const read = withTicks(hostile);
+        expect(read).toHaveProperty("ticks");
+        // What was accepted can be shown.
+        if ("ticks" in read) for (const tick of read.ticks) new Date(tick.time).toISOString();
+      }),
+      { numRuns: 1000 },
+    );
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 200 }), (any) => {
+        expect(withTicks(Buffer.from(any))).toHaveProperty("problem");
+      }),
+    );
+  });
+
+  test("may hold chunks that are not known yet", () => {
+    const read = readBytes(
+      Buffer.concat([
+        prefix(),
+        header(),
+        chunk(77, "later"),
+        chunk(KIND_TICKS, encoded(example(1)), 1),
+        chunk(KIND_END, "{}"),
+      ]),
+    );
+    expect(read).toMatchObject({ ticks: [{}], problem: undefined });
+  });
+
+  function encoded(list: readonly Tick[]): Buffer {
+    const encoder = new TickEncoder();
+    for (const tick of list) encoder.add(tick);
+    return encoder.take().bytes;
+  }
+});
