@@ -141,6 +141,29 @@ __noinline int perl_name_file(__u32 kind)
 	return perl_send_name(0);
 }
 
+static __always_inline __u64 sub_stamp(struct perl_cv_body *body)
+{
+	return mix(generation ^ body->glob, (__u64)body->flags << 32 | body->outside_sequence);
+}
+
+/*
+ * Whether the sub p->cv is still the one that the memo was made of. Its body is read into p->body. A sub that
+ * was compiled once keeps its body for life. Closures are clones whose bodies look alike and go from one to another
+ * as they come and go: of these the head must say that the body is its own.
+ */
+static __always_inline int is_same_sub(struct perl_walk *p, struct perl_memo *memo)
+{
+	__u64 body;
+
+	if (read_words(&p->body, sizeof(p->body), memo->body + CV_BODY_FROM))
+		return 0;
+	if (memo->check[0] != (p->body.start ^ p->body.stash << 16) || memo->check[1] != sub_stamp(&p->body))
+		return 0;
+	if (!(p->body.flags & CVF_CLONED))
+		return 1;
+	return !read_words(&body, sizeof(body), p->cv) && body == memo->body;
+}
+
 /*
  * Puts the name of the sub w->perl.cv into w->perl.hash.
  * Returns 0, 1 if it is no sub, -1 if something was unreadable.
@@ -165,9 +188,7 @@ __noinline int perl_find_sub(__u32 kind)
 	key.tgid = w->tgid;
 	key.sub = p->cv;
 	memo = bpf_map_lookup_elem(&perl_memos, &key);
-	if (memo && !read_words(&p->body, sizeof(p->body), memo->body + CV_BODY_FROM) &&
-	    memo->check[0] == (p->body.start ^ p->body.stash << 16) &&
-	    memo->check[1] == mix(generation ^ p->body.glob, (__u64)p->body.flags << 32 | p->body.outside_sequence)) {
+	if (memo && is_same_sub(p, memo)) {
 		p->hash = memo->name;
 	} else {
 		if (!p->cv)

@@ -24,6 +24,7 @@
 #define SVF_HAS_GP 0x8000
 
 #define CVF_ISXSUB 0x8
+#define CVF_CLONED 0x40
 #define CVF_NAMED 0x8000
 #define CVF_LEXICAL 0x10000
 

@@ -1,0 +1,47 @@
+/** Ticks of the built program: its collecting thread alone, without the command line around it. */
+import { Worker } from "node:worker_threads";
+import type { Tick } from "../../src/collector/tick.ts";
+import { TickAssembler } from "../../src/collector/wire.ts";
+import type { WorkerReply, WorkerSetup } from "../../src/collector/worker.ts";
+import { root } from "./polytop.ts";
+
+export interface LiveTicksOptions {
+  readonly seconds: number;
+  readonly frequency: number;
+  /** Only these; every process where it is left out. */
+  readonly pids?: readonly number[];
+  /** Called when sampling has begun. */
+  readonly onReady?: () => void;
+}
+
+/** Samples for a while, and returns its ticks, one a second. */
+export async function liveTicks(options: LiveTicksOptions): Promise<Tick[]> {
+  const { seconds, frequency, pids = [], onReady } = options;
+  const setup: WorkerSetup = {
+    sampler: {
+      objectPath: `${root}dist/polytop.bpf.o`,
+      frequency,
+      drainSeconds: 1,
+      targets: pids,
+    },
+    delaySeconds: 1,
+  };
+  const worker = new Worker(`${root}dist/worker.js`, { workerData: setup });
+  const assembler = new TickAssembler();
+  const ticks: Tick[] = [];
+  await new Promise<void>((resolve, reject) => {
+    worker.on("error", reject);
+    worker.on("message", (reply: WorkerReply) => {
+      if (reply.kind === "ready") onReady?.();
+      if (reply.kind === "failed") reject(new Error(reply.message));
+      if (reply.kind === "tick") {
+        ticks.push(assembler.assemble(reply.delta));
+        if (ticks.length >= seconds) resolve();
+      }
+    });
+  });
+  const exited = new Promise((resolve) => worker.once("exit", resolve));
+  worker.postMessage({ kind: "close" });
+  await exited;
+  return ticks;
+}
