@@ -14,13 +14,15 @@
 #define POLYTOP_PERL_H
 
 #include "counters.h"
-#include "perl_name.h"
+#include "perl_sub.h"
 #include "perl_thread.h"
+#include "perl_xsub.h"
 #include "unwind.h"
 
 /* struct stackinfo */
 #define SI_CONTEXTS 8
 #define SI_PREVIOUS 16
+#define SI_NEXT 24
 #define SI_INDEX 32
 #define SI_MAX 36
 #define SI_SUB_INDEX 40
@@ -44,31 +46,8 @@
 #define CX_SUB_RE_FAKE 0x80 /* no call: the frame of the sub that holds the expression */
 #define CX_EVAL_TRY 0x80    /* try block, 5.34 on: caller() does not show it */
 
-#define COP_LINE 36
-#define COP_FILE 48
 #define OP_NEXT 0
 #define OP_TYPE 32
-#define OP_TYPE_MASK 0x1ff
-
-static __always_inline void push_perl(struct walk *w, __u32 kind, __u64 name, __u32 line)
-{
-	__u32 meta = kind | ((w->perl.type + 1) & PERL_STACK_MASK) << PERL_STACK_SHIFT;
-	__u64 index = w->record.frame_count + 2 * w->record.perl_count;
-
-	if (w->perl.innermost && kind <= PERL_MAIN) {
-		w->perl.innermost = 0;
-		meta |= w->perl.op_meta;
-	}
-	asm volatile("" : "+r"(index));
-	if (index >= MAX_WORDS - 1)
-		return;
-	w->frames[index] = name;
-	w->frames[index + 1] = (__u64)meta << 32 | line;
-	w->record.hash = mix(mix(w->record.hash, name), (__u64)meta << 32 | line);
-	w->record.perl_count++;
-	if (kind <= PERL_XSUB)
-		w->perl.frames++;
-}
 
 static __always_inline int stop_perl(struct walk *w, __u32 counter)
 {
@@ -90,128 +69,6 @@ static __always_inline __u32 op_class(struct perl_file *file, __u64 op)
 	if (!op || bpf_probe_read_user(&type, sizeof(type), (void *)(op + OP_TYPE)))
 		return 0;
 	return file->op_class[type & OP_TYPE_MASK];
-}
-
-/* The line of a statement; 0 if it is unknown. */
-static __always_inline __u32 line_of(struct walk *w, __u64 statement)
-{
-	struct perl_cached *cached = &w->perl.lines[(statement >> 4) & (PERL_CACHED - 1)];
-	__u32 line = 0;
-
-	if (cached->key == statement && cached->sample == w->perl.samples)
-		return cached->value;
-	bpf_probe_read_user(&line, sizeof(line), (void *)(statement + COP_LINE));
-	cached->key = statement;
-	cached->value = line;
-	cached->sample = w->perl.samples;
-	return line;
-}
-
-/* Makes the name of code that is in no sub: that of the file of the statement. Returns 0, or -1 on failure. */
-__noinline int perl_name_file(__u32 kind)
-{
-	struct walk *w = current_walk();
-	struct perl_file *file;
-	__u64 body;
-	__u32 index;
-
-	asm volatile("" : "+r"(kind));
-	if (!w)
-		return -1;
-	index = w->perl.file;
-	file = bpf_map_lookup_elem(&perls, &index);
-	if (!file)
-		return -1;
-	begin_name(w, kind);
-	if (w->perl.statement && read_words(&w->perl.string, 8, w->perl.statement + COP_FILE))
-		return -1;
-	if (!w->perl.statement)
-		w->perl.string = 0;
-	if ((file->flags & PERL_THREADED) || !w->perl.string) {
-		if (perl_read_file(0))
-			return -1;
-		return perl_send_name(0);
-	}
-	/* Without threads a statement points to a glob with the name "_<" and the file's. */
-	if (read_words(&body, 8, w->perl.string) || read_words(&w->perl.string, 8, body + GV_NAME))
-		return -1;
-	w->perl.string += HEK_HEADER + 2;
-	if (perl_read_file(0))
-		return -1;
-	return perl_send_name(0);
-}
-
-static __always_inline __u64 sub_stamp(struct perl_cv_body *body)
-{
-	return mix(generation ^ body->glob, (__u64)body->flags << 32 | body->outside_sequence);
-}
-
-/*
- * Whether the sub p->cv is still the one that the memo was made of. Its body is read into p->body. A sub that
- * was compiled once keeps its body for life. Closures are clones whose bodies look alike and go from one to another
- * as they come and go: of these the head must say that the body is its own.
- */
-static __always_inline int is_same_sub(struct perl_walk *p, struct perl_memo *memo)
-{
-	__u64 body;
-
-	if (read_words(&p->body, sizeof(p->body), memo->body + CV_BODY_FROM))
-		return 0;
-	if (memo->check[0] != (p->body.start ^ p->body.stash << 16) || memo->check[1] != sub_stamp(&p->body))
-		return 0;
-	if (!(p->body.flags & CVF_CLONED))
-		return 1;
-	return !read_words(&body, sizeof(body), p->cv) && body == memo->body;
-}
-
-/*
- * Puts the name of the sub w->perl.cv into w->perl.hash.
- * Returns 0, 1 if it is no sub, -1 if something was unreadable.
- */
-__noinline int perl_find_sub(__u32 kind)
-{
-	struct walk *w = current_walk();
-	struct perl_walk *p;
-	struct perl_cached *cached;
-	struct perl_memo_key key;
-	struct perl_memo *memo;
-
-	asm volatile("" : "+r"(kind));
-	if (!w)
-		return -1;
-	p = &w->perl;
-	cached = &p->subs[(p->cv >> 3) & (PERL_CACHED - 1)];
-	if (cached->key == p->cv && cached->sample == p->samples) {
-		p->hash = cached->value;
-		return 0;
-	}
-	key.tgid = w->tgid;
-	key.sub = p->cv;
-	memo = bpf_map_lookup_elem(&perl_memos, &key);
-	if (memo && is_same_sub(p, memo)) {
-		p->hash = memo->name;
-	} else {
-		if (!p->cv)
-			return 1;
-		if (read_words(p->cv_head, sizeof(p->cv_head), p->cv))
-			return 1;
-		if (SV_TYPE(p->cv_head) != SVT_PVCV && SV_TYPE(p->cv_head) != SVT_PVFM)
-			return 1;
-		if (read_words(&p->body, sizeof(p->body), p->cv_head[0] + CV_BODY_FROM))
-			return 1;
-		if (perl_name_sub(kind))
-			return -1;
-		p->memo.body = p->cv_head[0];
-		p->memo.check[0] = p->body.start ^ p->body.stash << 16;
-		p->memo.check[1] =
-			mix(generation ^ p->body.glob, (__u64)p->body.flags << 32 | p->body.outside_sequence);
-		p->memo.name = p->hash;
-		bpf_map_update_elem(&perl_memos, &key, &p->memo, BPF_ANY);
-	}
-	cached->key = p->cv;
-	cached->value = p->hash;
-	cached->sample = p->samples;
-	return 0;
 }
 
 /* A word of the context `index`, which must lie in the window. */
@@ -257,6 +114,22 @@ static __always_inline int is_frame(__u32 type)
 	return kind == CX_FORMAT || (kind == CX_SUB && !(type & CX_SUB_RE_FAKE));
 }
 
+/*
+ * Whether the stack info is that of the current stack: where it is, the variables are where they are looked for, since
+ * nothing else points to each other in this way. While stacks are switched (PUSHSTACKi, POPSTACK), the current one
+ * is that of a neighbour.
+ */
+static __always_inline int is_current(struct perl_walk *p, __u64 *info)
+{
+	__u64 stack = p->variables[PERL_VAR_STACK], neighbour;
+
+	if (info[0] == stack)
+		return 1;
+	if (info[SI_NEXT / 8] && !read_words(&neighbour, 8, info[SI_NEXT / 8]) && neighbour == stack)
+		return 1;
+	return info[SI_PREVIOUS / 8] && !read_words(&neighbour, 8, info[SI_PREVIOUS / 8]) && neighbour == stack;
+}
+
 /* Goes to the stack info at w->perl.stack_info. Returns 1 if the walk ended. */
 static __always_inline int enter_stack(struct walk *w, struct perl_file *file)
 {
@@ -266,9 +139,7 @@ static __always_inline int enter_stack(struct walk *w, struct perl_file *file)
 
 	if (read_words(info, sizeof(info), p->stack_info))
 		return stop_perl(w, COUNTER_UnwindPerlReadStackInfo);
-	/* The first stack info is that of the current stack: nowhere else do the two agree by chance. */
-	if (p->unchecked && p->stack_info == p->variables[PERL_VAR_STACK_INFO] &&
-	    info[0] != p->variables[PERL_VAR_STACK])
+	if (p->unchecked && p->stack_info == p->variables[PERL_VAR_STACK_INFO] && !is_current(p, info))
 		return stop_perl(w, COUNTER_UnwindPerlErrLayout);
 	p->contexts = info[SI_CONTEXTS / 8];
 	p->previous_info = info[SI_PREVIOUS / 8];
@@ -420,6 +291,26 @@ static __always_inline int take_frame(struct walk *w, struct perl_file *file, __
 	return 0;
 }
 
+/*
+ * A defer block runs in a loop of its own, and its entry is not on the chain of subs: looks for it among
+ * the entries between two subs, as far as they are in the window.
+ */
+static __always_inline void cut_at_defer(struct walk *w, struct perl_file *file, __s32 above, __s32 below)
+{
+	struct perl_walk *p = &w->perl;
+
+	for (__s32 i = 1; i < PERL_WINDOW_ENTRIES; i++) {
+		__s32 index = above - i;
+
+		if (index <= below || index < p->window_first)
+			break;
+		if ((context_word(p, file, index, 0) & CX_TYPE) == CX_DEFER) {
+			push_cut(w);
+			break;
+		}
+	}
+}
+
 /* Looks at one context, or goes from one stack to the next. Returns 1 when the walk ended. */
 __noinline int perl_step(__u32 depth)
 {
@@ -460,6 +351,8 @@ __noinline int perl_step(__u32 depth)
 	} else if (kind == CX_DEFER && !(file->flags & PERL_SUB_CHAIN)) {
 		push_cut(w);
 	}
+	if (file->flags & PERL_DEFER)
+		cut_at_defer(w, file, p->index, next);
 	p->index = next;
 	return 0;
 }
@@ -493,7 +386,11 @@ static __always_inline void walk_perl(struct walk *w, struct task_struct *task)
 				p->op_meta = ((op & OP_TYPE_MASK) + 1) << PERL_OP_SHIFT | p->file << PERL_FILE_SHIFT;
 			}
 		}
+		if ((p->op_class & PERL_OP_CALL) && p->above >= 2)
+			perl_take_xsub(0);
 		if (!enter_stack(w, file)) {
+			if (file->flags & PERL_DEFER)
+				cut_at_defer(w, file, p->top + 1, p->index);
 			for (__u32 depth = 0; depth < PERL_STEPS; depth++) {
 				if (perl_step(depth))
 					break;

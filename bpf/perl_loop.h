@@ -31,6 +31,7 @@ static __always_inline void note_run_loop(struct walk *w, struct mapping *m, __u
 			continue;
 		w->perl.file = index;
 		w->perl.base = m->start - m->offset;
+		w->perl.above = w->user_frames - 1;
 	}
 }
 

@@ -49,21 +49,35 @@ export interface Merged {
   readonly unpaired: boolean;
 }
 
+/** A sub written in C that the leaf calls: it has a Perl frame of its own. */
+export interface CalledXsub {
+  readonly number: number;
+  /** Index of the native frame that is its C function. */
+  readonly at: number;
+}
+
+/** What else is known of a stack. */
+export interface InterleaveOptions {
+  /** The native walk hit its limit. */
+  readonly truncated?: boolean;
+  readonly xsub?: CalledXsub | undefined;
+}
+
 interface Segments {
   /** Innermost first; each innermost frame first. */
   readonly lists: PerlFrame[][];
   readonly stop: PerlFrame | undefined;
 }
 
-/** Merges the two lists of a stack; both are leaf first. `truncated`: the native walk hit its limit. */
+/** Merges the two lists of a stack; both are leaf first. */
 export function interleave(
   native: readonly NativeFrame[],
   perl: readonly PerlFrame[],
-  truncated = false,
+  { truncated = false, xsub }: InterleaveOptions = {},
 ): Merged {
   const { lists, stop } = splitSegments(perl);
-  const loops = freshLoops(native);
-  const outermost = loops.at(-1);
+  const allLoops = native.flatMap(({ role }, index) => (role === "run-loop" ? [index] : []));
+  const outermost = allLoops.at(-1);
   const isOpen = truncated || native.some(({ role }) => role === "stop");
   const root = outermost === undefined ? "none" : isOpen ? "loop" : ownerOfRoot(native, outermost);
   // The code outside of any sub runs in no loop of this thread: it is only where the others were started.
@@ -71,10 +85,9 @@ export function interleave(
   const rootOnly = hasMain && root !== "loop" ? lists.at(-1) : undefined;
   const segments = rootOnly ? lists.slice(0, -1) : lists;
 
-  const bySegment = pair(loops, segments, isOpen);
-  const first = loops[0] ?? 0;
+  const bySegment = pair(candidates(native, allLoops), segments, isOpen);
   const unpaired = bySegment === undefined;
-  const placed = bySegment ?? new Map([[first, segments.flat()]]);
+  const placed = bySegment ?? new Map([[allLoops[0] ?? LEAF, segments.flat()]]);
 
   const frames: MergedFrame[] = [];
   const pushPerl = (list: readonly PerlFrame[] | undefined): void => {
@@ -85,7 +98,10 @@ export function interleave(
     if (role === "stop") pushPerl(placed.get(OUTERMOST));
     pushPerl(placed.get(index));
     if (index === outermost && root === "phase") pushPerl(rootOnly);
-    frames.push({ number, native: true, folded: role !== "other" && role !== "stop" });
+    const isXsub = index === xsub?.at;
+    const folded = isXsub || (role !== "other" && role !== "stop");
+    if (isXsub) frames.push({ number: xsub.number, native: false, folded: false });
+    frames.push({ number, native: true, folded });
   });
   if (!native.some(({ role }) => role === "stop")) pushPerl(placed.get(OUTERMOST));
   pushPerl(stop ? [stop] : []);
@@ -109,13 +125,29 @@ function splitSegments(perl: readonly PerlFrame[]): Segments {
   return { lists, stop };
 }
 
+/** Whether the run loop at `index` goes on where the next outer one, at `outer`, was. */
+type ContinuationRule = (native: readonly NativeFrame[], index: number, outer: number) => boolean;
+
 /**
- * Indexes of the run loops that C code entered anew, innermost first. A loop with exactly one native
- * frame between it and the next outer one goes on where that was (docatch: eval within a call of C code).
+ * eval, require and try within a call of C code enter a run loop that no context belongs to (docatch in
+ * pp_ctl.c). One native frame lies between the two loops where the op jumps to docatch, two where it
+ * calls it, as the compiler saw fit: the rule under which the numbers agree is the right one.
  */
-function freshLoops(native: readonly NativeFrame[]): number[] {
-  const all = native.flatMap(({ role }, index) => (role === "run-loop" ? [index] : []));
-  return all.filter((index, i) => (all[i + 1] ?? Infinity) - index !== 2);
+const CONTINUATION_RULES: readonly ContinuationRule[] = [
+  (_native, index, outer) => outer - index === 2,
+  (native, index, outer) =>
+    outer - index === 2 ||
+    (outer - index === 3 &&
+      native.slice(index + 1, outer).every(({ role }) => role === "interpreter")),
+];
+
+/** Indexes of the run loops that C code entered anew, innermost first. */
+function freshLoops(
+  native: readonly NativeFrame[],
+  all: readonly number[],
+  isContinuation: ContinuationRule,
+): number[] {
+  return all.filter((index, i) => !isContinuation(native, index, all[i + 1] ?? Infinity));
 }
 
 /**
@@ -130,28 +162,35 @@ function ownerOfRoot(native: readonly NativeFrame[], outermost: number): "loop" 
   return native.slice(outermost).some(({ role }) => phases.includes(role)) ? "phase" : "none";
 }
 
+/** The fresh run loops under each rule. */
+const candidates = (native: readonly NativeFrame[], all: readonly number[]): number[][] =>
+  CONTINUATION_RULES.map((rule) => freshLoops(native, all, rule));
+
 /**
  * Which segment stands at which run loop: by index of the loop, or LEAF or OUTERMOST. Pairs from the
  * outermost inwards: a call that is about to enter its loop, or has just left it, is the innermost.
- * From the innermost outwards where the outer frames are unknown.
+ * From the innermost outwards where the outer frames are unknown. Undefined if the numbers disagree.
  */
 function pair(
-  loops: readonly number[],
+  candidates: readonly number[][],
   segments: readonly PerlFrame[][],
   isOpen: boolean,
 ): Map<number, PerlFrame[]> | undefined {
   const placed = new Map<number, PerlFrame[]>();
-  const surplus = segments.length - loops.length;
   if (isOpen) {
     segments.forEach((segment, i) => {
-      const place = loops[i] ?? OUTERMOST;
+      const place = candidates[0]?.[i] ?? OUTERMOST;
       placed.set(place, [...(placed.get(place) ?? []), ...segment]);
     });
     return placed;
   }
-  if (surplus > 1 || surplus < -1) return undefined;
+  const surplusOf = (loops: readonly number[]): number => segments.length - loops.length;
+  const loops =
+    candidates.find((it) => surplusOf(it) === 0) ??
+    candidates.find((it) => Math.abs(surplusOf(it)) === 1);
+  if (!loops) return undefined;
   segments.forEach((segment, i) => {
-    placed.set(loops[i - surplus] ?? LEAF, segment);
+    placed.set(loops[i - surplusOf(loops)] ?? LEAF, segment);
   });
   return placed;
 }

@@ -1,6 +1,7 @@
 /** Stacks that have Perl frames: from the two lists of the kernel side to one. */
 import type { AbiConstants, Drained, PerlInterpreter, SampledFile } from "../collector/sampler.ts";
 import {
+  type CalledXsub,
   interleave,
   type NativeFrame,
   type NativeRole,
@@ -15,6 +16,8 @@ export class PerlStacks {
   /** Native frames of interpreters and stops, by number; others are plain. */
   readonly #roles = new Map<number, NativeRole>();
   readonly #perl = new Map<number, PerlFrame>();
+  /** Words of the first byte of the functions of native frames beside Perl frames, and of XSUBs. */
+  readonly #code = new Map<number, bigint>();
   /** Stacks in which the frames could not be paired, since the last call of `takeUnpaired`. */
   #unpaired = 0;
 
@@ -37,19 +40,23 @@ export class PerlStacks {
   }
 
   /** Frames that will not be referred to again are forgotten. */
-  #learnFrames({ firstFrame, frames, extras, forgottenFrames }: Drained): void {
-    forgetBelow(this.#roles, forgottenFrames);
-    forgetBelow(this.#perl, forgottenFrames);
+  #learnFrames({ firstFrame, frames, extras, starts, forgottenFrames }: Drained): void {
+    for (const map of [this.#roles, this.#perl, this.#code]) forgetBelow(map, forgottenFrames);
+    const fileMask = ~((1n << BigInt(this.#abi.frameFileShift)) - 1n);
     frames.forEach((word, index) => {
       const number = firstFrame + index;
       const kind = this.#kind(extras[index] ?? 0n);
-      const { native, folded, cut, stop, main } = this.#abi.perl;
+      const { native, folded, cut, stop, main, xsubCode } = this.#abi.perl;
+      if (kind === native) this.#code.set(number, (word & fileMask) | BigInt(starts[index] ?? 0));
+      if (kind === xsubCode) this.#code.set(number, word);
       if (kind === 0 || kind === native || kind === folded) {
         const role = this.#role(word);
         if (role !== "other") this.#roles.set(number, role);
       } else if (kind === cut) this.#perl.set(number, { number, role: "cut" });
       else if (kind === stop) this.#perl.set(number, { number, role: "stop" });
-      else this.#perl.set(number, { number, role: kind === main ? "main" : "frame" });
+      else if (kind !== this.#abi.perl.xsub && kind !== xsubCode) {
+        this.#perl.set(number, { number, role: kind === main ? "main" : "frame" });
+      }
     });
   }
 
@@ -84,11 +91,28 @@ export class PerlStacks {
     }
     // Which of the two walks hit its limit is not said: the code outside of any sub ends one that did not.
     const truncated = outcome === TRUNCATED_OR_OPEN && perl.at(-1)?.role === "main";
-    const { frames, unpaired } = interleave(native, perl, truncated);
+    const xsub = this.#findXsub(native, perlNumbers);
+    const { frames, unpaired } = interleave(native, perl, { truncated, xsub });
     if (unpaired) this.#unpaired++;
     const hasPerl = perl.some(({ role }) => role === "frame" || role === "main");
     // The number after that of a native frame is the same frame, hidden.
     return frames.map(({ number, folded }) => (folded && hasPerl ? number + 1 : number));
+  }
+
+  /**
+   * The sub written in C that the kernel side found to be called, if the thread is in its code: the
+   * native frame next to the innermost run loop whose function it is.
+   */
+  #findXsub(
+    native: readonly NativeFrame[],
+    [sub = 0, code = 0]: Uint32Array,
+  ): CalledXsub | undefined {
+    const start = this.#perl.has(sub) ? undefined : this.#code.get(code);
+    if (start === undefined) return undefined;
+    for (let at = native.findIndex(({ role }) => role === "run-loop") - 1; at >= 0; at--) {
+      if (this.#code.get(native[at]?.number ?? -1) === start) return { number: sub, at };
+    }
+    return undefined;
   }
 
   #kind(extra: bigint): number {

@@ -25,6 +25,7 @@ export async function liveTicks(options: LiveTicksOptions): Promise<Tick[]> {
       targets: pids,
     },
     delaySeconds: 1,
+    firstDelaySeconds: 1,
   };
   const worker = new Worker(`${root}dist/worker.js`, { workerData: setup });
   const assembler = new TickAssembler();

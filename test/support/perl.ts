@@ -1,6 +1,13 @@
 /** Perls to test with, programs for them, and what caller() says in these. */
 import { execFileSync } from "node:child_process";
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+} from "node:fs";
 import { homedir } from "node:os";
 import type { Frame, Stack, Tick } from "../../src/collector/tick.ts";
 import { root } from "./polytop.ts";
@@ -113,7 +120,14 @@ const withoutLine = (frame: string): string => frame.slice(0, frame.lastIndexOf(
 /** Compares the stacks in which Burn::burn uses the CPU with what caller() said there. */
 export function compareWithCaller(ticks: readonly Tick[], truth: ReadonlySet<string>): Agreement {
   const names = new Set([...truth].map((it) => it.split("\t").map(withoutLine).join("\t")));
-  const result = { samples: 0, complete: 0, inside: 0, sameNames: 0, sameLines: 0, wrong: [] as string[] };
+  const result = {
+    samples: 0,
+    complete: 0,
+    inside: 0,
+    sameNames: 0,
+    sameLines: 0,
+    wrong: [] as string[],
+  };
   for (const { stack, count } of ticks.flatMap((tick) => tick.counts)) {
     result.samples += count;
     if (stack.outcome === "complete") result.complete += count;
@@ -138,7 +152,8 @@ function has(truth: ReadonlySet<string>, said: string, frames: readonly Frame[])
   for (const it of truth) {
     // caller() of a format dies: what it would have said is not known.
     if (it.includes("?|?") && matches(it, said)) return true;
-    if (last?.function.name !== "(main)" && it.startsWith(said) && isWithoutRoot(it, said, last)) return true;
+    if (last?.function.name !== "(main)" && it.startsWith(said) && isWithoutRoot(it, said, last))
+      return true;
   }
   return false;
 }
@@ -153,6 +168,8 @@ function matches(truth: string, said: string): boolean {
   const [expected, got] = [truth.split("\t"), said.split("\t")];
   return (
     expected.length === got.length &&
-    expected.every((it, i) => it.startsWith("?") || it === got[i] || it.startsWith(`${got[i]?.split("|")[0]}|?`))
+    expected.every(
+      (it, i) => it.startsWith("?") || it === got[i] || it.startsWith(`${got[i]?.split("|")[0]}|?`),
+    )
   );
 }

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: (Apache-2.0 OR GPL-2.0-only) */
+/*
+ * A sub written in C (an XSUB) has no context: the interpreter's current op is the call of it. Which sub that
+ * calls is told by the ops below it, as long as it is called by name. User space compares the address of
+ * its code with the native frames: only if the thread is in it, the name is shown.
+ *
+ * Facts: perl 5.28 to 5.42, op.h (struct op, struct unop, struct svop, struct padop), pp_hot.c (pp_entersub).
+ */
+#ifndef POLYTOP_PERL_XSUB_H
+#define POLYTOP_PERL_XSUB_H
+
+#include "perl_sub.h"
+
+/* struct op as words: next, sibling or parent, function, target, type and flags, first child or SV or pad index. */
+#define OP_WORDS 6
+#define OP_SIBLING 1
+#define OP_BITS 4
+#define OP_FIRST 5
+#define OP_HAS_SIBLING(op) ((op)[OP_BITS] & 0x4000) /* op_moresib: bit 14 of the word at 32 */
+#define OP_HAS_KIDS(op) ((op)[OP_BITS] & 0x40000)   /* OPf_KIDS: bit 2 of the byte at 34 */
+#define MAX_ARGUMENTS 24
+
+#define GP_CV 16
+#define SVF_ROK 0x800
+
+/* The op that says which sub is called: the last argument of the call at PL_op. Into op[]; 0, or -1 if unreadable. */
+static __always_inline int read_callee_op(struct perl_walk *p, __u64 *op)
+{
+	if (read_words(op, 8 * OP_WORDS, p->variables[PERL_VAR_OP]) || !OP_HAS_KIDS(op) ||
+	    read_words(op, 8 * OP_WORDS, op[OP_FIRST]))
+		return -1;
+	/* The arguments may hang below an op that was optimised away (ex-list). */
+	if (OP_HAS_KIDS(op) && !OP_HAS_SIBLING(op) && read_words(op, 8 * OP_WORDS, op[OP_FIRST]))
+		return -1;
+	for (int i = 0; i < MAX_ARGUMENTS && OP_HAS_SIBLING(op); i++) {
+		if (read_words(op, 8 * OP_WORDS, op[OP_SIBLING]))
+			return -1;
+	}
+	/* What was rv2cv has the glob below it. */
+	if (OP_HAS_KIDS(op) && read_words(op, 8 * OP_WORDS, op[OP_FIRST]))
+		return -1;
+	return 0;
+}
+
+/*
+ * Puts the frame of the XSUB that PL_op calls, and its code, before all others; nothing where it is none, or
+ * cannot be told. A global function: find_mapping() is big.
+ */
+__noinline int perl_take_xsub(__u32 unused)
+{
+	struct walk *w = current_walk();
+	__u64 op[OP_WORDS], head[3], value, body, code;
+	struct perl_file *file;
+	struct perl_walk *p;
+	struct mapping *m;
+	__u32 index;
+
+	asm volatile("" : "+r"(unused));
+	if (!w)
+		return 0;
+	p = &w->perl;
+	index = p->file;
+	file = bpf_map_lookup_elem(&perls, &index);
+	if (!file || read_callee_op(p, op) || !(file->op_class[op[OP_BITS] & OP_TYPE_MASK] & PERL_OP_GLOB))
+		return 0;
+	value = op[OP_FIRST];
+	if ((file->flags & PERL_THREADED) &&
+	    read_words(&value, 8, p->variables[PERL_VAR_PAD] + 8 * (value & 0xffffffff)))
+		return 0;
+	if (read_words(head, sizeof(head), value))
+		return 0;
+	if (SV_FLAGS(head) & SVF_ROK)
+		p->cv = head[2]; /* a sub without a glob of its own */
+	else if (SV_TYPE(head) != SVT_PVGV || !(SV_FLAGS(head) & SVF_HAS_GP) ||
+		 read_words(&p->cv, 8, head[2] + GP_CV))
+		return 0;
+	if (read_words(head, sizeof(head), p->cv) || SV_TYPE(head) != SVT_PVCV ||
+	    read_words(&p->body, sizeof(p->body), head[0] + CV_BODY_FROM) || !(p->body.flags & CVF_ISXSUB))
+		return 0;
+	code = p->body.root;
+	index = find_mapping(w, code);
+	if (index >= MAPPINGS_CACHED)
+		return 0;
+	m = &w->cache.mappings[index];
+	if (m->state != FILE_READY || perl_find_sub(PERL_XSUB))
+		return 0;
+	body = (__u64)m->file << FRAME_FILE_SHIFT | ((code - m->start + m->offset) & FRAME_OFFSET_MASK);
+	push_perl(w, PERL_XSUB, p->hash, 0);
+	push_perl(w, PERL_XSUB_CODE, body, 0);
+	return 0;
+}
+
+#endif
