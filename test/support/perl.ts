@@ -23,7 +23,7 @@ export interface Perl {
 /** Where test/support/fetch-perls unpacks Debian's perls: outside of the repository, kept from run to run. */
 export const perlCache = process.env.POLYTOP_PERLS ?? `${homedir()}/.cache/polytop/perls`;
 
-const programs = `${root}test/workloads/perl`;
+export const perlPrograms = `${root}test/workloads/perl`;
 
 /** The machine's perl, and those that test/support/fetch-perls has unpacked. */
 export function installedPerls(): Perl[] {
@@ -53,16 +53,26 @@ export interface PerlProgram extends Running {
 }
 
 /** Starts a program of `folder` (test/workloads/perl) with a perl. */
-export function startPerl(perl: Perl, name: string, folder = programs): PerlProgram {
+export function startPerl(
+  perl: Perl,
+  name: string,
+  { folder = perlPrograms, args = [] }: { folder?: string; args?: readonly string[] } = {},
+): PerlProgram {
   const temporary = `${perl.root}/tmp`;
   mkdirSync(temporary, { recursive: true });
   const outside = mkdtempSync(`${temporary}/polytop-perl-`);
   const inside = outside.slice(perl.root.length).replace(/^\/*/, "/");
   copyFileSync(`${folder}/${name}`, `${outside}/${name}`);
-  copyFileSync(`${programs}/burn.pl`, `${outside}/burn.pl`);
+  copyFileSync(`${perlPrograms}/burn.pl`, `${outside}/burn.pl`);
   const environment = [`WL=${inside}`, `BURN_TRUTH=${inside}/truth`, "LC_ALL=C"];
   const enter = perl.root === "/" ? [] : ["chroot", perl.root];
-  const running = start("env", [...environment, ...enter, "/usr/bin/perl", `${inside}/${name}`]);
+  const running = start("env", [
+    ...environment,
+    ...enter,
+    "/usr/bin/perl",
+    `${inside}/${name}`,
+    ...args,
+  ]);
   return {
     ...running,
     truth: () => new Set(readTruth(`${outside}/truth`)),
