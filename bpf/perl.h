@@ -87,7 +87,7 @@ static __always_inline int load_context(struct perl_walk *p, struct perl_file *f
 
 	if (index >= p->window_first && index < p->window_first + (__s32)p->window_count)
 		return 0;
-	/* No context stack has fewer than 19 entries (new_stackinfo(), perl.c and pp_sort.c). */
+	/* No context stack has fewer than 18 entries (new_stackinfo() in scope.c and its callers). */
 	p->window_first = index >= PERL_WINDOW_ENTRIES ? index - PERL_WINDOW_ENTRIES + 1 : 0;
 	p->window_count = PERL_WINDOW_ENTRIES;
 	asm volatile("" : "+r"(size));
@@ -258,7 +258,7 @@ static __always_inline int take_frame(struct walk *w, struct perl_file *file, __
 	} else {
 		kind = (type & CX_TYPE) == CX_SUB ? PERL_SUB : PERL_FORMAT;
 		p->cv = context_word(p, file, p->index, file->context_cv);
-		result = perl_find_sub(kind);
+		result = find_sub(p, kind);
 		if (result > 0 && innermost) {
 			/* The entry is being made or taken down: it is no frame. */
 			if (p->op_class & PERL_OP_LEAVING)

@@ -25,6 +25,7 @@
 
 #define CVF_ISXSUB 0x8
 #define CVF_CLONED 0x40
+#define CVF_CVGV_RC 0x400 /* the sub counts as a reference to its glob */
 #define CVF_NAMED 0x8000
 #define CVF_LEXICAL 0x10000
 

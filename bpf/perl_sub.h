@@ -28,7 +28,7 @@ static __always_inline void push_perl(struct walk *w, __u32 kind, __u64 name, __
 		return;
 	w->frames[index] = name;
 	w->frames[index + 1] = (__u64)meta << 32 | line;
-	w->record.hash = mix(mix(w->record.hash, name), (__u64)meta << 32 | line);
+	w->record.hash = mix(w->record.hash + name, (__u64)meta << 32 | line);
 	w->record.perl_count++;
 	if (kind <= PERL_XSUB)
 		w->perl.frames++;
@@ -107,6 +107,19 @@ static __always_inline int is_same_sub(struct perl_walk *p, struct perl_memo *me
 }
 
 /*
+ * Whether the words of the body stand for the name just made. They do not where the sub alone keeps its glob
+ * alive (a closure that was renamed): the next glob may lie at the same address. __ANON__ of a package stays.
+ */
+static __always_inline int is_name_kept(struct perl_walk *p)
+{
+	struct perl_string *sub = &p->name.parts[PERL_PART_SUB];
+
+	if ((p->body.flags & CVF_NAMED) || !(p->body.flags & CVF_CVGV_RC))
+		return 1;
+	return sub->length == 8 && *(__u64 *)sub->bytes == 0x5f5f4e4f4e415f5fULL; /* "__ANON__" */
+}
+
+/*
  * Puts the name of the sub w->perl.cv into w->perl.hash.
  * Returns 0, 1 if it is no sub, -1 if something was unreadable.
  */
@@ -123,10 +136,6 @@ __noinline int perl_find_sub(__u32 kind)
 		return -1;
 	p = &w->perl;
 	cached = &p->subs[(p->cv >> 3) & (PERL_CACHED - 1)];
-	if (cached->key == p->cv && cached->sample == p->samples) {
-		p->hash = cached->value;
-		return 0;
-	}
 	key.tgid = w->tgid;
 	key.sub = p->cv;
 	memo = bpf_map_lookup_elem(&perl_memos, &key);
@@ -148,11 +157,23 @@ __noinline int perl_find_sub(__u32 kind)
 		p->memo.check[1] =
 			mix(generation ^ p->body.glob, (__u64)p->body.flags << 32 | p->body.outside_sequence);
 		p->memo.name = p->hash;
-		bpf_map_update_elem(&perl_memos, &key, &p->memo, BPF_ANY);
+		if (is_name_kept(p))
+			bpf_map_update_elem(&perl_memos, &key, &p->memo, BPF_ANY);
 	}
 	cached->key = p->cv;
 	cached->value = p->hash;
 	cached->sample = p->samples;
+	return 0;
+}
+
+/* The same for a frame: recursion meets the same sub again and again. */
+static __always_inline int find_sub(struct perl_walk *p, __u32 kind)
+{
+	struct perl_cached *cached = &p->subs[(p->cv >> 3) & (PERL_CACHED - 1)];
+
+	if (cached->key != p->cv || cached->sample != p->samples)
+		return perl_find_sub(kind);
+	p->hash = cached->value;
 	return 0;
 }
 
