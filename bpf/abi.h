@@ -170,8 +170,15 @@ struct dotnet_facts {
 	__u16 functions;     /* offset of ReadyToRunInfo.RuntimeFunctions, their count behind it */
 	__u16 dynamic_name;  /* offset of DynamicMethodDesc.MethodName */
 	__u16 nibble_map;    /* 1: linear (.NET 8, 9), 2: constant time (10) */
+	/* From a method to its assembly's image; 0 where that is not so simple. */
+	__u16 type_module;     /* offset of MethodTable.Module */
+	__u16 module_base;     /* offset of Module.Base, the address of the image; 0: by the next three */
+	__u16 module_assembly; /* offset of Module.PEAssembly */
+	__u16 image_layout;    /* offset of PEImage.LoadedLayout */
+	__u16 token_bits;      /* how many bits of a token are in the MethodDesc */
+	__u16 reserved[3];
 };
-_Static_assert(sizeof(struct dotnet_facts) == 32, "dotnet_facts");
+_Static_assert(sizeof(struct dotnet_facts) == 48, "dotnet_facts");
 
 /* Frame words of FRAME_DOTNET below this are stubs of the runtime, by their kind, and mean the same in every process. */
 #define DOTNET_STUBS 4096
@@ -238,7 +245,11 @@ struct method_record {
 	__u32 tgid;
 	__u64 word;        /* its frame word */
 	__u64 method_desc; /* address of its MethodDesc */
-	__u64 image;       /* DOTNET_IMAGE: address of the image */
+	__u64 image;       /* address of its image; 0: not known */
+	__u64 image_offset; /* of the image in the file `image_file`, which may hold many */
+	struct file_key image_file; /* all 0: the image is in no file */
+	__u32 row;         /* of the method in the metadata of its image; 0: not known */
+	__u32 reserved;
 	__u64 bias;        /* of the runtime: address - address in the file's headers */
 	__u64 space;       /* identifies the address space: exec makes another */
 	__u32 file;        /* id of the file that holds the runtime */

@@ -79,8 +79,6 @@ static __always_inline int describe_section(struct walk *w, __u64 address)
 		/* CodeHeapListNode: next, -, start, end, map base, map */
 		if (bpf_probe_read_user(words, 48, (void *)words[SECTION_WORD_HEAP]))
 			return dotnet_fail(w, COUNTER_UnwindDotnetErrRangeMap);
-		s->heap_begin = words[2];
-		s->heap_end = words[3];
 		s->map_base = words[4];
 		s->map = words[5];
 		s->kind = SECTION_CODE;
@@ -185,7 +183,8 @@ __noinline int dotnet_find_start(__u32 unused)
 	d = &w->dotnet;
 	linear = d->process.facts.nibble_map == 1;
 	s = &d->process.sections[d->found & (DOTNET_SECTIONS - 1)];
-	if (d->address < s->heap_begin || d->address >= s->heap_end || d->address < s->map_base)
+	/* Where the heap ends by now does not matter: the function that is found must hold the address. */
+	if (d->address < s->map_base)
 		return dotnet_fail(w, COUNTER_UnwindDotnetErrNoMethod);
 	base = s->map_base;
 	delta = d->address - base;

@@ -24,8 +24,6 @@ enum dotnet_section_kind {
 struct dotnet_section {
 	__u64 begin;
 	__u64 end;
-	__u64 heap_begin; /* code: the part that the nibble map covers */
-	__u64 heap_end;
 	__u64 map_base; /* code: what the nibble map counts from; image: its RUNTIME_FUNCTIONs */
 	__u64 map;      /* code: the nibble map; image: number of RUNTIME_FUNCTIONs; stubs: their kind */
 	__u32 kind;

@@ -95,8 +95,9 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
         {InstanceMethod<&Sampler::drain>("drain"), InstanceMethod<&Sampler::setTargets>("setTargets"),
          InstanceMethod<&Sampler::name>("name"), InstanceMethod<&Sampler::onMethods>("onMethods"),
          InstanceMethod<&Sampler::takeMethods>("takeMethods"), InstanceMethod<&Sampler::readFile>("readFile"),
-         InstanceMethod<&Sampler::readMemory>("readMemory"), InstanceMethod<&Sampler::setFrequency>("setFrequency"),
-         InstanceMethod<&Sampler::describe>("describe"), InstanceMethod<&Sampler::close>("close")});
+         InstanceMethod<&Sampler::fileId>("fileId"), InstanceMethod<&Sampler::readMemory>("readMemory"),
+         InstanceMethod<&Sampler::setFrequency>("setFrequency"), InstanceMethod<&Sampler::describe>("describe"),
+         InstanceMethod<&Sampler::close>("close")});
   }
 
   /// new Sampler({objectPath, frequency, drainSeconds, targets}): loads, attaches, samples from now on.
@@ -252,6 +253,21 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     return Napi::Buffer<uint8_t>::Copy(env, bytes.data(), bytes.size());
   }
 
+  /// fileId(key): the id of the file with this key; 0 while it is not known.
+  Napi::Value fileId(const Napi::CallbackInfo& info) {
+    const Napi::Env env = info.Env();
+    if (!isOpen(env)) return env.Undefined();
+    const Napi::BigUint64Array words = info[0].As<Napi::BigUint64Array>();
+    file_key key = {};
+    if (words.ElementLength() == 4) {
+      key.inode = words[0];
+      key.mtime = words[1];
+      key.device = static_cast<uint32_t>(words[2]);
+      key.generation = static_cast<uint32_t>(words[3]);
+    }
+    return Napi::Number::New(env, parts_->files.idOf(key));
+  }
+
   /// onMethods(callback): calls back when .NET methods were met for the first time.
   void onMethods(const Napi::CallbackInfo& info) {
     if (!isOpen(info.Env())) return;
@@ -275,6 +291,13 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
       object.Set("bias", Napi::BigInt::New(env, methods[i].bias));
       object.Set("space", Napi::BigInt::New(env, methods[i].space));
       object.Set("pid", methods[i].pid);
+      // Asked for the file again where it is not known yet: [inode, mtime, device, generation].
+      object.Set("imageFile",
+                 copyArray<Napi::BigUint64Array>(
+                     env, std::vector<uint64_t>{methods[i].imageFile.inode, methods[i].imageFile.mtime,
+                                                methods[i].imageFile.device, methods[i].imageFile.generation}));
+      object.Set("imageOffset", static_cast<double>(methods[i].imageOffset));
+      object.Set("row", methods[i].row);
       const DotnetFile file = parts_->files.dotnet(methods[i].file);
       object.Set("major", file.major);
       object.Set("descriptor", Napi::BigInt::New(env, file.descriptor));

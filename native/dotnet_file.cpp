@@ -27,7 +27,8 @@ constexpr uint32_t kOldest = 8, kLinearNibbles = 1, kConstantTimeNibbles = 2;
 template <typename Value>
 Value valueAt(const std::vector<uint8_t>& bytes, size_t offset) {
   Value value = {};
-  if (offset <= bytes.size() && sizeof value <= bytes.size() - offset) memcpy(&value, bytes.data() + offset, sizeof value);
+  if (offset <= bytes.size() && sizeof value <= bytes.size() - offset)
+    memcpy(&value, bytes.data() + offset, sizeof value);
   return value;
 }
 
@@ -154,7 +155,8 @@ uint32_t versionByText(const ElfImage& image) {
 /// The major version in DotNetRuntimeInfo (single-file programs), 0 if it does not say.
 uint32_t versionByInfo(const ElfImage& image, uint64_t address) {
   const std::vector<uint8_t> info = readAddress(image, address, 112);
-  if (info.size() < 112 || memcmp(info.data(), "DotNetRuntimeInfo", 18) != 0 || valueAt<uint32_t>(info, 20) < 2) return 0;
+  if (info.size() < 112 || memcmp(info.data(), "DotNetRuntimeInfo", 18) != 0 || valueAt<uint32_t>(info, 20) < 2)
+    return 0;
   return valueAt<uint32_t>(info, 96);
 }
 
@@ -164,6 +166,11 @@ dotnet_facts layoutOf(uint32_t major) {
   facts.module_images = major == 8 ? 1152 : major == 9 ? 984 : 704;
   facts.functions = 80;
   facts.dynamic_name = major == 8 ? 24 : 32;
+  facts.type_module = major == 8 ? 0 : 24;
+  facts.module_base = major == 8 ? 0 : major == 9 ? 288 : 224;
+  facts.module_assembly = major == 8 ? 272 : major == 9 ? 280 : 216;
+  facts.image_layout = major <= 9 ? 120 : 128;
+  facts.token_bits = 12;
   facts.nibble_map = major <= 9 ? kLinearNibbles : kConstantTimeNibbles;
   return facts;
 }
@@ -174,6 +181,10 @@ void overlayDescriptor(std::string_view json, dotnet_facts& facts) {
   };
   set(facts.module_images, fieldOf(json, "Module", "ReadyToRunInfo"));
   set(facts.functions, fieldOf(json, "ReadyToRunInfo", "RuntimeFunctions"));
+  set(facts.type_module, fieldOf(json, "MethodTable", "Module"));
+  set(facts.module_base, fieldOf(json, "Module", "Base"));
+  set(facts.module_assembly, fieldOf(json, "Module", "PEAssembly"));
+  set(facts.image_layout, fieldOf(json, "PEImage", "LoadedImageLayout"));
   set(facts.dynamic_name, fieldOf(json, "DynamicMethodDesc", "MethodName"));
   if (const auto version = fieldOf(json, "contracts", "ExecutionManager"))
     facts.nibble_map = *version >= 2 ? kConstantTimeNibbles : kLinearNibbles;

@@ -270,6 +270,11 @@ std::vector<uint8_t> Files::read(uint32_t id, uint64_t offset, size_t size) {
   return bytes;
 }
 
+uint32_t Files::idOf(const file_key& key) const {
+  uint32_t id = 0;
+  return bpf_map_lookup_elem(idsFd_, &key, &id) == 0 ? id : 0;
+}
+
 DotnetFile Files::dotnet(uint32_t id) {
   std::lock_guard lock(mutex_);
   const auto found = entries_.find(id);

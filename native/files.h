@@ -74,6 +74,8 @@ class Files {
   /// Bytes of the file, fewer where it ends. Only on the thread that evicts.
   std::vector<uint8_t> read(uint32_t id, uint64_t offset, size_t size);
   DotnetFile dotnet(uint32_t id);
+  /// The id of a file; 0 if it was not answered yet.
+  uint32_t idOf(const file_key& key) const;
   /// File offset where that function starts: equal for all of its code, 0 if it is not known.
   uint64_t startOf(uint32_t id, uint64_t offset);
 

@@ -18,8 +18,8 @@ void Methods::add(const method_record& record, size_t size) {
   std::lock_guard lock(mutex_);
   // The kernel side has told of it and will not again: JavaScript asks the process itself then.
   if (waiting_.size() >= kMaxWaiting) return;
-  waiting_.push_back({record.word, record.method_desc, record.image, record.bias, record.space, record.tgid, record.file,
-                      std::string(record.name, length)});
+  waiting_.push_back({record.word, record.method_desc, record.image, record.image_offset, record.image_file, record.row,
+                      record.bias, record.space, record.tgid, record.file, std::string(record.name, length)});
   if (waiting_.size() == 1 && wake_) wake_();
 }
 

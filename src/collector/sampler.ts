@@ -65,7 +65,13 @@ export interface SeenMethod {
   readonly word: bigint;
   /** 0: precompiled, in the image at `image`. */
   readonly methodDesc: bigint;
+  /** Address of its image, 0 if it is not known. */
   readonly image: bigint;
+  /** Its row in the metadata of the image, 0 if it is not known. */
+  readonly row: number;
+  /** The file that holds the image, for fileId(), all 0 if none does; and where in it the image is. */
+  readonly imageFile: BigUint64Array;
+  readonly imageOffset: number;
   /** Address of the runtime less that in its file's headers. */
   readonly bias: bigint;
   /** Identifies the address space: exec makes another. */
@@ -149,6 +155,8 @@ export interface Sampler {
   onMethods(callback: () => void): void;
   /** Bytes of a sampled file, shorter where it ends. */
   readFile(file: number, offset: number, size: number): Buffer;
+  /** The id of a file that a method is in; 0 while the file is not known. */
+  fileId(key: BigUint64Array): number;
   takeMethods(): readonly SeenMethod[];
   describe(): {
     readonly event: string;

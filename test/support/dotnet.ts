@@ -50,7 +50,8 @@ export function dotnetProgram(shape: Shape): string {
     (it) => !existsSync(program) || statSync(sources + it).mtimeMs > statSync(program).mtimeMs,
   );
   if (!changed) return program;
-  const build = `${output}source/`;
+  // Not below the output: what is there is no source to the SDK.
+  const build = `${root}build/workloads/dotnet-source-${shape.name}/`;
   rmSync(output, { recursive: true, force: true });
   mkdirSync(build, { recursive: true });
   cpSync(sources, build, { recursive: true });

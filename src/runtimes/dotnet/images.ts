@@ -2,21 +2,22 @@
 import type { SampledFile, Sampler } from "../../collector/sampler.ts";
 import { PeImage } from "./image.ts";
 import { Unreadable } from "./memory.ts";
+import type { Metadata } from "./metadata.ts";
 import { type ImageMethod, ReadyToRunImage } from "./ready-to-run.ts";
 
 /** An image in a file: alone, or one of a single-file program. */
 interface PlacedImage {
-  readonly base: number;
-  readonly end: number;
   readonly image: PeImage;
-  readonly tables: ReadyToRunImage;
+  readonly metadata: Metadata;
+  tables: ReadyToRunImage | undefined;
 }
 
 export class ImageNames {
   readonly #sampler: Pick<Sampler, "readFile">;
   /** Where the assemblies of a file are, by its id; for each: offset, size. */
   readonly #places = new Map<number, Float64Array>();
-  readonly #images = new Map<number, PlacedImage[]>();
+  /** By id of the file and place in it. */
+  readonly #images = new Map<number, Map<number, PlacedImage>>();
 
   constructor(sampler: Pick<Sampler, "readFile">) {
     this.#sampler = sampler;
@@ -38,18 +39,27 @@ export class ImageNames {
 
   /** The method at an offset of a file that holds() it; throws Unreadable where it cannot be told. */
   method(file: number, offset: number): ImageMethod {
-    const { base, image, tables } = this.#find(file, offset);
-    return tables.method(image.rvaOfOffset(offset - base));
+    const [base] = this.#placeOf(file, offset);
+    const placed = this.#at(file, base);
+    placed.tables ??= new ReadyToRunImage(placed.image, placed.metadata);
+    return placed.tables.method(placed.image.rvaOfOffset(offset - base));
   }
 
-  #find(file: number, offset: number): PlacedImage {
-    const placed = this.#images.get(file) ?? [];
-    const known = placed.find((it) => offset >= it.base && offset < it.end);
+  /** The method of a row of the metadata of the image at an offset of a file. */
+  methodOfRow(file: number, base: number, row: number): ImageMethod {
+    const { metadata } = this.#at(file, base);
+    const { type, name } = metadata.method(row);
+    return { name: `${type}.${name}`, module: metadata.assemblyName };
+  }
+
+  #at(file: number, base: number): PlacedImage {
+    const images = this.#images.get(file) ?? new Map<number, PlacedImage>();
+    const known = images.get(base);
     if (known) return known;
-    const [base, end] = this.#placeOf(file, offset);
     const image = new PeImage((at, size) => this.#bytes(file, base + at, size), [false]);
-    const found = { base, end, image, tables: new ReadyToRunImage(image) };
-    this.#images.set(file, [...placed, found]);
+    const found = { image, metadata: image.metadata(), tables: undefined };
+    images.set(base, found);
+    this.#images.set(file, images);
     return found;
   }
 

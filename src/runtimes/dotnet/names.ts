@@ -40,12 +40,12 @@ interface KnownProcess {
 }
 
 export class DotnetNames {
-  readonly #sampler: Pick<Sampler, "readMemory" | "takeMethods" | "readFile">;
+  readonly #sampler: Pick<Sampler, "readMemory" | "takeMethods" | "readFile" | "fileId">;
   readonly #processes = new Map<number, KnownProcess>();
   readonly #shared = new SharedImages();
   readonly #images: ImageNames;
 
-  constructor(sampler: Pick<Sampler, "readMemory" | "takeMethods" | "readFile">) {
+  constructor(sampler: Pick<Sampler, "readMemory" | "takeMethods" | "readFile" | "fileId">) {
     this.#sampler = sampler;
     this.#images = new ImageNames(sampler);
   }
@@ -76,7 +76,11 @@ export class DotnetNames {
     if (value < STUB_LIMIT) return stub(Number(value));
     const known = this.#processes.get(pid);
     if (!known) return unnamed("its process was not known when it was met");
-    return known.process.known(word) ?? this.#byAddress(known.process, word);
+    const name = known.process.known(word);
+    if (name) return name;
+    const awaited = known.process.awaited(word);
+    const byFile = awaited ? this.#nameByFile(known.process, awaited) : undefined;
+    return byFile ?? this.#byAddress(known.process, word);
   }
 
   #byAddress(process: DotnetProcess, word: bigint): NamedFunction {
@@ -93,15 +97,28 @@ export class DotnetNames {
     if (seen.name.length > 0) {
       const name = Buffer.from(seen.name).toString("utf8");
       process.keep(seen.word, { runtime: "dotnet", name, module: DYNAMIC_MODULE });
-      return;
+    } else if (seen.row > 0 && seen.imageFile.some((it) => it > 0n)) {
+      // Named by the file, when it is known: whether the process lives does not matter.
+      process.await(seen.word, seen);
+      this.#nameByFile(process, seen);
+    } else {
+      process.keep(
+        seen.word,
+        attempt(() =>
+          seen.methodDesc > 0n
+            ? process.method(start, Number(seen.methodDesc))
+            : process.imageMethod(start, Number(seen.image)),
+        ),
+      );
     }
-    process.keep(
+  }
+
+  #nameByFile(process: DotnetProcess, seen: SeenMethod): NamedFunction | undefined {
+    const file = this.#sampler.fileId(seen.imageFile);
+    if (file === 0) return undefined;
+    return process.keep(
       seen.word,
-      attempt(() =>
-        seen.methodDesc > 0n
-          ? process.method(start, Number(seen.methodDesc))
-          : process.imageMethod(start, Number(seen.image)),
-      ),
+      attempt(() => this.#images.methodOfRow(file, seen.imageOffset, seen.row)),
     );
   }
 

@@ -1,4 +1,5 @@
 /** A process that runs .NET: what its methods are called. */
+import type { SeenMethod } from "../../collector/sampler.ts";
 import type { NamedFunction } from "../frames.ts";
 import { type Layout, layoutOf, readDescriptor } from "./layout.ts";
 import { type ProcessMemory, Unreadable } from "./memory.ts";
@@ -16,14 +17,23 @@ const MAX_NAMES = 200_000;
 /** Names of code addresses are kept for as long as the process lives: the kernel side tells of each once. */
 export class DotnetProcess {
   readonly memory: ProcessMemory;
-  readonly #reader: MethodReader;
-  readonly #layout: Layout;
+  readonly #open: () => { readonly layout: Layout; readonly reader: MethodReader };
+  #opened: { readonly layout: Layout; readonly reader: MethodReader } | undefined;
+  readonly #awaited = new Map<bigint, SeenMethod>();
   readonly #names = new Map<bigint, NamedFunction>();
 
   constructor(memory: ProcessMemory, file: RuntimeFile, bias: number, cache: ImageCache) {
     this.memory = memory;
-    this.#layout = layoutOf(file.major, describe(memory, file, bias));
-    this.#reader = new MethodReader(memory, this.#layout, cache);
+    this.#open = () => {
+      const layout = layoutOf(file.major, describe(memory, file, bias));
+      return { layout, reader: new MethodReader(memory, layout, cache) };
+    };
+  }
+
+  /** Most methods are named by their files: the process is asked of its layouts only where one is not. */
+  get #parts(): { readonly layout: Layout; readonly reader: MethodReader } {
+    this.#opened ??= this.#open();
+    return this.#opened;
   }
 
   /** What is known of a frame word. */
@@ -31,7 +41,19 @@ export class DotnetProcess {
     return this.#names.get(word);
   }
 
+  /** A method that will be named when the file that it is in is known. */
+  await(word: bigint, seen: SeenMethod): void {
+    if (this.#awaited.size >= MAX_NAMES) this.#awaited.clear();
+    this.#awaited.set(word, seen);
+    this.#names.delete(word);
+  }
+
+  awaited(word: bigint): SeenMethod | undefined {
+    return this.#awaited.get(word);
+  }
+
   keep(word: bigint, named: NamedFunction): NamedFunction {
+    this.#awaited.delete(word);
     if (this.#names.size >= MAX_NAMES) this.#names.clear();
     this.#names.set(word, named);
     return named;
@@ -44,7 +66,7 @@ export class DotnetProcess {
 
   /** The name of the MethodDesc whose code starts at an address. Throws Unreadable where it is not certain. */
   method(start: number, methodDesc: number): MethodName {
-    const name = this.#reader.name(methodDesc);
+    const name = this.#parts.reader.name(methodDesc);
     // Code that was collected meanwhile may have given its place to another method.
     if (this.#methodDescOf(start) !== methodDesc) throw new Unreadable("its code was collected");
     return name;
@@ -52,12 +74,12 @@ export class DotnetProcess {
 
   /** The precompiled method at an address of an image. */
   imageMethod(address: number, image: number): MethodName {
-    return this.#reader.imageMethod(address, image);
+    return this.#parts.reader.imageMethod(address, image);
   }
 
   #methodDescOf(start: number): number {
     const header = this.memory.pointer(start - 8);
-    return this.memory.pointer(header + this.#layout.headerMethodDesc);
+    return this.memory.pointer(header + this.#parts.layout.headerMethodDesc);
   }
 }
 

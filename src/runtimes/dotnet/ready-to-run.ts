@@ -44,8 +44,8 @@ export class ReadyToRunImage {
   readonly #methods = new Map<number, MethodReference>();
 
   /** Reads the tables of an image; throws Unreadable where it is not precompiled. */
-  constructor(image: PeImage) {
-    this.#metadata = image.metadata();
+  constructor(image: PeImage, metadata: Metadata = image.metadata()) {
+    this.#metadata = metadata;
     this.#module = this.#metadata.assemblyName;
     const sections = readSections(image);
     this.#functions = sectionBytes(image, sections.get(SECTION_FUNCTIONS));
