@@ -11,7 +11,8 @@
 #include <cstddef>
 #include <cstring>
 #include <ctime>
-#include <unordered_map>
+#include <map>
+#include <tuple>
 
 namespace polytop {
 
@@ -141,7 +142,8 @@ Drained Drain::restart() {
 }
 
 void Drain::readCounts(uint32_t epoch, Drained& drained) {
-  std::unordered_map<uint64_t, uint32_t> tasks;
+  // An exec gives a thread another name: samples from before it and after it are those of two.
+  std::map<std::tuple<uint32_t, uint32_t, std::string>, uint32_t> tasks;
   for (uint32_t cpu = 0; cpu < session_->possibleCpus(); cpu++) {
     const int fd = session_->countMapFd(epoch, cpu);
     uint32_t position = 0;
@@ -161,11 +163,12 @@ void Drain::readCounts(uint32_t epoch, Drained& drained) {
           continue;
         }
         for (uint16_t file : stacks_.filesOf(key.stack)) files_->touch(file, lastTime_);
-        const auto [it, isNew] = tasks.try_emplace(static_cast<uint64_t>(key.tgid) << 32 | key.tid,
-                                                   static_cast<uint32_t>(drained.tasks.size()));
+        const std::string comm = commString(value.comm);
+        const auto [it, isNew] =
+            tasks.try_emplace({key.tgid, key.tid, comm}, static_cast<uint32_t>(drained.tasks.size()));
         if (isNew)
-          drained.tasks.push_back({key.tgid, key.tid, value.parent, value.uid, value.cgroup, value.start_time,
-                                   commString(value.comm), commString(value.thread)});
+          drained.tasks.push_back({key.tgid, key.tid, value.parent, value.uid, value.cgroup, value.start_time, comm,
+                                   commString(value.thread)});
         drained.counts.insert(drained.counts.end(), {stack, it->second, static_cast<uint32_t>(value.count)});
         drained.samples += value.count;
       }

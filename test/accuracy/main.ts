@@ -3,8 +3,10 @@
  * Run with the project's Node: node test/accuracy/main.ts [section…]
  */
 import { measure } from "../support/measure.ts";
+import { dotnet } from "./dotnet.ts";
 import { native } from "./native.ts";
 import { perf } from "./perf.ts";
+import { perl } from "./perl.ts";
 
-const held = await measure([...native, ...perf]);
+const held = await measure([...native, ...perf, ...perl, ...dotnet]);
 process.exit(held ? 0 : 1);

@@ -26,6 +26,7 @@ export async function liveTicks(options: LiveTicksOptions): Promise<Tick[]> {
     },
     delaySeconds: 1,
     firstDelaySeconds: 1,
+    budgetPercent: 0,
   };
   const worker = new Worker(`${root}dist/worker.js`, { workerData: setup });
   const assembler = new TickAssembler();
