@@ -176,7 +176,8 @@ const WIDE: readonly (readonly [number, number])[] = [
   [0x20000, 0x3fffd],
 ];
 
-function characterWidth(character: string): number {
+/** Cells of one character. */
+export function characterWidth(character: string): number {
   const code = character.codePointAt(0) ?? 0;
   if (code < 0x300) return 1;
   if (ZERO_WIDTH.test(character)) return 0;

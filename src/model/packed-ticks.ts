@@ -4,7 +4,15 @@
  * holds the ticks of about a minute as numbers in a few arrays; a tick is made of them again when
  * somebody steps back to it. A segment refers to nothing but functions, frames and tasks, each once.
  */
-import type { Frame, Outcome, Stack, StackCount, Task, Tick } from "../collector/tick.ts";
+import type {
+  Frame,
+  FunctionInfo,
+  Outcome,
+  Stack,
+  StackCount,
+  Task,
+  Tick,
+} from "../collector/tick.ts";
 
 const OUTCOMES: readonly Outcome[] = ["complete", "truncated", "broken"];
 
@@ -36,28 +44,25 @@ class Numbers {
   }
 }
 
+/** What tells frames of one function apart. */
+const variantOf = ({ line, note, folded }: Frame): number | string =>
+  note === undefined && !folded ? (line ?? -1) : `${line ?? ""} ${folded ?? false} ${note ?? ""}`;
+
 /** Frames that look alike are one: the collector has one for each address. */
 export class FrameTable {
-  readonly #byFunction = new Map<number, Frame[]>();
+  readonly #byFunction = new Map<FunctionInfo, Map<number | string, Frame>>();
 
   /** The frame that stands for this one and all that are equal to it. */
   same(frame: Frame): Frame {
-    const known = this.#byFunction.get(frame.function.id);
-    if (!known) {
-      this.#byFunction.set(frame.function.id, [frame]);
-      return frame;
+    let variants = this.#byFunction.get(frame.function);
+    if (!variants) {
+      variants = new Map();
+      this.#byFunction.set(frame.function, variants);
     }
-    for (const one of known) {
-      if (
-        one.function === frame.function &&
-        one.line === frame.line &&
-        one.note === frame.note &&
-        one.folded === frame.folded
-      ) {
-        return one;
-      }
-    }
-    known.push(frame);
+    const variant = variantOf(frame);
+    const known = variants.get(variant);
+    if (known) return known;
+    variants.set(variant, frame);
     return frame;
   }
 }

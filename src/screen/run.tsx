@@ -6,6 +6,7 @@ import type { SortKey } from "../model/sort.ts";
 import { App, Composer } from "./app.tsx";
 import { CgroupNames } from "./cgroups.ts";
 import type { FrameTools } from "./frame.ts";
+import { installFastLines } from "./ink-lines.ts";
 import { installFastOutput } from "./ink-output.ts";
 import { Lists } from "./lists.ts";
 import type { IsAlive } from "./nothing.ts";
@@ -86,7 +87,10 @@ export async function runScreen(options: ScreenOptions): Promise<ScreenResult> {
   const composer = new Composer(session, tools);
   session.shape = () => composer.frame();
   const ended: { reason: ScreenResult["reason"] } = { reason: "quit" };
-  if (!options.plainInk) installFastOutput();
+  if (!options.plainInk) {
+    installFastOutput();
+    installFastLines();
+  }
   const ink = render(<App session={session} composer={composer} />, {
     alternateScreen: true,
     incrementalRendering: true,

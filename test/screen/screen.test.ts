@@ -111,7 +111,7 @@ test("views, help, detail and back", async () => {
   terminal.type("\t");
   await terminal.shows("SELF%");
   terminal.type("?");
-  await terminal.shows("the next view");
+  await terminal.shows("this help");
   terminal.type("\u001b");
   await terminal.shows("SELF%");
   terminal.type("jj\r");
