@@ -114,16 +114,18 @@ async function record(options: RecordOptions): Promise<number> {
   stopOnSignals();
   const exports = await openExports(options);
   const { headerOfMachine, recordingSink } = await import("./output/recording.ts");
-  const { default: counterFile } = await import("../bpf/counters.json", { with: { type: "json" } });
-  const sink = recordingSink(options.output, headerOfMachine(counterFile.counters));
   const { source } = await openMachine(options, false);
+  let summary = "";
   try {
+    // Not before this machine can be sampled: nothing is left behind where it cannot.
+    const sink = recordingSink(options.output, headerOfMachine(source.counters));
     await plain(source, options, sink, exports);
+    summary = sink.summary();
   } finally {
     await source.close();
     exports?.write();
   }
-  warn(sink.summary());
+  warn(summary);
   return ended();
 }
 

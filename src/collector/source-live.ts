@@ -4,7 +4,6 @@ import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import counterFile from "../../bpf/counters.json" with { type: "json" };
 import { EXIT_CANNOT, EXIT_FAILED, UserError } from "../errors.ts";
-import { DEFAULT_BUDGET_PERCENT } from "./budget.ts";
 import type { CounterDefinition, SourceEvent, TickSource } from "./source.ts";
 import { startOfProcess } from "./target-watch.ts";
 import { TickAssembler } from "./wire.ts";
@@ -43,7 +42,7 @@ export async function openLiveSource(options: LiveOptions): Promise<LiveSource> 
     },
     delaySeconds: options.delaySeconds,
     firstDelaySeconds: options.firstDelaySeconds ?? options.delaySeconds,
-    budgetPercent: options.budgetPercent ?? DEFAULT_BUDGET_PERCENT,
+    ...(options.budgetPercent === undefined ? {} : { budgetPercent: options.budgetPercent }),
   };
   const worker = new Worker(new URL("./worker.js", import.meta.url), {
     workerData: setup,

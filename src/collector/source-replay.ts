@@ -113,6 +113,12 @@ export class ReplaySource implements TickSource {
     else this.#step();
   }
 
+  /** The file cannot be read any more: what was read stays. */
+  #fail(error: unknown): void {
+    this.#tell({ error: error instanceof Error ? error.message : String(error) });
+    this.#end();
+  }
+
   async #rush(): Promise<void> {
     try {
       while (this.#listeners.size > 0) {
@@ -124,17 +130,22 @@ export class ReplaySource implements TickSource {
         await new Promise((resolve) => setImmediate(resolve));
         await this.#options.ready?.();
       }
+      this.#end();
     } catch (error) {
-      this.#tell({ error: error instanceof Error ? error.message : String(error) });
+      this.#fail(error);
     }
-    this.#end();
   }
 
   #step(): void {
     this.#timer = undefined;
     const tick = this.#queue.shift();
     if (!tick) return;
-    this.#readAhead(2);
+    try {
+      this.#readAhead(2);
+    } catch (error) {
+      this.#fail(error);
+      return;
+    }
     this.#isOver = this.#queue.length === 0;
     const notice = this.problem ?? END_NOTICE;
     this.#publish(this.#isOver ? { ...tick, notices: [...tick.notices, notice] } : tick);

@@ -3,7 +3,13 @@
  * to the main thread; what the main thread asks of it comes as requests.
  */
 import { parentPort, workerData } from "node:worker_threads";
-import { type BudgetState, budgetNotice, spend, startBudget } from "./budget.ts";
+import {
+  type BudgetState,
+  budgetNotice,
+  DEFAULT_BUDGET_PERCENT,
+  spend,
+  startBudget,
+} from "./budget.ts";
 import { Collector } from "./collector.ts";
 import type { SamplerOptions } from "./sampler.ts";
 import type { TickDelta } from "./wire.ts";
@@ -13,7 +19,7 @@ export interface WorkerSetup {
   readonly delaySeconds: number;
   readonly firstDelaySeconds: number;
   /** What polytop may cost, percent of one CPU; 0: no limit. */
-  readonly budgetPercent: number;
+  readonly budgetPercent?: number;
 }
 
 export type WorkerRequest =
@@ -120,9 +126,9 @@ class Schedule {
 }
 
 function serve(setup: WorkerSetup): void {
-  const { sampler, delaySeconds, firstDelaySeconds, budgetPercent } = setup;
+  const { sampler, delaySeconds, firstDelaySeconds } = setup;
   const collector = new Collector({ ...sampler, drainSeconds: MAX_DRAIN_SECONDS });
-  const budget = startBudget(sampler.frequency, budgetPercent);
+  const budget = startBudget(sampler.frequency, setup.budgetPercent ?? DEFAULT_BUDGET_PERCENT);
   const schedule = new Schedule(collector, budget, delaySeconds, firstDelaySeconds);
   parentPort?.on("message", (request: WorkerRequest) => {
     if (request.kind === "interval") schedule.setSeconds(request.seconds);

@@ -1,0 +1,132 @@
+/** A recording as a source of ticks: pace, end, narrowing. */
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import type { SourceEvent } from "../../src/collector/source.ts";
+import {
+  openReplay,
+  type ReplayOptions,
+  type ReplaySource,
+} from "../../src/collector/source-replay.ts";
+import type { Tick } from "../../src/collector/tick.ts";
+import { runPlain } from "../../src/output/run.ts";
+import { example, inFolder, plain, writeRecording } from "../support/recordings.ts";
+
+/** A recording of these ticks; its file is open, and gone. */
+const open = (list: readonly Tick[], options: Partial<ReplayOptions> = {}): ReplaySource =>
+  inFolder((folder) => {
+    writeRecording(join(folder, "a"), list);
+    return openReplay(join(folder, "a"), { pids: [], pace: "full", ...options });
+  });
+
+/** Ticks until the end. */
+async function play(source: ReplaySource): Promise<Tick[]> {
+  const got: Tick[] = [];
+  const unsubscribe = source.subscribe((event) => {
+    if ("tick" in event) got.push(event.tick);
+  });
+  await source.ended;
+  unsubscribe();
+  await source.close();
+  return got;
+}
+
+/** As fast as tests can wait for. */
+const quick = (count: number): Tick[] =>
+  example(count).map((tick) => ({ ...tick, intervalSeconds: 0.1 }));
+
+describe("at full pace", () => {
+  test("brings every tick, and nothing else", async () => {
+    const list = example(10);
+    expect((await play(open(list))).map(plain)).toEqual(list.map(plain));
+  });
+
+  test("waits for whoever takes them", async () => {
+    let taken = 0;
+    const source = open(example(5), {
+      ready: async () => {
+        await sleep(1);
+        taken++;
+      },
+    });
+    const at: number[] = [];
+    source.subscribe(() => at.push(taken));
+    await source.ended;
+    expect(at).toEqual([0, 1, 2, 3, 4]);
+  });
+
+  test("stops with its listener", async () => {
+    const source = open(example(50));
+    const lines: string[] = [];
+    await runPlain({
+      source,
+      sink: { tick: () => "tick", end: () => "end" },
+      iterations: 3,
+      signal: new AbortController().signal,
+      write: (text) => lines.push(text),
+      warn: () => {},
+    });
+    expect(lines).toEqual(["tick", "tick", "tick", "end"]);
+  });
+
+  test("ends a plain run with the recording", async () => {
+    const lines: string[] = [];
+    await runPlain({
+      source: open(example(2)),
+      sink: { tick: () => "tick", end: () => "end" },
+      iterations: undefined,
+      signal: new AbortController().signal,
+      write: (text) => lines.push(text),
+      warn: () => {},
+    });
+    expect(lines).toEqual(["tick", "tick", "end"]);
+  });
+});
+
+describe("at the recorded pace", () => {
+  test("the last tick says that it is the last", async () => {
+    const got = await play(open(quick(3), { pace: "recorded" }));
+    expect(got.map(({ notices }) => notices)).toEqual([[], [], ["the recording ends here"]]);
+  });
+
+  test("each takes its time, and less when it is told to", async () => {
+    const begin = performance.now();
+    await play(open(quick(6), { pace: "recorded" }));
+    const usual = performance.now() - begin;
+    expect(usual).toBeGreaterThanOrEqual(480);
+    const list = example(6);
+    const source = open(list, { pace: "recorded" });
+    expect(source.recordedSeconds).toBe(1);
+    source.setInterval(0.001);
+    expect(await play(source)).toHaveLength(6);
+  });
+
+  test("the first look of a screen says nothing about the pace", () => {
+    const [first, ...rest] = example(3) as [Tick, ...Tick[]];
+    expect(open([{ ...first, intervalSeconds: 0.4 }, ...rest]).recordedSeconds).toBe(1);
+  });
+});
+
+describe("narrowed to processes", () => {
+  test("the others are left out, and the sums are right", async () => {
+    const [tick] = await play(open(example(1), { pids: [8] }));
+    expect(tick).toMatchObject({ pids: [8], samples: 0, counts: [] });
+    const [all] = await play(open(example(1), { pids: [7] }));
+    expect(all?.samples).toBe(example(1)[0]?.samples);
+  });
+
+  test("also when the recording has ended", async () => {
+    const source = open(quick(2), { pace: "recorded" });
+    const events: SourceEvent[] = [];
+    source.subscribe((event) => events.push(event));
+    await source.ended;
+    expect(await source.setPids([8])).toBeUndefined();
+    expect(events).toHaveLength(3);
+    expect(events[2]).toMatchObject({ tick: { samples: 0, pids: [8] } });
+    await source.close();
+  });
+});
+
+test("a recording without a refresh is refused", () => {
+  expect(() => open([])).toThrow("holds no refresh");
+});
