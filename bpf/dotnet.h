@@ -80,8 +80,7 @@ __noinline int dotnet_enter_runtime(__u32 index)
 		d->process.sections[i].end = 0;
 	d->process.facts = *facts;
 	d->process.bias = m->start - m->offset - facts->shift;
-	if (bpf_probe_read_user(&d->process.top, sizeof(d->process.top),
-				(void *)(d->process.bias + facts->table)))
+	if (bpf_probe_read_user(&d->process.top, sizeof(d->process.top), (void *)(d->process.bias + facts->table)))
 		d->process.top = 0;
 	if (d->process.top)
 		bpf_map_update_elem(&dotnet_processes, &w->tgid, &d->process, BPF_ANY);

@@ -151,6 +151,19 @@ static __always_inline int enter_caller(struct walk *w, __u64 return_address, __
 	return 0;
 }
 
+/* A leaf that keeps its return address in a register, and so need not have a frame: vfork(). */
+static __always_inline int enter_caller_by_register(struct walk *w, __u32 number, __u64 cfa)
+{
+	__u32 word = dwarf_register_word(number);
+
+	if (!w->registers_known || word >= REG_COUNT)
+		return stop_walk(w, COUNTER_UnwindNativeErrUnsupportedRule);
+	/* With nothing on the stack the caller's frame is not above its own: let it pass for that. */
+	if (cfa == w->sp)
+		w->sp--;
+	return enter_caller(w, w->registers[word], cfa);
+}
+
 /* Code that keeps frame pointers: return address at rbp + 8, the caller's rbp at rbp. */
 static __always_inline int step_frame_pointer(struct walk *w, __u32 failure)
 {
@@ -263,9 +276,11 @@ static __always_inline int step_rule(struct walk *w, struct unwind_rule *rule)
 	} else if (rule->rbp == RBP_UNDEFINED) {
 		w->bp_lost = 1;
 	}
+	w->bp = bp;
+	if (rule->ra_register)
+		return enter_caller_by_register(w, rule->ra_register - 1, cfa);
 	if (read_stack(w, cfa + rule->ra_offset, &return_address))
 		return stop_walk(w, COUNTER_UnwindNativeErrStackRead);
-	w->bp = bp;
 	return enter_caller(w, return_address, cfa);
 }
 

@@ -73,9 +73,9 @@ struct perl_cv_body {
 };
 
 struct perl_walk {
-	__u32 file;      /* index in `perls`; 0: no run loop was met */
-	__u32 stop;      /* counter id of the outcome, 0 while walking */
-	__u32 above;     /* user frames above the run loop */
+	__u32 file;  /* index in `perls`; 0: no run loop was met */
+	__u32 stop;  /* counter id of the outcome, 0 while walking */
+	__u32 above; /* user frames above the run loop */
 	__u32 reserved;
 	__u64 base;      /* address of file offset 0 in the mapping of the run loop */
 	__u64 samples;   /* numbers the samples of this CPU */

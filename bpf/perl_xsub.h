@@ -71,8 +71,7 @@ __noinline int perl_take_xsub(__u32 unused)
 		return 0;
 	if (SV_FLAGS(head) & SVF_ROK)
 		p->cv = head[2]; /* a sub without a glob of its own */
-	else if (SV_TYPE(head) != SVT_PVGV || !(SV_FLAGS(head) & SVF_HAS_GP) ||
-		 read_words(&p->cv, 8, head[2] + GP_CV))
+	else if (SV_TYPE(head) != SVT_PVGV || !(SV_FLAGS(head) & SVF_HAS_GP) || read_words(&p->cv, 8, head[2] + GP_CV))
 		return 0;
 	if (read_words(head, sizeof(head), p->cv) || SV_TYPE(head) != SVT_PVCV ||
 	    read_words(&p->body, sizeof(p->body), head[0] + CV_BODY_FROM) || !(p->body.flags & CVF_ISXSUB))

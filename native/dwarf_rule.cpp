@@ -273,6 +273,20 @@ void setRbp(const FrameSection& section, const RegisterRule& saved, unwind_rule&
   }
 }
 
+// Fills where the return address is; false if this unwinder cannot follow it.
+bool setReturnAddress(const FrameSection& section, const CfaState& state, unwind_rule& rule) {
+  // vfork() of the GNU C library takes it off the stack: parent and child share that.
+  const RegisterRule& saved = state.returnAddress;
+  if (saved.kind == RegisterRuleKind::kRegister && saved.value >= 0 && saved.value < static_cast<int64_t>(kDwarfRip)) {
+    rule.ra_register = static_cast<uint8_t>(saved.value + 1);
+    return true;
+  }
+  int64_t offset = 0;
+  if (!offsetFromCfa(section, saved, rule, offset) || !fits<int16_t>(offset)) return false;
+  rule.ra_offset = static_cast<int16_t>(offset);
+  return true;
+}
+
 // The caller's rsp is the CFA unless the program says otherwise (psABI section 3.6.2).
 bool rspIsCfa(const RegisterRule& rsp) {
   return rsp.kind == RegisterRuleKind::kUnspecified || rsp.kind == RegisterRuleKind::kSameValue ||
@@ -288,12 +302,8 @@ unwind_rule makeUnwindRule(const FrameSection& section, const Cie& cie, const Cf
   unwind_rule rule{};
   if (cie.signalFrame && makeSignalRule(section, state, expression, rule)) return rule;
 
-  int64_t returnAddress = 0;
-  if (!setCfa(state, expression, rule) || !rspIsCfa(state.rsp) ||
-      !offsetFromCfa(section, state.returnAddress, rule, returnAddress) || !fits<int16_t>(returnAddress)) {
+  if (!setCfa(state, expression, rule) || !rspIsCfa(state.rsp) || !setReturnAddress(section, state, rule))
     return plainRule(CFA_UNSUPPORTED);
-  }
-  rule.ra_offset = static_cast<int16_t>(returnAddress);
   setRbp(section, state.rbp, rule);
   return rule;
 }

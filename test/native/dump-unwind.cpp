@@ -78,6 +78,7 @@ std::string ruleText(const unwind_rule& rule) {
     default:
       text += "undefined";
   }
+  if (rule.ra_register) return text + " ra=r" + std::to_string(rule.ra_register - 1);
   return text + " ra=c" + number(rule.ra_offset);
 }
 

@@ -96,7 +96,9 @@ void testPrograms() {
   checkProgram("undefined return address", {0x07, 16}, 0, makeRule(CFA_END, 0, 0, 0, 0));
   checkProgram("undefined rbp", {0x07, 6}, 0, makeRule(CFA_RSP, 8, RBP_UNDEFINED, 0, -8));
   checkProgram("rbp in a register", {0x09, 6, 9}, 0, makeRule(CFA_RSP, 8, RBP_UNDEFINED, 0, -8));
-  checkProgram("return address in a register", {0x09, 16, 1}, 0, makeRule(CFA_UNSUPPORTED, 0, 0, 0, 0));
+  unwind_rule inRegister = makeRule(CFA_RSP, 8, RBP_SAME, 0, 0);
+  inRegister.ra_register = 1 + 1;
+  checkProgram("return address in a register", {0x09, 16, 1}, 0, inRegister);
   checkProgram("rsp in a register", {0x09, 7, 8}, 0, makeRule(CFA_UNSUPPORTED, 0, 0, 0, 0));
   unwind_rule other = makeRule(CFA_REGISTER, 0, RBP_SAME, 0, -8);
   other.cfa_register = 10;
