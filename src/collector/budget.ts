@@ -9,9 +9,15 @@ export const DEFAULT_BUDGET_PERCENT = 3;
 /** Below this a rate shows too little to be of use; a rate that was asked to be lower stays. */
 export const FLOOR_HZ = 12;
 
-/** A rate is judged by an average: to read a big file's tables once is no reason to see less. */
+/** A rate is judged by an average. */
 const WINDOW_SECONDS = 10;
 const WINDOW_REFRESHES = 3;
+
+/**
+ * One refresh counts as so many budgets at most. To read the tables of a big file takes a CPU for a
+ * moment, at whatever rate: that is no reason to see less.
+ */
+const MOST_BUDGETS = 2;
 
 /** Not judged at all: names and tables of what runs already are read at the start. */
 const START_SECONDS = 5;
@@ -20,8 +26,11 @@ const START_SECONDS = 5;
 const FIRST_WAIT_SECONDS = 30;
 const LONGEST_WAIT_SECONDS = 480;
 
-/** Twice the rate costs at most twice as much: that must fit in well. */
-const ROOM_TO_DOUBLE = 0.4;
+/** Twice the rate costs at most twice as much, and mostly less. */
+const ROOM_TO_DOUBLE = 0.5;
+
+/** A second without that room takes back so many with it. */
+const SETBACK = 2;
 
 /** What is kept from refresh to refresh. */
 export interface BudgetState {
@@ -63,7 +72,8 @@ export function spend(state: BudgetState, seconds: number, percent: number): Bud
   if (state.budgetPercent <= 0) return state;
   if (state.seconds < 0) return { ...state, seconds: Math.min(0, state.seconds + seconds) };
   const fade = Math.exp(-seconds / WINDOW_SECONDS);
-  const cost = state.cost * fade + seconds * percent;
+  const counted = Math.min(percent, state.budgetPercent * MOST_BUDGETS);
+  const cost = state.cost * fade + seconds * counted;
   const weight = state.weight * fade + seconds;
   const average = weight > 0 ? cost / weight : 0;
   const isCalm = average < state.budgetPercent * ROOM_TO_DOUBLE;
@@ -73,7 +83,9 @@ export function spend(state: BudgetState, seconds: number, percent: number): Bud
     refreshes: state.refreshes + 1,
     cost,
     weight,
-    calmSeconds: isCalm ? state.calmSeconds + seconds : 0,
+    calmSeconds: isCalm
+      ? state.calmSeconds + seconds
+      : Math.max(0, state.calmSeconds - SETBACK * seconds),
   };
   if (next.seconds < WINDOW_SECONDS || next.refreshes < WINDOW_REFRESHES) return next;
   if (average > next.budgetPercent) return lowered(next);
