@@ -36,8 +36,9 @@ const SETBACK = 2;
 export interface BudgetState {
   /** The rate that was asked for, samples a second on each CPU. */
   readonly wanted: number;
-  /** The rate now. */
+  /** The rate now: what was asked for, halved so many times. */
   readonly frequency: number;
+  readonly halvings: number;
   /** Percent of one CPU; 0: no limit. */
   readonly budgetPercent: number;
   /** How long the rate of now is in force; at the start what is left of it, negative. */
@@ -60,6 +61,7 @@ const UNKNOWN = { seconds: 0, refreshes: 0, cost: 0, weight: 0, calmSeconds: 0 }
 export const startBudget = (wanted: number, budgetPercent: number): BudgetState => ({
   wanted,
   frequency: wanted,
+  halvings: 0,
   budgetPercent,
   ...UNKNOWN,
   seconds: -START_SECONDS,
@@ -92,23 +94,25 @@ export function spend(state: BudgetState, seconds: number, percent: number): Bud
   return next.frequency < next.wanted && next.calmSeconds >= next.waitSeconds ? raised(next) : next;
 }
 
+/** The rate after so many halvings. */
+const rateAt = (wanted: number, halvings: number): number =>
+  Math.max(Math.min(FLOOR_HZ, wanted), Math.floor(wanted / 2 ** halvings));
+
+function atHalvings(state: BudgetState, halvings: number): BudgetState {
+  return { ...state, ...UNKNOWN, halvings, frequency: rateAt(state.wanted, halvings) };
+}
+
 function lowered(state: BudgetState): BudgetState {
-  const { frequency, wanted, waitSeconds } = state;
-  const floor = Math.min(FLOOR_HZ, wanted);
-  if (frequency <= floor) return state;
-  return {
-    ...state,
-    ...UNKNOWN,
-    frequency: Math.max(floor, Math.floor(frequency / 2)),
-    waitSeconds: state.raised ? Math.min(LONGEST_WAIT_SECONDS, waitSeconds * 2) : waitSeconds,
-    raised: false,
-  };
+  const next = atHalvings(state, state.halvings + 1);
+  if (next.frequency === state.frequency) return state;
+  const waitSeconds = state.raised
+    ? Math.min(LONGEST_WAIT_SECONDS, state.waitSeconds * 2)
+    : state.waitSeconds;
+  return { ...next, waitSeconds, raised: false };
 }
 
 const raised = (state: BudgetState): BudgetState => ({
-  ...state,
-  ...UNKNOWN,
-  frequency: Math.min(state.wanted, state.frequency * 2),
+  ...atHalvings(state, state.halvings - 1),
   raised: true,
 });
 
