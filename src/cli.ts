@@ -220,10 +220,10 @@ async function live(
     unicode: speaksUtf8(process.env),
     host: recorded?.host ?? hostname(),
     signal: stop.signal,
-    ...{ write: (ticks: readonly Tick[]) => writeTicks(ticks, header) },
+    write: (ticks) => writeTicks(ticks, header),
     ...(iterations === undefined ? {} : { iterations }),
-    // Whether a recorded process still runs says nothing.
-    ...(recorded ? { alive: () => true } : {}),
+    // Users, cgroups and processes of this machine say nothing about those of a recording.
+    remote: recorded !== undefined,
   });
   unsubscribe();
 }

@@ -1,17 +1,18 @@
 /** Recordings of the running machine: they hold what was sampled, and survive what happens to them. */
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { Profile } from "pprof-format";
 import { expect, type TestContext, test } from "vitest";
+import type { Tick } from "../../src/collector/tick.ts";
 import { RecordingWriter } from "../../src/recording/writer.ts";
 import { TestTerminal } from "../screen/terminal.ts";
 import { once, withFolder } from "../support/live.ts";
 import { hotLoops } from "../support/loads.ts";
 import { launcher, needsSampling, polytop, root } from "../support/polytop.ts";
 import { during, parseFolded, type Snapshot, start } from "../support/profile.ts";
-import { example, HEADER, readRecording } from "../support/recordings.ts";
+import { example, HEADER, plain, readRecording } from "../support/recordings.ts";
 import { speedscopeErrors } from "../support/speedscope.ts";
 
 const SECONDS = 3;
@@ -181,11 +182,19 @@ test("is looked at in the live view, frozen at its end", async (context) => {
     const path = join(folder, "a.polytop");
     writeFileSync(path, bytes);
     const size = { columns: 140, rows: 30 };
-    const terminal = new TestTerminal(launcher, ["replay", path, "-d", "0.1"], size);
+    const line = 'cd "$0" && exec "$1" replay a.polytop -d 0.1';
+    const terminal = new TestTerminal("/bin/sh", ["-c", line, folder, launcher], size);
     const text = await terminal.until((it) => it.includes("recording ends here"), "its end");
     expect(text).toContain("299 Hz");
+    // What is shown is written, and is the same again.
+    terminal.type("w");
+    const written = await terminal.until((it) => /polytop-\S+\.polytop/.test(it), "a file");
+    const [copy = ""] = /polytop-\S+\.polytop/.exec(written) ?? [];
     terminal.type("q");
     expect(await terminal.exited).toMatchObject({ exitCode: 0 });
-    rmSync(path);
+    const [first, second] = [readRecording(path), readRecording(join(folder, copy))];
+    expect(second.problem).toBeUndefined();
+    const content = (tick: Tick): object => plain({ ...tick, notices: [] });
+    expect(second.ticks.map(content)).toEqual(first.ticks.map(content));
   });
 });
