@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The whole surface between JavaScript and native code: one class, few methods.
+#include <malloc.h>
 #include <napi.h>
 
 #include <algorithm>
@@ -21,6 +22,7 @@ namespace polytop {
 namespace {
 
 constexpr size_t kMaxFileRead = 256 << 20;
+constexpr int kMmapThreshold = 256 << 10;
 constexpr size_t kMaxRead = 64 << 20;
 constexpr uint32_t kWarmUpFrequency = 997;
 constexpr std::chrono::milliseconds kWarmUpSampling{80};
@@ -351,6 +353,8 @@ Napi::Object constants(Napi::Env env) {
 }
 
 Napi::Object initialize(Napi::Env env, Napi::Object exports) {
+  // Whole sections of files are read and freed: not through the heap, which would keep them.
+  mallopt(M_MMAP_THRESHOLD, kMmapThreshold);
   exports.Set("Sampler", Sampler::define(env));
   exports.Set("constants", constants(env));
   return exports;

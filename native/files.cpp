@@ -3,6 +3,7 @@
 
 #include <bpf/bpf.h>
 #include <linux/membarrier.h>
+#include <malloc.h>
 #include <sys/auxv.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -99,6 +100,11 @@ void Files::work() {
     answer(record);
     lock.lock();
     queued_ = queue_.size();
+    if (!queue_.empty()) continue;
+    // Big files leave big holes in the heap behind: give them back.
+    lock.unlock();
+    malloc_trim(0);
+    lock.lock();
   }
 }
 
