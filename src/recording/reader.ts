@@ -30,8 +30,7 @@ export function looksLikeRecording(path: string): boolean | undefined {
     throw error;
   }
   try {
-    const start = readAt(file, 0, SIGNATURE.length);
-    return fstatSync(file).isFile() && start.equals(SIGNATURE);
+    return fstatSync(file).isFile() && readAt(file, 0, SIGNATURE.length).equals(SIGNATURE);
   } finally {
     closeSync(file);
   }
