@@ -1,5 +1,11 @@
 /** What grew and shrank since a moment. */
-import type { Aggregate, FunctionRow } from "./aggregate.ts";
+import type { FunctionRow } from "./aggregate.ts";
+
+/** Functions and what their shares are of. */
+interface Functions {
+  readonly rows: readonly FunctionRow[];
+  readonly samples: number;
+}
 
 /** Functions of two times beside each other. */
 export interface Changes {
@@ -9,14 +15,14 @@ export interface Changes {
   of(row: FunctionRow): number;
 }
 
-const share = (row: FunctionRow | undefined, all: Aggregate): number =>
+const share = (row: FunctionRow | undefined, all: Functions): number =>
   row && all.samples > 0 ? (100 * row.self) / all.samples : 0;
 
 /** Compares own shares: `then` is what it was. */
-export function compare(now: Aggregate, then: Aggregate): Changes {
-  const before = new Map(then.functions.map((row) => [row.function.id, row]));
-  const current = new Set(now.functions.map((row) => row.function.id));
-  const gone = then.functions
+export function compare(now: Functions, then: Functions): Changes {
+  const before = new Map(then.rows.map((row) => [row.function.id, row]));
+  const current = new Set(now.rows.map((row) => row.function.id));
+  const gone = then.rows
     .filter((row) => !current.has(row.function.id))
     .map((row) => ({ ...rowOf(row), self: 0, total: 0, pids: [], processCount: 0 }));
   const left = new Set<FunctionRow>(gone);
@@ -24,7 +30,7 @@ export function compare(now: Aggregate, then: Aggregate): Changes {
   const changeOf = (row: FunctionRow): number =>
     (left.has(row) ? 0 : share(row, now)) - share(before.get(row.function.id), then);
   return {
-    rows: [...now.functions, ...gone],
+    rows: [...now.rows, ...gone],
     of: (row) => {
       let change = known.get(row);
       if (change === undefined) {

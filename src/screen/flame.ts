@@ -10,6 +10,27 @@ import type { Theme } from "./paint.ts";
 import type { Session } from "./session.ts";
 import { spanText } from "./span.ts";
 
+/**
+ * Frames keep their places for so long: moving all of them each refresh is nothing to read, and
+ * sends a whole screen.
+ */
+const HOLD_MS = 5000;
+
+let held: { tree: CallTree; key: readonly unknown[]; time: number; rows: FlameRows } | undefined;
+
+function heldRows(
+  tree: CallTree,
+  tick: Tick,
+  key: readonly [root: number, cells: number, depth: number, ...others: unknown[]],
+): FlameRows {
+  const age = held ? tick.time - held.time : 0;
+  const isSame = held?.tree === tree && held.key.every((part, i) => part === key[i]);
+  if (held && isSame && age >= 0 && age < HOLD_MS) return held.rows;
+  const [root, cells, depth] = key;
+  held = { tree, key, time: tick.time, rows: layFlame(tree, root, cells, depth) };
+  return held.rows;
+}
+
 /** The lines of the view. */
 export function flameBody(
   session: Session,
@@ -23,7 +44,7 @@ export function flameBody(
   const cells = Math.max(1, width - 1);
   const depth = Math.max(1, height - 2);
   const root = tree.find(state.zoom.findLast((path) => tree.find(path) !== undefined)) ?? ROOT;
-  const rows = layFlame(tree, root, cells, depth);
+  const rows = heldRows(tree, tick, [root, cells, depth, state.frozen, session.looks.pending]);
   const frames = rows.flat();
   const selected = frames.find(({ node }) => tree.path(node) === state.selected.flame);
   const filter = state.filter?.hasFunctionTerms ? state.filter : undefined;
@@ -47,7 +68,7 @@ export function flameBody(
     matches: matches.map(({ node }) => tree.path(node)),
     steer: (from, to) => {
       const at = frames.find(({ node }) => tree.path(node) === from);
-      const next = steerFlame(rows as FlameRows, at, to);
+      const next = steerFlame(rows, at, to);
       return next && tree.path(next.node);
     },
   };
@@ -96,6 +117,8 @@ function frameCells(frame: FlameFrame, { tree, theme, filter, selected }: Painte
   const left = room - displayWidth(name);
   const fill = theme.color ? " " : glyphs.unicode ? "─" : "-";
   const gap = name !== "" && left > 0 ? " " : "";
+  // Many are as narrow as one cell: its colour says enough.
+  if (cells === 1 && theme.color && frame !== selected) return theme.block[info.runtime](" ");
   const text = glyphs.edge + name + gap + fill.repeat(Math.max(0, left - gap.length));
   if (frame === selected) return theme.inverse(theme.bold(text));
   const paint = node === ROOT ? theme.dim : theme.block[info.runtime];

@@ -1,8 +1,9 @@
 /**
  * A short cut through Ink's drawing, which is what a refresh costs most. Ink takes every line apart
  * into cells, styles and graphemes to let texts overlap and be clipped, and puts it together again:
- * 12,000 cells at 200x60, which more than doubles what a refresh costs (test/bench/screen.ts). The lists are whole lines of
- * known width, one below the other; where nothing else is in a frame, lines go through as they are.
+ * 12,000 cells at 200x60, which more than doubles what a refresh costs (test/bench/screen.ts). The
+ * lists are whole lines of known width, one below the other, and the one table has texts of known
+ * width beside each other; where nothing else is in a frame, lines go through as they are.
  * Any other frame, and any Ink that looks different inside, is drawn by Ink as ever.
  */
 import Output from "../../node_modules/ink/build/output.js";
@@ -27,17 +28,29 @@ interface Drawn {
   height: number;
 }
 
-/** The lines of a frame that holds nothing but whole lines; undefined for any other. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: SGR sequences begin with ESC.
+const SGR = /\u001b\[[\d;]*m/g;
+const ASCII = /^[\x20-\x7e]*$/;
+
+/** Puts a text behind what is on a line already, as the cells of a small table are; or cannot. */
+function behind(line: string, x: number, text: string): string | undefined {
+  const before = line.replace(SGR, "");
+  if (!ASCII.test(before) || before.length > x) return undefined;
+  return line + " ".repeat(x - before.length) + text;
+}
+
+/** The lines of a frame that holds nothing but lines and texts beside each other; else undefined. */
 function wholeLines({ operations, height }: OutputInside): string[] | undefined {
   if (!Array.isArray(operations)) return undefined;
-  const lines: string[] = new Array(height).fill("");
-  const taken: boolean[] = new Array(height).fill(false);
+  const lines: (string | undefined)[] = new Array(height).fill(undefined);
   for (const { type, x, y, text, transformers } of operations as readonly Operation[]) {
-    if (type !== "write" || x !== 0 || taken[y] !== false || text.includes("\n")) return undefined;
-    taken[y] = true;
-    lines[y] = transformers.reduce((line, transform) => transform(line, 0), text).trimEnd();
+    if (type !== "write" || y < 0 || y >= height || text.includes("\n")) return undefined;
+    const drawn = transformers.reduce((line, transform) => transform(line, 0), text);
+    const line = lines[y] === undefined && x === 0 ? drawn : behind(lines[y] ?? "", x, drawn);
+    if (line === undefined) return undefined;
+    lines[y] = line;
   }
-  return lines;
+  return lines.map((line) => line?.trimEnd() ?? "");
 }
 
 let installed = false;

@@ -52,6 +52,7 @@ export interface TreePicture {
 interface Choice {
   readonly options: AggregateOptions;
   readonly since: Covered<FunctionSums>;
+  readonly recent: Covered<FunctionSums>;
   readonly trails: Trails;
   tree?: { readonly key: string; readonly covered: Covered<CallTree>; trunk?: Set<number> };
 }
@@ -62,14 +63,24 @@ const sameOptions = (a: AggregateOptions, b: AggregateOptions): boolean =>
 const sameTicks = (a: readonly Tick[], b: readonly Tick[]): boolean =>
   a.length === b.length && a[0]?.time === b[0]?.time && a.at(-1) === b.at(-1);
 
+/** Ticks that go out of a window later are added up once only. */
+function remembered(add: (tick: Tick) => Aggregate): (tick: Tick) => Aggregate {
+  const known = new WeakMap<Tick, Aggregate>();
+  return (tick) => {
+    const result = known.get(tick) ?? add(tick);
+    known.set(tick, result);
+    return result;
+  };
+}
+
 /** Works out and keeps. */
 export class Looks {
   readonly #history: History;
   readonly #family: Family;
   #kept: Kept[] = [];
   #choice: Choice | undefined;
-  #changes: { now: Aggregate; then: Aggregate; result: Changes } | undefined;
-  #rows: { sums: FunctionSums; samples: number; result: readonly FunctionRow[] } | undefined;
+  #changes: { now: FunctionPicture; then: Aggregate; result: Changes } | undefined;
+  #rows: { sum: FunctionSums; now: Aggregate; picture: FunctionPicture } | undefined;
   /** When `since` begins. */
   clearedAt = Number.NEGATIVE_INFINITY;
   /** There is more to work out: draw again soon. */
@@ -88,7 +99,11 @@ export class Looks {
     const kept = this.#kept.find(
       (one) => sameTicks(one.ticks, ticks) && sameOptions(one.options, options),
     );
-    if (kept) return kept.result;
+    if (kept) {
+      // What is asked for again stays: the mark's is that of every refresh.
+      if (kept !== this.#kept[0]) this.#kept = [kept, ...this.#kept.filter((one) => one !== kept)];
+      return kept.result;
+    }
     const result = aggregate(ticks, options);
     this.#kept = [{ ticks, options, result }, ...this.#kept].slice(0, KEPT_AGGREGATES);
     return result;
@@ -121,6 +136,7 @@ export class Looks {
     this.#choice = {
       options,
       since: new Covered(() => new FunctionSums(add), false),
+      recent: new Covered(() => new FunctionSums(remembered(add)), true),
       trails: new Trails(this.#history, add),
     };
     return this.#choice;
@@ -142,28 +158,46 @@ export class Looks {
     return trails;
   }
 
+  /** Rows of the last seconds: what is new and what is old, not all that is in them. */
+  #recentFunctions(tick: Tick, state: ViewState): FunctionPicture {
+    const now = this.picture(tick, state);
+    const { recent } = this.#chosen(state);
+    const from = tick.time - RECENT_SECONDS * 1000;
+    if (!recent.update(this.#history, from, tick, TREE_BUDGET)) this.pending = true;
+    return this.#summed(recent, now);
+  }
+
+  #summed({ sum, seconds }: Covered<FunctionSums>, now: Aggregate): FunctionPicture {
+    const { samples } = sum;
+    const kept = this.#rows;
+    if (kept?.sum !== sum || kept.now !== now || kept.picture.samples !== samples) {
+      const picture = { rows: sum.rows(now), samples, seconds };
+      this.#rows = { sum, now, picture };
+      return picture;
+    }
+    return kept.picture;
+  }
+
   /** The functions of the span that is chosen, or against the mark. */
   functions(tick: Tick, state: ViewState): FunctionPicture {
     const { mark, span } = state;
     if (mark) {
-      const now = this.recent(tick, state);
+      const now = this.#recentFunctions(tick, state);
       const then = this.#aggregate(mark.ticks, this.#options(state));
       if (this.#changes?.now !== now || this.#changes.then !== then) {
-        this.#changes = { now, then, result: compare(now, then) };
+        const before = { rows: then.functions, samples: then.samples };
+        this.#changes = { now, then, result: compare(now, before) };
       }
       const { result } = this.#changes;
-      return { rows: result.rows, samples: now.samples, seconds: now.seconds, changes: result };
+      return { ...now, rows: result.rows, changes: result };
     }
-    if (span === "since") {
-      const { sums, seconds } = this.since(tick, state);
-      const { samples } = sums;
-      if (this.#rows?.sums !== sums || this.#rows.samples !== samples) {
-        this.#rows = { sums, samples, result: sums.rows(this.picture(tick, state)) };
-      }
-      return { rows: this.#rows.result, samples, seconds };
+    if (span === "recent") return this.#recentFunctions(tick, state);
+    const all = this.picture(tick, state);
+    if (span === "now") {
+      return { rows: all.functions, samples: all.samples, seconds: all.seconds };
     }
-    const all = span === "now" ? this.picture(tick, state) : this.recent(tick, state);
-    return { rows: all.functions, samples: all.samples, seconds: all.seconds };
+    this.since(tick, state);
+    return this.#summed(this.#chosen(state).since, all);
   }
 
   /** The tree of the last seconds, or since totals were cleared. */

@@ -1,0 +1,124 @@
+import { afterEach, beforeAll, expect, test, vi } from "vitest";
+import { bundleFixture } from "./bundle.ts";
+import { TestTerminal } from "./terminal.ts";
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
+
+let fixture = "";
+const open: TestTerminal[] = [];
+
+beforeAll(async () => {
+  fixture = await bundleFixture();
+});
+
+afterEach(async () => {
+  for (const terminal of open.splice(0)) {
+    terminal.kill("SIGKILL");
+    await terminal.exited;
+  }
+});
+
+function start(columns: number, rows: number, options: object = {}): TestTerminal {
+  const env = { POLYTOP_FIXTURE: JSON.stringify({ intervalMs: 100, ...options }) };
+  const terminal = new TestTerminal(process.execPath, [fixture], { columns, rows, env });
+  open.push(terminal);
+  return terminal;
+}
+
+const clears = (output: string): number => output.split("\u001b[1;1H\u001b[J").length - 1;
+
+test.each([
+  [40, 10],
+  [80, 24],
+  [120, 40],
+  [200, 60],
+])("every view at %i by %i", async (columns, rows) => {
+  const terminal = start(columns, rows, { ticks: 20 });
+  await terminal.shows("SELF%");
+  const views: readonly (readonly [string, string])[] = [
+    ["3", "TOTAL%"],
+    ["b", "innermost"],
+    ["4", "▏all"],
+    ["b", "outermost"],
+    ["2", "COMMAND"],
+    ["t", "COMMAND"],
+    ["1m", "CHANGE"],
+    ["m", "no mark"],
+    ["aa", "since c"],
+    ["5", "Unwind"],
+    ["j\r", "since the start"],
+    ["\u001b1a", "SELF%"],
+    ["j\r", "CALLERS"],
+  ];
+  for (const [keys, text] of views) {
+    for (const key of keys) {
+      terminal.type(key);
+      // A lone Esc is told from a sequence by the time that follows it.
+      await new Promise((resolve) => setTimeout(resolve, 60));
+    }
+    const lines = (await terminal.shows(text)).split("\n");
+    expect(lines).toHaveLength(rows);
+    expect(lines[0]).toContain("busy");
+    expect(lines.at(-1)).toMatch(/^ \S/);
+  }
+  expect(clears(terminal.output)).toBe(0);
+});
+
+test("the hottest path opens in the tree, and the flame zooms in and out", async () => {
+  const terminal = start(100, 30, { ticks: 12 });
+  await terminal.shows("SELF%");
+  terminal.type("3");
+  await terminal.shows("outermost function first");
+  terminal.type("f");
+  await terminal.shows("▶");
+  terminal.type("d");
+  await terminal.shows("CALLERS");
+  terminal.type("\u001b");
+  await terminal.shows("outermost function first");
+  terminal.type("4");
+  await terminal.shows("▏all");
+  terminal.type("jj");
+  await terminal.shows("% total");
+  terminal.type("\r");
+  await terminal.until((text) => !text.includes("▏all"), "a zoomed flame");
+  terminal.type("\u001b");
+  await terminal.shows("▏all");
+});
+
+test("a process and all below it, and words that Tab completes", async () => {
+  const terminal = start(100, 30);
+  await terminal.shows("SELF%");
+  terminal.type("2");
+  await terminal.shows("COMMAND");
+  terminal.type("ju");
+  await terminal.shows("filter tree:");
+  terminal.type("\u001b");
+  await terminal.shows("COMMAND");
+  terminal.type("/la\t");
+  await terminal.shows("/lang:");
+  terminal.type("pe\t\r");
+  await terminal.shows("filter lang:perl");
+  terminal.type("/\u0015");
+  terminal.type("\u001b[A");
+  await terminal.shows("/lang:perl");
+});
+
+test("three thousand refreshes leave no full clears and no heap behind", async () => {
+  const terminal = start(80, 24, { intervalMs: 2, ticks: 3000, measure: true });
+  await terminal.shows("SELF%");
+  for (const key of "2345134211") {
+    terminal.type(key);
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+  }
+  await terminal.shows("SELF%");
+  expect(clears(terminal.output)).toBe(0);
+  terminal.type("q");
+  await terminal.exited;
+  const measured = JSON.parse(/MEASURED (\{.*\})/.exec(terminal.output)?.[1] ?? "{}") as {
+    ticks?: number;
+    rss?: number;
+  };
+  expect(measured.ticks).toBeGreaterThan(1000);
+  // Ten minutes of history and all that is worked out of it: bounded, whatever came.
+  expect(measured.rss).toBeLessThan(300e6);
+});
