@@ -109,7 +109,17 @@ test("the innermost frame says which op it executes", () => {
   };
   const perl = { index: 3, version: "5.36.0", warning: "", opNames: ["null", "match"], code };
   names.learn({
-    files: [{ id: 9, path: "/usr/bin/perl", state: "ready", why: "", perl, runtime: "", assemblies: new Float64Array() }],
+    files: [
+      {
+        id: 9,
+        path: "/usr/bin/perl",
+        state: "ready",
+        why: "",
+        perl,
+        runtime: "",
+        assemblies: new Float64Array(),
+      },
+    ],
     perlNames: [given()],
     renewed: false,
   });
