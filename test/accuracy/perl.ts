@@ -162,7 +162,7 @@ async function churn(perl: Perl): Promise<Row[]> {
 }
 
 async function reuse(): Promise<Row[]> {
-  const ticks = await sampleProgram(machinesPerl(), "reuse.pl", 8);
+  const ticks = await sampleProgram(machinesPerl(), "reuse.pl", 16);
   let subs = 0;
   let wrong = 0;
   for (const { stack, count } of counts(ticks)) {

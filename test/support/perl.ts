@@ -183,3 +183,29 @@ function matches(truth: string, said: string): boolean {
     )
   );
 }
+
+/** Perls of Debian that the tests want besides the machine's. */
+export const SUITES = [
+  { suite: "bullseye", version: "5.32" },
+  { suite: "bookworm", version: "5.36" },
+  { suite: "trixie", version: "5.40" },
+] as const;
+
+/** A perl of that suite, unpacked into the cache at its first use; the reason where it cannot be had. */
+export function perlOf({ suite, version }: (typeof SUITES)[number]): Perl | string {
+  if (process.getuid?.() !== 0) return "chroot needs root";
+  const unpacked = `${perlCache}/${suite}`;
+  if (!existsSync(unpacked)) {
+    mkdirSync(perlCache, { recursive: true });
+    try {
+      execFileSync(`${root}test/support/fetch-perls`, [perlCache, suite, version], {
+        stdio: "ignore",
+        timeout: 120_000,
+      });
+    } catch {
+      return `perl ${version} cannot be fetched from Debian's ${suite} into ${perlCache}`;
+    }
+  }
+  const found = versionOf(unpacked);
+  return found ? { version: found, root: unpacked } : `the perl in ${unpacked} does not run`;
+}

@@ -1,0 +1,179 @@
+/** Stacks of Perl programs against caller(), for each construct and several perls; libperl in another program. */
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { describe, expect, test } from "vitest";
+import type { Tick } from "../../src/collector/tick.ts";
+import { liveTicks } from "../support/live-ticks.ts";
+import {
+  compareWithCaller,
+  installedPerls,
+  type Perl,
+  perlFrames,
+  perlOf,
+  perlPrograms,
+  SUITES,
+  startPerl,
+} from "../support/perl.ts";
+import { needsSampling, root } from "../support/polytop.ts";
+import { during, sleep, start } from "../support/profile.ts";
+
+const PROGRAMS = ["subs", "sort", "magic", "evals", "phases", "threads", "calls-from-c"];
+
+const machine = installedPerls().find((it) => it.root === "/");
+const perls: readonly { name: string; get: () => Perl | string }[] = [
+  { name: "the machine's perl", get: () => machine ?? "perl is not installed" },
+  ...SUITES.map((suite) => ({ name: `perl ${suite.version}`, get: () => perlOf(suite) })),
+];
+
+const metric = (ticks: readonly Tick[], name: string): number =>
+  ticks.reduce((sum, { metrics }) => sum + (metrics[name] ?? 0), 0);
+
+/** Every walk ends in exactly one way. */
+function expectSums(ticks: readonly Tick[]): void {
+  const names = Object.keys(ticks[0]?.metrics ?? {}).filter((it) => it.startsWith("UnwindPerl"));
+  const notOutcomes = ["UnwindPerlAttempts", "UnwindPerlFrames", "UnwindPerlUnpaired"];
+  const outcomes = names.filter((it) => !notOutcomes.includes(it));
+  const sum = outcomes.reduce((all, it) => all + metric(ticks, it), 0);
+  // A walk under way while the counters are read is in one of them only.
+  expect(Math.abs(metric(ticks, "UnwindPerlAttempts") - sum)).toBeLessThanOrEqual(2);
+}
+
+describe.each(perls)("$name", ({ get }) => {
+  test.for(PROGRAMS)("%s.pl: as caller() says", async (name, context) => {
+    needsSampling(context);
+    const perl = get();
+    if (typeof perl === "string") return context.skip(perl);
+    const program = startPerl(perl, `${name}.pl`);
+    const ticks = await during([program], async ([pid = 0]) => {
+      if (name !== "phases") await sleep(0.3);
+      return liveTicks({ seconds: 2, frequency: 499, pids: [pid] });
+    });
+    const agreement = compareWithCaller(ticks, program.truth());
+    expect(agreement.inside, JSON.stringify(agreement)).toBeGreaterThan(0);
+    expect(agreement.sameNames / agreement.inside, agreement.wrong.join("\n")).toBeGreaterThan(
+      0.99,
+    );
+    expect(agreement.sameLines / agreement.inside, agreement.wrong.join("\n")).toBeGreaterThan(
+      0.99,
+    );
+    expect(metric(ticks, "UnwindPerlUnpaired")).toBe(0);
+    expectSums(ticks);
+  });
+});
+
+test("subs written in C have their own name, and hide their C function", async (context) => {
+  needsSampling(context);
+  if (!machine) return context.skip("perl is not installed");
+  const script =
+    'use Digest::SHA "sha512_hex"; my $d = "x" x 1e6; sub sums { sha512_hex($d) } sums() while 1';
+  const program = start("perl", ["-e", script]);
+  const ticks = await during([program], ([pid = 0]) =>
+    liveTicks({ seconds: 2, frequency: 499, pids: [pid] }),
+  );
+  const names = ticks.flatMap(({ counts }) =>
+    counts.map(({ stack }) =>
+      perlFrames(stack)
+        .map((it) => it.function.name)
+        .join(" < "),
+    ),
+  );
+  expect(names).toContain("Digest::SHA::sha512_hex < main::sums < (main)");
+});
+
+test("deeper than the limit: truncated, the inner frames are right", async (context) => {
+  needsSampling(context);
+  if (!machine) return context.skip("perl is not installed");
+  const program = startPerl(machine, "depth.pl", { args: ["3000", "recursion"] });
+  const ticks = await during([program], ([pid = 0]) =>
+    liveTicks({ seconds: 2, frequency: 499, pids: [pid] }),
+  );
+  const stacks = ticks
+    .flatMap(({ counts }) => counts)
+    .filter(({ stack }) => perlFrames(stack).length > 100);
+  expect(stacks.length).toBeGreaterThan(0);
+  for (const { stack } of stacks) {
+    expect(stack.outcome).toBe("truncated");
+    expect(perlFrames(stack).some((it) => it.function.name === "(main)")).toBe(false);
+  }
+  expectSums(ticks);
+});
+
+test("names of any length and any bytes", async (context) => {
+  needsSampling(context);
+  if (!machine) return context.skip("perl is not installed");
+  const program = startPerl(machine, "names.pl");
+  const ticks = await during([program], ([pid = 0]) =>
+    liveTicks({ seconds: 2, frequency: 499, pids: [pid] }),
+  );
+  const names = new Set(
+    ticks.flatMap(({ counts }) =>
+      counts.flatMap(({ stack }) => perlFrames(stack).map((it) => it.function.name)),
+    ),
+  );
+  expect(names).toContain(`main::${"n".repeat(256)}…`);
+  expect(names).toContain("main::e\\x1b[31mred");
+  expect(names).toContain("main::café");
+  expect(names).toContain("main::☺");
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: it is what must not be there
+  for (const name of names) expect(name).not.toMatch(/[\u0000-\u001f]/);
+});
+
+test("libperl in a C program: two interpreters, each in its thread", async (context) => {
+  needsSampling(context);
+  const program = compileEmbedded();
+  if (typeof program !== "object") return context.skip(program);
+  const ticks = await during([start(program.path, program.scripts)], async ([pid = 0]) => {
+    await sleep(0.3);
+    return liveTicks({ seconds: 2, frequency: 499, pids: [pid] });
+  });
+  const stacks = ticks.flatMap(({ counts }) => counts.map(({ stack }) => stack));
+  const names = new Set(
+    stacks.map((it) =>
+      perlFrames(it)
+        .map((f) => f.function.name)
+        .join(" < "),
+    ),
+  );
+  expect(names).toContain("First::spin < main::forever");
+  expect(names).toContain("Second::spin < main::forever");
+  for (const name of names) expect(name).not.toMatch(/First.*Second|Second.*First|\[/);
+  expectSums(ticks);
+});
+
+function compileEmbedded(): string | { path: string; scripts: string[] } {
+  if (!machine) return "perl is not installed";
+  const core = execFileSync("perl", ["-MConfig", "-e", 'print "$Config{archlibexp}/CORE"'], {
+    encoding: "utf8",
+  });
+  const version = machine.version.split(".").slice(0, 2).join(".");
+  const shared = [`${core}/libperl.so`, `/usr/lib/x86_64-linux-gnu/libperl.so.${version}`].find(
+    (it) => existsSync(it),
+  );
+  if (!existsSync(`${core}/perl.h`) || !shared)
+    return `no headers or no libperl.so of perl ${version}`;
+  const folder = mkdtempSync(`${tmpdir()}/polytop-embed-`);
+  const out = `${root}build/workloads`;
+  mkdirSync(out, { recursive: true });
+  const path = `${out}/embed`;
+  const flags = ["-O2", "-D_REENTRANT", "-D_GNU_SOURCE", "-D_FILE_OFFSET_BITS=64", `-I${core}`];
+  const built = spawnSync("gcc", [
+    ...flags,
+    `${perlPrograms}/embed.c`,
+    shared,
+    "-lpthread",
+    "-o",
+    path,
+  ]);
+  if (built.status !== 0) return "the program cannot be compiled here";
+  const scripts = ["First", "Second"].map((name) => {
+    const script = `${folder}/${name}.pl`;
+    const spin = "{ my $t = 0; $t += $_ for 1 .. 5000; $t }";
+    writeFileSync(
+      script,
+      `package ${name}; sub spin ${spin} package main; sub forever { ${name}::spin() while 1 }\n1;\n`,
+    );
+    return script;
+  });
+  return { path, scripts };
+}

@@ -1,0 +1,131 @@
+/** Names of Perl frames from their strings. */
+import { describe, expect, test } from "vitest";
+import type { PerlConstants, PerlName } from "../../src/collector/sampler.ts";
+import { PerlNames } from "../../src/runtimes/perl.ts";
+
+const ABI: PerlConstants = {
+  sub: 1,
+  format: 2,
+  eval: 3,
+  main: 4,
+  xsub: 5,
+  xsubCode: 6,
+  cut: 7,
+  stop: 8,
+  folded: 14,
+  native: 15,
+  kindMask: 0xf,
+  stackShift: 4,
+  stackMask: 0xf,
+  opShift: 16,
+  opMask: 0x3ff,
+  fileShift: 26,
+  nameLexical: 1,
+  nameNone: 2,
+  nameNoStash: 4,
+  utf8: 1,
+  latin1: 0,
+};
+
+const string = (text: string, encoding = 1, length = Buffer.from(text).length) => ({
+  encoding,
+  length,
+  bytes: Buffer.from(text, encoding === 0 ? "latin1" : "utf8"),
+});
+
+const given = (more: Partial<PerlName> = {}): PerlName => ({
+  name: 1n,
+  kind: ABI.sub,
+  flags: 0,
+  sub: string("entry"),
+  package: string("Ledger::Post"),
+  file: string("/srv/ledger.pl", 2),
+  ...more,
+});
+
+function nameOf(more: Partial<PerlName>): string {
+  const names = new PerlNames(ABI);
+  names.learn({ files: [], perlNames: [given(more)], renewed: false });
+  return names.read(1n, 0, 0).named.name;
+}
+
+describe("names", () => {
+  test.each([
+    ["a sub", {}, "Ledger::Post::entry"],
+    ["an anonymous sub", { sub: string("__ANON__") }, "Ledger::Post::__ANON__"],
+    ["a lexical sub", { flags: ABI.nameLexical }, "entry"],
+    ["a phase block", { sub: string("BEGIN") }, "BEGIN"],
+    ["a sub whose glob is gone", { flags: ABI.nameNone }, "(unknown)"],
+    ["a sub whose package is gone", { flags: ABI.nameNoStash }, "__ANON__::entry"],
+    ["an eval", { kind: ABI.eval }, "(eval)"],
+    ["code outside of subs", { kind: ABI.main }, "(main)"],
+    ["UTF-8", { sub: string("größe") }, "Ledger::Post::größe"],
+    ["Latin-1", { sub: string("größe", 0, 5) }, "Ledger::Post::größe"],
+    [
+      "broken UTF-8",
+      { sub: { encoding: 1, length: 2, bytes: Buffer.from([0x61, 0xff]) } },
+      "Ledger::Post::a\ufffd",
+    ],
+    ["one that was cut", { sub: string("long", 1, 3000) }, "Ledger::Post::long…"],
+  ] as const)("%s", (_what, more, expected) => {
+    expect(nameOf(more)).toBe(expected);
+  });
+
+  test("the module is the file; string evals have one", () => {
+    const names = new PerlNames(ABI);
+    names.learn({
+      files: [],
+      perlNames: [given(), given({ name: 2n, file: string("(eval", 2) })],
+      renewed: false,
+    });
+    expect(names.read(1n, 0, 12)).toMatchObject({ named: { module: "/srv/ledger.pl" }, line: 12 });
+    expect(names.read(2n, 0, 0)).toEqual({
+      named: { runtime: "perl", name: "Ledger::Post::entry", module: "(eval)" },
+    });
+  });
+});
+
+test("names are kept over one renewal, not over two", () => {
+  const names = new PerlNames(ABI);
+  const learn = (perlNames: PerlName[], renewed: boolean) =>
+    names.learn({ files: [], perlNames, renewed });
+  learn([given()], false);
+  learn([], true);
+  expect(names.read(1n, 0, 0).named.name).toBe("Ledger::Post::entry");
+  learn([], true);
+  expect(names.read(1n, 0, 0).named.whyUnnamed).toBeDefined();
+});
+
+test("the innermost frame says which op it executes", () => {
+  const names = new PerlNames(ABI);
+  const nothing: readonly [number, number] = [0, 0];
+  const code = {
+    runLoops: [],
+    run: nothing,
+    parse: nothing,
+    destruct: nothing,
+    callSub: nothing,
+    callList: nothing,
+  };
+  const perl = { index: 3, version: "5.36.0", warning: "", opNames: ["null", "match"], code };
+  names.learn({
+    files: [
+      {
+        id: 9,
+        path: "/usr/bin/perl",
+        state: "ready",
+        why: "",
+        perl,
+        runtime: "",
+        assemblies: new Float64Array(),
+      },
+    ],
+    perlNames: [given()],
+    renewed: false,
+  });
+  const meta = (op: number, file: number) => op * 2 ** ABI.opShift + file * 2 ** ABI.fileShift;
+  expect(names.read(1n, meta(2, 3), 0).note).toBe("match");
+  expect(names.read(1n, meta(1, 3), 0).note).toBeUndefined();
+  expect(names.read(1n, meta(2, 4), 0).note).toBeUndefined();
+  expect(names.read(1n, 0, 0).note).toBeUndefined();
+});
