@@ -180,7 +180,8 @@ struct dotnet_facts {
 };
 _Static_assert(sizeof(struct dotnet_facts) == 48, "dotnet_facts");
 
-/* Frame words of FRAME_DOTNET below this are stubs of the runtime, by their kind, and mean the same in every process. */
+/* Frame words of FRAME_DOTNET below this are stubs of the runtime, by their kind, and mean the same in every process.
+ */
 #define DOTNET_STUBS 4096
 #define DOTNET_STUB_OTHER 16 /* code of the runtime outside of every section: write barriers, thunks */
 #define DOTNET_STUB_IMAGE 17 /* code of a precompiled image that belongs to no method: call thunks */
@@ -217,10 +218,10 @@ _Static_assert(sizeof(struct count_value) == 64, "count_value");
 /* ---- records of the ring buffer ------------------------------------------ */
 
 enum record_type {
-	RECORD_STACK = 1, /* struct stack_record */
-	RECORD_FILE = 2,  /* struct file_record */
+	RECORD_STACK = 1,     /* struct stack_record */
+	RECORD_FILE = 2,      /* struct file_record */
 	RECORD_PERL_NAME = 3, /* struct perl_name_record */
-	RECORD_METHOD = 4, /* struct method_record */
+	RECORD_METHOD = 4,    /* struct method_record */
 };
 
 /*
@@ -243,12 +244,12 @@ _Static_assert(sizeof(struct stack_record) == 24, "stack_record");
 struct method_record {
 	__u32 type;
 	__u32 tgid;
-	__u64 word;        /* its frame word */
-	__u64 method_desc; /* address of its MethodDesc */
-	__u64 image;       /* address of its image; 0: not known */
-	__u64 image_offset; /* of the image in the file `image_file`, which may hold many */
+	__u64 word;                 /* its frame word */
+	__u64 method_desc;          /* address of its MethodDesc */
+	__u64 image;                /* address of its image; 0: not known */
+	__u64 image_offset;         /* of the image in the file `image_file`, which may hold many */
 	struct file_key image_file; /* all 0: the image is in no file */
-	__u32 row;         /* of the method in the metadata of its image; 0: not known */
+	__u32 row;                  /* of the method in the metadata of its image; 0: not known */
 	__u32 reserved;
 	__u64 bias;        /* of the runtime: address - address in the file's headers */
 	__u64 space;       /* identifies the address space: exec makes another */

@@ -32,9 +32,9 @@ struct dotnet_section {
 
 /* A process that runs managed code, from the first frame in its runtime's own code. */
 struct dotnet_process {
-	__u64 mm;      /* exec gives a process another */
-	__u64 top;     /* address of its code range map */
-	__u64 bias;    /* of the runtime's file */
+	__u64 mm;   /* exec gives a process another */
+	__u64 top;  /* address of its code range map */
+	__u64 bias; /* of the runtime's file */
 	__u32 file;
 	__u32 next_section; /* which of `sections` is given up next */
 	struct dotnet_facts facts;

@@ -86,7 +86,7 @@ __noinline int dotnet_read_codes(__u32 unused)
 		op = info[at + 1] & 15;
 		value = info[at + 1] >> 4;
 		near = *(__u16 *)(info + at + 2);
-		far = near | (__u32)*(__u16 *)(info + at + 4) << 16;
+		far = near | (__u32) * (__u16 *)(info + at + 4) << 16;
 		applies = offset <= done;
 		d->position++;
 		switch (op) {

@@ -155,8 +155,8 @@ struct {
 struct mapping {
 	__u64 start;
 	__u64 end;
-	__u64 offset; /* of `start` in the file; 0 for anonymous memory */
-	__u32 file;   /* file id, 0 if there is none */
+	__u64 offset;  /* of `start` in the file; 0 for anonymous memory */
+	__u32 file;    /* file id, 0 if there is none */
 	__u16 state;   /* enum file_state, or MAPPING_ANONYMOUS */
 	__u16 runtime; /* enum file_runtime */
 	__u32 perl;    /* index in `perls`, 0: no interpreter */
