@@ -15,6 +15,7 @@ const ENGINES: readonly (readonly [RegExp, string])[] = [
 const POD = /\/(?:kubepods[^/]*-)?pod([0-9a-f]{8})[-_0-9a-f]*(?:\.slice)?(?:\/|$)/;
 const LXC = /\/(?:lxc\.payload\.|lxc\/|lxc\.payload\/)([^/]+)/;
 const CONTAINER_ID = new RegExp(`/(${HEX})$`);
+const BARE_ID = /^[0-9a-f]{24,64}$/;
 const UNIT = /^(.+\.(?:service|scope|socket|mount|swap|slice))$/;
 
 /** systemd writes characters that are special to it as `\x2d`. */
@@ -41,5 +42,6 @@ export function shortCgroup(path: string): string {
   const parts = clean.split("/").filter((part) => part !== "");
   // The unit that is nearest to the process says most; a slice only says where units are.
   const unit = parts.findLast((part) => UNIT.test(part) && !part.endsWith(".slice"));
-  return unescapeUnit(unit ?? parts.at(-1) ?? "");
+  const last = unit ?? parts.at(-1) ?? "";
+  return BARE_ID.test(last) ? last.slice(0, 12) : unescapeUnit(last);
 }

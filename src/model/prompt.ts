@@ -48,6 +48,8 @@ export function completePrompt(state: ViewState, { before, words }: Completion):
   }
   const common = before + commonStart(words);
   if (common.length > text.length) return withPromptText(state, common, at);
-  const first = withPromptText(state, before + only, at);
-  return { ...first, prompt: { ...first.prompt, offer: { before, words, at: 0 } } };
+  // Standing there already it is no news.
+  const start = text === before + only ? 1 : 0;
+  const first = withPromptText(state, before + (words[start] ?? only), at);
+  return { ...first, prompt: { ...first.prompt, offer: { before, words, at: start } } };
 }

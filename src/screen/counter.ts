@@ -53,8 +53,10 @@ export function counterBody(
   if (!counter) return { lines: ["", " no such counter"], ids: [], page: 1 };
   const text = (line: string): string => ` ${truncate(line, width - 2, "end", glyphs)}`;
   const said = [counter.meaning, counter.hint].filter((line) => line !== "");
+  const since = `   ${thousands(session.totals.metric(counter.name))} since the start or c`;
+  const name = truncate(counter.name, Math.max(8, width - 2 - since.length), "middle", glyphs);
   const head = [
-    ` ${theme.bold(truncate(counter.name, width - 2, "middle", glyphs))}   ${thousands(session.totals.metric(counter.name))} since the start or c`,
+    ` ${theme.bold(name)}${truncate(since, width - 2 - name.length, "end", glyphs)}`,
     ...said.flatMap((line) => wrapWords(line, Math.max(20, width - 3))).map(text),
     "",
   ];

@@ -55,7 +55,7 @@ export function flameBody(
   const blank = Math.max(0, depth - lines.length);
   const order = state.bottomUp ? "innermost on top" : "outermost on top";
   const found = filter ? `, ${matchText(tree, filter)}` : "";
-  const head = ` ${spanText(state, seconds)}, ${order}${found}`;
+  const head = ` ${order}, ${spanText(state, seconds)}${found}`;
   return {
     lines: [
       theme.dim(cell(head, cells, "left", "end", theme.glyphs).trimEnd()),

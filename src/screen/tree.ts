@@ -63,8 +63,8 @@ export function treeBody(
   const lines = rows
     .slice(first, first + page)
     .map((row, i) => treeLine(tree, row, first + i === at, width, state, theme));
-  const order = state.bottomUp ? "innermost function first" : "outermost function first";
-  const heading = ` TOTAL%  SELF% LANG   ${spanText(state, seconds)}, ${order}`;
+  const order = state.bottomUp ? "innermost first" : "outermost first";
+  const heading = ` TOTAL%  SELF% LANG   ${order}, ${spanText(state, seconds)}`;
   return {
     lines: [theme.dim(cell(heading, width - 1, "left", "end", theme.glyphs)), ...lines],
     ids,

@@ -45,7 +45,7 @@ test.each([
     ["1m", "CHANGE"],
     ["m", "no mark"],
     ["aa", "since c"],
-    ["5", "Unwind"],
+    ["5", "/s "],
     ["j\r", "since the start"],
     ["\u001b1a", "SELF%"],
     ["j\r", "CALLERS"],
@@ -68,13 +68,13 @@ test("the hottest path opens in the tree, and the flame zooms in and out", async
   const terminal = start(100, 30, { ticks: 12 });
   await terminal.shows("SELF%");
   terminal.type("3");
-  await terminal.shows("outermost function first");
+  await terminal.shows("outermost first");
   terminal.type("f");
   await terminal.shows("▶");
   terminal.type("d");
   await terminal.shows("CALLERS");
   terminal.type("\u001b");
-  await terminal.shows("outermost function first");
+  await terminal.shows("outermost first");
   terminal.type("4");
   await terminal.shows("▏all");
   terminal.type("jj");
