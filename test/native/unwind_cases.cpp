@@ -57,13 +57,15 @@ ElfParts oneFunction(const Program& program, const char* augmentation = "zR", co
   return parts;
 }
 
-unwind_rule makeRule(int cfa, int64_t cfaOffset, int rbp, int64_t rbpOffset, int64_t returnAddress) {
+unwind_rule makeRule(int cfa, int64_t cfaOffset, int rbp, int64_t rbpOffset, int64_t returnAddress,
+                     int inRegister = 0) {
   unwind_rule rule{};
   rule.cfa = static_cast<uint8_t>(cfa);
   rule.cfa_offset = static_cast<int32_t>(cfaOffset);
   rule.rbp = static_cast<uint8_t>(rbp);
   rule.rbp_offset = static_cast<int32_t>(rbpOffset);
   rule.ra_offset = static_cast<int16_t>(returnAddress);
+  rule.ra_register = static_cast<uint8_t>(inRegister);
   return rule;
 }
 
@@ -96,9 +98,7 @@ void testPrograms() {
   checkProgram("undefined return address", {0x07, 16}, 0, makeRule(CFA_END, 0, 0, 0, 0));
   checkProgram("undefined rbp", {0x07, 6}, 0, makeRule(CFA_RSP, 8, RBP_UNDEFINED, 0, -8));
   checkProgram("rbp in a register", {0x09, 6, 9}, 0, makeRule(CFA_RSP, 8, RBP_UNDEFINED, 0, -8));
-  unwind_rule inRegister = makeRule(CFA_RSP, 8, RBP_SAME, 0, 0);
-  inRegister.ra_register = 1 + 1;
-  checkProgram("return address in a register", {0x09, 16, 1}, 0, inRegister);
+  checkProgram("return address in a register", {0x09, 16, 1}, 0, makeRule(CFA_RSP, 8, RBP_SAME, 0, 0, 1 + 1));
   checkProgram("rsp in a register", {0x09, 7, 8}, 0, makeRule(CFA_UNSUPPORTED, 0, 0, 0, 0));
   unwind_rule other = makeRule(CFA_REGISTER, 0, RBP_SAME, 0, -8);
   other.cfa_register = 10;
