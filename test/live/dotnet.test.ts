@@ -1,0 +1,69 @@
+/** .NET programs of each version and shape, sampled as a user would. */
+import { describe, expect, test } from "vitest";
+import { dotnetProgram, SHAPES, type Shape } from "../support/dotnet.ts";
+import { Lacking } from "../support/measure.ts";
+import { during, sampleFolded, sampleJson, share, sleep, start } from "../support/profile.ts";
+
+/** The program in a shape, or the reason why it cannot be had here. */
+function built(shape: Shape): { readonly program: string } | { readonly why: string } {
+  try {
+    return { program: dotnetProgram(shape) };
+  } catch (error) {
+    if (error instanceof Lacking) return { why: error.message };
+    throw error;
+  }
+}
+
+const TIMEOUT = 400_000;
+
+describe.each(SHAPES)("$name", (shape) => {
+  test("recursion is whole and named, and every walk has an outcome", {
+    timeout: TIMEOUT,
+  }, async (context) => {
+    const found = built(shape);
+    if ("why" in found) return context.skip(found.why);
+    const program = start(found.program, ["deep", "40"]);
+    await during([program], async (pids) => {
+      await sleep(2);
+      const [sums, stacks] = await Promise.all([
+        sampleJson({ seconds: 3, frequency: 199, pids }),
+        sampleFolded({ seconds: 3, frequency: 199, pids }),
+      ]);
+      const { metrics } = sums;
+      const errors = Object.entries(metrics).filter(([name]) => name.startsWith("UnwindDotnetErr"));
+      const ended = errors.reduce(
+        (sum, [, count]) => sum + count,
+        metrics.UnwindDotnetComplete ?? 0,
+      );
+      expect(metrics.UnwindDotnetAttempts).toBe(ended);
+      expect(metrics.UnwindDotnetAttempts).toBeGreaterThan(0);
+      const inside = stacks.filter((it) => it.frames.at(-1) === "Truth.Work.Turns");
+      const whole = share(inside, ({ frames }) => {
+        const descents = frames.filter((frame) => frame === "Truth.Program.Descend").length;
+        return descents === 41 && frames.includes("Truth.Program.Main");
+      });
+      expect(whole.samples).toBeGreaterThan(0);
+      expect(whole.hits).toBe(whole.samples);
+    });
+  });
+});
+
+const installed = SHAPES.slice(0, 1);
+
+describe.each(installed)("$name", (shape) => {
+  test("a collected dynamic method never lends its name", { timeout: TIMEOUT }, async (context) => {
+    const found = built(shape);
+    if ("why" in found) return context.skip(found.why);
+    const program = start(found.program, ["dynamic"]);
+    const stacks = await during([program], async (pids) => {
+      await sleep(2);
+      return sampleFolded({ seconds: 5, frequency: 199, pids });
+    });
+    const withLeaf = stacks.filter((it) => it.frames.some((frame) => /\.Leaf\d$/.test(frame)));
+    expect(withLeaf.length).toBeGreaterThan(0);
+    for (const { frames } of withLeaf) {
+      const at = frames.findIndex((frame) => /\.Leaf\d$/.test(frame));
+      expect(frames[at - 1]).toBe(`Calls${frames[at]?.slice(-1)}`);
+    }
+  });
+});

@@ -1,0 +1,107 @@
+/**
+ * Records what naming reads of a .NET process, with what the runtime itself says of the methods, for the unit tests.
+ * Run with the project's Node, as root: node test/support/dotnet-recording.ts
+ */
+import { spawn } from "node:child_process";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { gunzipSync, gzipSync } from "node:zlib";
+import type { Sampler, SamplerOptions, SeenMethod } from "../../src/collector/sampler.ts";
+import { ProcessMemory, type ReadMemory } from "../../src/runtimes/dotnet/memory.ts";
+import type { ImageCache } from "../../src/runtimes/dotnet/method.ts";
+import { DotnetProcess } from "../../src/runtimes/dotnet/process.ts";
+import { ReadyToRunImage } from "../../src/runtimes/dotnet/ready-to-run.ts";
+import { dotnetProgram, readPerfMap, SHAPES } from "./dotnet.ts";
+import { cleanEnvironment, root } from "./polytop.ts";
+
+/** A method of a recording, and what the runtime calls it. */
+export interface RecordedMethod {
+  readonly start: number;
+  readonly methodDesc: number;
+  readonly name: string;
+  readonly module: string;
+}
+
+/** What was read of a process: `address:size` -> bytes in base64. */
+export interface Recording {
+  readonly major: number;
+  readonly descriptor: number;
+  readonly bias: number;
+  readonly methods: readonly RecordedMethod[];
+  readonly memory: Readonly<Record<string, string>>;
+}
+
+const fixture = (major: number): string => `${root}test/fixtures/dotnet/${major}.json.gz`;
+const START_MASK = (1n << 47n) - 1n;
+
+/** The recording of a version. */
+export function readRecording(major: number): Recording {
+  return JSON.parse(gunzipSync(readFileSync(fixture(major))).toString("utf8")) as Recording;
+}
+
+/** Reads from a recording what was read when it was made; nothing else is there. */
+export function recordedMemory({ memory }: Recording): ReadMemory {
+  return (_pid, address, size) => Buffer.from(memory[`${address}:${size}`] ?? "", "base64");
+}
+
+/** Keeps nothing: each image is read anew. */
+export const noCache: ImageCache = {
+  metadata: (image) => image.metadata(),
+  tables: (image) => new ReadyToRunImage(image),
+};
+
+async function record(shapeName: string, major: number): Promise<void> {
+  const shape = SHAPES.find(({ name }) => name === shapeName);
+  if (!shape) throw new Error(`no shape ${shapeName}`);
+  const env = cleanEnvironment({ DOTNET_PerfMapEnabled: "1" });
+  const child = spawn(dotnetProgram(shape), ["mix"], { env, stdio: "ignore" });
+  const pid = child.pid ?? -1;
+  const { Sampler: Opened } = createRequire(import.meta.url)(`${root}dist/polytop.node`) as {
+    readonly Sampler: new (options: SamplerOptions) => Sampler;
+  };
+  const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+  await sleep(2000);
+  const objectPath = `${root}dist/polytop.bpf.o`;
+  const sampler = new Opened({ objectPath, frequency: 999, drainSeconds: 1, targets: [pid] });
+  await sleep(4000);
+  const seen: SeenMethod[] = sampler
+    .takeMethods()
+    .filter((it) => it.methodDesc > 0n && it.name.length === 0);
+  const truth = readPerfMap(pid);
+  const memory: Record<string, string> = {};
+  const read: ReadMemory = (id, address, size) => {
+    const bytes = sampler.readMemory(id, address, size);
+    memory[`${address}:${size}`] = Buffer.from(bytes).toString("base64");
+    return bytes;
+  };
+  const first = seen[0];
+  if (!first) throw new Error("no method was met");
+  const file = { major: first.major, descriptor: Number(first.descriptor) };
+  const process = new DotnetProcess(
+    new ProcessMemory(read, pid),
+    file,
+    Number(first.bias),
+    noCache,
+  );
+  const methods = seen.flatMap((it) => {
+    const start = it.word & START_MASK;
+    const known = truth.get(start);
+    // The metadata of the framework's assemblies would be megabytes.
+    if (known?.module !== "program") return [];
+    process.method(Number(start), Number(it.methodDesc));
+    return [{ start: Number(start), methodDesc: Number(it.methodDesc), ...known }];
+  });
+  sampler.close();
+  child.kill("SIGKILL");
+  rmSync(`/tmp/perf-${pid}.map`, { force: true });
+  rmSync(`/tmp/perfinfo-${pid}.map`, { force: true });
+  const recording: Recording = { ...file, bias: Number(first.bias), methods, memory };
+  writeFileSync(fixture(major), gzipSync(JSON.stringify(recording), { level: 9 }));
+  console.log(`.NET ${major}: ${methods.length} methods, ${Object.keys(memory).length} reads`);
+}
+
+if (import.meta.main) {
+  await record("net8", 8);
+  await record("net9", 9);
+  await record("net10", 10);
+}
