@@ -209,11 +209,12 @@ struct walk {
 	__u32 reserved;
 	struct mm_struct *mm;
 	__u64 address;              /* looked for by find_vma() */
+	__u64 offset;               /* looked for by find_row() */
 	struct vm_area_struct *vma; /* found by it */
 	__u64 registers[REG_COUNT];
 	__u64 window_start;
 	__u32 window_valid;
-	__u32 zero;
+	__u32 position;
 	struct mapping_cache cache;
 	struct count_value task; /* scratch for a new count */
 	struct stack_record record;

@@ -48,45 +48,69 @@ static __always_inline int read_stack(struct walk *w, __u64 address, __u64 *valu
 	return 0;
 }
 
-/* The rule for an offset of a file; NULL if the file has no row for it. */
-static __always_inline struct unwind_rule *find_rule(struct walk *w, __u32 file, __u64 offset)
+/*
+ * The index of the rule for w->offset of a file, NO_RULE if the file has no row for it. A global
+ * function, so that the many ways through the search are verified once and not with all that follows.
+ */
+#define NO_RULE -1
+
+__noinline int find_row(__u32 file)
 {
+	struct walk *w = current_walk();
 	struct file_entry *entry = bpf_map_lookup_elem(&files, &file);
-	/* From the map, so that the verifier does not tell the 4096 outcomes of the search apart. */
-	__u32 page, shard, block, first, count, target, position = w->zero, rule;
+	__u32 page, shard, block, first, count, target, position;
 	struct page_entry *rows;
 	struct row_block *row_block;
 	void *row_shard;
+	__u64 offset;
 
-	if (!entry)
-		return NULL;
+	if (!entry || !w)
+		return NO_RULE;
+	offset = w->offset;
+	position = 0;
 	page = (__u32)(offset >> PAGE_SHIFT) - entry->page_base;
 	if (page >= entry->page_count)
-		return NULL;
+		return NO_RULE;
 	page += entry->first_page;
 	rows = bpf_map_lookup_elem(&pages, &page);
 	if (!rows || !rows->row_count)
-		return NULL;
+		return NO_RULE;
 	first = rows->first_row;
 	count = rows->row_count;
 	shard = first / SHARD_ROWS;
 	block = first / BLOCK_ROWS % SHARD_BLOCKS;
 	row_shard = bpf_map_lookup_elem(&shards, &shard);
 	if (!row_shard)
-		return NULL;
+		return NO_RULE;
 	row_block = bpf_map_lookup_elem(row_shard, &block);
 	if (!row_block)
-		return NULL;
+		return NO_RULE;
 
-	/* The last row at or below the offset; the first row of a page is at 0. */
+	/*
+	 * The last row at or below the offset; the first row of a page is at 0. The position goes through
+	 * the map so that the verifier does not tell the 4096 outcomes of the search apart.
+	 */
 	target = offset & ROW_OFFSET_MASK;
 #pragma unroll
 	for (int i = ROW_SEARCH_STEPS - 1; i >= 0; i--) {
 		__u32 probe = position + (1U << i);
 		if (probe < count && (row_block->rows[(first + probe) & (BLOCK_ROWS - 1)] & ROW_OFFSET_MASK) <= target)
 			position = probe;
+		if (i % 3 == 0) {
+			*(volatile __u32 *)&w->position = position;
+			position = *(volatile __u32 *)&w->position;
+		}
 	}
-	rule = row_block->rows[(first + position) & (BLOCK_ROWS - 1)] >> ROW_OFFSET_BITS;
+	return row_block->rows[(first + position) & (BLOCK_ROWS - 1)] >> ROW_OFFSET_BITS;
+}
+
+/* The rule for an offset of a file; NULL if the file has no row for it. */
+static __always_inline struct unwind_rule *find_rule(struct walk *w, __u32 file, __u64 offset)
+{
+	__u32 rule;
+
+	w->offset = offset;
+	rule = find_row(file);
 	return bpf_map_lookup_elem(&rules, &rule);
 }
 
