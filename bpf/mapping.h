@@ -173,6 +173,11 @@ static __always_inline void describe_file(struct walk *w, struct vm_area_struct 
 	m->state = is_memory_file ? MAPPING_ANONYMOUS : FILE_PENDING;
 	m->runtime = RUNTIME_NONE;
 	id = bpf_map_lookup_elem(&file_ids, key);
+	if (!id && is_memory_file && bpf_map_lookup_elem(&dotnet_processes, &w->tgid)) {
+		/* Each .NET process has one for the code that it compiles: there is nothing to ask for. */
+		m->runtime = RUNTIME_OWN_CODE;
+		return;
+	}
 	if (!id) {
 		ask_for_file(0);
 		return;
@@ -242,7 +247,7 @@ static __always_inline __u32 find_mapping(struct walk *w, __u64 address)
 	}
 	w->cache.next++;
 	/* What is not answered yet must be asked again at the next sample. */
-	if (m->file || !file)
+	if (m->file || !file || m->runtime == RUNTIME_OWN_CODE)
 		w->mappings_changed = 1;
 	else
 		w->file_pending = 1;

@@ -164,6 +164,8 @@ struct mapping {
 };
 
 #define MAPPING_ANONYMOUS 0x100
+/* In place of enum file_runtime: a memory file of a process whose runtime knows what is in it. */
+#define RUNTIME_OWN_CODE 0x100
 
 /* Mappings of a process from its last sample, valid while its layout is unchanged. */
 struct mapping_cache {
