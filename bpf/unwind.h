@@ -41,6 +41,17 @@ static __always_inline int is_managed(struct walk *w, struct mapping *m, __u64 o
 	       offset >= w->dotnet.process.facts.managed_start;
 }
 
+/* A frame of native code in a file that has rows. */
+static __always_inline int step_native(struct walk *w, __u32 file, __u64 offset)
+{
+	struct unwind_rule *rule = find_rule(w, file, offset);
+
+	push_frame(w, (__u64)file << FRAME_FILE_SHIFT | (offset & FRAME_OFFSET_MASK));
+	if (!rule)
+		return step_frame_pointer(w, COUNTER_UnwindNativeErrNoRow);
+	return step_rule(w, rule);
+}
+
 /*
  * A frame in a mapping whose file has rows. Precompiled managed code has them too, but for its epilogs;
  * what of it has none belongs to no method.
@@ -103,6 +114,9 @@ __noinline int step(__u32 depth)
 	offset = address - m->start + m->offset;
 	if (m->perl)
 		note_run_loop(w, m, offset);
+	/* Most frames are this one: nothing else is asked of them. */
+	if (m->state == FILE_READY && m->runtime == RUNTIME_NONE)
+		return step_native(w, m->file, offset);
 	if (m->runtime == RUNTIME_DOTNET && !w->dotnet.process.top)
 		dotnet_enter_runtime(index);
 	if (m->state != FILE_READY && dotnet_know_process(w)) {
