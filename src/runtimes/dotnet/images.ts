@@ -12,12 +12,17 @@ interface PlacedImage {
   tables: ReadyToRunImage | undefined;
 }
 
+/** Images are read again when a new method of theirs is met: what is named already needs them no more. */
+const MAX_IMAGE_BYTES = 24 << 20;
+
 export class ImageNames {
   readonly #sampler: Pick<Sampler, "readFile">;
   /** Where the assemblies of a file are, by its id; for each: offset, size. */
   readonly #places = new Map<number, Float64Array>();
   /** By id of the file and place in it. */
   readonly #images = new Map<number, Map<number, PlacedImage>>();
+  /** Roughly what these take in memory. */
+  #imageBytes = 0;
 
   constructor(sampler: Pick<Sampler, "readFile">) {
     this.#sampler = sampler;
@@ -41,7 +46,10 @@ export class ImageNames {
   method(file: number, offset: number): ImageMethod {
     const [base] = this.#placeOf(file, offset);
     const placed = this.#at(file, base);
-    placed.tables ??= new ReadyToRunImage(placed.image, placed.metadata);
+    if (!placed.tables) {
+      placed.tables = new ReadyToRunImage(placed.image, placed.metadata);
+      this.#imageBytes += placed.tables.memoryBytes;
+    }
     return placed.tables.method(placed.image.rvaOfOffset(offset - base));
   }
 
@@ -53,12 +61,17 @@ export class ImageNames {
   }
 
   #at(file: number, base: number): PlacedImage {
-    const images = this.#images.get(file) ?? new Map<number, PlacedImage>();
-    const known = images.get(base);
+    const known = this.#images.get(file)?.get(base);
     if (known) return known;
+    if (this.#imageBytes > MAX_IMAGE_BYTES) {
+      this.#images.clear();
+      this.#imageBytes = 0;
+    }
+    const images = this.#images.get(file) ?? new Map<number, PlacedImage>();
     const image = new PeImage((at, size) => this.#bytes(file, base + at, size), [false]);
     const found = { image, metadata: image.metadata(), tables: undefined };
     images.set(base, found);
+    this.#imageBytes += image.metadataSize;
     this.#images.set(file, images);
     return found;
   }

@@ -26,9 +26,22 @@ const SIG_UPDATE_CONTEXT = 0x80;
 
 /** A method as its image refers to it. */
 interface MethodReference {
-  readonly kind: "definition" | "member" | "foreign";
+  readonly kind: (typeof KINDS)[number];
   readonly row: number;
 }
+
+/** An entry of a map of numbers. */
+const METHOD_BYTES = 32;
+
+const KINDS = ["definition", "member", "foreign"] as const;
+
+/** An image has tens of thousands of references: a number each, row * 3 + kind. */
+const pack = ({ kind, row }: MethodReference): number => row * KINDS.length + KINDS.indexOf(kind);
+
+const unpack = (packed: number): MethodReference => ({
+  kind: KINDS[packed % KINDS.length] ?? "foreign",
+  row: Math.floor(packed / KINDS.length),
+});
 
 /** A method of an image by name. */
 export interface ImageMethod {
@@ -41,7 +54,7 @@ export class ReadyToRunImage {
   readonly #module: string;
   readonly #functions: Buffer;
   /** By index of the function that is the method's body. */
-  readonly #methods = new Map<number, MethodReference>();
+  readonly #methods = new Map<number, number>();
 
   /** Reads the tables of an image; throws Unreadable where it is not precompiled. */
   constructor(image: PeImage, metadata: Metadata = image.metadata()) {
@@ -51,6 +64,11 @@ export class ReadyToRunImage {
     this.#functions = sectionBytes(image, sections.get(SECTION_FUNCTIONS));
     this.#readDefinitions(sectionBytes(image, sections.get(SECTION_METHODS)));
     this.#readInstances(sectionBytes(image, sections.get(SECTION_INSTANCES)));
+  }
+
+  /** Roughly what the tables take in memory. */
+  get memoryBytes(): number {
+    return this.#functions.length + this.#methods.size * METHOD_BYTES;
   }
 
   /** The method whose code is at an RVA; throws Unreadable where there is none. */
@@ -82,7 +100,7 @@ export class ReadyToRunImage {
   #bodyOf(index: number): MethodReference | undefined {
     for (let at = index; at >= 0 && index - at <= MAX_FUNCLETS; at--) {
       const method = this.#methods.get(at);
-      if (method) return method;
+      if (method !== undefined) return unpack(method);
     }
     return undefined;
   }
@@ -91,7 +109,7 @@ export class ReadyToRunImage {
   #readDefinitions(bytes: Buffer): void {
     const reader = new NativeReader(bytes);
     for (const [row, at] of reader.array()) {
-      this.#methods.set(entryPoint(reader, at), { kind: "definition", row: row + 1 });
+      this.#methods.set(entryPoint(reader, at), pack({ kind: "definition", row: row + 1 }));
     }
   }
 
@@ -101,7 +119,7 @@ export class ReadyToRunImage {
     for (const at of readHashtable(reader)) {
       const signature = new CompressedReader(bytes, at, bytes.length);
       const method = readMethodSignature(signature);
-      if (method) this.#methods.set(entryPoint(reader, signature.at), method);
+      if (method) this.#methods.set(entryPoint(reader, signature.at), pack(method));
     }
   }
 }
