@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: (Apache-2.0 OR GPL-2.0-only) */
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
  * Managed frames of .NET. Nothing is known of a process but what is in the file
  * of its runtime: the first frame in the runtime's own code gives the address of

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: (Apache-2.0 OR GPL-2.0-only) */
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
  * Address -> managed method, as the .NET runtime itself finds it: its code range
  * map says which section an address is in, the section's nibble map where the

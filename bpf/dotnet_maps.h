@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: (Apache-2.0 OR GPL-2.0-only) */
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /* The maps of the .NET unwinder, and its part of the state of a walk. */
 #ifndef POLYTOP_DOTNET_MAPS_H
 #define POLYTOP_DOTNET_MAPS_H

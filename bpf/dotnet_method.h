@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: (Apache-2.0 OR GPL-2.0-only) */
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
  * What user space is told of a .NET method at its first sight: by then it must be
  * possible to name it without asking again, since a moment later its process may

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: (Apache-2.0 OR GPL-2.0-only) */
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
  * One managed frame -> its caller, by the unwind codes of its function. On
  * x86-64 .NET describes code as Windows does (UNWIND_INFO of the x64 ABI): one

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: (Apache-2.0 OR GPL-2.0-only) */
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
  * What the kernel side and the user side both know of Perl. Part of abi.h.
  * Facts of the interpreter: the headers of perl 5.28 to 5.42 (perl.h, intrpvar.h, cop.h, cv.h, hv.h).

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: (Apache-2.0 OR GPL-2.0-only) */
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
  * Context stacks of a Perl interpreter: their entries, and the stack infos that they hang on.
  * Layouts: perl 5.28 to 5.42, cop.h; what changes between versions is in struct perl_file.

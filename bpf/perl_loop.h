@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: (Apache-2.0 OR GPL-2.0-only) */
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
  * The run loop of a Perl interpreter among native frames. Where it is met, its file says where
  * the state of the interpreter is, and its mapping at which address: nothing else of the

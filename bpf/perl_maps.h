@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: (Apache-2.0 OR GPL-2.0-only) */
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /* Maps and state of the Perl walk. Part of maps.h. */
 #ifndef POLYTOP_PERL_MAPS_H
 #define POLYTOP_PERL_MAPS_H

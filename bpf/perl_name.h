@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: (Apache-2.0 OR GPL-2.0-only) */
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
  * The name of a sub: the hash of its strings (sub, package, file), the same in every process that
  * runs the script. The strings are read out of the sampled task at the first sight of a sub and

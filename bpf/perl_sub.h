@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: (Apache-2.0 OR GPL-2.0-only) */
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
  * Perl frames: the word of each, and where its name and line come from. Names are looked up in the
  * memo, and made (perl_name.h) at the first sight of a sub.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: (Apache-2.0 OR GPL-2.0-only) */
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
  * The variables of the interpreter that runs in the sampled thread. A perl with threads keeps
  * them in a struct for each thread, found through pthread_getspecific(PL_thr_key); one without has globals.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: (Apache-2.0 OR GPL-2.0-only) */
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
  * A sub written in C (an XSUB) has no context: the interpreter's current op is the call of it. Which sub that
  * calls is told by the ops below it, as long as it is called by name. User space compares the address of
