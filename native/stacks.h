@@ -49,8 +49,8 @@ class Stacks {
   void renew();
 
  private:
-  static constexpr size_t kMaxStacks = 20'000;
-  static constexpr size_t kMaxFrames = 60'000;
+  static constexpr size_t kMaxStacks = 6'000;
+  static constexpr size_t kMaxFrames = 24'000;
   static constexpr size_t kMaxNames = 60'000;
 
   struct Stack {
