@@ -9,8 +9,8 @@ export interface HistoryLimits {
   readonly bytes: number;
 }
 
-/** Ten minutes, or as much as leaves the whole program below 150 MB on the most diverse machine. */
-export const HISTORY_LIMITS: HistoryLimits = { seconds: 600, bytes: 16e6 };
+/** Ten minutes. */
+export const HISTORY_LIMITS: HistoryLimits = { seconds: 600, bytes: 24e6 };
 
 /** Ticks younger than this are kept as they came: they are what is looked at. */
 const LOOSE_SECONDS = 15;
