@@ -49,8 +49,8 @@ class Stacks {
   void renew();
 
  private:
-  static constexpr size_t kMaxStacks = 6'000;
-  static constexpr size_t kMaxFrames = 24'000;
+  static constexpr size_t kMaxStacks = 12'000;
+  static constexpr size_t kMaxFrames = 48'000;
   static constexpr size_t kMaxNames = 60'000;
 
   struct Stack {
