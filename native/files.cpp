@@ -2,11 +2,9 @@
 #include "files.h"
 
 #include <bpf/bpf.h>
-#include <linux/membarrier.h>
 #include <malloc.h>
 #include <sys/auxv.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -337,7 +335,7 @@ void Files::forget(Entry& entry) {
   store_.setFile(entry.info.id, {});
 }
 
-std::vector<uint32_t> Files::evict(Session& session) {
+void Files::evict(Session& session) {
   std::lock_guard lock(mutex_);
   // Ids evicted two calls ago can be in no stack any more.
   freeIds_.insert(freeIds_.end(), quarantine_[1].begin(), quarantine_[1].end());
@@ -361,19 +359,16 @@ std::vector<uint32_t> Files::evict(Session& session) {
   }
   session.forgetMappings();
   // No walk that began before may still read the rows when they are given to another file.
-  if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) != 0) usleep(2000);
-  std::vector<uint32_t> ids;
+  Session::waitForRuns();
   for (Entry* entry : victims) {
     store_.remove(entry->placement);
     closeFiles(*entry);
-    ids.push_back(entry->info.id);
+    quarantine_[0].push_back(entry->info.id);
     if (entry->info.perlIndex) perlUsed_[entry->info.perlIndex] = false;
     entries_.erase(entry->info.id);
   }
-  quarantine_[0] = ids;
   for (const file_key& key : waiting_) bpf_map_delete_elem(askedFd_, &key);
   waiting_.clear();
-  return ids;
 }
 
 }  // namespace polytop

@@ -82,8 +82,8 @@ class Files {
   /// Whether room must be made: rows or ids are nearly used up.
   bool mustEvict();
   /// Takes the files longest unseen back from the kernel side. Their ids are given to other files
-  /// only after two further calls, when no stack can hold them any more. Returns the ids.
-  std::vector<uint32_t> evict(Session& session);
+  /// only after two further calls, when no stack can hold them any more.
+  void evict(Session& session);
 
   size_t rowCount();
   size_t queued() const { return queued_; }

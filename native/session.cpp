@@ -281,9 +281,13 @@ int Session::countMapFd(uint32_t epoch, uint32_t cpu) const { return countMaps_[
 uint32_t Session::switchEpoch() {
   const uint32_t old = *variables_.epoch & 1;
   *variables_.epoch = old ^ 1;
-  // A BPF program runs inside of an RCU read section: after a grace period no run holds the old epoch.
-  if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) != 0) usleep(2000);
+  waitForRuns();
   return old;
+}
+
+void Session::waitForRuns() {
+  // A BPF program runs inside of an RCU read section: after a grace period none holds what it held before.
+  if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) != 0) usleep(2000);
 }
 
 void Session::renewStacks() { *variables_.generation = *variables_.generation + 1; }

@@ -58,6 +58,8 @@ class Session {
   int countMapFd(uint32_t epoch, uint32_t cpu) const;
   /// Makes the program write the other epoch and waits until no run writes the old one. Returns the old one.
   uint32_t switchEpoch();
+  /// Waits until every run of the program that is under way has ended: some 10 ms.
+  static void waitForRuns();
   /// Makes every stack new to the program: it sends them all again.
   void renewStacks();
   /// Makes the program forget cached mappings, which may hold a file id that is taken back.
