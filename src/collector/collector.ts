@@ -7,14 +7,15 @@ import { FrameReader, FunctionTable, kernelFunction } from "../runtimes/frames.t
 import { GeneratedCodeNames } from "../runtimes/generated-code.ts";
 import { KernelSymbols } from "../runtimes/kernel.ts";
 import { NativeNames } from "../runtimes/native.ts";
+import { NewFrames } from "../runtimes/new-frames.ts";
 import { PerlNames } from "../runtimes/perl.ts";
 import { PerlStacks } from "../runtimes/perl-stacks.ts";
-import type { Drained, SampledTask, Sampler, SamplerOptions } from "./sampler.ts";
+import type { AbiConstants, Drained, SampledTask, Sampler, SamplerOptions } from "./sampler.ts";
 import { loadAddon } from "./sampler.ts";
 import type { CounterDefinition } from "./source.ts";
 import { TargetWatch } from "./target-watch.ts";
 import type { OwnCost, Task } from "./tick.ts";
-import type { TickDelta, WireFrame } from "./wire.ts";
+import type { FrameDetail, TickDelta, WireFrames } from "./wire.ts";
 
 export const COUNTERS: readonly CounterDefinition[] = counterFile.counters;
 
@@ -29,15 +30,17 @@ interface Gathered {
   missed: number;
   bpfNanoseconds: number;
   readonly counters: Float64Array;
-  readonly frames: WireFrame[];
-  readonly stacks: Uint32Array[];
-  readonly counts: Uint32Array[];
+  readonly functions: Uint32Array<ArrayBuffer>[];
+  readonly details: Map<number, FrameDetail>;
+  readonly stacks: Uint32Array<ArrayBuffer>[];
+  readonly counts: Uint32Array<ArrayBuffer>[];
   readonly tasks: Task[];
   firstFrame: number;
 }
 
 export class Collector {
   readonly #sampler: Sampler;
+  readonly #abi: AbiConstants;
   readonly #native: NativeNames;
   readonly #perl: PerlNames;
   readonly #perlStacks: PerlStacks;
@@ -54,6 +57,7 @@ export class Collector {
   /** Loads the BPF programs and starts sampling; throws an Error with `errno` where that fails. */
   constructor(options: SamplerOptions) {
     const addon = loadAddon();
+    this.#abi = addon.constants;
     this.#sampler = new addon.Sampler(options);
     this.#native = new NativeNames(this.#sampler);
     this.#perl = new PerlNames(addon.constants.perl);
@@ -98,16 +102,17 @@ export class Collector {
     this.#native.learn(drained.files);
     this.#reader.forgetFiles(drained.files.map((it) => it.id));
     this.#perl.learn(drained);
-    this.#perlStacks.learn(drained);
+    const frames = new NewFrames(drained, this.#abi);
+    this.#perlStacks.learn(drained.files, frames, drained.forgottenFrames);
     this.#dotnet.learn(drained.files);
     this.#dotnet.resolveSeen();
-    const frames: WireFrame[] = [];
-    drained.frames.forEach((word, index) => {
-      const [start = 0, owner = 0] = [drained.starts[index], drained.owners[index]];
-      frames.push(this.#reader.read(word, start, owner, drained.extras[index]));
-    });
     this.#gathered ??= emptyGathered(drained);
-    gather(this.#gathered, drained, frames, this.#perlStacks.merge(drained.stacks));
+    gather(
+      this.#gathered,
+      drained,
+      this.#reader.read(frames),
+      this.#perlStacks.merge(drained.stacks),
+    );
     const counters = this.#gathered.counters;
     counters[UNPAIRED] = (counters[UNPAIRED] ?? 0) + this.#perlStacks.takeUnpaired();
     this.#forgotten = { stacks: drained.forgottenStacks, frames: drained.forgottenFrames };
@@ -140,7 +145,7 @@ export class Collector {
       },
       functions: this.#functions.takeAdded(),
       firstFrame: gathered.firstFrame,
-      frames: gathered.frames,
+      frames: { functions: joined(gathered.functions), details: gathered.details },
       stacks: joined(gathered.stacks),
       counts: joined(gathered.counts),
       tasks: gathered.tasks,
@@ -174,7 +179,8 @@ function emptyGathered({ counters, firstFrame }: Drained): Gathered {
     missed: 0,
     bpfNanoseconds: 0,
     counters: new Float64Array(counters.length),
-    frames: [],
+    functions: [],
+    details: new Map(),
     stacks: [],
     counts: [],
     tasks: [],
@@ -185,7 +191,7 @@ function emptyGathered({ counters, firstFrame }: Drained): Gathered {
 function gather(
   into: Gathered,
   drained: Drained,
-  frames: readonly WireFrame[],
+  frames: WireFrames,
   stacks: Uint32Array<ArrayBuffer>,
 ): void {
   into.seconds += drained.seconds;
@@ -196,7 +202,9 @@ function gather(
     into.counters[id] = (into.counters[id] ?? 0) + value;
   });
   const firstTask = into.tasks.length;
-  for (const frame of frames) into.frames.push(frame);
+  const before = into.functions.reduce((sum, part) => sum + part.length, 0);
+  for (const [index, detail] of frames.details) into.details.set(before + index, detail);
+  into.functions.push(frames.functions);
   into.stacks.push(stacks);
   // Tasks are numbered on from those gathered before.
   for (let at = 1; at < drained.counts.length; at += 3) {
@@ -206,7 +214,9 @@ function gather(
   for (const task of drained.tasks) into.tasks.push(cleanTask(task));
 }
 
-function joined(parts: readonly Uint32Array[]): Uint32Array {
+function joined(parts: readonly Uint32Array<ArrayBuffer>[]): Uint32Array<ArrayBuffer> {
+  const [only] = parts;
+  if (only && parts.length === 1) return only;
   const whole = new Uint32Array(parts.reduce((sum, part) => sum + part.length, 0));
   let at = 0;
   for (const part of parts) {

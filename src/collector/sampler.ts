@@ -106,13 +106,13 @@ export interface Drained {
   /** Increments by counter id. */
   readonly counters: Float64Array;
   /** For each: stack number, index in `tasks`, count. */
-  readonly counts: Uint32Array;
+  readonly counts: Uint32Array<ArrayBuffer>;
   readonly tasks: readonly SampledTask[];
   /**
    * New stacks; for each: number, outcome, frame count, Perl frame count, numbers of the frames (leaf
    * first), numbers of the Perl frames (innermost first).
    */
-  readonly stacks: Uint32Array;
+  readonly stacks: Uint32Array<ArrayBuffer>;
   /** Number of the first of `frames`. */
   readonly firstFrame: number;
   /** New frames, as bpf/abi.h defines a frame word. */

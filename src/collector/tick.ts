@@ -12,6 +12,9 @@ export const RUNTIMES: readonly Runtime[] = ["perl", "dotnet", "native", "kernel
 /** How the walk of a stack ended; see the contract of `stacks` in the JSON output. */
 export type Outcome = "complete" | "truncated" | "broken";
 
+/** By their number in bpf/abi.h (a test compares them with the addon's). */
+export const OUTCOMES: readonly Outcome[] = ["complete", "truncated", "broken"];
+
 /** A function is (runtime, name, module), never an address and never a pid. Interned: equal functions are the same object. */
 export interface FunctionInfo {
   /** Stable in one run, dense from 0. */
@@ -35,7 +38,7 @@ export interface Frame {
   readonly folded?: boolean;
 }
 
-/** A stack, interned: ticks that share a stack share the object. */
+/** A stack; ticks that follow each other share the object. */
 export interface Stack {
   readonly id: number;
   /** Leaf first. A broken stack ends in a frame that says why. */

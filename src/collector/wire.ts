@@ -3,14 +3,21 @@
  * number from then on.
  */
 import { Numbered } from "./numbered.ts";
-import type { Frame, FunctionInfo, Outcome, Stack, StackCount, Task, Tick } from "./tick.ts";
+import { StackTable } from "./stack-table.ts";
+import type { Frame, FunctionInfo, StackCount, Task, Tick } from "./tick.ts";
 
 /** Everything of a tick but its counts. */
 export type TickHeader = Omit<Tick, "counts">;
 
-/** A frame whose function is named by its id. */
-export interface WireFrame extends Omit<Frame, "function"> {
-  readonly function: number;
+/** What a frame may say beside its function. */
+export type FrameDetail = Omit<Frame, "function">;
+
+/** New frames. */
+export interface WireFrames {
+  /** For each, the id of its function. */
+  readonly functions: Uint32Array<ArrayBuffer>;
+  /** By index; most frames have none. */
+  readonly details: ReadonlyMap<number, FrameDetail>;
 }
 
 /** What a tick adds to those before it. */
@@ -20,62 +27,57 @@ export interface TickDelta {
   readonly functions: readonly FunctionInfo[];
   /** Number of the first of `frames`. */
   readonly firstFrame: number;
-  readonly frames: readonly WireFrame[];
-  /** New stacks; for each: number, outcome, frame count, frame numbers (leaf first). */
-  readonly stacks: Uint32Array;
+  readonly frames: WireFrames;
+  /** New stacks; for each: number (one more than that before), outcome, frame count, frame numbers (leaf first). */
+  readonly stacks: Uint32Array<ArrayBuffer>;
   /** For each: stack number, index in `tasks`, count. */
-  readonly counts: Uint32Array;
+  readonly counts: Uint32Array<ArrayBuffer>;
   readonly tasks: readonly Task[];
   /** Stacks and frames with lower numbers are not referred to any more. */
   readonly forgottenStacks: number;
   readonly forgottenFrames: number;
 }
 
-/** Outcomes by their number in bpf/abi.h (a test compares them with the addon's). */
-export const OUTCOMES: readonly Outcome[] = ["complete", "truncated", "broken"];
+/** The memory of a delta that can be handed over to another thread instead of copied. */
+export const buffersOf = ({ frames, stacks, counts }: TickDelta): ArrayBuffer[] =>
+  [frames.functions, stacks, counts].map(({ buffer }) => buffer);
 
-/** Makes ticks of deltas. Equal stacks, frames and functions of its ticks are the same objects. */
+/** Makes ticks of deltas. Equal frames and functions of its ticks are the same objects. */
 export class TickAssembler {
   readonly #functions: FunctionInfo[] = [];
+  /** By function id: a frame that says nothing more; all addresses of a function share it. */
+  readonly #plain: Frame[] = [];
   readonly #frames = new Numbered<Frame>();
-  readonly #stacks = new Numbered<Stack>();
+  readonly #stacks = new StackTable();
 
   /** The tick of a delta; deltas must come in order, none left out. */
   assemble(delta: TickDelta): Tick {
-    for (const it of delta.functions) this.#functions[it.id] = it;
-    let number = delta.firstFrame;
-    for (const frame of delta.frames) this.#addFrame(number++, frame);
-    this.#addStacks(delta.stacks);
+    for (const it of delta.functions) {
+      this.#functions[it.id] = it;
+      this.#plain[it.id] = { function: it };
+    }
+    this.#addFrames(delta.firstFrame, delta.frames);
+    this.#stacks.add(delta.stacks);
     const counts = this.#count(delta);
-    this.#stacks.forgetBelow(delta.forgottenStacks);
+    this.#stacks.endRefresh(delta.forgottenStacks);
     this.#frames.forgetBelow(delta.forgottenFrames);
     return { ...delta.header, counts };
   }
 
-  #addFrame(number: number, frame: WireFrame): void {
-    const named = this.#functions[frame.function];
-    if (named) this.#frames.set(number, { ...frame, function: named });
-    else throw new Error(`frame ${number} is of an unknown function`);
-  }
-
-  #addStacks(words: Uint32Array): void {
-    for (let at = 0; at + 2 < words.length; ) {
-      const id = words[at] ?? 0;
-      const outcome = OUTCOMES[words[at + 1] ?? 0] ?? "broken";
-      const end = at + 3 + (words[at + 2] ?? 0);
-      const frames: Frame[] = [];
-      for (at += 3; at < end; at++) {
-        const frame = this.#frames.get(words[at] ?? 0);
-        if (frame) frames.push(frame);
-      }
-      this.#stacks.set(id, { id, frames, outcome });
-    }
+  #addFrames(first: number, { functions, details }: WireFrames): void {
+    functions.forEach((id, index) => {
+      const plain = this.#plain[id];
+      if (!plain) throw new Error(`frame ${first + index} is of an unknown function`);
+      const detail = details.get(index);
+      this.#frames.set(first + index, detail ? { ...plain, ...detail } : plain);
+    });
   }
 
   #count({ counts, tasks }: TickDelta): StackCount[] {
+    const frameOf = (number: number) => this.#frames.get(number);
     const list: StackCount[] = [];
     for (let at = 0; at + 2 < counts.length; at += 3) {
-      const stack = this.#stacks.get(counts[at] ?? 0);
+      const stack = this.#stacks.get(counts[at] ?? 0, frameOf);
       const task = tasks[counts[at + 1] ?? 0];
       if (stack && task) list.push({ stack, task, count: counts[at + 2] ?? 0 });
     }

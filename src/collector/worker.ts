@@ -12,7 +12,7 @@ import {
 } from "./budget.ts";
 import { Collector } from "./collector.ts";
 import type { SamplerOptions } from "./sampler.ts";
-import type { TickDelta } from "./wire.ts";
+import { buffersOf, type TickDelta } from "./wire.ts";
 
 export interface WorkerSetup {
   readonly sampler: SamplerOptions;
@@ -42,8 +42,9 @@ export type WorkerReply =
 /** The count maps are sized for this: a longer refresh is drained several times. */
 const MAX_DRAIN_SECONDS = 1;
 
-function reply(message: WorkerReply): void {
-  parentPort?.postMessage(message);
+/** Sends a message; the memory in `handedOver` is the main thread's from then on. */
+function reply(message: WorkerReply, handedOver: readonly ArrayBuffer[] = []): void {
+  parentPort?.postMessage(message, handedOver);
 }
 
 function describeError(error: unknown): WorkerReply {
@@ -116,7 +117,8 @@ class Schedule {
       } else {
         // Even times, unless the machine was so busy that a whole refresh was missed.
         this.#lastTick = now - due < this.#seconds * 500 ? due : now;
-        reply({ kind: "tick", delta: this.#tick() });
+        const delta = this.#tick();
+        reply({ kind: "tick", delta }, buffersOf(delta));
       }
       this.#plan();
     } catch (error) {

@@ -4,45 +4,17 @@
  * holds the ticks of about a minute as numbers in a few arrays; a tick is made of them again when
  * somebody steps back to it. A segment refers to nothing but functions, frames and tasks, each once.
  */
-import type {
-  Frame,
-  FunctionInfo,
-  Outcome,
-  Stack,
-  StackCount,
-  Task,
-  Tick,
+import {
+  type Frame,
+  type FunctionInfo,
+  OUTCOMES,
+  type Stack,
+  type StackCount,
+  type Task,
+  type Tick,
 } from "../collector/tick.ts";
-
-const OUTCOMES: readonly Outcome[] = ["complete", "truncated", "broken"];
-
-/** Numbers that grow without a copy of the whole each time. */
-class Numbers {
-  #values: Uint32Array = new Uint32Array(256);
-  length = 0;
-
-  push(value: number): void {
-    if (this.length === this.#values.length) {
-      const larger = new Uint32Array(this.length * 2);
-      larger.set(this.#values);
-      this.#values = larger;
-    }
-    this.#values[this.length++] = value;
-  }
-
-  at(index: number): number {
-    return this.#values[index] ?? 0;
-  }
-
-  /** Gives back what was taken in advance. */
-  trim(): void {
-    this.#values = this.#values.slice(0, this.length);
-  }
-
-  get bytes(): number {
-    return this.#values.byteLength;
-  }
-}
+import { Numbers } from "../numbers.ts";
+import { ArchivedNumbers } from "./archived-numbers.ts";
 
 /** What tells frames of one function apart. */
 const variantOf = ({ line, note, folded }: Frame): number | string =>
@@ -69,6 +41,7 @@ export class FrameTable {
 
 /** What the segment needs while it is filled and not afterwards. */
 interface Filling {
+  readonly columns: Columns<Numbers>;
   readonly frames: Map<Frame, number>;
   readonly stacks: Map<number, number>;
   readonly tasks: Map<string, number>;
@@ -82,17 +55,34 @@ export interface PackedTick {
   readonly end: number;
 }
 
+/** What a segment consists of. */
+interface Columns<Column> {
+  /** For each stack: where its frames start, its id, its outcome. */
+  readonly stacks: Column;
+  /** Frames of the stacks, leaf first. */
+  readonly words: Column;
+  /** For each count: stack, task, count. */
+  readonly counts: Column;
+}
+
+const mapColumns = <From, To>(from: Columns<From>, to: (column: From) => To): Columns<To> => ({
+  stacks: to(from.stacks),
+  words: to(from.words),
+  counts: to(from.counts),
+});
+
 /** Some ticks as numbers. */
 export class Segment {
   readonly #table: FrameTable;
   readonly #frames: Frame[] = [];
   readonly #tasks: Task[] = [];
-  /** For each stack: where its frames start, its id, its outcome. */
-  readonly #stacks = new Numbers();
-  readonly #words = new Numbers();
-  /** For each count: stack, task, count. */
-  readonly #counts = new Numbers();
-  #filling: Filling | undefined = { frames: new Map(), stacks: new Map(), tasks: new Map() };
+  #filling: Filling | undefined = {
+    columns: { stacks: new Numbers(), words: new Numbers(), counts: new Numbers() },
+    frames: new Map(),
+    stacks: new Map(),
+    tasks: new Map(),
+  };
+  #sealed: Columns<ArchivedNumbers> | undefined;
   readonly startTime: number;
 
   constructor(startTime: number, table: FrameTable) {
@@ -104,24 +94,26 @@ export class Segment {
   add(tick: Tick): PackedTick {
     const filling = this.#filling;
     if (!filling) throw new Error("the segment is sealed");
-    const first = this.#counts.length;
+    const { counts } = filling.columns;
+    const first = counts.length;
     for (const { stack, task, count } of tick.counts) {
-      this.#counts.push(this.#stack(stack, filling));
-      this.#counts.push(this.#task(task, filling));
-      this.#counts.push(count);
+      counts.push(this.#stack(stack, filling));
+      counts.push(this.#task(task, filling));
+      counts.push(count);
     }
     const { counts: _, ...header } = tick;
-    return { segment: this, header, first, end: this.#counts.length };
+    return { segment: this, header, first, end: counts.length };
   }
 
   #stack(stack: Stack, filling: Filling): number {
     const known = filling.stacks.get(stack.id);
     if (known !== undefined) return known;
-    const number = this.#stacks.length / 3;
+    const { stacks, words } = filling.columns;
+    const number = stacks.length / 3;
     filling.stacks.set(stack.id, number);
-    this.#stacks.push(this.#words.length);
-    this.#stacks.push(stack.id);
-    this.#stacks.push(OUTCOMES.indexOf(stack.outcome));
+    stacks.push(words.length);
+    stacks.push(stack.id);
+    stacks.push(OUTCOMES.indexOf(stack.outcome));
     for (const frame of stack.frames) {
       const same = this.#table.same(frame);
       let word = filling.frames.get(same);
@@ -129,7 +121,7 @@ export class Segment {
         word = this.#frames.push(same) - 1;
         filling.frames.set(same, word);
       }
-      this.#words.push(word);
+      words.push(word);
     }
     return number;
   }
@@ -147,43 +139,49 @@ export class Segment {
 
   /** No tick comes any more. */
   seal(): void {
+    if (!this.#filling) return;
+    this.#sealed = mapColumns(this.#filling.columns, (it) => new ArchivedNumbers(it.from(0)));
     this.#filling = undefined;
-    for (const numbers of [this.#stacks, this.#words, this.#counts]) numbers.trim();
+  }
+
+  #columns(): Columns<Uint32Array> | undefined {
+    if (this.#sealed) return mapColumns(this.#sealed, (it) => it.values());
+    return this.#filling && mapColumns(this.#filling.columns, (it) => it.view());
   }
 
   /** A tick as it was. */
   unpack({ header, first, end }: PackedTick): Tick {
-    const made = new Map<number, Stack>();
     const counts: StackCount[] = [];
+    const columns = this.#columns();
+    if (!columns) return { ...header, counts };
+    const made = new Map<number, Stack>();
     for (let at = first; at < end; at += 3) {
-      const number = this.#counts.at(at);
-      const task = this.#tasks[this.#counts.at(at + 1)];
+      const [number = 0, taskNumber = 0, count = 0] = columns.counts.subarray(at, at + 3);
+      const task = this.#tasks[taskNumber];
       let stack = made.get(number);
       if (!stack) {
-        stack = this.#unpackStack(number);
+        stack = this.#unpackStack(number, columns);
         made.set(number, stack);
       }
-      if (task) counts.push({ stack, task, count: this.#counts.at(at + 2) });
+      if (task) counts.push({ stack, task, count });
     }
     return { ...header, counts };
   }
 
-  #unpackStack(number: number): Stack {
-    const at = number * 3;
-    const isLast = at + 3 >= this.#stacks.length;
-    const end = isLast ? this.#words.length : this.#stacks.at(at + 3);
+  #unpackStack(number: number, { stacks, words }: Columns<Uint32Array>): Stack {
+    const [start = 0, id = 0, outcome = 0, end = words.length] = stacks.subarray(number * 3);
     const frames: Frame[] = [];
-    for (let word = this.#stacks.at(at); word < end; word++) {
-      const frame = this.#frames[this.#words.at(word)];
+    for (const word of words.subarray(start, end)) {
+      const frame = this.#frames[word];
       if (frame) frames.push(frame);
     }
-    const outcome = OUTCOMES[this.#stacks.at(at + 2)] ?? "broken";
-    return { id: this.#stacks.at(at + 1), frames, outcome };
+    return { id, frames, outcome: OUTCOMES[outcome] ?? "broken" };
   }
 
   /** About what it takes. */
   get bytes(): number {
-    const numbers = this.#stacks.bytes + this.#words.bytes + this.#counts.bytes;
+    const columns = this.#sealed ?? this.#filling?.columns;
+    const numbers = columns ? columns.stacks.bytes + columns.words.bytes + columns.counts.bytes : 0;
     return numbers + this.#frames.length * 8 + this.#tasks.length * 200;
   }
 }

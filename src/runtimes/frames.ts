@@ -3,9 +3,10 @@
 import type { AbiConstants } from "../collector/sampler.ts";
 import type { CounterDefinition } from "../collector/source.ts";
 import { type FunctionInfo, RUNTIMES, type Runtime } from "../collector/tick.ts";
-import type { WireFrame } from "../collector/wire.ts";
+import type { FrameDetail, WireFrames } from "../collector/wire.ts";
 import { cleanName } from "./clean-name.ts";
 import type { KernelName } from "./kernel.ts";
+import type { NewFrames } from "./new-frames.ts";
 import type { NamedPerlFrame } from "./perl.ts";
 
 /** A name before it is interned. */
@@ -42,25 +43,22 @@ function runtimeOf(reason: CounterDefinition | undefined): Runtime {
 
 /** Gives each different function one id. */
 export class FunctionTable {
-  readonly #ids = new Map<string, number>();
+  /** Ids by name, for each runtime and module. */
+  readonly #modules = new Map<string, Map<string, number>>();
+  #count = 0;
   #added: FunctionInfo[] = [];
 
   /** The id of a function; its names are cleaned here, once. */
-  intern(named: NamedFunction): number {
+  intern({ runtime, whyUnnamed, ...named }: NamedFunction): number {
     const name = cleanName(named.name);
     const module = cleanName(named.module);
-    const key = `${named.runtime}\0${name}\0${module}`;
-    const known = this.#ids.get(key);
+    const ids = inner(this.#modules, `${runtime} ${module}`);
+    const known = ids.get(name);
     if (known !== undefined) return known;
-    const id = this.#ids.size;
-    this.#ids.set(key, id);
-    this.#added.push({
-      id,
-      runtime: named.runtime,
-      name,
-      module,
-      ...(named.whyUnnamed === undefined ? {} : { whyUnnamed: named.whyUnnamed }),
-    });
+    const id = this.#count++;
+    ids.set(name, id);
+    const unnamed = whyUnnamed === undefined ? {} : { whyUnnamed };
+    this.#added.push({ id, runtime, name, module, ...unnamed });
     return id;
   }
 
@@ -72,13 +70,17 @@ export class FunctionTable {
   }
 }
 
-const LOW_HALF = 0xffff_ffffn;
+/** The map at a key, made where there is none yet. */
+function inner<Key, K, V>(maps: Map<Key, Map<K, V>>, key: Key): Map<K, V> {
+  const known = maps.get(key);
+  if (known) return known;
+  const made = new Map<K, V>();
+  maps.set(key, made);
+  return made;
+}
 
 /** Reads frame words (bpf/abi.h) and names what they stand for. */
 export class FrameReader {
-  readonly #kindShift: bigint;
-  readonly #fileShift: bigint;
-  readonly #offsetMask: bigint;
   readonly #valueMask: bigint;
   readonly #abi: AbiConstants;
   readonly #stops: ReadonlyMap<number, CounterDefinition>;
@@ -94,36 +96,41 @@ export class FrameReader {
     functions: FunctionTable,
   ) {
     this.#abi = abi;
-    this.#kindShift = BigInt(abi.frameKindShift);
-    this.#fileShift = BigInt(abi.frameFileShift);
-    this.#offsetMask = (1n << this.#fileShift) - 1n;
-    this.#valueMask = (1n << this.#kindShift) - 1n;
+    this.#valueMask = (1n << BigInt(abi.frameKindShift)) - 1n;
     this.#stops = new Map(counters.map((it) => [it.id, it]));
     this.#namers = namers;
     this.#functions = functions;
   }
 
-  /**
-   * The frame of a word. `start` is where its function starts, for code of a file; `owner` is the
-   * process that the word belongs to, where it belongs to one. `extra` is the second word of a Perl
-   * frame, or a mark of a native one beside such; else 0.
-   */
-  read(word: bigint, start: number, owner: number, extra = 0n): WireFrame {
-    if (extra !== 0n) return this.#readPerl(word, start, extra);
-    const kind = Number(word >> this.#kindShift);
-    if (kind === this.#abi.kindNative) return { function: this.#native(word, start) };
-    return { function: this.#functions.intern(this.#name(kind, word, owner)) };
+  /** What the frames stand for. */
+  read(frames: NewFrames): WireFrames {
+    const functions = new Uint32Array(frames.length);
+    const details = new Map<number, FrameDetail>();
+    for (let index = 0; index < frames.length; index++) {
+      if (frames.perlMeta(index) !== 0) {
+        const { id, detail } = this.#perl(frames, index);
+        functions[index] = id;
+        if (detail) details.set(index, detail);
+      } else if (frames.kind(index) === this.#abi.kindNative) {
+        functions[index] = this.#native(frames, index);
+      } else {
+        functions[index] = this.#functions.intern(this.#name(frames, index));
+      }
+    }
+    return { functions, details };
   }
 
-  #readPerl(word: bigint, start: number, extra: bigint): WireFrame {
+  /** A frame of a stack that has Perl frames. */
+  #perl(frames: NewFrames, index: number): { readonly id: number; readonly detail?: FrameDetail } {
+    const meta = frames.perlMeta(index);
     const { kindMask, stop, folded, native } = this.#abi.perl;
-    const meta = Number(extra >> 32n);
     const kind = meta & kindMask;
-    if (kind === native) return { function: this.#native(word, start) };
-    if (kind === folded) return { function: this.#native(word, start), folded: true };
-    if (kind === stop) return { function: this.#functions.intern(this.#stop(Number(word))) };
-    const { named, ...rest } = this.#namers.perl(word, meta, Number(extra & LOW_HALF));
-    return { function: this.#functions.intern(named), ...rest };
+    if (kind === native) return { id: this.#native(frames, index) };
+    if (kind === folded) return { id: this.#native(frames, index), detail: { folded: true } };
+    const word = frames.word(index);
+    if (kind === stop) return { id: this.#functions.intern(this.#stop(Number(word))) };
+    const { named, ...detail } = this.#namers.perl(word, meta, frames.perlLine(index));
+    return { id: this.#functions.intern(named), detail };
   }
 
   /** Forgets the functions of files whose numbers are given to other files now. */
@@ -132,26 +139,27 @@ export class FrameReader {
   }
 
   /** Code of one function is named once: hot loops bring many addresses of few functions. */
-  #native(word: bigint, start: number): number {
-    const file = Number(word >> this.#fileShift);
-    const offset = Number(word & this.#offsetMask);
-    let starts = this.#byStart.get(file);
-    if (!starts) {
-      starts = new Map();
-      this.#byStart.set(file, starts);
-    }
+  #native(frames: NewFrames, index: number): number {
+    const file = frames.file(index);
+    const start = frames.start(index);
+    const starts = inner(this.#byStart, file);
     const known = start > 0 ? starts.get(start) : undefined;
     if (known !== undefined) return known;
-    const id = this.#functions.intern(this.#namers.native(file, offset, start));
+    const named = this.#namers.native(file, frames.offset(index), start);
+    const id = this.#functions.intern(named);
     starts.set(start, id);
     return id;
   }
 
-  #name(kind: number, word: bigint, owner: number): NamedFunction {
+  #name(frames: NewFrames, index: number): NamedFunction {
+    const kind = frames.kind(index);
+    const word = frames.word(index);
     if (kind === this.#abi.kindKernel) return this.#namers.kernel(word);
-    if (kind === this.#abi.kindDotnet) return this.#namers.dotnet(word, owner);
+    if (kind === this.#abi.kindDotnet) return this.#namers.dotnet(word, frames.owner(index));
     const value = word & this.#valueMask;
-    if (kind === this.#abi.kindAnonymous) return this.#namers.anonymous(owner, value);
+    if (kind === this.#abi.kindAnonymous) {
+      return this.#namers.anonymous(frames.owner(index), value);
+    }
     return this.#stop(Number(value));
   }
 

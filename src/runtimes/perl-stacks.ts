@@ -1,5 +1,6 @@
 /** Stacks that have Perl frames: from the two lists of the kernel side to one. */
-import type { AbiConstants, Drained, PerlInterpreter, SampledFile } from "../collector/sampler.ts";
+import type { AbiConstants, PerlInterpreter, SampledFile } from "../collector/sampler.ts";
+import type { NewFrames } from "./new-frames.ts";
 import {
   type CalledXsub,
   interleave,
@@ -16,8 +17,8 @@ export class PerlStacks {
   /** Native frames of interpreters and stops, by number; others are plain. */
   readonly #roles = new Map<number, NativeRole>();
   readonly #perl = new Map<number, PerlFrame>();
-  /** Words of the first byte of the functions of native frames beside Perl frames, and of XSUBs. */
-  readonly #code = new Map<number, bigint>();
+  /** The first byte of the functions of native frames beside Perl frames, and of XSUBs. */
+  readonly #code = new Map<number, string>();
   /** Stacks in which the frames could not be paired, since the last call of `takeUnpaired`. */
   #unpaired = 0;
 
@@ -25,10 +26,11 @@ export class PerlStacks {
     this.#abi = abi;
   }
 
-  /** Takes in what became known of files, and new frames. */
-  learn(drained: Drained): void {
-    this.#learnFiles(drained.files);
-    this.#learnFrames(drained);
+  /** Takes in what became known of files, and new frames; those below `forgotten` are not referred to again. */
+  learn(files: readonly SampledFile[], frames: NewFrames, forgotten: number): void {
+    this.#learnFiles(files);
+    for (const map of [this.#roles, this.#perl, this.#code]) forgetBelow(map, forgotten);
+    for (let index = 0; index < frames.length; index++) this.#learnFrame(frames, index);
   }
 
   /** An id may be given to another file later. */
@@ -39,40 +41,43 @@ export class PerlStacks {
     }
   }
 
-  /** Frames that will not be referred to again are forgotten. */
-  #learnFrames({ firstFrame, frames, extras, starts, forgottenFrames }: Drained): void {
-    for (const map of [this.#roles, this.#perl, this.#code]) forgetBelow(map, forgottenFrames);
-    const fileMask = ~((1n << BigInt(this.#abi.frameFileShift)) - 1n);
-    frames.forEach((word, index) => {
-      const number = firstFrame + index;
-      const kind = this.#kind(extras[index] ?? 0n);
-      const { native, folded, cut, stop, main, xsubCode } = this.#abi.perl;
-      if (kind === native) this.#code.set(number, (word & fileMask) | BigInt(starts[index] ?? 0));
-      if (kind === xsubCode) this.#code.set(number, word);
-      if (kind === 0 || kind === native || kind === folded) {
-        const role = this.#role(word);
-        if (role !== "other") this.#roles.set(number, role);
-      } else if (kind === cut) this.#perl.set(number, { number, role: "cut" });
-      else if (kind === stop) this.#perl.set(number, { number, role: "stop" });
-      else if (kind !== this.#abi.perl.xsub && kind !== xsubCode) {
-        this.#perl.set(number, { number, role: kind === main ? "main" : "frame" });
-      }
-    });
+  #learnFrame(frames: NewFrames, index: number): void {
+    const number = frames.first + index;
+    const { native, folded, cut, stop, main, xsub, xsubCode, kindMask } = this.#abi.perl;
+    const kind = frames.perlMeta(index) & kindMask;
+    if (kind === native) this.#code.set(number, codeKey(frames.file(index), frames.start(index)));
+    if (kind === xsubCode)
+      this.#code.set(number, codeKey(frames.file(index), frames.offset(index)));
+    if (kind === 0 || kind === native || kind === folded) {
+      const role = this.#role(frames, index);
+      if (role !== "other") this.#roles.set(number, role);
+    } else if (kind === cut) this.#perl.set(number, { number, role: "cut" });
+    else if (kind === stop) this.#perl.set(number, { number, role: "stop" });
+    else if (kind !== xsub && kind !== xsubCode) {
+      this.#perl.set(number, { number, role: kind === main ? "main" : "frame" });
+    }
   }
 
   /** The stacks as the wire has them (number, outcome, count, frames): with the lists merged. */
   merge(stacks: Uint32Array): Uint32Array<ArrayBuffer> {
-    const merged: number[] = [];
+    // A merged stack has no frames that the two lists have not, and one word less before them.
+    const merged = new Uint32Array(stacks.length);
+    let end = 0;
     for (let at = 0; at + 3 < stacks.length; ) {
-      const [number = 0, outcome = 0, count = 0, perlCount = 0] = stacks.subarray(at, at + 4);
-      const native = stacks.subarray(at + 4, at + 4 + count);
-      const perl = stacks.subarray(at + 4 + count, at + 4 + count + perlCount);
-      at += 4 + count + perlCount;
-      const frames = perlCount === 0 ? native : this.#mergeOne(native, perl, outcome);
-      merged.push(number, outcome, frames.length);
-      for (const frame of frames) merged.push(frame);
+      const outcome = stacks[at + 1] ?? 0;
+      const nativeEnd = at + 4 + (stacks[at + 2] ?? 0);
+      const perlEnd = nativeEnd + (stacks[at + 3] ?? 0);
+      const native = stacks.subarray(at + 4, nativeEnd);
+      const perl = stacks.subarray(nativeEnd, perlEnd);
+      const frames = perl.length === 0 ? native : this.#mergeOne(native, perl, outcome);
+      merged[end] = stacks[at] ?? 0;
+      merged[end + 1] = outcome;
+      merged[end + 2] = frames.length;
+      merged.set(frames, end + 3);
+      end += 3 + frames.length;
+      at = perlEnd;
     }
-    return Uint32Array.from(merged);
+    return merged.slice(0, end);
   }
 
   takeUnpaired(): number {
@@ -115,18 +120,13 @@ export class PerlStacks {
     return undefined;
   }
 
-  #kind(extra: bigint): number {
-    return Number(extra >> 32n) & this.#abi.perl.kindMask;
-  }
-
-  #role(word: bigint): NativeRole {
-    const kind = Number(word >> BigInt(this.#abi.frameKindShift));
+  #role(frames: NewFrames, index: number): NativeRole {
+    const kind = frames.kind(index);
     if (kind === this.#abi.kindStop) return "stop";
     if (kind !== this.#abi.kindNative) return "other";
-    const fileShift = BigInt(this.#abi.frameFileShift);
-    const perl = this.#interpreters.get(Number(word >> fileShift));
+    const perl = this.#interpreters.get(frames.file(index));
     if (!perl) return "other";
-    const offset = Number(word & ((1n << fileShift) - 1n));
+    const offset = frames.offset(index);
     const { runLoops, run, parse, destruct, callSub, callList } = perl.code;
     const isIn = ([start, end]: readonly [number, number]) => offset >= start && offset < end;
     if (runLoops.some(isIn)) return "run-loop";
@@ -136,6 +136,8 @@ export class PerlStacks {
     return isIn(callSub) || isIn(callList) ? "call" : "interpreter";
   }
 }
+
+const codeKey = (file: number, offset: number): string => `${file}+${offset}`;
 
 /** Numbers are inserted in ascending order, so that the lowest come first. */
 function forgetBelow(map: Map<number, unknown>, limit: number): void {

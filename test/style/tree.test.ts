@@ -30,6 +30,7 @@ const SHARED = [
   "src/collector/source.ts",
   "src/runtimes/clean-name.ts",
   "src/errors.ts",
+  "src/numbers.ts",
   "package.json",
 ];
 

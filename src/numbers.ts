@@ -1,0 +1,47 @@
+/** Whole numbers below 2^32 that grow without a copy of the whole each time, outside of the garbage collector's heap. */
+export class Numbers {
+  #values: Uint32Array = new Uint32Array(256);
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  push(value: number): void {
+    this.#reserve(1);
+    this.#values[this.#length++] = value;
+  }
+
+  append(values: Uint32Array): void {
+    this.#reserve(values.length);
+    this.#values.set(values, this.#length);
+    this.#length += values.length;
+  }
+
+  at(index: number): number {
+    return this.#values[index] ?? 0;
+  }
+
+  /** Those from `start` on, in an array of their own. */
+  from(start: number): Uint32Array {
+    return this.#values.slice(start, this.#length);
+  }
+
+  /** All of them, where they are: until the next one is added. */
+  view(): Uint32Array {
+    return this.#values.subarray(0, this.#length);
+  }
+
+  /** What is taken, also in advance. */
+  get bytes(): number {
+    return this.#values.byteLength;
+  }
+
+  #reserve(count: number): void {
+    const needed = this.#length + count;
+    if (needed <= this.#values.length) return;
+    const larger = new Uint32Array(Math.max(needed, this.#values.length * 2));
+    larger.set(this.#values);
+    this.#values = larger;
+  }
+}

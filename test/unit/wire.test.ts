@@ -1,0 +1,136 @@
+/** Ticks across threads: what is sent once is found again as long as it may be referred to. */
+import { createRequire } from "node:module";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import type { AbiConstants } from "../../src/collector/sampler.ts";
+import { StackTable } from "../../src/collector/stack-table.ts";
+import { type Frame, type FunctionInfo, OUTCOMES } from "../../src/collector/tick.ts";
+import { TickAssembler, type TickDelta } from "../../src/collector/wire.ts";
+import { ArchivedNumbers } from "../../src/model/archived-numbers.ts";
+import { root } from "../support/polytop.ts";
+import { makeTick, task } from "../support/ticks.ts";
+
+const info = (id: number): FunctionInfo => ({
+  id,
+  runtime: "native",
+  name: `function ${id}`,
+  module: "program",
+});
+
+const { counts: _, ...header } = makeTick([]);
+const worker = task(1, "worker");
+
+function delta(parts: Partial<TickDelta>): TickDelta {
+  const none = new Uint32Array(0);
+  return {
+    header,
+    functions: [],
+    firstFrame: 0,
+    frames: { functions: none, details: new Map() },
+    stacks: none,
+    counts: none,
+    tasks: [worker],
+    forgottenStacks: 0,
+    forgottenFrames: 0,
+    ...parts,
+  };
+}
+
+test("frames carry what they say beside their function", () => {
+  const details = new Map([[1, { line: 7, note: "match" }]]);
+  const made = new TickAssembler().assemble(
+    delta({
+      functions: [info(0), info(1)],
+      firstFrame: 100,
+      frames: { functions: Uint32Array.of(1, 0, 0), details },
+      stacks: Uint32Array.of(5, 2, 3, 100, 101, 102),
+      counts: Uint32Array.of(5, 0, 9),
+    }),
+  );
+  expect(made.counts).toEqual([
+    {
+      stack: {
+        id: 5,
+        outcome: "broken",
+        frames: [
+          { function: info(1) },
+          { function: info(0), line: 7, note: "match" },
+          { function: info(0) },
+        ],
+      },
+      task: worker,
+      count: 9,
+    },
+  ]);
+});
+
+test("a frame of a function that was never sent is an error", () => {
+  const frames = { functions: Uint32Array.of(3), details: new Map() };
+  expect(() => new TickAssembler().assemble(delta({ frames }))).toThrow("unknown function");
+});
+
+test("stacks are found by number until they are forgotten, however they came", () => {
+  const frameOf = (number: number): Frame => ({ function: info(number) });
+  const stack = fc.record({
+    outcome: fc.nat(OUTCOMES.length - 1),
+    frames: fc.array(fc.nat(50), { maxLength: 8 }),
+  });
+  const refresh = fc.record({
+    stacks: fc.array(stack, { maxLength: 6 }),
+    forgotten: fc.nat(8),
+  });
+  fc.assert(
+    fc.property(fc.nat(1000), fc.array(refresh, { maxLength: 12 }), (start, refreshes) => {
+      const table = new StackTable();
+      const sent = new Map<number, { outcome: number; frames: number[] }>();
+      let next = start;
+      let forgotten = start;
+      for (const { stacks, forgotten: more } of refreshes) {
+        const words = stacks.flatMap(({ outcome, frames }) => {
+          sent.set(next, { outcome, frames });
+          return [next++, outcome, frames.length, ...frames];
+        });
+        table.add(Uint32Array.from(words));
+        for (let id = forgotten; id < next; id++) {
+          const { outcome = 0, frames = [] } = sent.get(id) ?? {};
+          expect(table.get(id, frameOf)).toEqual({
+            id,
+            outcome: OUTCOMES[outcome],
+            frames: frames.map(frameOf),
+          });
+        }
+        expect(table.get(next, frameOf)).toBeUndefined();
+        forgotten = Math.min(next, forgotten + more);
+        table.endRefresh(forgotten);
+      }
+    }),
+  );
+});
+
+test("a hot stack is the same object in ticks that follow each other", () => {
+  const table = new StackTable();
+  const frameOf = () => undefined;
+  table.add(Uint32Array.of(1, 0, 0));
+  const first = table.get(1, frameOf);
+  table.endRefresh(0);
+  expect(table.get(1, frameOf)).toBe(first);
+  table.endRefresh(0);
+  table.endRefresh(0);
+  expect(table.get(1, frameOf)).not.toBe(first);
+});
+
+test("outcomes have the numbers of the kernel side", () => {
+  const addon = createRequire(import.meta.url)(`${root}dist/polytop.node`);
+  const { outcomeComplete, outcomeTruncated, outcomeBroken }: AbiConstants = addon.constants;
+  expect(OUTCOMES[outcomeComplete]).toBe("complete");
+  expect(OUTCOMES[outcomeTruncated]).toBe("truncated");
+  expect(OUTCOMES[outcomeBroken]).toBe("broken");
+});
+
+test("numbers in the archive are those that were put there, in less room", async () => {
+  const values = Uint32Array.from({ length: 50_000 }, (_, i) => (i % 30) + (i % 7) * 70_000);
+  const archived = new ArchivedNumbers(values);
+  expect(archived.values()).toEqual(values);
+  await expect.poll(() => archived.bytes).toBeLessThan(values.byteLength / 4);
+  expect(archived.values()).toEqual(values);
+});
