@@ -1,6 +1,7 @@
 /** The program: reads the command line, decides what runs, and ends with the right exit status. */
 import { hostname } from "node:os";
 import type { Writable } from "node:stream";
+import { putScreenFirst } from "./collector/priority.ts";
 import type { TickSource } from "./collector/source.ts";
 import type { LiveSource } from "./collector/source-live.ts";
 import type { Tick } from "./collector/tick.ts";
@@ -90,6 +91,7 @@ const isLive = ({ format }: ShowOptions): boolean => format === "live" && hasTer
 async function run(options: RunOptions): Promise<number> {
   stopOnSignals();
   const exports = await openExports(options);
+  if (isLive(options)) putScreenFirst();
   const { source, frequency } = await openMachine(options, isLive(options));
   try {
     if (isLive(options)) {
@@ -135,6 +137,7 @@ async function replay(options: ReplayOptions): Promise<number> {
   const { openReplay } = await import("./collector/source-replay.ts");
   const { file, pids, delaySeconds } = options;
   if (isLive(options)) {
+    putScreenFirst();
     const source = openReplay(file, {
       pids,
       pace: "recorded",

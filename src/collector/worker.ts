@@ -11,6 +11,7 @@ import {
   startBudget,
 } from "./budget.ts";
 import { Collector } from "./collector.ts";
+import { putCollectorSecond } from "./priority.ts";
 import type { SamplerOptions } from "./sampler.ts";
 import { buffersOf, type TickDelta } from "./wire.ts";
 
@@ -160,6 +161,7 @@ function setPids(
   }
 }
 
+putCollectorSecond();
 try {
   serve(workerData as WorkerSetup);
 } catch (error) {

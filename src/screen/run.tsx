@@ -52,8 +52,8 @@ export interface ScreenResult {
   readonly ticks: number;
 }
 
-/** Ink draws at most so often; what comes faster is drawn together. */
-const MAX_FPS = 30;
+/** Ink draws at most so often: what comes faster is drawn together, and a key waits for 8 ms at most. */
+const MAX_FPS = 125;
 
 function summaryOf(session: Session): string {
   const { totals } = session;

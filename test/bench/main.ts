@@ -5,8 +5,10 @@
  */
 import { measure } from "../support/measure.ts";
 import { bpf } from "./bpf.ts";
+import { keyDelays } from "./keys.ts";
 import { processCosts } from "./process.ts";
 import { viewCosts } from "./view.ts";
+import { viewRefreshes } from "./views.ts";
 
-await measure([...bpf, ...processCosts, ...viewCosts]);
+await measure([...bpf, ...processCosts, ...viewCosts, ...viewRefreshes, ...keyDelays]);
 process.exit(0);

@@ -1,10 +1,9 @@
 /** What the live view costs, in a real terminal. */
 import { readFileSync } from "node:fs";
-import { TestTerminal } from "../screen/terminal.ts";
 import { compileLoop } from "../support/loads.ts";
 import type { Row, Section } from "../support/measure.ts";
-import { launcher } from "../support/polytop.ts";
 import { during, sleep, threadNanoseconds } from "../support/profile.ts";
+import { close, openLive, written } from "./terminals.ts";
 
 const SETTLED_SECONDS = 5;
 const MEASURED_SECONDS = 12;
@@ -20,24 +19,8 @@ interface View {
   readonly bytesPerSecond: number;
 }
 
-/** Whether a screen shows data: the heading, and below it a row that begins with a share. */
-const hasData = (text: string): boolean => /SELF%.*\n\W*\d+\.\d/.test(text);
-
-async function open(columns: number, rows: number): Promise<TestTerminal> {
-  const terminal = new TestTerminal(launcher, [], { columns, rows });
-  await terminal.until(hasData, "a screen with data", 20_000);
-  return terminal;
-}
-
-const written = ({ output }: TestTerminal): number => Buffer.byteLength(output);
-
-async function close(terminal: TestTerminal): Promise<void> {
-  terminal.type("q");
-  await Promise.race([terminal.exited, sleep(5).then(() => terminal.kill("SIGKILL"))]);
-}
-
 async function view(columns: number, rows: number): Promise<View> {
-  const terminal = await open(columns, rows);
+  const terminal = await openLive(columns, rows);
   try {
     await sleep(SETTLED_SECONDS);
     const { pid } = terminal;
@@ -91,7 +74,7 @@ async function starts(): Promise<Row[]> {
   const seconds: number[] = [];
   for (let i = 0; i < STARTS; i++) {
     const begin = performance.now();
-    const terminal = await open(120, 40);
+    const terminal = await openLive(120, 40);
     seconds.push((performance.now() - begin) / 1000);
     await close(terminal);
   }
@@ -111,7 +94,7 @@ const SOAK_MINUTES = 10;
 /** Resident memory each half minute; what grows at the end as fast as at the beginning is a leak. */
 async function soak(): Promise<Row[]> {
   return during([compileLoop()], async () => {
-    const terminal = await open(200, 60);
+    const terminal = await openLive(200, 60);
     try {
       const megabytes: number[] = [];
       for (let i = 0; i < SOAK_MINUTES * 2; i++) {

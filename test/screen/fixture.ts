@@ -1,5 +1,6 @@
 /** A program that shows the live screen over made-up ticks; the tests run it in a terminal. */
 import counterFile from "../../bpf/counters.json" with { type: "json" };
+import { putScreenFirst } from "../../src/collector/priority.ts";
 import type { SourceEvent, TickSource } from "../../src/collector/source.ts";
 import type { Tick } from "../../src/collector/tick.ts";
 import { runScreen } from "../../src/screen/run.tsx";
@@ -20,6 +21,7 @@ interface FixtureOptions {
   readonly measure?: boolean;
 }
 
+putScreenFirst();
 const options = JSON.parse(process.env.POLYTOP_FIXTURE ?? "{}") as FixtureOptions;
 const generator = new TickGenerator(options.workload ?? BUSY);
 let pids: readonly number[] = [];

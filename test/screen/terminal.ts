@@ -13,6 +13,8 @@ export interface TerminalOptions {
 export class TestTerminal {
   readonly #pty;
   readonly #screen;
+  /** Called after each piece of output is on the screen, with the time at which it came. */
+  #drawn: (at: number) => void = () => {};
   /** All that it wrote. */
   output = "";
   readonly exited: Promise<{ exitCode: number; signal?: number | undefined }>;
@@ -26,8 +28,9 @@ export class TestTerminal {
     this.#pty = spawn(command, [...args], { cols, rows, name: "xterm-256color", env });
     this.#screen = new xterm.Terminal({ cols, rows, allowProposedApi: true, scrollback: 1000 });
     this.#pty.onData((data) => {
+      const at = performance.now();
       this.output += data;
-      this.#screen.write(data);
+      this.#screen.write(data, () => this.#drawn(at));
     });
     this.exited = new Promise((resolve) => {
       this.#pty.onExit(({ exitCode, signal }) => resolve({ exitCode, signal }));
@@ -37,6 +40,37 @@ export class TestTerminal {
   /** Types. */
   type(keys: string): void {
     this.#pty.write(keys);
+  }
+
+  /**
+   * Types; resolves to the milliseconds until the bytes came that made a condition of the screen
+   * true, or to undefined when they did not within a second.
+   */
+  async answer(keys: string, condition: () => boolean): Promise<number | undefined> {
+    const { promise, resolve } = Promise.withResolvers<number | undefined>();
+    const timer = setTimeout(() => resolve(undefined), 1000);
+    const start = performance.now();
+    this.#drawn = (at) => {
+      if (at > start && condition()) resolve(at - start);
+    };
+    this.type(keys);
+    const milliseconds = await promise;
+    clearTimeout(timer);
+    this.#drawn = () => {};
+    return milliseconds;
+  }
+
+  /** The characters that the rows of the screen begin with. */
+  firstColumn(): string[] {
+    const { active } = this.#screen.buffer;
+    return Array.from(
+      { length: this.#screen.rows },
+      (_, i) =>
+        active
+          .getLine(active.baseY + i)
+          ?.getCell(0)
+          ?.getChars() ?? "",
+    );
   }
 
   resize(columns: number, rows: number): void {
