@@ -13,7 +13,7 @@ interface PlacedImage {
 }
 
 /** Images are read again when a new method of theirs is met: what is named already needs them no more. */
-const MAX_IMAGE_BYTES = 24 << 20;
+const MAX_IMAGE_BYTES = 8 << 20;
 
 export class ImageNames {
   readonly #sampler: Pick<Sampler, "readFile">;

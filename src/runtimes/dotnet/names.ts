@@ -31,7 +31,7 @@ const START_MASK = (1n << 47n) - 1n;
 /** What stands for the assembly of a method that has none. */
 const DYNAMIC_MODULE = "[dynamic]";
 const MAX_PROCESSES = 512;
-const MAX_METADATA_BYTES = 16 << 20;
+const MAX_METADATA_BYTES = 8 << 20;
 
 interface KnownProcess {
   /** Of the address space: another one after exec or where the pid was given to another process. */
