@@ -10,6 +10,8 @@ interface PlacedImage {
   readonly image: PeImage;
   readonly metadata: Metadata;
   tables: ReadyToRunImage | undefined;
+  /** Roughly what it takes in memory. */
+  bytes: number;
 }
 
 /** Images are read again when a new method of theirs is met: what is named already needs them no more. */
@@ -19,10 +21,8 @@ export class ImageNames {
   readonly #sampler: Pick<Sampler, "readFile">;
   /** Where the assemblies of a file are, by its id; for each: offset, size. */
   readonly #places = new Map<number, Float64Array>();
-  /** By id of the file and place in it. */
-  readonly #images = new Map<number, Map<number, PlacedImage>>();
-  /** Roughly what these take in memory. */
-  #imageBytes = 0;
+  /** By id of the file and place in it; the one used last is the last. */
+  readonly #images = new Map<string, PlacedImage>();
 
   constructor(sampler: Pick<Sampler, "readFile">) {
     this.#sampler = sampler;
@@ -30,7 +30,7 @@ export class ImageNames {
 
   learn(files: readonly SampledFile[]): void {
     for (const { id, assemblies } of files) {
-      this.#images.delete(id);
+      this.#forgetFile(id);
       if (assemblies.length > 0) this.#places.set(id, assemblies);
       else this.#places.delete(id);
     }
@@ -48,7 +48,7 @@ export class ImageNames {
     const placed = this.#at(file, base);
     if (!placed.tables) {
       placed.tables = new ReadyToRunImage(placed.image, placed.metadata);
-      this.#imageBytes += placed.tables.memoryBytes;
+      placed.bytes += placed.tables.memoryBytes;
     }
     return placed.tables.method(placed.image.rvaOfOffset(offset - base));
   }
@@ -61,19 +61,33 @@ export class ImageNames {
   }
 
   #at(file: number, base: number): PlacedImage {
-    const known = this.#images.get(file)?.get(base);
-    if (known) return known;
-    if (this.#imageBytes > MAX_IMAGE_BYTES) {
-      this.#images.clear();
-      this.#imageBytes = 0;
-    }
-    const images = this.#images.get(file) ?? new Map<number, PlacedImage>();
+    const key = `${file}:${base}`;
+    const placed = this.#images.get(key) ?? this.#readImage(file, base);
+    this.#images.delete(key);
+    this.#forgetOldest();
+    this.#images.set(key, placed);
+    return placed;
+  }
+
+  #readImage(file: number, base: number): PlacedImage {
     const image = new PeImage((at, size) => this.#bytes(file, base + at, size), [false]);
-    const found = { image, metadata: image.metadata(), tables: undefined };
-    images.set(base, found);
-    this.#imageBytes += image.metadataSize;
-    this.#images.set(file, images);
-    return found;
+    return { image, metadata: image.metadata(), tables: undefined, bytes: image.metadataSize };
+  }
+
+  #forgetOldest(): void {
+    let bytes = 0;
+    for (const placed of this.#images.values()) bytes += placed.bytes;
+    for (const [key, placed] of this.#images) {
+      if (bytes <= MAX_IMAGE_BYTES) return;
+      this.#images.delete(key);
+      bytes -= placed.bytes;
+    }
+  }
+
+  #forgetFile(file: number): void {
+    for (const key of this.#images.keys()) {
+      if (key.startsWith(`${file}:`)) this.#images.delete(key);
+    }
   }
 
   #placeOf(file: number, offset: number): readonly [base: number, end: number] {

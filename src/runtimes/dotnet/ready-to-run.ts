@@ -30,17 +30,15 @@ interface MethodReference {
   readonly row: number;
 }
 
-/** An entry of a map of numbers. */
-const METHOD_BYTES = 32;
-
 const KINDS = ["definition", "member", "foreign"] as const;
 
-/** An image has tens of thousands of references: a number each, row * 3 + kind. */
-const pack = ({ kind, row }: MethodReference): number => row * KINDS.length + KINDS.indexOf(kind);
+/** An image has tens of thousands of references: a number each, which is never 0. */
+const pack = ({ kind, row }: MethodReference): number =>
+  row * KINDS.length + KINDS.indexOf(kind) + 1;
 
 const unpack = (packed: number): MethodReference => ({
-  kind: KINDS[packed % KINDS.length] ?? "foreign",
-  row: Math.floor(packed / KINDS.length),
+  kind: KINDS[(packed - 1) % KINDS.length] ?? "foreign",
+  row: Math.floor((packed - 1) / KINDS.length),
 });
 
 /** A method of an image by name. */
@@ -53,8 +51,8 @@ export class ReadyToRunImage {
   readonly #metadata: Metadata;
   readonly #module: string;
   readonly #functions: Buffer;
-  /** By index of the function that is the method's body. */
-  readonly #methods = new Map<number, number>();
+  /** By index of the function that is the method's body, packed; 0 for funclets and what is not known. */
+  readonly #methods: Uint32Array;
 
   /** Reads the tables of an image; throws Unreadable where it is not precompiled. */
   constructor(image: PeImage, metadata: Metadata = image.metadata()) {
@@ -62,13 +60,14 @@ export class ReadyToRunImage {
     this.#module = this.#metadata.assemblyName;
     const sections = readSections(image);
     this.#functions = sectionBytes(image, sections.get(SECTION_FUNCTIONS));
+    this.#methods = new Uint32Array(Math.floor(this.#functions.length / FUNCTION_BYTES));
     this.#readDefinitions(sectionBytes(image, sections.get(SECTION_METHODS)));
     this.#readInstances(sectionBytes(image, sections.get(SECTION_INSTANCES)));
   }
 
   /** Roughly what the tables take in memory. */
   get memoryBytes(): number {
-    return this.#functions.length + this.#methods.size * METHOD_BYTES;
+    return this.#functions.length + this.#methods.byteLength;
   }
 
   /** The method whose code is at an RVA; throws Unreadable where there is none. */
@@ -88,7 +87,7 @@ export class ReadyToRunImage {
   /** Index of the last function that begins at or before an RVA. */
   #functionAt(rva: number): number {
     let low = 0;
-    let high = Math.floor(this.#functions.length / FUNCTION_BYTES) - 1;
+    let high = this.#methods.length - 1;
     while (low < high) {
       const middle = Math.ceil((low + high) / 2);
       if (this.#functions.readUInt32LE(middle * FUNCTION_BYTES) <= rva) low = middle;
@@ -99,8 +98,8 @@ export class ReadyToRunImage {
 
   #bodyOf(index: number): MethodReference | undefined {
     for (let at = index; at >= 0 && index - at <= MAX_FUNCLETS; at--) {
-      const method = this.#methods.get(at);
-      if (method !== undefined) return unpack(method);
+      const method = this.#methods[at];
+      if (method) return unpack(method);
     }
     return undefined;
   }
@@ -109,7 +108,7 @@ export class ReadyToRunImage {
   #readDefinitions(bytes: Buffer): void {
     const reader = new NativeReader(bytes);
     for (const [row, at] of reader.array()) {
-      this.#methods.set(entryPoint(reader, at), pack({ kind: "definition", row: row + 1 }));
+      this.#methods[entryPoint(reader, at)] = pack({ kind: "definition", row: row + 1 });
     }
   }
 
@@ -119,7 +118,7 @@ export class ReadyToRunImage {
     for (const at of readHashtable(reader)) {
       const signature = new CompressedReader(bytes, at, bytes.length);
       const method = readMethodSignature(signature);
-      if (method) this.#methods.set(entryPoint(reader, signature.at), pack(method));
+      if (method) this.#methods[entryPoint(reader, signature.at)] = pack(method);
     }
   }
 }
