@@ -63,6 +63,10 @@ export const OPTIONS = {
   },
   kernel: { type: "boolean", negative: true, help: "leave kernel frames out" },
   nativeFrames: { type: "boolean", help: "show the interpreters' own native frames too" },
+  readableNames: {
+    type: "boolean",
+    help: "on the screen, name what the C# compiler made after its source",
+  },
   color: { type: "boolean", negative: true, help: "no colour, like NO_COLOR=1" },
   pprof: { type: "string", value: "FILE", help: "at the end: the run for go tool pprof" },
   speedscope: { type: "string", value: "FILE", help: "at the end: the run for speedscope.app" },

@@ -22,6 +22,8 @@ export interface ShowOptions {
   readonly rows: number;
   readonly kernel: boolean;
   readonly nativeFrames: boolean;
+  /** On the screen only. */
+  readonly readableNames: boolean;
   readonly color: boolean;
   /** Files to write at the end. */
   readonly pprof: string | undefined;
@@ -187,7 +189,11 @@ function reject(flags: Flags, keys: readonly Key[], why: string): void {
 
 function recordOptions(flags: Flags): RecordOptions {
   reject(flags, ["batch", "json", "folded"], "prints refreshes: `polytop record` prints nothing");
-  reject(flags, ["sort", "rows"], "is about what is shown: `polytop replay` shows a recording");
+  reject(
+    flags,
+    ["sort", "rows", "readableNames"],
+    "is about what is shown: `polytop replay` shows a recording",
+  );
   const output = flags.text("output");
   if (output === undefined) throw new UsageError("record needs a file: polytop record -o FILE");
   const shown = showOptions(flags);
@@ -246,6 +252,7 @@ function showOptions(flags: Flags): ShowOptions {
     rows: flags.number("rows", 0, Number.MAX_SAFE_INTEGER, "whole") ?? 50,
     kernel: !flags.isOff("kernel"),
     nativeFrames: flags.boolean("nativeFrames"),
+    readableNames: flags.boolean("readableNames"),
     color: !flags.isOff("color"),
     pprof: flags.text("pprof"),
     speedscope: flags.text("speedscope"),

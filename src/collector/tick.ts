@@ -34,6 +34,8 @@ export interface Frame {
   readonly line?: number;
   /** What the frame is doing, e.g. the current Perl op. */
   readonly note?: string;
+  /** Which body of the function runs, where the runtime made several: how, and for which generic arguments. */
+  readonly body?: string;
   /** A native frame of the interpreter that executes the frame shown for it: hidden unless native frames are asked for. */
   readonly folded?: boolean;
 }

@@ -2,7 +2,7 @@
  * Every column, once: the screen, plain text, the documentation of the JSON output and the help
  * read the same table.
  */
-import type { Runtime } from "../collector/tick.ts";
+import type { FunctionInfo, Runtime } from "../collector/tick.ts";
 import type { FunctionRow } from "./aggregate.ts";
 import { type Cut, type Glyphs, percent, points } from "./format.ts";
 
@@ -51,6 +51,8 @@ export interface FunctionContext extends RowContext {
   comm?(pid: number): string | undefined;
   /** Samples of its own and of all since the totals were cleared. */
   since?(row: FunctionRow): { self: number; samples: number } | undefined;
+  /** What it is called, if not by its name. */
+  nameOf?(info: FunctionInfo): string;
   /** Its history in so many cells. */
   trail?(row: FunctionRow, cells: number): string;
   /** Percentage points that its own share grew since the mark. */
@@ -122,7 +124,10 @@ export const FUNCTION_COLUMNS: readonly Column<FunctionRow, FunctionContext>[] =
     cut: "middle",
     giveWay: 0,
     plain: true,
-    value: (row) => (row.note ? `${row.function.name} [${row.note}]` : row.function.name),
+    value: ({ function: info, note }, { nameOf }) => {
+      const name = nameOf?.(info) ?? info.name;
+      return note ? `${name} [${note}]` : name;
+    },
     json: "name",
   },
   {

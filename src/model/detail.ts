@@ -1,4 +1,4 @@
-/** One function from near: who calls it, what it calls, which lines, which processes. */
+/** One function from near: who calls it, what it calls, which lines and bodies, which processes. */
 import type { Frame, FunctionInfo, StackCount, Tick } from "../collector/tick.ts";
 import type { AggregateOptions, PidCount } from "./aggregate.ts";
 
@@ -14,6 +14,12 @@ export interface LineCount {
   readonly count: number;
 }
 
+/** Samples in a body of the function. */
+export interface BodyCount {
+  readonly body: string;
+  readonly count: number;
+}
+
 /** What is known of one function. Everything is sorted, most samples first. */
 export interface FunctionDetail {
   readonly function?: FunctionInfo;
@@ -23,6 +29,8 @@ export interface FunctionDetail {
   readonly callers: readonly Neighbour[];
   readonly callees: readonly Neighbour[];
   readonly lines: readonly LineCount[];
+  /** Of innermost frames, where the runtime tells them apart. */
+  readonly bodies: readonly BodyCount[];
   readonly processes: readonly (PidCount & { readonly comm: string })[];
 }
 
@@ -50,6 +58,7 @@ export function functionDetail(
   const callers = new Counter<FunctionInfo | undefined>();
   const callees = new Counter<FunctionInfo | undefined>();
   const lines = new Counter<number>();
+  const bodies = new Counter<string>();
   const processes = new Counter<number>();
   const comms = new Map<number, string>();
   const found: { function?: FunctionInfo } = {};
@@ -75,6 +84,7 @@ export function functionDetail(
     callees.add(frames[inner - 1]?.function, count);
     callers.add(frames[outer + 1]?.function, count);
     if (first.line !== undefined) lines.add(first.line, count);
+    if (first.body !== undefined) bodies.add(first.body, count);
     processes.add(task.pid, count);
     comms.set(task.pid, task.comm);
   };
@@ -92,6 +102,7 @@ export function functionDetail(
     callers: neighbours(callers),
     callees: neighbours(callees),
     lines: lines.sorted().map(([line, count]) => ({ line, count })),
+    bodies: bodies.sorted().map(([body, count]) => ({ body, count })),
     processes: processes
       .sorted()
       .map(([pid, count]) => ({ pid, count, comm: comms.get(pid) ?? "" })),

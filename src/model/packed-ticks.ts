@@ -17,8 +17,10 @@ import { Numbers } from "../numbers.ts";
 import { ArchivedNumbers } from "./archived-numbers.ts";
 
 /** What tells frames of one function apart. */
-const variantOf = ({ line, note, folded }: Frame): number | string =>
-  note === undefined && !folded ? (line ?? -1) : `${line ?? ""} ${folded ?? false} ${note ?? ""}`;
+const variantOf = ({ line, note, body, folded }: Frame): number | string =>
+  note === undefined && body === undefined && !folded
+    ? (line ?? -1)
+    : `${line ?? ""} ${folded ?? false} ${note ?? ""}\0${body ?? ""}`;
 
 /** Frames that look alike are one: the collector has one for each address. */
 export class FrameTable {

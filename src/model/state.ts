@@ -71,6 +71,8 @@ export interface ViewState {
   readonly span: Span;
   readonly kernel: boolean;
   readonly nativeFrames: boolean;
+  /** What a compiler made is named after its source. */
+  readonly readableNames: boolean;
   readonly language?: Runtime;
   readonly delaySeconds: number;
   /** Processes are listed with their threads. */
@@ -101,7 +103,7 @@ export interface ViewState {
 export type ViewOptions = Pick<
   ViewState,
   "filterText" | "pids" | "kernel" | "nativeFrames" | "delaySeconds"
-> & { readonly sort: SortKey };
+> & { readonly sort: SortKey; readonly readableNames?: boolean };
 
 /** Views that numbers and Tab choose. */
 export const VIEWS: readonly ViewId[] = ["functions", "processes", "tree", "flame", "metrics"];
@@ -113,6 +115,7 @@ const TOP = { functions: 0, processes: 0, tree: 0, flame: 0, metrics: 0, functio
 /** The state at the start. A filter that is wrong was refused before. */
 export function initialState(options: ViewOptions): ViewState {
   const state: ViewState = {
+    readableNames: false,
     ...options,
     filterText: "",
     view: "functions",

@@ -45,6 +45,7 @@ export type Action =
   | { type: "freeze"; tick: Tick | undefined }
   | { type: "interval"; step: 1 | -1 }
   | { type: "kernel" }
+  | { type: "names" }
   | { type: "language" }
   | { type: "move"; motion: Motion; ids: readonly number[]; page: number; now: number }
   | { type: "open"; id: number }
@@ -229,6 +230,8 @@ export function reduce(state: ViewState, action: Action): ViewState {
       return { ...state, delaySeconds: nextInterval(state.delaySeconds, action.step) };
     case "kernel":
       return { ...without(state, "held"), kernel: !state.kernel };
+    case "names":
+      return { ...state, readableNames: !state.readableNames };
     case "language":
       return nextLanguage(state);
     case "move":

@@ -10,7 +10,14 @@ import {
 } from "../collector/tick.ts";
 import { cleanName } from "../runtimes/clean-name.ts";
 import { ByteReader } from "./bytes.ts";
-import { FormatError, LIMITS, OUTCOME_NUMBERS } from "./format.ts";
+import {
+  FormatError,
+  FRAME_BODY,
+  FRAME_FLAGS,
+  FRAME_FOLDED,
+  LIMITS,
+  OUTCOME_NUMBERS,
+} from "./format.ts";
 
 /** Milliseconds that a Date can hold, ECMA-262 "Time Values and Time Range". */
 const MAX_TIME = 8.64e15;
@@ -112,12 +119,14 @@ function readFrames(reader: ByteReader, { frames, functions, strings }: Tables):
     const owner = functions[reader.below(functions.length, "function")] as FunctionInfo;
     const line = reader.maybe(Number.MAX_SAFE_INTEGER - 1, "line");
     const note = reader.maybe(strings.length, "string");
-    const folded = reader.below(2, "kind of frame") === 1;
+    const flags = reader.below(FRAME_FLAGS, "kind of frame");
+    const body = flags & FRAME_BODY ? readString(reader, strings) : undefined;
     frames.push({
       function: owner,
       ...(line === undefined ? {} : { line }),
       ...(note === undefined ? {} : { note: strings[note] ?? "" }),
-      ...(folded ? { folded } : {}),
+      ...(body === undefined ? {} : { body }),
+      ...(flags & FRAME_FOLDED ? { folded: true } : {}),
     });
   }
 }

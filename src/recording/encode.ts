@@ -8,7 +8,7 @@ import {
   type Tick,
 } from "../collector/tick.ts";
 import { ByteWriter } from "./bytes.ts";
-import { OUTCOME_NUMBERS } from "./format.ts";
+import { FRAME_BODY, FRAME_FOLDED, OUTCOME_NUMBERS } from "./format.ts";
 import { StackTree } from "./stack-tree.ts";
 
 /** Numbering begins anew beyond these: what is kept here, and by a reader, stays below some 30 MB. */
@@ -50,6 +50,7 @@ interface FrameRow {
   readonly function: number;
   readonly line: number | undefined;
   readonly note: number | undefined;
+  readonly body: number | undefined;
   readonly folded: boolean;
 }
 
@@ -122,9 +123,10 @@ class Dictionary {
       function: this.#function(frame.function),
       line: isLine(frame.line) ? frame.line : undefined,
       note: frame.note === undefined ? undefined : this.string(frame.note),
+      body: frame.body === undefined ? undefined : this.string(frame.body),
       folded: frame.folded === true,
     };
-    const key = `${row.function} ${row.line} ${row.note} ${row.folded}`;
+    const key = `${row.function} ${row.line} ${row.note} ${row.body} ${row.folded}`;
     const number = this.frames.number(key, row);
     this.frameNumbers.set(frame, number);
     return number;
@@ -249,11 +251,12 @@ export class TickEncoder {
     for (const numbers of functions) for (const number of numbers) out.uint(number);
     const frames = dictionary.frames.takeNews();
     out.uint(frames.length);
-    for (const { function: owner, line, note, folded } of frames) {
+    for (const { function: owner, line, note, body, folded } of frames) {
       out.uint(owner);
       out.maybe(line);
       out.maybe(note);
-      out.uint(folded ? 1 : 0);
+      out.uint((folded ? FRAME_FOLDED : 0) | (body === undefined ? 0 : FRAME_BODY));
+      if (body !== undefined) out.uint(body);
     }
     this.#stacks();
     out.uint(tasks.length);

@@ -30,7 +30,7 @@
  *     tick   = list string · list function · list frame · stacks · list task · facts · counts
  *     string = list byte (UTF-8)
  *     function = uint runtime (perl, dotnet, native, kernel) · uint name · uint module · maybe whyUnnamed
- *     frame  = uint function · maybe line · maybe note · uint folded (0, 1)
+ *     frame  = uint function · maybe line · maybe note · uint flags (1: folded, 2: has a body) · body
  *     stacks = uint count · outcome… (complete, truncated, broken) · branch… · length… · uint frame…
  *     task   = uint pid · uint tid · uint comm · uint thread · uint parentPid · uint uid · uint cgroup ·
  *              number startTime
@@ -41,7 +41,7 @@
  *     metrics = maybe shape · (a new shape: list name) · number… (a value for each name of the shape)
  *     counts = uint count · signed stack… · signed task… · uint samples…
  *
- * Names, comm, thread, cgroup, notes, notices, event and host are numbers of strings. Stacks share their
+ * Names, comm, thread, cgroup, notes, bodies, notices, event and host are numbers of strings. Stacks share their
  * outer frames, so they are a tree: node 0 is its root, and a stack is `branch` (how far back from the
  * number that the next node will get; 0: the root) and `length` new nodes below it, each with its frame,
  * outermost first; the stack's leaf is the last of them, or the branch itself when there are none. The
@@ -67,6 +67,11 @@ export const KIND_TICKS = 2;
 export const KIND_END = 3;
 /** All numbering begins anew. */
 export const FLAG_RENEWED = 1;
+
+/** Flags of a frame, and the first number that is none. */
+export const FRAME_FOLDED = 1;
+export const FRAME_BODY = 2;
+export const FRAME_FLAGS = 4;
 
 export const OUTCOME_NUMBERS: readonly Outcome[] = ["complete", "truncated", "broken"];
 

@@ -15,6 +15,14 @@ export interface NamedFunction {
   readonly name: string;
   readonly module: string;
   readonly whyUnnamed?: string;
+  /** See Frame.body. */
+  readonly body?: string;
+}
+
+/** A frame whose function has a number. */
+interface NumberedFrame {
+  readonly id: number;
+  readonly detail?: FrameDetail;
 }
 
 /** Knows the functions of one kind of frames. */
@@ -79,6 +87,9 @@ function inner<Key, K, V>(maps: Map<Key, Map<K, V>>, key: Key): Map<K, V> {
   return made;
 }
 
+/** Texts of bodies that are kept: most are a tier, and generic arguments of few methods. */
+const MAX_BODIES = 20_000;
+
 /** Reads frame words (bpf/abi.h) and names what they stand for. */
 export class FrameReader {
   readonly #valueMask: bigint;
@@ -86,8 +97,10 @@ export class FrameReader {
   readonly #stops: ReadonlyMap<number, CounterDefinition>;
   readonly #namers: FrameNamers;
   readonly #functions: FunctionTable;
-  /** Function ids by file id and start in the file. */
-  readonly #byStart = new Map<number, Map<number, number>>();
+  /** By file id and start of the function in the file. */
+  readonly #byStart = new Map<number, Map<number, NumberedFrame>>();
+  /** By its text: one object for all frames, which crosses to the other thread once. */
+  readonly #bodies = new Map<string, FrameDetail>();
 
   constructor(
     abi: AbiConstants,
@@ -107,28 +120,42 @@ export class FrameReader {
     const functions = new Uint32Array(frames.length);
     const details = new Map<number, FrameDetail>();
     for (let index = 0; index < frames.length; index++) {
-      if (frames.perlMeta(index) !== 0) {
-        const { id, detail } = this.#perl(frames, index);
-        functions[index] = id;
-        if (detail) details.set(index, detail);
-      } else if (frames.kind(index) === this.#abi.kindNative) {
-        functions[index] = this.#native(frames, index);
-      } else {
-        functions[index] = this.#functions.intern(this.#name(frames, index));
-      }
+      const { id, detail } = this.#frame(frames, index);
+      functions[index] = id;
+      if (detail) details.set(index, detail);
     }
     return { functions, details };
   }
 
+  #frame(frames: NewFrames, index: number): NumberedFrame {
+    if (frames.perlMeta(index) !== 0) return this.#perl(frames, index);
+    if (frames.kind(index) === this.#abi.kindNative) return this.#native(frames, index);
+    return this.#numbered(this.#name(frames, index));
+  }
+
+  #numbered(named: NamedFunction): NumberedFrame {
+    const id = this.#functions.intern(named);
+    return named.body === undefined ? { id } : { id, detail: this.#body(named.body) };
+  }
+
+  #body(text: string): FrameDetail {
+    const known = this.#bodies.get(text);
+    if (known) return known;
+    if (this.#bodies.size >= MAX_BODIES) this.#bodies.clear();
+    const body = { body: cleanName(text) };
+    this.#bodies.set(text, body);
+    return body;
+  }
+
   /** A frame of a stack that has Perl frames. */
-  #perl(frames: NewFrames, index: number): { readonly id: number; readonly detail?: FrameDetail } {
+  #perl(frames: NewFrames, index: number): NumberedFrame {
     const meta = frames.perlMeta(index);
     const { kindMask, stop, folded, native } = this.#abi.perl;
     const kind = meta & kindMask;
-    if (kind === native) return { id: this.#native(frames, index) };
-    if (kind === folded) return { id: this.#native(frames, index), detail: { folded: true } };
+    if (kind === native) return this.#native(frames, index);
+    if (kind === folded) return { id: this.#native(frames, index).id, detail: { folded: true } };
     const word = frames.word(index);
-    if (kind === stop) return { id: this.#functions.intern(this.#stop(Number(word))) };
+    if (kind === stop) return this.#numbered(this.#stop(Number(word)));
     const { named, ...detail } = this.#namers.perl(word, meta, frames.perlLine(index));
     return { id: this.#functions.intern(named), detail };
   }
@@ -139,16 +166,15 @@ export class FrameReader {
   }
 
   /** Code of one function is named once: hot loops bring many addresses of few functions. */
-  #native(frames: NewFrames, index: number): number {
+  #native(frames: NewFrames, index: number): NumberedFrame {
     const file = frames.file(index);
     const start = frames.start(index);
     const starts = inner(this.#byStart, file);
     const known = start > 0 ? starts.get(start) : undefined;
     if (known !== undefined) return known;
-    const named = this.#namers.native(file, frames.offset(index), start);
-    const id = this.#functions.intern(named);
-    starts.set(start, id);
-    return id;
+    const frame = this.#numbered(this.#namers.native(file, frames.offset(index), start));
+    starts.set(start, frame);
+    return frame;
   }
 
   #name(frames: NewFrames, index: number): NamedFunction {

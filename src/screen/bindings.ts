@@ -7,7 +7,18 @@ import type { Motion, ViewId } from "../model/view.ts";
 /** What a key asks for. */
 export type Command =
   | { do: "quit" | "help" | "pid" | "filter" | "reverse" | "freeze" }
-  | { do: "clear" | "next-view" | "open" | "back" | "kernel" | "language" | "redraw" | "suspend" }
+  | {
+      do:
+        | "clear"
+        | "next-view"
+        | "open"
+        | "back"
+        | "kernel"
+        | "names"
+        | "language"
+        | "redraw"
+        | "suspend";
+    }
   | { do: "span" | "threads" | "subtree" | "mark" | "write" | "bottom-up" | "follow" | "detail" }
   | { do: "sort" | "step" | "interval" | "side" | "match"; by: 1 | -1 }
   | { do: "view"; view: ViewId }
@@ -286,6 +297,14 @@ export const BINDINGS: readonly Binding[] = [
     footer: { text: "kernel", rank: 9 },
     views: [...LISTS, ...TREES],
     command: { do: "kernel" },
+  },
+  {
+    keys: ["o"],
+    label: "o",
+    help: "names of the source: Worker.RunAsync for Worker+<RunAsync>d__3.MoveNext, which C# made of it; or raw again",
+    footer: { text: "names", rank: 9 },
+    views: [...LISTS, ...TREES, "function", "counter"],
+    command: { do: "names" },
   },
   {
     keys: ["l"],

@@ -90,6 +90,7 @@ export function runCommand(session: Session, command: Command): void {
     case "next-view":
     case "reverse":
     case "kernel":
+    case "names":
     case "language":
     case "threads":
     case "bottom-up":

@@ -103,7 +103,10 @@ function places({ samples, places: found, files }: Blame, width: number, theme: 
     cell(`${percent(count, samples).padStart(5)} % ${name}`, width, "left", "middle", theme.glyphs);
   const functions = found.slice(0, 12).map(({ function: info, count }) => {
     const module = info ? baseName(info.module) : "";
-    return line(info ? `${info.name}${module && `  ${module}`}` : "(no frame was found)", count);
+    return line(
+      info ? `${theme.nameOf(info)}${module && `  ${module}`}` : "(no frame was found)",
+      count,
+    );
   });
   const heading = theme.bold(cell("FILES", width, "left", "end", theme.glyphs));
   return [

@@ -6,6 +6,7 @@ import { cell, percent } from "../model/format.ts";
 import { RECENT_SECONDS } from "../model/state.ts";
 import { windowOffset } from "../model/window.ts";
 import type { Body } from "./body.ts";
+import { wrapWords } from "./help.ts";
 import type { Theme } from "./paint.ts";
 import type { Session } from "./session.ts";
 
@@ -32,22 +33,23 @@ function neighbours(
   total: number,
   none: string,
   isCallee: boolean,
+  theme: Theme,
 ): Line[] {
   return list.map(({ function: info, count }) => ({
-    text: `${percent(count, total).padStart(5)} % ${info ? info.name : none}`,
+    text: `${percent(count, total).padStart(5)} % ${info ? theme.nameOf(info) : none}`,
     ...(info ? { id: rowId(info.id, isCallee) } : {}),
   }));
 }
 
-function parts(detail: FunctionDetail): Part[] {
+function parts(detail: FunctionDetail, theme: Theme): Part[] {
   const { total } = detail;
   const lines = detail.lines.map(({ line, count }) => ({
     text: `${percent(count, total).padStart(5)} % line ${line}`,
   }));
   return [
-    { heading: "CALLERS", lines: neighbours(detail.callers, total, "(outermost)", false) },
+    { heading: "CALLERS", lines: neighbours(detail.callers, total, "(outermost)", false, theme) },
     ...(lines.length > 0 ? [{ heading: "LINES", lines }] : []),
-    { heading: "CALLEES", lines: neighbours(detail.callees, total, "(itself)", true) },
+    { heading: "CALLEES", lines: neighbours(detail.callees, total, "(itself)", true, theme) },
   ];
 }
 
@@ -85,21 +87,28 @@ export function detailBody(
   const place = info.module === "" ? "" : `   ${info.module}`;
   const span = `${Math.round(ticks.reduce((sum, one) => sum + one.intervalSeconds, 0))} s`;
   const head = [
-    theme.bold(text(info.name)),
+    theme.bold(text(theme.nameOf(info))),
     text(
       `${RUNTIME_LABELS[info.runtime]}   self ${percent(detail.self, detail.samples)} %   total ${percent(detail.total, detail.samples)} % of ${span}${place}`,
     ),
-    ...(info.whyUnnamed ? [text(`no name: ${info.whyUnnamed}`)] : []),
+    ...(info.whyUnnamed ? wrapWords(`no name: ${info.whyUnnamed}`, width - 2).map(text) : []),
     "",
   ];
+  const bodies = detail.bodies
+    .map(({ body, count }) => `${percent(count, detail.total)} % ${body}`)
+    .join("   ");
   const count = detail.processes.length;
   const processes = detail.processes
     .slice(0, 20)
     .map((one) => `${percent(one.count, detail.total)} % ${one.pid} ${one.comm}`)
     .join("   ");
-  const foot = ["", text(`${count} process${count === 1 ? "" : "es"}: ${processes}`)];
+  const foot = [
+    "",
+    ...(bodies === "" ? [] : [text(`code: ${bodies}`)]),
+    text(`${count} process${count === 1 ? "" : "es"}: ${processes}`),
+  ];
   const room = Math.max(2, height - head.length - foot.length - 1);
-  const columns = parts(detail);
+  const columns = parts(detail, theme);
   const ids = columns.flatMap((part) =>
     part.lines.flatMap(({ id }) => (id === undefined ? [] : [id])),
   );

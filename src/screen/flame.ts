@@ -113,7 +113,7 @@ function frameCells(frame: FlameFrame, { tree, theme, filter, selected }: Painte
   const { node, cells } = frame;
   const info = tree.functionOf(node);
   const room = cells - 1;
-  const name = room >= 3 ? truncate(info.name, room, "middle", glyphs) : "";
+  const name = room >= 3 ? truncate(theme.nameOf(info), room, "middle", glyphs) : "";
   const left = room - displayWidth(name);
   const fill = theme.color ? " " : glyphs.unicode ? "─" : "-";
   const gap = name !== "" && left > 0 ? " " : "";
@@ -140,6 +140,11 @@ function frameText(tree: CallTree, node: number, width: number, theme: Theme): s
     ...(module === "" ? [] : [module]),
   ];
   const rest = `   ${parts.join("   ")}`;
-  const name = truncate(info.name, Math.max(8, width - displayWidth(rest)), "middle", theme.glyphs);
+  const name = truncate(
+    theme.nameOf(info),
+    Math.max(8, width - displayWidth(rest)),
+    "middle",
+    theme.glyphs,
+  );
   return theme.bold(truncate(name + rest, width, "end", theme.glyphs));
 }

@@ -13,7 +13,7 @@ import { isPrompt } from "./keys.ts";
 import type { Lists } from "./lists.ts";
 import { type HealthRow, type MetricsBody, metricsBody } from "./metrics.ts";
 import { type IsAlive, nothingLines } from "./nothing.ts";
-import type { Theme } from "./paint.ts";
+import { type Theme, withNames } from "./paint.ts";
 import type { ListShape, Session } from "./session.ts";
 import { treeBody } from "./tree.ts";
 
@@ -41,8 +41,13 @@ export interface FrameTools {
 }
 
 /** Composes the window: exactly as many lines as it has rows. */
-export function composeFrame(session: Session, size: Size, tools: FrameTools): Frame {
-  const { theme } = tools;
+export function composeFrame(
+  session: Session,
+  size: Size,
+  { theme: paint, ...rest }: FrameTools,
+): Frame {
+  const theme = withNames(paint, session.state);
+  const tools = { ...rest, theme };
   const { columns: width, rows } = size;
   const tick = session.shown;
   const header = headerLines(

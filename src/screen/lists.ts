@@ -83,6 +83,7 @@ export class Lists {
         return comms.get(pid);
       },
       since: (row) => ({ self: sums.of(row.function.id)?.self ?? 0, samples: sums.samples }),
+      nameOf: theme.nameOf,
       trail: (row, cells) => drawTrail(trails.shares(kind, row.function.id, cells), theme.glyphs),
       ...(changes ? { change: changes.of } : {}),
     };

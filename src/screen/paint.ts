@@ -2,8 +2,9 @@
  * Colours and attributes as SGR strings. Only the sixteen named colours, so that the palette of a
  * light or a dark terminal stays in charge; nothing is said by them alone.
  */
-import type { Runtime } from "../collector/tick.ts";
+import type { FunctionInfo, Runtime } from "../collector/tick.ts";
 import { type Glyphs, glyphsFor } from "../model/format.ts";
+import { readableFunctionName } from "../model/readable-name.ts";
 
 /** Ways to paint a text. */
 export type Paint = (text: string) => string;
@@ -22,6 +23,8 @@ export interface Theme {
   /** A text on the colour of a runtime; without colours just the text. */
   readonly block: Readonly<Record<Runtime, Paint>>;
   readonly runtime: Readonly<Record<Runtime, Paint>>;
+  /** What functions are called. */
+  nameOf(info: FunctionInfo): string;
 }
 
 const sgr =
@@ -51,5 +54,11 @@ export function makeTheme(color: boolean, unicode: boolean): Theme {
     color,
     block: { perl: block(46), dotnet: block(45), native: block(42), kernel: block(41) },
     runtime: { perl: colour(36), dotnet: colour(35), native: colour(32), kernel: red },
+    nameOf: (info) => info.name,
   };
+}
+
+/** The theme with the names that the state wants. */
+export function withNames(theme: Theme, { readableNames }: { readableNames: boolean }): Theme {
+  return readableNames ? { ...theme, nameOf: readableFunctionName } : theme;
 }

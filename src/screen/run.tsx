@@ -26,6 +26,7 @@ export interface ScreenOptions {
   readonly sort: SortKey;
   readonly kernel: boolean;
   readonly nativeFrames: boolean;
+  readonly readableNames?: boolean;
   readonly color: boolean;
   readonly unicode: boolean;
   readonly host: string;

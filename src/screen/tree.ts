@@ -93,7 +93,7 @@ function treeLine(
   const withBar = width >= 100;
   const room = width - 1 - before.length - 7 - space.length - 2 - (withBar ? BAR_CELLS + 1 : 0);
   const module = baseName(info.module);
-  const name = truncate(info.name, Math.max(8, room), "middle", glyphs);
+  const name = truncate(theme.nameOf(info), Math.max(8, room), "middle", glyphs);
   const rest = room - displayWidth(name) - 2;
   const where =
     module !== "" && rest >= 8 ? truncate(module, Math.min(rest, 30), "middle", glyphs) : "";

@@ -6,7 +6,10 @@ import { spawn } from "node:child_process";
 import { rmSync } from "node:fs";
 import {
   dotnetProgram,
+  PERF_TIERS,
+  type PerfMethod,
   readPerfMap,
+  type SampledMethod,
   SHAPES,
   type Shape,
   sampleMethods,
@@ -51,12 +54,63 @@ async function namesAgainstPerfMap(shape: Shape): Promise<Row[]> {
         figure: `${percent(known - differing.length, known)} of ${known} (${methods.length} met)`,
         ok: known > 20 && ratio(known - differing.length, known) >= 0.999,
       },
+      ...bodiesAgainstPerfMap(shape, methods, truth),
     ];
   } finally {
     child.kill("SIGKILL");
     rmSync(`/tmp/perf-${pid}.map`, { force: true });
     rmSync(`/tmp/perfinfo-${pid}.map`, { force: true });
   }
+}
+
+/** `tier 1  TKey=System.Int32  TValue=System.Int64` as the tier and `System.Int32,System.Int64`. */
+function parseBody(body: string): { readonly tier: string; readonly generic: string } {
+  const parts = body.split("  ");
+  return {
+    tier: parts.find((part) => !part.includes("=")) ?? "",
+    generic: parts
+      .filter((part) => part.includes("="))
+      .map((part) => part.slice(part.indexOf("=") + 1))
+      .join(),
+  };
+}
+
+/** Tiers and generic arguments of the types; the perf map has none of methods. */
+function bodiesAgainstPerfMap(
+  shape: Shape,
+  methods: readonly SampledMethod[],
+  truth: ReadonlyMap<bigint, PerfMethod>,
+): Row[] {
+  const bodies = methods.flatMap((method) => {
+    const said = truth.get(method.start);
+    return said && method.module !== "[dynamic]" ? [{ ...parseBody(method.body), said }] : [];
+  });
+  const told = bodies.filter(({ tier }) => tier !== "");
+  const wrong = told.filter(({ tier, said }) => {
+    const names: readonly string[] = PERF_TIERS[said.tier] ?? [];
+    return !names.includes(tier);
+  });
+  const generic = bodies.filter(({ said }) => said.typeArguments !== "");
+  const same = generic.filter(({ generic: own, said }) =>
+    `${own},`.startsWith(`${said.typeArguments.slice(1, -1)},`),
+  );
+  if (process.env.POLYTOP_DEBUG) {
+    for (const { tier, said } of wrong) console.error(`${tier}, not ${said.tier}: ${said.name}`);
+  }
+  return [
+    {
+      what: `${shape.name}: tiers that are not the runtime's`,
+      bar: "0",
+      figure: `${wrong.length} of ${told.length} told (of ${bodies.length})`,
+      ok: wrong.length === 0,
+    },
+    {
+      what: `${shape.name}: generic arguments of types as in the perf map`,
+      bar: "≥ 99.9 %",
+      figure: `${percent(same.length, generic.length)} of ${generic.length}`,
+      ok: ratio(same.length, generic.length) >= 0.999,
+    },
+  ];
 }
 
 /** Managed frames that StackTrace knows, leaf first, from the spinning method on. */

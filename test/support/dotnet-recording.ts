@@ -8,18 +8,16 @@ import { createRequire } from "node:module";
 import { gunzipSync, gzipSync } from "node:zlib";
 import type { Sampler, SamplerOptions, SeenMethod } from "../../src/collector/sampler.ts";
 import { ProcessMemory, type ReadMemory } from "../../src/runtimes/dotnet/memory.ts";
-import type { ImageCache } from "../../src/runtimes/dotnet/method.ts";
+import type { ImageCache } from "../../src/runtimes/dotnet/modules.ts";
 import { DotnetProcess } from "../../src/runtimes/dotnet/process.ts";
 import { ReadyToRunImage } from "../../src/runtimes/dotnet/ready-to-run.ts";
-import { dotnetProgram, readPerfMap, SHAPES } from "./dotnet.ts";
+import { dotnetProgram, type PerfMethod, readPerfMap, SHAPES } from "./dotnet.ts";
 import { cleanEnvironment, root } from "./polytop.ts";
 
 /** A method of a recording, and what the runtime calls it. */
-export interface RecordedMethod {
+export interface RecordedMethod extends PerfMethod {
   readonly start: number;
   readonly methodDesc: number;
-  readonly name: string;
-  readonly module: string;
 }
 
 /** What was read of a process: `address:size` -> bytes in base64. */
@@ -39,9 +37,19 @@ export function readRecording(major: number): Recording {
   return JSON.parse(gunzipSync(readFileSync(fixture(major))).toString("utf8")) as Recording;
 }
 
-/** Reads from a recording what was read when it was made; nothing else is there. */
+/** Reads from a recording what was read when it was made, or parts of it; nothing else is there. */
 export function recordedMemory({ memory }: Recording): ReadMemory {
-  return (_pid, address, size) => Buffer.from(memory[`${address}:${size}`] ?? "", "base64");
+  const pieces = Object.entries(memory).map(([key, text]) => ({
+    start: Number(key.split(":")[0]),
+    bytes: Buffer.from(text, "base64"),
+  }));
+  return (_pid, address, size) => {
+    const at = Number(address);
+    const piece = pieces.find(
+      ({ start, bytes }) => start <= at && at + size <= start + bytes.length,
+    );
+    return piece?.bytes.subarray(at - piece.start, at - piece.start + size) ?? Buffer.alloc(0);
+  };
 }
 
 /** Keeps nothing: each image is read anew. */
@@ -60,10 +68,9 @@ async function record(shapeName: string, major: number): Promise<void> {
     readonly Sampler: new (options: SamplerOptions) => Sampler;
   };
   const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-  await sleep(2000);
   const objectPath = `${root}dist/polytop.bpf.o`;
   const sampler = new Opened({ objectPath, frequency: 999, drainSeconds: 1, targets: [pid] });
-  await sleep(4000);
+  await sleep(6000);
   const seen: SeenMethod[] = sampler
     .takeMethods()
     .filter((it) => it.methodDesc > 0n && it.name.length === 0);
@@ -89,6 +96,7 @@ async function record(shapeName: string, major: number): Promise<void> {
     // The metadata of the framework's assemblies would be megabytes.
     if (known?.module !== "program") return [];
     process.method(Number(start), Number(it.methodDesc));
+    process.body(Number(start));
     return [{ start: Number(start), methodDesc: Number(it.methodDesc), ...known }];
   });
   sampler.close();

@@ -4,6 +4,7 @@ import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, statSync } from "n
 import { createRequire } from "node:module";
 import type { AbiConstants, Sampler, SamplerOptions } from "../../src/collector/sampler.ts";
 import { DotnetNames } from "../../src/runtimes/dotnet/names.ts";
+import type { Tier } from "../../src/runtimes/dotnet/tier.ts";
 import { Lacking } from "./measure.ts";
 import { root } from "./polytop.ts";
 
@@ -79,7 +80,30 @@ export interface SampledMethod {
   readonly start: bigint;
   readonly name: string;
   readonly module: string;
+  /** See Frame.body; empty where it was not told. */
+  readonly body: string;
 }
+
+/** A body of a method as the runtime's perf map has it. */
+export interface PerfMethod {
+  readonly name: string;
+  readonly module: string;
+  /** `[System.Int32,System.__Canon]` of the type, empty where it is not generic. */
+  readonly typeArguments: string;
+  /** One of PERF_TIERS, or what the runtime wrote in its place. */
+  readonly tier: string;
+}
+
+/** What the runtime calls the tiers in its perf map (src/coreclr/vm/perfmap.cpp), and what they are called here. */
+export const PERF_TIERS: Readonly<Record<string, readonly Tier[]>> = {
+  QuickJitted: ["tier 0"],
+  OptimizedTier1: ["tier 1"],
+  OptimizedTier1OSR: ["OSR"],
+  InstrumentedTier: ["tier 0 instrumented"],
+  InstrumentedTierOptimized: ["tier 1 instrumented"],
+  Optimized: ["optimized", "compiled once"],
+  MinOptJitted: ["compiled once"],
+};
 
 const START_MASK = (1n << 47n) - 1n;
 const VALUE_MASK = (1n << 56n) - 1n;
@@ -106,8 +130,8 @@ export async function sampleMethods(pid: number, seconds: number): Promise<Sampl
       for (const word of drained.frames) {
         if (Number(word >> BigInt(constants.frameKindShift)) !== constants.kindDotnet) continue;
         if ((word & VALUE_MASK) < 4096n) continue;
-        const { name, module } = names.name(word, pid);
-        found.set(word, { start: word & START_MASK, name, module });
+        const { name, module, body = "" } = names.name(word, pid);
+        found.set(word, { start: word & START_MASK, name, module, body });
       }
     }
   } finally {
@@ -117,11 +141,9 @@ export async function sampleMethods(pid: number, seconds: number): Promise<Sampl
 }
 
 /** The methods that the runtime itself wrote down: start of the code -> name and module as polytop writes them. */
-export function readPerfMap(
-  pid: number,
-): Map<bigint, { readonly name: string; readonly module: string }> {
+export function readPerfMap(pid: number): Map<bigint, PerfMethod> {
   const path = `/tmp/perf-${pid}.map`;
-  const methods = new Map<bigint, { name: string; module: string }>();
+  const methods = new Map<bigint, PerfMethod>();
   for (const line of readFileSync(path, "utf8").split("\n")) {
     const [start, , ...rest] = line.split(" ");
     const parsed = parsePerfName(rest.join(" "));
@@ -130,8 +152,8 @@ export function readPerfMap(
   return methods;
 }
 
-/** `instance void [module] Type`1[Argument]::Method(parameters)[Tier]`, without what is in brackets behind names. */
-export function parsePerfName(text: string): { name: string; module: string } | undefined {
+/** `instance void [module] Type`1[Argument]::Method(parameters)[Tier]` */
+export function parsePerfName(text: string): PerfMethod | undefined {
   const separator = text.lastIndexOf("::");
   if (separator < 0) return undefined;
   const method = text.slice(separator + 2).replace(/\(.*$/s, "");
@@ -140,9 +162,11 @@ export function parsePerfName(text: string): { name: string; module: string } | 
   if (!found) return undefined;
   const [, module = "", type = ""] = found;
   const plain = type.replace(/\[.*$/s, "");
+  const tier = /\[(\w+)\]$/.exec(text)?.[1] ?? "";
+  const typeArguments = type.slice(plain.length);
   return type === "dynamicClass"
-    ? { name: method, module: "[dynamic]" }
-    : { name: `${plain}.${method}`, module };
+    ? { name: method, module: "[dynamic]", typeArguments, tier }
+    : { name: `${plain}.${method}`, module, typeArguments, tier };
 }
 
 /** The module is the last `[name] ` that is followed by the type: return types have brackets too. */

@@ -122,17 +122,19 @@ const stacks = functions.chain((known) =>
         at: fc.nat(known.length - 1),
         line: fc.option(fc.nat(100_000), { nil: undefined }),
         note: fc.option(fc.constantFrom("add", "iter"), { nil: undefined }),
+        body: fc.option(fc.constantFrom("tier 1", "OSR  T=System.Int32"), { nil: undefined }),
         folded: fc.boolean(),
       }),
       { minLength: 1, maxLength: 20 },
     )
     .map((list) =>
-      list.map(({ at, line, note, folded }): Frame => {
+      list.map(({ at, line, note, body, folded }): Frame => {
         const info = known[at] as FunctionInfo;
         return {
           function: info,
           ...(line === undefined ? {} : { line }),
           ...(note === undefined ? {} : { note }),
+          ...(body === undefined ? {} : { body }),
           ...(folded ? { folded } : {}),
         };
       }),

@@ -128,6 +128,15 @@ test("lines of the runtime's perf map", () => {
     ["uint8[] [app] Wl.P::Blob()[OptimizedTier1OSR]", "Wl.P.Blob", "app"],
     ["int64 [Anonymously Hosted] dynamicClass::Ten(int64)[Optimized]", "Ten", "[dynamic]"],
   ];
-  for (const [line, name, module] of lines) expect(parsePerfName(line)).toEqual({ name, module });
+  for (const [line, name, module] of lines) {
+    expect(parsePerfName(line)).toMatchObject({ name, module });
+  }
+  expect(lines.map(([line]) => parsePerfName(line)?.typeArguments)).toEqual([
+    "[System.Int64,Wl.C`1[D]]",
+    "",
+    "",
+    "",
+  ]);
+  expect(parsePerfName(lines[2]?.[0] ?? "")?.tier).toBe("OptimizedTier1OSR");
   expect(parsePerfName("FixupPrecode")).toBeUndefined();
 });

@@ -34,6 +34,7 @@ describe("what is read", () => {
       rows: 50,
       kernel: true,
       nativeFrames: false,
+      readableNames: false,
       color: true,
     });
   });
@@ -70,6 +71,7 @@ describe("what is read", () => {
     expect(run("--no-kernel").kernel).toBe(false);
     expect(run("--no-color").color).toBe(false);
     expect(run("--native-frames").nativeFrames).toBe(true);
+    expect(run("--readable-names").readableNames).toBe(true);
     expect(run("--rows 0").rows).toBe(0);
   });
 

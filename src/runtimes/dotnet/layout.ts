@@ -9,6 +9,18 @@ export interface Layout {
   readonly major: number;
   /** MethodDesc.CodeData, 0 if it has none. */
   readonly methodCodeData: number;
+  /** Of what CodeData points to: the state that the list of the method's bodies begins in. */
+  readonly codeDataVersions: number;
+  readonly versionsFirst: number;
+  /** Of a body in that list (NativeCodeVersionNode). */
+  readonly versionCode: number;
+  readonly versionMethodDesc: number;
+  readonly versionNext: number;
+  /** 0 if it is not known. */
+  readonly versionTier: number;
+  /** Of an InstantiatedMethodDesc: handles of the generic arguments, and how many. */
+  readonly methodArguments: number;
+  readonly methodArgumentCount: number;
   readonly tokenRemainderBits: number;
   readonly chunkSize: number;
   /** MethodTable.Module; 0: the module must be looked for (8). */
@@ -45,12 +57,22 @@ const COMMON = {
   peImageLayout: 120,
   imageLayoutBase: 8,
   headerMethodDesc: 24,
+  codeDataVersions: 0,
+  versionsFirst: 16,
+  versionCode: 0,
+  versionMethodDesc: 8,
+  versionNext: 24,
+  versionTier: 36,
+  methodArguments: 24,
+  methodArgumentCount: 34,
 } as const;
 
 const NET8: Layout = {
   ...COMMON,
   major: 8,
   methodCodeData: 0,
+  methodArguments: 16,
+  methodArgumentCount: 26,
   typeModule: 0,
   typeToken: "word10",
   modulePeAssembly: 272,
@@ -84,6 +106,14 @@ const NET10: Layout = {
 /** The fields that a descriptor may give: type and field in its JSON. */
 const DESCRIBED: Partial<Record<keyof Layout, readonly [type: string, field: string]>> = {
   methodCodeData: ["MethodDesc", "CodeData"],
+  codeDataVersions: ["MethodDescCodeData", "VersioningState"],
+  versionsFirst: ["MethodDescVersioningState", "NativeCodeVersionNode"],
+  versionCode: ["NativeCodeVersionNode", "NativeCode"],
+  versionMethodDesc: ["NativeCodeVersionNode", "MethodDesc"],
+  versionNext: ["NativeCodeVersionNode", "Next"],
+  versionTier: ["NativeCodeVersionNode", "OptimizationTier"],
+  methodArguments: ["InstantiatedMethodDesc", "PerInstInfo"],
+  methodArgumentCount: ["InstantiatedMethodDesc", "NumGenericArgs"],
   chunkSize: ["MethodDescChunk", "!"],
   typeModule: ["MethodTable", "Module"],
   typeCanonical: ["MethodTable", "EEClassOrCanonMT"],
@@ -132,6 +162,8 @@ export function readDescriptor(memory: ProcessMemory, address: number): unknown 
 export function layoutOf(major: number, descriptor?: unknown): Layout {
   const table = major <= 8 ? NET8 : major === 9 ? NET9 : NET10;
   const layout: Record<string, number | string> = { ...table, major };
+  // No descriptor of .NET 10 has it; a later version may have put it elsewhere.
+  if (major > NET10.major) layout.versionTier = 0;
   const types = object(object(descriptor).types);
   for (const [key, [type, field]] of Object.entries(DESCRIBED)) {
     const described = numberIn(object(types[type])[field]);

@@ -1,109 +1,23 @@
 /** Names in the metadata of an assembly (ECMA-335 partition II, sections 22 to 24). */
 import { Unreadable } from "./memory.ts";
-
-const MODULE = 0x00;
-const TYPE_REF = 0x01;
-const TYPE_DEF = 0x02;
-const FIELD = 0x04;
-const METHOD_PTR = 0x05;
-const METHOD = 0x06;
-const PARAM = 0x08;
-const MEMBER_REF = 0x0a;
-const EVENT = 0x14;
-const PROPERTY = 0x17;
-const MODULE_REF = 0x1a;
-const TYPE_SPEC = 0x1b;
-const ASSEMBLY = 0x20;
-const ASSEMBLY_REF = 0x23;
-const FILE = 0x26;
-const EXPORTED_TYPE = 0x27;
-const NESTED_CLASS = 0x29;
-const GENERIC_PARAM = 0x2a;
-const METHOD_SPEC = 0x2b;
-
-type Column =
-  | number
-  | "string"
-  | "guid"
-  | "blob"
-  | { readonly tables: readonly number[]; readonly tagBits: number };
-
-const index = (table: number): Column => ({ tables: [table], tagBits: 0 });
-const coded = (tagBits: number, ...tables: number[]): Column => ({ tables, tagBits });
-
-const typeDefOrRef = coded(2, TYPE_DEF, TYPE_REF, TYPE_SPEC);
-const resolutionScope = coded(2, MODULE, MODULE_REF, ASSEMBLY_REF, TYPE_REF);
-const memberRefParent = coded(3, TYPE_DEF, TYPE_REF, MODULE_REF, METHOD, TYPE_SPEC);
-const hasConstant = coded(2, FIELD, PARAM, PROPERTY);
-const hasCustomAttribute = coded(
-  5,
-  ...[METHOD, FIELD, TYPE_REF, TYPE_DEF, PARAM, 0x09, MEMBER_REF, MODULE, 0x0e, PROPERTY, EVENT],
-  ...[
-    0x11,
-    MODULE_REF,
-    TYPE_SPEC,
-    ASSEMBLY,
-    ASSEMBLY_REF,
-    FILE,
-    EXPORTED_TYPE,
-    0x28,
-    GENERIC_PARAM,
-    0x2c,
-    METHOD_SPEC,
-  ],
-);
-const customAttributeType = coded(3, METHOD, MEMBER_REF);
-const methodDefOrRef = coded(1, METHOD, MEMBER_REF);
-const typeOrMethod = coded(1, TYPE_DEF, METHOD);
-
-/** Columns of the tables, by table number (section 22). */
-const SCHEMA: readonly (readonly Column[])[] = [
-  [2, "string", "guid", "guid", "guid"],
-  [resolutionScope, "string", "string"],
-  [4, "string", "string", typeDefOrRef, index(FIELD), index(METHOD)],
-  [index(FIELD)],
-  [2, "string", "blob"],
-  [index(METHOD)],
-  [4, 2, 2, "string", "blob", index(PARAM)],
-  [index(PARAM)],
-  [2, 2, "string"],
-  [index(TYPE_DEF), typeDefOrRef],
-  [memberRefParent, "string", "blob"],
-  [2, hasConstant, "blob"],
-  [hasCustomAttribute, customAttributeType, "blob"],
-  [coded(1, FIELD, PARAM), "blob"],
-  [2, coded(2, TYPE_DEF, METHOD, ASSEMBLY), "blob"],
-  [2, 4, index(TYPE_DEF)],
-  [4, index(FIELD)],
-  ["blob"],
-  [index(TYPE_DEF), index(EVENT)],
-  [index(EVENT)],
-  [2, "string", typeDefOrRef],
-  [index(TYPE_DEF), index(PROPERTY)],
-  [index(PROPERTY)],
-  [2, "string", "blob"],
-  [2, index(METHOD), coded(1, EVENT, PROPERTY)],
-  [index(TYPE_DEF), methodDefOrRef, methodDefOrRef],
-  ["string"],
-  ["blob"],
-  [2, coded(1, FIELD, METHOD), "string", index(MODULE_REF)],
-  [4, index(FIELD)],
-  [4, 4],
-  [4],
-  [4, 2, 2, 2, 2, 4, "blob", "string", "string"],
-  [4],
-  [4, 4, 4],
-  [2, 2, 2, 2, 4, "blob", "string", "string", "blob"],
-  [4, index(ASSEMBLY_REF)],
-  [4, 4, 4, index(ASSEMBLY_REF)],
-  [4, "string", "blob"],
-  [4, 4, "string", "string", coded(2, FILE, ASSEMBLY_REF, EXPORTED_TYPE)],
-  [4, 4, "string", coded(2, FILE, ASSEMBLY_REF)],
-  [index(TYPE_DEF), index(TYPE_DEF)],
-  [2, 2, typeOrMethod, "string"],
-  [methodDefOrRef, "blob"],
-  [index(GENERIC_PARAM), typeDefOrRef],
-];
+import {
+  ASSEMBLY,
+  ASSEMBLY_REF,
+  type Column,
+  GENERIC_PARAM,
+  MEMBER_REF,
+  METHOD,
+  METHOD_PTR,
+  MODULE,
+  memberRefParent,
+  NESTED_CLASS,
+  resolutionScope,
+  SCHEMA,
+  TYPE_DEF,
+  TYPE_REF,
+  TYPE_SPEC,
+  typeOrMethod,
+} from "./metadata-tables.ts";
 
 const MAX_NESTING = 16;
 const MAX_NAME_BYTES = 1024;
@@ -180,6 +94,25 @@ export class Metadata {
 
   genericParameterName(row: number): string {
     return this.#string(GENERIC_PARAM, row, 3);
+  }
+
+  /** Names of the generic parameters of a type or method of this assembly, in their order. */
+  genericParameters(of: "type" | "method", row: number): string[] {
+    const table = of === "type" ? TYPE_DEF : METHOD;
+    const names: string[] = [];
+    // Sorted by owner, which is tagged: of those with the same owner, by number.
+    const owner = (at: number): number => this.#value(GENERIC_PARAM, at, 2);
+    const wanted = row * 2 + typeOrMethod.tables.indexOf(table);
+    let at = 1;
+    for (let high = this.#rows(GENERIC_PARAM) + 1; at < high; ) {
+      const middle = Math.floor((at + high) / 2);
+      if (owner(middle) < wanted) at = middle + 1;
+      else high = middle;
+    }
+    for (; at <= this.#rows(GENERIC_PARAM) && owner(at) === wanted; at++) {
+      names.push(this.genericParameterName(at));
+    }
+    return names;
   }
 
   /** The method that a MemberRef stands for: its name and its type. */

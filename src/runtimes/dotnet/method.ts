@@ -1,9 +1,10 @@
-/** MethodDesc -> name, out of the memory of its process. */
+/** MethodDesc -> name and body, out of the memory of its process. */
 import { PeImage } from "./image.ts";
 import type { Layout } from "./layout.ts";
 import { type ProcessMemory, pointerAt, Unreadable } from "./memory.ts";
-import { Metadata } from "./metadata.ts";
-import type { ReadyToRunImage } from "./ready-to-run.ts";
+import { type ImageCache, type Module, ModuleReader } from "./modules.ts";
+import { type Tier, TierReader } from "./tier.ts";
+import { TypeReader } from "./types.ts";
 
 /** A method as it is shown. */
 export interface MethodName {
@@ -11,35 +12,41 @@ export interface MethodName {
   readonly module: string;
 }
 
-/** Keeps what many processes map. */
-export interface ImageCache {
-  metadata(image: PeImage): Metadata;
-  tables(image: PeImage): ReadyToRunImage;
+/** One of the bodies of a method's code. */
+export interface MethodBody {
+  /** How it was made, where that is certain. */
+  readonly tier?: Tier;
+  /** What it was compiled for, for the parameters of the type and then of the method; none: it is not generic. */
+  readonly genericArguments: readonly GenericArgument[];
+}
+
+/** `System.__Canon` stands for every class: they share a body. */
+export interface GenericArgument {
+  /** Of the type or the method. */
+  readonly of: "type" | "method";
+  readonly parameter: string;
+  readonly type: string;
 }
 
 /** MethodDesc.Flags: what kind of method it is. */
 const CLASS_MASK = 7;
 const CLASS_ARRAY = 4;
+const CLASS_INSTANTIATED = 5;
 const CLASS_DYNAMIC = 7;
 
-/** MethodTable flags. */
-const HAS_COMPONENTS = 0x80000000;
-const GENERICS_MASK = 0x30;
-const CATEGORY_MASK = 0xc0000;
-const CATEGORY_ARRAY = 0x80000;
-const VECTOR_MASK = 0xf0000;
-const VECTOR = 0xa0000;
-
-const MAX_DYNAMIC_METADATA = 64 << 20;
-const MAX_TYPE_DEPTH = 8;
+/** Of a MethodDesc: flags and the pointer to its code data. */
+const METHOD_BYTES = 16;
 const ARRAY_METHODS = ["Get", "Set", "Address"];
-const MAX_CACHED_MODULES = 4096;
 
-interface Module {
-  readonly name: string;
-  readonly metadata: Metadata;
-  /** Its metadata may grow. */
-  readonly dynamic: boolean;
+/** What a MethodDesc and its chunk say. */
+interface MethodFacts {
+  /** The start of the MethodDesc. */
+  readonly bytes: Buffer;
+  readonly kind: number;
+  /** MethodTable of its type. */
+  readonly type: number;
+  /** In the metadata of its module. */
+  readonly row: number;
 }
 
 /** Names the methods of one process. */
@@ -47,31 +54,36 @@ export class MethodReader {
   readonly #memory: ProcessMemory;
   readonly #layout: Layout;
   readonly #cache: ImageCache;
-  readonly #modules = new Map<number, Module>();
+  readonly #modules: ModuleReader;
+  readonly #types: TypeReader;
+  readonly #tiers: TierReader;
 
   constructor(memory: ProcessMemory, layout: Layout, cache: ImageCache) {
     this.#memory = memory;
     this.#layout = layout;
     this.#cache = cache;
+    this.#modules = new ModuleReader(memory, layout, cache);
+    this.#types = new TypeReader(memory, layout, this.#modules);
+    this.#tiers = new TierReader(memory, layout);
   }
 
   /** The name of a MethodDesc; throws Unreadable where it cannot be told. */
   name(methodDesc: number): MethodName {
-    const memory = this.#memory;
-    const method = memory.bytes(methodDesc, 8);
-    const chunkAddress = methodDesc - 8 * method.readUInt8(2) - this.#layout.chunkSize;
-    const chunk = memory.bytes(chunkAddress, 24);
-    const type = pointerAt(chunk, 0);
-    const kind = method.readUInt16LE(6) & CLASS_MASK;
+    const { kind, bytes, type, row } = this.#facts(methodDesc);
     if (kind === CLASS_DYNAMIC) throw new Unreadable("its name was not told at its first sight");
-    if (kind === CLASS_ARRAY) return this.#arrayMethod(type, method.readUInt16LE(4));
-    const bits = this.#layout.tokenRemainderBits;
-    const range = chunk.readUInt16LE(18) & ((1 << (24 - bits)) - 1);
-    const row = (range << bits) | (method.readUInt16LE(0) & ((1 << bits) - 1));
-    const address = this.#moduleOf(type);
-    const module = this.module(address, row);
+    if (kind === CLASS_ARRAY) return this.#arrayMethod(type, bytes.readUInt16LE(4));
+    const module = this.#moduleOf(type, row);
     const found = module.metadata.method(row);
     return { name: `${found.type}.${found.name}`, module: module.name };
+  }
+
+  /** The body of a MethodDesc that starts at an address; throws Unreadable where it cannot be told. */
+  body(start: number, methodDesc: number): MethodBody {
+    const facts = this.#facts(methodDesc);
+    const tier = this.#tiers.tier(start, methodDesc, facts.bytes);
+    const isNamed = facts.kind !== CLASS_DYNAMIC && facts.kind !== CLASS_ARRAY;
+    const genericArguments = isNamed ? this.#genericArguments(methodDesc, facts) : [];
+    return { ...(tier === undefined ? {} : { tier }), genericArguments };
   }
 
   /** The precompiled method at an address in an image that was loaded without its file. */
@@ -80,136 +92,63 @@ export class MethodReader {
     return this.#cache.tables(image).method(address - base);
   }
 
-  /** The module at an address of the process; `row`: a method that it must hold. */
-  module(address: number, row = 0): Module {
-    const known = this.#modules.get(address);
-    if (known && !(known.dynamic && row > known.metadata.methodCount)) return known;
-    if (this.#modules.size >= MAX_CACHED_MODULES) this.#modules.clear();
-    const module = this.#readModule(address);
-    this.#modules.set(address, module);
-    return module;
+  #facts(methodDesc: number): MethodFacts {
+    const bytes = this.#memory.bytes(methodDesc, METHOD_BYTES);
+    const chunk = this.#memory.bytes(
+      methodDesc - 8 * bytes.readUInt8(2) - this.#layout.chunkSize,
+      24,
+    );
+    const bits = this.#layout.tokenRemainderBits;
+    const range = chunk.readUInt16LE(18) & ((1 << (24 - bits)) - 1);
+    return {
+      bytes,
+      kind: bytes.readUInt16LE(6) & CLASS_MASK,
+      type: pointerAt(chunk, 0),
+      row: (range << bits) | (bytes.readUInt16LE(0) & ((1 << bits) - 1)),
+    };
   }
 
-  #readModule(address: number): Module {
-    const base = this.#imageBase(address);
-    if (base > 0) {
-      const metadata = this.#cache.metadata(
-        new PeImage((offset, size) => this.#memory.bytes(base + offset, size)),
-      );
-      return { name: metadata.assemblyName, metadata, dynamic: false };
-    }
-    const metadata = new Metadata(this.#dynamicMetadata(address));
-    return { name: metadata.assemblyName, metadata, dynamic: true };
+  #moduleOf(type: number, row: number): Module {
+    return this.#modules.at(this.#types.moduleAddress(type), row);
   }
 
-  #imageBase(module: number): number {
-    const { moduleBase, modulePeAssembly, peAssemblyImage, peImageLayout, imageLayoutBase } =
-      this.#layout;
-    const memory = this.#memory;
-    if (moduleBase > 0) {
-      const base = memory.pointer(module + moduleBase);
-      if (base > 0) return base;
-    }
-    const assembly = memory.pointer(module + modulePeAssembly);
-    const image = assembly > 0 ? memory.pointer(assembly + peAssemblyImage) : 0;
-    if (image === 0) return 0;
-    const layout =
-      memory.pointer(image + peImageLayout) || memory.pointer(image + peImageLayout - 8);
-    return layout > 0 ? memory.pointer(layout + imageLayoutBase) : 0;
+  #genericArguments(methodDesc: number, { kind, type, row }: MethodFacts): GenericArgument[] {
+    const ofType = this.#types.typeArguments(type);
+    const ofMethod = kind === CLASS_INSTANTIATED ? this.#methodArguments(methodDesc) : [];
+    if (ofType.length + ofMethod.length === 0) return [];
+    const { metadata } = this.#moduleOf(type, row);
+    const typeParameters = metadata.genericParameters("type", this.#types.row(type));
+    const methodParameters = metadata.genericParameters("method", row);
+    return [
+      ...paired("type", typeParameters, ofType),
+      ...paired("method", methodParameters, ofMethod),
+    ];
   }
 
-  /** A copy that the runtime keeps of the metadata of an assembly that is made at run time. */
-  #dynamicMetadata(module: number): Buffer {
-    const memory = this.#memory;
-    const copy = memory.pointer(module + this.#layout.moduleDynamicMetadata);
-    if (copy === 0) throw new Unreadable("its dynamic assembly has no metadata yet");
-    const size = memory.u32(copy);
-    if (size > MAX_DYNAMIC_METADATA) throw new Unreadable("its metadata is too long");
-    // 8 keeps it in an SBuffer {size, allocation, flags, pointer}, later versions as {size, bytes}.
-    return memory.bytes(this.#layout.major <= 8 ? memory.pointer(copy + 16) : copy + 4, size);
+  #methodArguments(methodDesc: number): string[] {
+    const { methodArguments, methodArgumentCount } = this.#layout;
+    const count = this.#memory.u16(methodDesc + methodArgumentCount);
+    // A method that is not generic may be of this kind where its type is.
+    if (count === 0) return [];
+    return this.#types.names(this.#memory.pointer(methodDesc + methodArguments), count);
   }
 
   #arrayMethod(type: number, slot: number): MethodName {
     const virtuals = this.#memory.u16(type + 12);
     const method = ARRAY_METHODS[slot - virtuals] ?? ".ctor";
-    const element = this.#elementModule(type);
-    return { name: `${this.#typeName(type)}.${method}`, module: element };
-  }
-
-  #elementModule(type: number): string {
-    let element = type;
-    for (let depth = 0; depth < MAX_TYPE_DEPTH && isArray(this.#memory.u32(element)); depth++) {
-      element = this.#memory.pointer(element + this.#layout.typeInstance);
-      if (element % 4 >= 2) return "";
-    }
-    return this.module(this.#moduleOf(element)).name;
-  }
-
-  /** The name of a type without its generic arguments. */
-  #typeName(type: number, depth = 0): string {
-    if (depth > MAX_TYPE_DEPTH) throw new Unreadable("its types are nested too deep");
-    const memory = this.#memory;
-    if (type % 4 >= 2) return this.#typeDescription(type - (type % 4), depth);
-    const flags = memory.u32(type);
-    if (isArray(flags)) {
-      const element = this.#typeName(memory.pointer(type + this.#layout.typeInstance), depth + 1);
-      if ((flags & VECTOR_MASK) === VECTOR) return `${element}[]`;
-      const rank = memory.bytes(this.#typeClass(type) + this.#layout.arrayRank, 1).readUInt8(0);
-      return `${element}[${rank > 1 ? ",".repeat(Math.min(rank, 32) - 1) : "*"}]`;
-    }
-    return this.module(this.#moduleOf(type)).metadata.typeName(this.#typeRow(type));
-  }
-
-  /** Pointers, references, type variables: a TypeDesc and no MethodTable. */
-  #typeDescription(address: number, depth: number): string {
-    const layout = this.#layout;
-    const kind = this.#memory.u32(address) & 0xff;
-    if (kind === 0x0f || kind === 0x10) {
-      const inner = this.#memory.pointer(address + layout.paramTypeArgument);
-      return this.#typeName(inner, depth + 1) + (kind === 0x0f ? "*" : "&");
-    }
-    if (kind === 0x13 || kind === 0x1e) {
-      const module = this.module(this.#memory.pointer(address + layout.typeVariableModule));
-      return module.metadata.genericParameterName(
-        this.#memory.u32(address + layout.typeVariableToken) & 0xffffff,
-      );
-    }
-    throw new Unreadable("one of its types is of a kind that is not known");
-  }
-
-  #typeRow(type: number): number {
-    if (this.#layout.typeToken === "word10") return this.#memory.u16(type + 10);
-    return this.#memory.u32(type + 8) >>> 8;
-  }
-
-  #canonical(type: number): number {
-    const word = this.#memory.pointer(type + this.#layout.typeCanonical);
-    return word % 2 === 1 ? word - 1 : type;
-  }
-
-  #typeClass(type: number): number {
-    return this.#memory.pointer(this.#canonical(type) + this.#layout.typeCanonical);
-  }
-
-  /** The module that defines a type. */
-  #moduleOf(type: number): number {
-    const { typeModule } = this.#layout;
-    if (typeModule > 0) return this.#memory.pointer(type + typeModule);
-    // 8: the word at 24 is the module that loaded the type; another one, for generic types and arrays, is in a
-    // slot of the canonical type whose number is that of the optional slots before it.
-    const flags = this.#memory.u32(type);
-    const isGeneric = (flags & HAS_COMPONENTS) === 0 && (flags & GENERICS_MASK) !== 0;
-    if ((flags & HAS_COMPONENTS) === 0 && !isGeneric) return this.#memory.pointer(type + 24);
-    const canonical = isGeneric ? this.#canonical(type) : type;
-    const slots = this.#memory.u16(canonical + 8);
-    if ((slots & 0x10) === 0) return this.#memory.pointer(canonical + 24);
-    const before = [1, 2, 4, 8].filter((bit) => slots & bit).length;
-    if (before < 2) return this.#memory.pointer(canonical + 48 + 8 * before);
-    const virtuals = 8 * Math.ceil(this.#memory.u16(canonical + 12) / 8);
-    return this.#memory.pointer(canonical + 64 + 8 * (before - 2) + virtuals);
+    return {
+      name: `${this.#types.name(type)}.${method}`,
+      module: this.#types.elementModule(type),
+    };
   }
 }
 
-function isArray(flags: number): boolean {
-  return (flags & CATEGORY_MASK) === CATEGORY_ARRAY;
+function paired(
+  of: GenericArgument["of"],
+  parameters: readonly string[],
+  types: readonly string[],
+): GenericArgument[] {
+  if (parameters.length !== types.length)
+    throw new Unreadable("its generic arguments do not fit its parameters");
+  return types.map((type, at) => ({ of, parameter: parameters[at] ?? "", type }));
 }

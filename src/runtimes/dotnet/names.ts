@@ -6,24 +6,12 @@ import type { PeImage } from "./image.ts";
 import { ImageNames } from "./images.ts";
 import { ProcessMemory, Unreadable } from "./memory.ts";
 import type { Metadata } from "./metadata.ts";
-import type { ImageCache, MethodName } from "./method.ts";
+import type { MethodBody } from "./method.ts";
+import type { ImageCache } from "./modules.ts";
 import { DotnetProcess, type RuntimeFile } from "./process.ts";
 import { ReadyToRunImage } from "./ready-to-run.ts";
-
-/** Kinds of stubs, as the runtime numbers them; from 16 on as bpf/abi.h does. */
-const STUBS = new Map([
-  [1, "jump stub"],
-  [2, "precode"],
-  [3, "dynamic helper"],
-  [4, "stub precode"],
-  [5, "fixup precode"],
-  [6, "virtual dispatch stub"],
-  [7, "virtual resolve stub"],
-  [8, "virtual lookup stub"],
-  [9, "virtual table stub"],
-  [16, "runtime stub"],
-  [17, "call thunk"],
-]);
+import type { Tier } from "./tier.ts";
+import { attempt, stub, unnamed } from "./unnamed.ts";
 
 const STUB_LIMIT = 4096n;
 const VALUE_MASK = (1n << 56n) - 1n;
@@ -62,7 +50,7 @@ export class DotnetNames {
 
   /** The precompiled method at an offset of a file. */
   image(file: number, offset: number): NamedFunction {
-    return attempt(() => this.#images.method(file, offset));
+    return precompiled(attempt(() => this.#images.method(file, offset)));
   }
 
   /** Resolves the methods met since the last call, while their processes live. */
@@ -76,11 +64,15 @@ export class DotnetNames {
     if (value < STUB_LIMIT) return stub(Number(value));
     const known = this.#processes.get(pid);
     if (!known) return unnamed("its process was not known when it was met");
-    const name = known.process.known(word);
-    if (name) return name;
-    const awaited = known.process.awaited(word);
-    const byFile = awaited ? this.#nameByFile(known.process, awaited) : undefined;
-    return byFile ?? this.#byAddress(known.process, word);
+    const named = known.process.known(word) ?? this.#awaited(known.process, word);
+    const body = bodyOf(known.process, word, named);
+    return body === "" ? named : { ...named, body };
+  }
+
+  #awaited(process: DotnetProcess, word: bigint): NamedFunction {
+    const awaited = process.awaited(word);
+    const byFile = awaited ? this.#nameByFile(process, awaited) : undefined;
+    return byFile ?? this.#byAddress(process, word);
   }
 
   #byAddress(process: DotnetProcess, word: bigint): NamedFunction {
@@ -96,20 +88,18 @@ export class DotnetNames {
     const start = Number(seen.word & START_MASK);
     if (seen.name.length > 0) {
       const name = Buffer.from(seen.name).toString("utf8");
-      process.keep(seen.word, { runtime: "dotnet", name, module: DYNAMIC_MODULE });
+      const body: Tier = "compiled once";
+      process.keep(seen.word, { runtime: "dotnet", name, module: DYNAMIC_MODULE, body });
     } else if (seen.row > 0 && seen.imageFile.some((it) => it > 0n)) {
       // Named by the file, when it is known: whether the process lives does not matter.
       process.await(seen.word, seen);
       this.#nameByFile(process, seen);
     } else {
-      process.keep(
-        seen.word,
-        attempt(() =>
-          seen.methodDesc > 0n
-            ? process.method(start, Number(seen.methodDesc))
-            : process.imageMethod(start, Number(seen.image)),
-        ),
-      );
+      const named =
+        seen.methodDesc > 0n
+          ? attempt(() => process.method(start, Number(seen.methodDesc)))
+          : precompiled(attempt(() => process.imageMethod(start, Number(seen.image))));
+      process.keep(seen.word, named);
     }
   }
 
@@ -180,21 +170,24 @@ function ownerOf(pid: number): number {
   return statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid ?? -1;
 }
 
-function attempt(resolve: () => MethodName): NamedFunction {
+function precompiled(named: NamedFunction): NamedFunction {
+  const body: Tier = "precompiled";
+  return named.whyUnnamed === undefined ? { ...named, body } : named;
+}
+
+/** The body at a frame word, as text; empty where it cannot be told. It may have become certain since the last time. */
+function bodyOf(process: DotnetProcess, word: bigint, named: NamedFunction): string {
+  if (named.body !== undefined || named.whyUnnamed !== undefined) return named.body ?? "";
   try {
-    return { runtime: "dotnet", ...resolve() };
+    return bodyText(process.body(Number(word & START_MASK)));
   } catch (error) {
-    if (error instanceof Unreadable) return unnamed(error.message);
-    // Reading behind the end of what corrupt metadata says.
-    if (error instanceof RangeError) return unnamed("its metadata is damaged");
+    if (error instanceof Unreadable || error instanceof RangeError) return "";
     throw error;
   }
 }
 
-function unnamed(reason: string): NamedFunction {
-  return { runtime: "dotnet", name: `[unnamed method: ${reason}]`, module: "", whyUnnamed: reason };
-}
-
-function stub(kind: number): NamedFunction {
-  return { runtime: "dotnet", name: `[${STUBS.get(kind) ?? `stub of kind ${kind}`}]`, module: "" };
+/** `tier 1  TKey=System.Int32  TValue=System.__Canon` */
+export function bodyText({ tier, genericArguments }: MethodBody): string {
+  const given = genericArguments.map(({ parameter, type }) => `${parameter}=${type}`);
+  return [...(tier === undefined ? [] : [tier]), ...given].join("  ");
 }

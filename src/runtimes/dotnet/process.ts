@@ -3,7 +3,8 @@ import type { SeenMethod } from "../../collector/sampler.ts";
 import type { NamedFunction } from "../frames.ts";
 import { type Layout, layoutOf, readDescriptor } from "./layout.ts";
 import { type ProcessMemory, Unreadable } from "./memory.ts";
-import { type ImageCache, type MethodName, MethodReader } from "./method.ts";
+import { type MethodBody, type MethodName, MethodReader } from "./method.ts";
+import type { ImageCache } from "./modules.ts";
 
 /** The file of a runtime, as far as names need it. */
 export interface RuntimeFile {
@@ -70,6 +71,14 @@ export class DotnetProcess {
     // Code that was collected meanwhile may have given its place to another method.
     if (this.#methodDescOf(start) !== methodDesc) throw new Unreadable("its code was collected");
     return name;
+  }
+
+  /** Which body of its method the code at an address is. Throws Unreadable where it is not certain. */
+  body(start: number): MethodBody {
+    const methodDesc = this.#methodDescOf(start);
+    const body = this.#parts.reader.body(start, methodDesc);
+    if (this.#methodDescOf(start) !== methodDesc) throw new Unreadable("its code was collected");
+    return body;
   }
 
   /** The precompiled method at an address of an image. */

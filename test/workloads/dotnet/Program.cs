@@ -111,7 +111,21 @@ static class Mix
 
     public static void Once()
     {
-        result += Sorted() + Shapes() + Queries() + Thrown(3) + Strings() + Waited().GetAwaiter().GetResult() + Counted(12);
+        result += Sorted() + Shapes() + Queries() + Thrown(3) + Strings() + Waited().GetAwaiter().GetResult() + Counted(12) + Held();
+    }
+
+    record struct Weight(long Grams);
+    static class Holder<TItem>
+    {
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static long Put<TOther>(TItem item, TOther other) => Work.Turns(item.GetHashCode() == other.GetHashCode() ? 2 : 3);
+    }
+
+    static long Held()
+    {
+        long sum = 0;
+        for (int i = 0; i < 100; i++) sum += Holder<Pair>.Put(new Pair(i, i), new Weight(i)) + Holder<Weight>.Put(new Weight(i), new Pair(i, 1));
+        return sum;
     }
 
     static long Sorted()

@@ -1,0 +1,85 @@
+/** The modules of a process: their metadata, out of the memory that it is loaded in. */
+import { PeImage } from "./image.ts";
+import type { Layout } from "./layout.ts";
+import { type ProcessMemory, Unreadable } from "./memory.ts";
+import { Metadata } from "./metadata.ts";
+import type { ReadyToRunImage } from "./ready-to-run.ts";
+
+/** Keeps what many processes map. */
+export interface ImageCache {
+  metadata(image: PeImage): Metadata;
+  tables(image: PeImage): ReadyToRunImage;
+}
+
+/** An assembly, or a part of one. */
+export interface Module {
+  readonly name: string;
+  readonly metadata: Metadata;
+  /** Its metadata may grow. */
+  readonly dynamic: boolean;
+}
+
+const MAX_DYNAMIC_METADATA = 64 << 20;
+const MAX_CACHED_MODULES = 4096;
+
+export class ModuleReader {
+  readonly #memory: ProcessMemory;
+  readonly #layout: Layout;
+  readonly #cache: ImageCache;
+  readonly #modules = new Map<number, Module>();
+
+  constructor(memory: ProcessMemory, layout: Layout, cache: ImageCache) {
+    this.#memory = memory;
+    this.#layout = layout;
+    this.#cache = cache;
+  }
+
+  /** The module at an address of the process; `row`: a method that it must hold. */
+  at(address: number, row = 0): Module {
+    const known = this.#modules.get(address);
+    if (known && !(known.dynamic && row > known.metadata.methodCount)) return known;
+    if (this.#modules.size >= MAX_CACHED_MODULES) this.#modules.clear();
+    const module = this.#readModule(address);
+    this.#modules.set(address, module);
+    return module;
+  }
+
+  #readModule(address: number): Module {
+    const base = this.#imageBase(address);
+    if (base > 0) {
+      const metadata = this.#cache.metadata(
+        new PeImage((offset, size) => this.#memory.bytes(base + offset, size)),
+      );
+      return { name: metadata.assemblyName, metadata, dynamic: false };
+    }
+    const metadata = new Metadata(this.#dynamicMetadata(address));
+    return { name: metadata.assemblyName, metadata, dynamic: true };
+  }
+
+  #imageBase(module: number): number {
+    const { moduleBase, modulePeAssembly, peAssemblyImage, peImageLayout, imageLayoutBase } =
+      this.#layout;
+    const memory = this.#memory;
+    if (moduleBase > 0) {
+      const base = memory.pointer(module + moduleBase);
+      if (base > 0) return base;
+    }
+    const assembly = memory.pointer(module + modulePeAssembly);
+    const image = assembly > 0 ? memory.pointer(assembly + peAssemblyImage) : 0;
+    if (image === 0) return 0;
+    const layout =
+      memory.pointer(image + peImageLayout) || memory.pointer(image + peImageLayout - 8);
+    return layout > 0 ? memory.pointer(layout + imageLayoutBase) : 0;
+  }
+
+  /** A copy that the runtime keeps of the metadata of an assembly that is made at run time. */
+  #dynamicMetadata(module: number): Buffer {
+    const memory = this.#memory;
+    const copy = memory.pointer(module + this.#layout.moduleDynamicMetadata);
+    if (copy === 0) throw new Unreadable("its dynamic assembly has no metadata yet");
+    const size = memory.u32(copy);
+    if (size > MAX_DYNAMIC_METADATA) throw new Unreadable("its metadata is too long");
+    // 8 keeps it in an SBuffer {size, allocation, flags, pointer}, later versions as {size, bytes}.
+    return memory.bytes(this.#layout.major <= 8 ? memory.pointer(copy + 16) : copy + 4, size);
+  }
+}

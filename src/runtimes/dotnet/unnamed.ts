@@ -1,0 +1,83 @@
+/** Frames of .NET that are no named method, and why: the name says what, the detail of the function the rest. */
+import type { NamedFunction } from "../frames.ts";
+import { Unreadable } from "./memory.ts";
+
+/** Kinds of stubs, as the runtime numbers them (StubCodeBlockKind in src/coreclr/vm/codeman.h); from 16 on as bpf/abi.h does. */
+const STUBS = new Map<number, readonly [name: string, meaning: string]>([
+  [1, ["jump stub", "it leads to code that is too far away for a jump"]],
+  [2, ["precode", "it leads to a method, which may have to be compiled first"]],
+  [3, ["dynamic helper", "it does for precompiled code what depends on types"]],
+  [4, ["stub precode", "it leads to a method, which may have to be compiled first"]],
+  [5, ["fixup precode", "it leads to a method, which may have to be compiled first"]],
+  [6, ["virtual dispatch stub", "it leads a call of an interface to the method of one type"]],
+  [7, ["virtual resolve stub", "it looks for the method that an interface's call means"]],
+  [8, ["virtual lookup stub", "it leads the first call of an interface to the runtime"]],
+  [9, ["virtual table stub", "it leads a virtual call to the method"]],
+  [16, ["runtime stub", "code that the runtime wrote for itself, such as write barriers"]],
+  [17, ["call thunk", "it leads precompiled code to what it calls"]],
+]);
+
+/** What is behind a reason and what helps, where something does; by its text. */
+const HINTS = new Map([
+  [
+    "its memory could not be read",
+    "the process ended before it could be asked, or polytop may not read it (CAP_SYS_PTRACE)",
+  ],
+  [
+    "its process was not known when it was met",
+    "it ended before what was told of the method was looked at",
+  ],
+  ["its code was collected", "a dynamic method or assembly, which the runtime unloaded meanwhile"],
+  [
+    "its name was not told at its first sight",
+    "the memory of a dynamic method's name was not there when it was sampled",
+  ],
+  [
+    "its dynamic assembly has no metadata yet",
+    "it is being made; methods that are met later are named",
+  ],
+  ["its file could not be read", "it was removed or replaced since it was mapped"],
+  [
+    "its image does not say which method this code belongs to",
+    "a generic instance that only the runtime knows, or a helper of the compiler",
+  ],
+]);
+
+/** A method without a name. */
+export function unnamed(reason: string): NamedFunction {
+  const hint = HINTS.get(reason);
+  return {
+    runtime: "dotnet",
+    name: `[unnamed method: ${reason}]`,
+    module: "",
+    whyUnnamed: hint === undefined ? reason : `${reason}: ${hint}`,
+  };
+}
+
+/** What `resolve` finds, or an unnamed method that says why it found none. */
+export function attempt(
+  resolve: () => { readonly name: string; readonly module: string },
+): NamedFunction {
+  try {
+    return { runtime: "dotnet", ...resolve() };
+  } catch (error) {
+    if (error instanceof Unreadable) return unnamed(error.message);
+    // Reading behind the end of what corrupt metadata says.
+    if (error instanceof RangeError) return unnamed("its metadata is damaged");
+    throw error;
+  }
+}
+
+/** Code of the runtime between methods. */
+export function stub(kind: number): NamedFunction {
+  const [name, meaning] = STUBS.get(kind) ?? [
+    `stub of kind ${kind}`,
+    "of a kind that is not known",
+  ];
+  return {
+    runtime: "dotnet",
+    name: `[${name}]`,
+    module: "",
+    whyUnnamed: `a stub of the runtime and no method: ${meaning}`,
+  };
+}
