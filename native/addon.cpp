@@ -12,6 +12,7 @@
 
 #include "drain.h"
 #include "files.h"
+#include "line_values.h"
 #include "memory.h"
 #include "methods.h"
 #include "perl_values.h"
@@ -99,7 +100,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
          InstanceMethod<&Sampler::takeMethods>("takeMethods"), InstanceMethod<&Sampler::readFile>("readFile"),
          InstanceMethod<&Sampler::fileId>("fileId"), InstanceMethod<&Sampler::readMemory>("readMemory"),
          InstanceMethod<&Sampler::setFrequency>("setFrequency"), InstanceMethod<&Sampler::describe>("describe"),
-         InstanceMethod<&Sampler::close>("close")});
+         InstanceMethod<&Sampler::lines>("lines"), InstanceMethod<&Sampler::close>("close")});
   }
 
   /// new Sampler({objectPath, frequency, drainSeconds, targets}): loads, attaches, samples from now on.
@@ -255,6 +256,18 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     return Napi::Buffer<uint8_t>::Copy(env, bytes.data(), bytes.size());
   }
 
+  /// lines(file, offsets): a promise of the source lines there; file 0: what was read for it is freed.
+  Napi::Value lines(const Napi::CallbackInfo& info) {
+    const Napi::Env env = info.Env();
+    if (!isOpen(env)) return env.Undefined();
+    const auto file = info[0].As<Napi::Number>().Uint32Value();
+    const Napi::Float64Array offsets = info[1].As<Napi::Float64Array>();
+    LineRequest request;
+    for (size_t i = 0; i < offsets.ElementLength(); i++) request.offsets.push_back(static_cast<uint64_t>(offsets[i]));
+    parts_->files.openAgain(file, request);
+    return findLines(env, lines_, std::move(request));
+  }
+
   /// fileId(key): the id of the file with this key; 0 while it is not known.
   Napi::Value fileId(const Napi::CallbackInfo& info) {
     const Napi::Env env = info.Env();
@@ -330,6 +343,8 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
   }
 
   std::unique_ptr<Parts> parts_;
+  /// Shared with look-ups that are under way when everything else is closed.
+  std::shared_ptr<LineTables> lines_ = std::make_shared<LineTables>();
   Napi::ThreadSafeFunction wake_;
 };
 

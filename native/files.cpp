@@ -2,6 +2,7 @@
 #include "files.h"
 
 #include <bpf/bpf.h>
+#include <fcntl.h>
 #include <malloc.h>
 #include <sys/auxv.h>
 #include <sys/resource.h>
@@ -277,6 +278,16 @@ std::vector<uint8_t> Files::read(uint32_t id, uint64_t offset, size_t size) {
 uint32_t Files::idOf(const file_key& key) const {
   uint32_t id = 0;
   return bpf_map_lookup_elem(idsFd_, &key, &id) == 0 ? id : 0;
+}
+
+void Files::openAgain(uint32_t id, LineRequest& request) {
+  std::lock_guard lock(mutex_);
+  const auto found = entries_.find(id);
+  if (found == entries_.end()) return;
+  const Entry& entry = *found->second;
+  request.key = entry.key;
+  request.file = FileDescriptor(entry.fd < 0 ? -1 : fcntl(entry.fd, F_DUPFD_CLOEXEC, 0));
+  request.root = FileDescriptor(entry.rootFd < 0 ? -1 : fcntl(entry.rootFd, F_DUPFD_CLOEXEC, 0));
 }
 
 DotnetFile Files::dotnet(uint32_t id) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "dotnet_file.h"
+#include "line_table.h"
 #include "mapped_file.h"
 #include "perl_file.h"
 #include "ready_to_run.h"
@@ -74,6 +75,8 @@ class Files {
   /// Bytes of the file, fewer where it ends. Only on the thread that evicts.
   std::vector<uint8_t> read(uint32_t id, uint64_t offset, size_t size);
   DotnetFile dotnet(uint32_t id);
+  /// Gives a request for source lines descriptors of its own; leaves it without where the file is not known.
+  void openAgain(uint32_t id, LineRequest& request);
   /// The id of a file; 0 if it was not answered yet.
   uint32_t idOf(const file_key& key) const;
   /// File offset where that function starts: equal for all of its code, 0 if it is not known.

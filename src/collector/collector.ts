@@ -10,6 +10,7 @@ import { NativeNames } from "../runtimes/native.ts";
 import { NewFrames } from "../runtimes/new-frames.ts";
 import { PerlNames } from "../runtimes/perl.ts";
 import { PerlStacks } from "../runtimes/perl-stacks.ts";
+import { type FrameLines, NativeLines } from "./native-lines.ts";
 import type { AbiConstants, Drained, SampledTask, Sampler, SamplerOptions } from "./sampler.ts";
 import { loadAddon } from "./sampler.ts";
 import type { CounterDefinition } from "./source.ts";
@@ -47,6 +48,7 @@ export class Collector {
   readonly #dotnet: DotnetNames;
   readonly #functions = new FunctionTable();
   readonly #reader: FrameReader;
+  readonly #lines: NativeLines;
   readonly #host = cleanName(hostname());
   readonly #targets: TargetWatch;
   #gathered: Gathered | undefined;
@@ -60,6 +62,7 @@ export class Collector {
     this.#abi = addon.constants;
     this.#sampler = new addon.Sampler(options);
     this.#native = new NativeNames(this.#sampler);
+    this.#lines = new NativeLines(this.#sampler, addon.constants);
     this.#perl = new PerlNames(addon.constants.perl);
     this.#perlStacks = new PerlStacks(addon.constants);
     this.#dotnet = new DotnetNames(this.#sampler);
@@ -91,6 +94,11 @@ export class Collector {
     this.#sampler.setFrequency(frequency);
   }
 
+  /** Source lines of the frames of a native function; see NativeLines. */
+  lines(functionId: number | undefined): Promise<FrameLines> {
+    return this.#lines.find(functionId);
+  }
+
   close(): void {
     this.#closed = true;
     this.#sampler.close();
@@ -100,19 +108,18 @@ export class Collector {
   drain(): void {
     const drained = this.#sampler.drain();
     this.#native.learn(drained.files);
-    this.#reader.forgetFiles(drained.files.map((it) => it.id));
+    const files = drained.files.map((it) => it.id);
+    this.#reader.forgetFiles(files);
+    this.#lines.forget(drained.forgottenFrames, files);
     this.#perl.learn(drained);
     const frames = new NewFrames(drained, this.#abi);
     this.#perlStacks.learn(drained.files, frames, drained.forgottenFrames);
     this.#dotnet.learn(drained.files);
     this.#dotnet.resolveSeen();
+    const named = this.#reader.read(frames);
+    this.#lines.learn(frames, named.functions);
     this.#gathered ??= emptyGathered(drained);
-    gather(
-      this.#gathered,
-      drained,
-      this.#reader.read(frames),
-      this.#perlStacks.merge(drained.stacks),
-    );
+    gather(this.#gathered, drained, named, this.#perlStacks.merge(drained.stacks));
     const counters = this.#gathered.counters;
     counters[UNPAIRED] = (counters[UNPAIRED] ?? 0) + this.#perlStacks.takeUnpaired();
     this.#forgotten = { stacks: drained.forgottenStacks, frames: drained.forgottenFrames };

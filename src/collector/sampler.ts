@@ -132,6 +132,16 @@ export interface Drained {
   readonly files: readonly SampledFile[];
 }
 
+/** Source lines of some code of a file. */
+export interface FoundLines {
+  /** As the debug information spells them; index 0 stands for none. */
+  readonly files: readonly string[];
+  /** For each offset that was asked for: index in `files`, line (0: unknown). */
+  readonly lines: Uint32Array;
+  /** Why there are no lines at all; empty if there are some. */
+  readonly why: string;
+}
+
 export interface SamplerOptions {
   readonly objectPath: string;
   readonly frequency: number;
@@ -158,6 +168,8 @@ export interface Sampler {
   /** The id of a file that a method is in; 0 while the file is not known. */
   fileId(key: BigUint64Array): number;
   takeMethods(): readonly SeenMethod[];
+  /** Source lines at offsets of a file, by its DWARF line table, read beside; file 0 frees what was read. */
+  lines(file: number, offsets: Float64Array): Promise<FoundLines>;
   describe(): {
     readonly event: string;
     readonly cpus: number;

@@ -4,8 +4,10 @@ import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import counterFile from "../../bpf/counters.json" with { type: "json" };
 import { EXIT_CANNOT, EXIT_FAILED, UserError } from "../errors.ts";
-import type { CounterDefinition, SourceEvent, TickSource } from "./source.ts";
+import type { FrameLines } from "./native-lines.ts";
+import type { CounterDefinition, SourceEvent, SourceLine, TickSource } from "./source.ts";
 import { startOfProcess } from "./target-watch.ts";
+import type { Stack } from "./tick.ts";
 import { TickAssembler } from "./wire.ts";
 import type { WorkerReply, WorkerRequest, WorkerSetup } from "./worker.ts";
 
@@ -60,6 +62,9 @@ class WorkerSource implements LiveSource {
   readonly #assembler = new TickAssembler();
   readonly #listeners = new Set<(event: SourceEvent) => void>();
   readonly #answers = new Map<number, (error: string | undefined) => void>();
+  /** By number of frame, of one function. */
+  readonly #lines = new Map<number, SourceLine>();
+  #linesOf: number | undefined;
   #nextRequest = 1;
   #closed = false;
 
@@ -92,6 +97,25 @@ class WorkerSource implements LiveSource {
     if (!this.#closed) await this.#ask((id) => ({ kind: "flush", id }));
   }
 
+  lookUpLines(functionId: number | undefined): Promise<string | undefined> {
+    if (functionId !== this.#linesOf) this.#lines.clear();
+    this.#linesOf = functionId;
+    return this.#ask((id) => ({ kind: "lines", id, function: functionId }));
+  }
+
+  lineOf(stack: Stack, index: number): SourceLine | undefined {
+    if (this.#lines.size === 0) return undefined;
+    const number = this.#assembler.frameNumber(stack.id, index);
+    return number === undefined ? undefined : this.#lines.get(number);
+  }
+
+  #learnLines({ files, lines }: FrameLines): void {
+    for (let at = 0; at + 2 < lines.length; at += 3) {
+      const file = files[lines[at + 1] ?? 0];
+      if (file) this.#lines.set(lines[at] ?? 0, { file, line: lines[at + 2] ?? 0 });
+    }
+  }
+
   /** Sends a request; resolves to the answer. */
   #ask(request: (id: number) => WorkerRequest): Promise<string | undefined> {
     const id = this.#nextRequest++;
@@ -120,10 +144,16 @@ class WorkerSource implements LiveSource {
   #receive(reply: WorkerReply): void {
     if (reply.kind === "tick") this.#publish({ tick: this.#assembler.assemble(reply.delta) });
     if (reply.kind === "failed") this.#publish({ error: reply.message });
-    if (reply.kind === "answer") {
-      this.#answers.get(reply.id)?.(reply.error);
-      this.#answers.delete(reply.id);
+    if (reply.kind === "answer") this.#answer(reply.id, reply.error);
+    if (reply.kind === "lines") {
+      this.#learnLines(reply.found);
+      this.#answer(reply.id, reply.found.why || undefined);
     }
+  }
+
+  #answer(id: number, error: string | undefined): void {
+    this.#answers.get(id)?.(error);
+    this.#answers.delete(id);
   }
 
   #publish(event: SourceEvent): void {

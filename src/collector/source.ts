@@ -2,7 +2,7 @@
  * What the screen and plain output are told to listen to. The sampler, a replay
  * and the fixtures of the tests all are a `TickSource`.
  */
-import type { Tick } from "./tick.ts";
+import type { Stack, Tick } from "./tick.ts";
 
 /** One counter of the unwinder, as bpf/counters.json defines it. */
 export interface CounterDefinition {
@@ -21,6 +21,12 @@ export interface CounterDefinition {
   readonly hint: string;
 }
 
+/** A line of a source file. */
+export interface SourceLine {
+  readonly file: string;
+  readonly line: number;
+}
+
 /** Either a refresh, or why there was none. */
 export type SourceEvent = { readonly tick: Tick } | { readonly error: string };
 
@@ -34,6 +40,13 @@ export interface TickSource {
   setPids(pids: readonly number[]): Promise<string | undefined>;
   /** Brings the tick of what there is since the last one, before its time; resolves when listeners have it. */
   flush?(): Promise<void>;
+  /**
+   * Looks up the source lines of a native function's frames in the ticks so far; `lineOf` knows them when it
+   * resolves, to why there are none. Undefined frees what was read for that.
+   */
+  lookUpLines?(functionId: number | undefined): Promise<string | undefined>;
+  /** The line of a frame of a stack, where it was looked up; the leaf is 0. */
+  lineOf?(stack: Stack, index: number): SourceLine | undefined;
   /** Sets the time between refreshes. */
   setInterval(seconds: number): void;
   /** Resolves when there will be no more; a source without it has no end. */

@@ -30,6 +30,14 @@ export class StackTable {
     return stack;
   }
 
+  /** The number of a frame of a stack, the leaf is 0; undefined if the stack is not known. */
+  frameNumber(id: number, index: number): number | undefined {
+    const place = id - this.#first;
+    if (place < 0 || place >= this.#places.length) return undefined;
+    const at = this.#places.at(place);
+    return index < this.#words.at(at + 2) ? this.#words.at(at + 3 + index) : undefined;
+  }
+
   #read(id: number, frameOf: (number: number) => Frame | undefined): Stack | undefined {
     const index = id - this.#first;
     if (index < 0 || index >= this.#places.length) return undefined;

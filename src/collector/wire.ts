@@ -64,6 +64,11 @@ export class TickAssembler {
     return { ...delta.header, counts };
   }
 
+  /** The number of a frame of a stack, while deltas may still refer to that. */
+  frameNumber(stack: number, index: number): number | undefined {
+    return this.#stacks.frameNumber(stack, index);
+  }
+
   #addFrames(first: number, { functions, details }: WireFrames): void {
     functions.forEach((id, index) => {
       const plain = this.#plain[id];

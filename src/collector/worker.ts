@@ -11,6 +11,7 @@ import {
   startBudget,
 } from "./budget.ts";
 import { Collector } from "./collector.ts";
+import type { FrameLines } from "./native-lines.ts";
 import { putCollectorSecond } from "./priority.ts";
 import type { SamplerOptions } from "./sampler.ts";
 import { buffersOf, type TickDelta } from "./wire.ts";
@@ -27,12 +28,14 @@ export type WorkerRequest =
   | { readonly kind: "pids"; readonly id: number; readonly pids: readonly number[] }
   | { readonly kind: "interval"; readonly seconds: number }
   | { readonly kind: "flush"; readonly id: number }
+  | { readonly kind: "lines"; readonly id: number; readonly function: number | undefined }
   | { readonly kind: "close" };
 
 export type WorkerReply =
   | { readonly kind: "ready" }
   | { readonly kind: "tick"; readonly delta: TickDelta }
   | { readonly kind: "answer"; readonly id: number; readonly error: string | undefined }
+  | { readonly kind: "lines"; readonly id: number; readonly found: FrameLines }
   | {
       readonly kind: "failed";
       readonly message: string;
@@ -136,6 +139,7 @@ function serve(setup: WorkerSetup): void {
   parentPort?.on("message", (request: WorkerRequest) => {
     if (request.kind === "interval") schedule.setSeconds(request.seconds);
     if (request.kind === "pids") reply(setPids(collector, request));
+    if (request.kind === "lines") void answerLines(collector, request);
     if (request.kind === "flush") {
       schedule.flush();
       reply({ kind: "answer", id: request.id, error: undefined });
@@ -147,6 +151,18 @@ function serve(setup: WorkerSetup): void {
     }
   });
   reply({ kind: "ready" });
+}
+
+async function answerLines(
+  collector: Collector,
+  { id, function: wanted }: WorkerRequest & { kind: "lines" },
+): Promise<void> {
+  try {
+    reply({ kind: "lines", id, found: await collector.lines(wanted) });
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    reply({ kind: "lines", id, found: { files: [], lines: new Uint32Array(), why } });
+  }
 }
 
 function setPids(

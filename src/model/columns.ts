@@ -73,7 +73,9 @@ export const baseName = (module: string): string => module.slice(module.lastInde
 function moduleText(row: FunctionRow, context: RowContext): string {
   const name = baseName(row.function.module);
   if (name === "") return context.glyphs.none;
-  return row.line !== undefined && context.moduleLine ? `${name}:${row.line}` : name;
+  // The module of native code is no source file.
+  const hasLine = row.line !== undefined && row.function.runtime !== "native";
+  return hasLine && context.moduleLine ? `${name}:${row.line}` : name;
 }
 
 /** Columns of the list of functions, in their order. */

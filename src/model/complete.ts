@@ -18,7 +18,17 @@ export interface Completion {
   /** The text before that word. */
   readonly before: string;
   readonly words: readonly string[];
+  /** The same for eyes: a pid with its command. */
+  readonly labels: readonly string[];
 }
+
+/** A word and what is shown for it. */
+interface Offer {
+  readonly word: string;
+  readonly label: string;
+}
+
+const MAX_OFFERS = 50;
 
 const LANGUAGES = ["perl", "dotnet", "native", "kernel"];
 
@@ -29,42 +39,50 @@ export const quoted = (word: string): string =>
   /[\s"\\]/.test(word) ? `"${word.replace(/["\\]/g, "\\$&")}"` : word;
 
 /** Pids that begin with some digits, or whose command begins with a text. */
-function pids(processes: readonly KnownProcess[], typed: string): string[] {
+function pids(processes: readonly KnownProcess[], typed: string, before = ""): Offer[] {
   const wanted = typed.toLowerCase();
   return processes
     .filter(({ pid, comm }) =>
       /^\d*$/.test(typed) ? String(pid).startsWith(typed) : comm.toLowerCase().startsWith(wanted),
     )
-    .map(({ pid }) => String(pid));
+    .map(({ pid, comm }) => ({ word: before + pid, label: `${pid} ${comm}` }));
 }
 
-function filterWords(word: string, facts: Facts): string[] {
+const plain = (words: readonly string[]): Offer[] => words.map((word) => ({ word, label: word }));
+
+function filterWords(word: string, facts: Facts): Offer[] {
   const negation = word.startsWith("!") ? "!" : "";
   const rest = word.slice(negation.length);
   const [, key, value = ""] = /^(\w+):(.*)$/s.exec(rest) ?? [];
   const begins = (text: string): boolean => text.toLowerCase().startsWith(value.toLowerCase());
-  const named = (texts: readonly string[]): string[] =>
-    different(texts)
-      .filter(begins)
-      .map((text) => `${negation}${key}:${quoted(text)}`);
+  const named = (texts: readonly string[]): Offer[] =>
+    plain(
+      different(texts)
+        .filter(begins)
+        .map((text) => `${negation}${key}:${quoted(text)}`),
+    );
   if (key === "pid" || key === "tree") {
     const parts = value.split(",");
     const typed = parts.pop() ?? "";
     const before = parts.map((part) => `${part},`).join("");
-    return pids(facts.processes, typed).map((pid) => `${negation}${key}:${before}${pid}`);
+    return pids(facts.processes, typed, `${negation}${key}:${before}`);
   }
   if (key === "comm") return named(facts.processes.map(({ comm }) => comm));
   if (key === "thread") return named(facts.threads);
   if (key === "lang") return named(LANGUAGES);
-  return FILTER_KEYS.filter((one) => one.startsWith(rest)).map((one) => `${negation}${one}:`);
+  const keys = FILTER_KEYS.filter((one) => one.startsWith(rest));
+  return plain(keys.map((one) => `${negation}${one}:`));
 }
 
 /** What the last word of a text could become. */
 export function complete(mode: "pid" | "filter", text: string, facts: Facts): Completion {
   const word = /[^\s]*$/.exec(mode === "pid" ? text.replace(/.*,/s, "") : text)?.[0] ?? "";
   const before = text.slice(0, text.length - word.length);
-  const words = mode === "pid" ? pids(facts.processes, word) : filterWords(word, facts);
-  return { before, words: different(words).slice(0, 50) };
+  const offers = mode === "pid" ? pids(facts.processes, word) : filterWords(word, facts);
+  // A pid may be listed once for each name that it had.
+  const known = new Map(offers.map((offer) => [offer.word, offer.label]));
+  const words = [...known.keys()].slice(0, MAX_OFFERS);
+  return { before, words, labels: words.map((one) => known.get(one) ?? one) };
 }
 
 /** The longest beginning that all words have. */

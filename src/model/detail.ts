@@ -1,5 +1,6 @@
 /** One function from near: who calls it, what it calls, which lines and bodies, which processes. */
-import type { Frame, FunctionInfo, StackCount, Tick } from "../collector/tick.ts";
+import type { SourceLine } from "../collector/source.ts";
+import type { Frame, FunctionInfo, Stack, StackCount, Tick } from "../collector/tick.ts";
 import type { AggregateOptions, PidCount } from "./aggregate.ts";
 
 /** A neighbour, or none where the function is the innermost or outermost frame. */
@@ -11,6 +12,8 @@ export interface Neighbour {
 /** Samples on a line. */
 export interface LineCount {
   readonly line: number;
+  /** The source file, where the function's module is none. */
+  readonly file?: string;
   readonly count: number;
 }
 
@@ -34,6 +37,12 @@ export interface FunctionDetail {
   readonly processes: readonly (PidCount & { readonly comm: string })[];
 }
 
+/** What the detail can be told besides what is left out of it. */
+export interface DetailOptions extends AggregateOptions {
+  /** The source line of a frame of a stack, where it was looked up. */
+  lineOf?(stack: Stack, index: number): SourceLine | undefined;
+}
+
 class Counter<K> {
   readonly #counts = new Map<K, number>();
 
@@ -46,6 +55,24 @@ class Counter<K> {
   }
 }
 
+/** Lines by their file, where they have one. */
+class LineCounter {
+  readonly #files = new Map<string | undefined, Counter<number>>();
+
+  add(line: number, count: number, file?: string): void {
+    const lines = this.#files.get(file) ?? new Counter<number>();
+    this.#files.set(file, lines);
+    lines.add(line, count);
+  }
+
+  sorted(): LineCount[] {
+    const all = [...this.#files].flatMap(([file, lines]) =>
+      lines.sorted().map(([line, count]) => ({ line, count, ...(file ? { file } : {}) })),
+    );
+    return all.sort((a, b) => b.count - a.count);
+  }
+}
+
 /**
  * Looks at all stacks with the function. Recursion is one call: the caller is that of its
  * outermost frame, the callee that of its innermost one, so that each column adds up to its total.
@@ -53,11 +80,11 @@ class Counter<K> {
 export function functionDetail(
   ticks: readonly Tick[],
   id: number,
-  options: AggregateOptions,
+  options: DetailOptions,
 ): FunctionDetail {
   const callers = new Counter<FunctionInfo | undefined>();
   const callees = new Counter<FunctionInfo | undefined>();
-  const lines = new Counter<number>();
+  const lines = new LineCounter();
   const bodies = new Counter<string>();
   const processes = new Counter<number>();
   const comms = new Map<number, string>();
@@ -83,7 +110,9 @@ export function functionDetail(
     if (inner === 0) self += count;
     callees.add(frames[inner - 1]?.function, count);
     callers.add(frames[outer + 1]?.function, count);
-    if (first.line !== undefined) lines.add(first.line, count);
+    const source = options.lineOf?.(stack, stack.frames.indexOf(first));
+    if (source) lines.add(source.line, count, source.file);
+    else if (first.line !== undefined) lines.add(first.line, count);
     if (first.body !== undefined) bodies.add(first.body, count);
     processes.add(task.pid, count);
     comms.set(task.pid, task.comm);
@@ -101,7 +130,7 @@ export function functionDetail(
     total,
     callers: neighbours(callers),
     callees: neighbours(callees),
-    lines: lines.sorted().map(([line, count]) => ({ line, count })),
+    lines: lines.sorted(),
     bodies: bodies.sorted().map(([body, count]) => ({ body, count })),
     processes: processes
       .sorted()

@@ -134,6 +134,14 @@ export function clock(seconds: number): string {
     : `${Math.floor(minutes / 60)}:${two(minutes % 60)}:${two(whole % 60)}`;
 }
 
+/** Milliseconds since 1970 as the time of day here: "12:00:01". */
+export function timeOfDay(time: number): string {
+  const date = new Date(time);
+  return [date.getHours(), date.getMinutes(), date.getSeconds()]
+    .map((part) => part.toString().padStart(2, "0"))
+    .join(":");
+}
+
 /** A time in words: "12 s", "3 min 5 s", "1 h 2 min". */
 export function duration(seconds: number): string {
   const whole = Math.round(seconds);

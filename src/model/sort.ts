@@ -62,8 +62,27 @@ const PROCESS_ORDERS: Readonly<Record<SortKey, Compare<ProcessRow>>> = {
   pid: (a, b) => a.pid - b.pid,
 };
 
+/** Samples of each with all below it: the busiest may be the child of one that is idle. */
+function familySums(
+  rows: readonly ProcessRow[],
+  children: ReadonlyMap<number, readonly ProcessRow[]>,
+): Map<ProcessRow, number> {
+  const sums = new Map<ProcessRow, number>();
+  const visit = (row: ProcessRow): number => {
+    const known = sums.get(row);
+    if (known !== undefined) return known;
+    // What makes a ring is counted once.
+    sums.set(row, row.samples);
+    const below = (children.get(row.pid) ?? []).reduce((sum, child) => sum + visit(child), 0);
+    sums.set(row, row.samples + below);
+    return row.samples + below;
+  };
+  for (const row of rows) visit(row);
+  return sums;
+}
+
 /**
- * Processes in order, children under their parents where these have samples too; with a family,
+ * Processes in order, families by all of their samples, children under their parents where these have samples too; with a family,
  * under the nearest ancestor that has.
  */
 export function sortProcesses(
@@ -89,6 +108,12 @@ export function sortProcesses(
     const siblings = children.get(above);
     if (siblings) siblings.push(row);
     else children.set(above, [row]);
+  }
+  if (key === "self" || key === "total" || key === "change") {
+    const sums = familySums(sorted, children);
+    const bySum: Compare<ProcessRow> = (a, b) =>
+      sign * ((sums.get(b) ?? 0) - (sums.get(a) ?? 0)) || a.pid - b.pid;
+    for (const list of [roots, ...children.values()]) list.sort(bySum);
   }
   const placed: PlacedProcess[] = [];
   const seen = new Set<ProcessRow>();

@@ -11,6 +11,7 @@ export class NewFrames {
   readonly length: number;
   /** Number of the first. */
   readonly first: number;
+  readonly #abi: AbiConstants;
   readonly #drained: Drained;
   readonly #words: Uint32Array;
   readonly #extras: Uint32Array;
@@ -18,14 +19,20 @@ export class NewFrames {
   readonly #kindShift: number;
   readonly #fileShift: number;
 
-  constructor(drained: Drained, { frameKindShift, frameFileShift }: AbiConstants) {
+  constructor(drained: Drained, abi: AbiConstants) {
+    this.#abi = abi;
     this.length = drained.frames.length;
     this.first = drained.firstFrame;
     this.#drained = drained;
     this.#words = halvesOf(drained.frames);
     this.#extras = halvesOf(drained.extras);
-    this.#kindShift = frameKindShift - 32;
-    this.#fileShift = frameFileShift - 32;
+    this.#kindShift = abi.frameKindShift - 32;
+    this.#fileShift = abi.frameFileShift - 32;
+  }
+
+  /** All of them as they came. */
+  get words(): BigUint64Array {
+    return this.#drained.frames;
   }
 
   word(index: number): bigint {
@@ -45,6 +52,13 @@ export class NewFrames {
   offset(index: number): number {
     const high = this.#high(index) & ((1 << this.#fileShift) - 1);
     return high * HALF + (this.#words[index * 2] ?? 0);
+  }
+
+  /** Whether it is code of a file. */
+  isCode(index: number): boolean {
+    const kind = this.perlMeta(index) & this.#abi.perl.kindMask;
+    if (this.perlMeta(index) === 0) return this.kind(index) === this.#abi.kindNative;
+    return kind === this.#abi.perl.native || kind === this.#abi.perl.folded;
   }
 
   /** The file offset where the function of a native frame starts, 0 if that is not known. */

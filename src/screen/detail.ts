@@ -1,8 +1,8 @@
 /** A function from near: callers, lines and callees beside each other, then its processes. */
 import type { Tick } from "../collector/tick.ts";
-import { RUNTIME_LABELS } from "../model/columns.ts";
+import { baseName, RUNTIME_LABELS } from "../model/columns.ts";
 import { type FunctionDetail, functionDetail, type Neighbour } from "../model/detail.ts";
-import { cell, percent } from "../model/format.ts";
+import { cell, displayWidth, percent, truncate } from "../model/format.ts";
 import { RECENT_SECONDS } from "../model/state.ts";
 import { windowOffset } from "../model/window.ts";
 import type { Body } from "./body.ts";
@@ -18,6 +18,7 @@ const rowId = (functionId: number, isCallee: boolean): number =>
 export const functionOfRow = (id: number): number => Math.floor(id / 2) - 8;
 
 interface Line {
+  readonly share: string;
   readonly text: string;
   /** Of rows that can be opened. */
   readonly id?: number;
@@ -28,6 +29,13 @@ interface Part {
   readonly lines: readonly Line[];
 }
 
+/** What `shareText` takes, and the room that a name has at least. */
+const SHARE_CELLS = 8;
+const MIN_CELLS = 10;
+
+const shareText = (count: number, total: number): string =>
+  `${percent(count, total).padStart(5)} % `;
+
 function neighbours(
   list: readonly Neighbour[],
   total: number,
@@ -36,15 +44,17 @@ function neighbours(
   theme: Theme,
 ): Line[] {
   return list.map(({ function: info, count }) => ({
-    text: `${percent(count, total).padStart(5)} % ${info ? theme.nameOf(info) : none}`,
+    share: shareText(count, total),
+    text: info ? theme.nameOf(info) : none,
     ...(info ? { id: rowId(info.id, isCallee) } : {}),
   }));
 }
 
 function parts(detail: FunctionDetail, theme: Theme): Part[] {
   const { total } = detail;
-  const lines = detail.lines.map(({ line, count }) => ({
-    text: `${percent(count, total).padStart(5)} % line ${line}`,
+  const lines = detail.lines.map(({ line, count, file }) => ({
+    share: shareText(count, total),
+    text: file ? `${baseName(file)}:${line}` : `line ${line}`,
   }));
   return [
     { heading: "CALLERS", lines: neighbours(detail.callers, total, "(outermost)", false, theme) },
@@ -58,9 +68,16 @@ let kept: { key: readonly unknown[]; detail: FunctionDetail } | undefined;
 /** A key that only moves the selection does not look at the stacks again. */
 function detailOf(session: Session, tick: Tick, ticks: readonly Tick[]): FunctionDetail {
   const { filter, kernel, nativeFrames, opened = -1 } = session.state;
-  const key = [tick, ticks.length, opened, filter, kernel, nativeFrames, session];
+  const { version } = session.lines;
+  const key = [tick, ticks.length, opened, filter, kernel, nativeFrames, session, version];
   if (kept?.key.every((part, i) => part === key[i])) return kept.detail;
-  const options = { ...(filter ? { filter } : {}), kernel, nativeFrames, parents: session.family };
+  const options = {
+    ...(filter ? { filter } : {}),
+    kernel,
+    nativeFrames,
+    parents: session.family,
+    lineOf: session.lines.of,
+  };
   const detail = functionDetail(ticks, opened, options);
   kept = { key, detail };
   return detail;
@@ -75,23 +92,30 @@ export function detailBody(
   theme: Theme,
 ): Body {
   const { glyphs } = theme;
-  const ticks = session.history.last(RECENT_SECONDS, tick);
+  // What was sampled of other processes has no part in it.
+  const isAlike = (one: Tick): boolean => one.pids.join() === tick.pids.join();
+  const ticks = session.history.last(RECENT_SECONDS, tick).filter(isAlike);
   const detail = detailOf(session, tick, ticks);
   const info = detail.function;
+  const wrapped = (line: string): string[] => wrapWords(line, width - 2).map(text);
   const text = (line: string): string =>
     ` ${cell(line, width - 2, "left", "middle", glyphs).trimEnd()}`;
   if (!info) {
     const lines = ["", text(`It is in no stack of the last ${RECENT_SECONDS} s.`)];
     return { lines, ids: [], page: 1 };
   }
-  const place = info.module === "" ? "" : `   ${info.module}`;
   const span = `${Math.round(ticks.reduce((sum, one) => sum + one.intervalSeconds, 0))} s`;
+  const shares = `self ${percent(detail.self, detail.samples)} %   total ${percent(detail.total, detail.samples)} % of ${span}`;
+  const facts = `${RUNTIME_LABELS[info.runtime]}   ${shares}`;
+  // The end of a path tells more than its beginning.
+  const place = truncate(info.module, width - displayWidth(facts) - 5, "start", glyphs);
   const head = [
     theme.bold(text(theme.nameOf(info))),
-    text(
-      `${RUNTIME_LABELS[info.runtime]}   self ${percent(detail.self, detail.samples)} %   total ${percent(detail.total, detail.samples)} % of ${span}${place}`,
-    ),
-    ...(info.whyUnnamed ? wrapWords(`no name: ${info.whyUnnamed}`, width - 2).map(text) : []),
+    text(place === "" ? facts : `${facts}   ${place}`),
+    ...(info.whyUnnamed ? wrapped(`no name: ${info.whyUnnamed}`) : []),
+    ...(info.runtime === "native" && detail.lines.length === 0 && session.lines.why
+      ? wrapped(`no lines: ${session.lines.why}`)
+      : []),
     "",
   ];
   const bodies = detail.bodies
@@ -102,10 +126,11 @@ export function detailBody(
     .slice(0, 20)
     .map((one) => `${percent(one.count, detail.total)} % ${one.pid} ${one.comm}`)
     .join("   ");
+  const users = `${count} process${count === 1 ? "" : "es"}: ${processes}`;
   const foot = [
     "",
     ...(bodies === "" ? [] : [text(`code: ${bodies}`)]),
-    text(`${count} process${count === 1 ? "" : "es"}: ${processes}`),
+    ` ${truncate(users, width - 2, "end", glyphs)}`,
   ];
   const room = Math.max(2, height - head.length - foot.length - 1);
   const columns = parts(detail, theme);
@@ -135,24 +160,49 @@ function lineText(line: Line | undefined, cells: number, { theme, selected }: Dr
   if (!line) return " ".repeat(cells);
   const isSelected = line.id !== undefined && line.id === selected;
   const mark = isSelected ? theme.glyphs.pointer : " ";
-  const text = mark + cell(line.text, cells - 1, "left", "middle", theme.glyphs);
+  const room = cells - 1 - line.share.length;
+  const text = mark + line.share + cell(line.text, room, "left", "middle", theme.glyphs);
   return isSelected ? theme.inverse(text) : text;
+}
+
+/** Columns get wider in steps of so many cells, so that they rarely do. */
+const STEP = 8;
+
+/** Cells that the texts of a part want. */
+const wantedCells = ({ lines }: Part): number => {
+  const longest = Math.max(MIN_CELLS, ...lines.map(({ text }) => displayWidth(text)));
+  return Math.ceil((1 + SHARE_CELLS + longest) / STEP) * STEP;
+};
+
+/** Cells for each part: lines get what they want, up to a part; names share the rest by what they want. */
+function columnWidths(columns: readonly Part[], room: number): number[] {
+  const wanted = columns.map(wantedCells);
+  const lines = columns.map((part, i) =>
+    part.heading === "LINES" ? Math.min(wanted[i] ?? 0, Math.floor(room * 0.3)) : 0,
+  );
+  const left = room - lines.reduce((sum, cells) => sum + cells, 0);
+  const [callers = 0, callees = 0] = wanted.filter((_, i) => lines[i] === 0);
+  const half = Math.floor(left / 2);
+  const spare = left - callers - callees;
+  const first =
+    spare >= 0
+      ? callers + Math.floor(spare / 2)
+      : Math.min(callers, Math.max(half, left - callees));
+  return lines.map((cells, i) => (cells > 0 ? cells : i === 0 ? first : left - first));
 }
 
 function sideBySide(columns: readonly Part[], drawing: Drawing): string[] {
   const { room, width, theme, selected } = drawing;
-  // Lines need less room than names.
-  const forLines = columns.length === 3 ? Math.min(20, Math.floor(width / 4)) : 0;
-  const others = columns.length === 3 ? columns.length - 1 : columns.length;
-  const each = Math.floor((width - 2 - forLines - columns.length) / others);
-  const cells = (part: Part): number => (part.heading === "LINES" ? forLines : each);
+  const widths = columnWidths(columns, width - 2 - columns.length);
   const shown = columns.map((part) => shownLines(part, room, selected));
   const heading = columns
-    .map((part) => theme.bold(cell(` ${part.heading}`, cells(part), "left", "end", theme.glyphs)))
+    .map(({ heading: text }, c) =>
+      theme.bold(cell(` ${text}`, widths[c] ?? 0, "left", "end", theme.glyphs)),
+    )
     .join(" ");
   const tallest = Math.max(...shown.map((lines) => lines.length));
   const rows = Array.from({ length: tallest }, (_, i) =>
-    columns.map((part, c) => lineText(shown[c]?.[i], cells(part), drawing)).join(" "),
+    columns.map((_, c) => lineText(shown[c]?.[i], widths[c] ?? 0, drawing)).join(" "),
   );
   return [heading, ...rows.map((row) => row.trimEnd())];
 }

@@ -107,13 +107,23 @@ function flameLine(row: readonly FlameFrame[], painter: Painter): string {
   return line;
 }
 
+/** A name, or its last part where that is all there is room for: packages and namespaces go first. */
+function fittingName(name: string, room: number): string {
+  if (displayWidth(name) <= room) return name;
+  // Not within template arguments, and not what stands in brackets or parentheses.
+  const plain = /^[^<([]*/.exec(name)?.[0] ?? "";
+  const at = Math.max(plain.lastIndexOf("::") + 1, plain.lastIndexOf("."));
+  return at > 0 && at + 1 < name.length ? name.slice(at + 1) : name;
+}
+
 /** One frame: an edge, then its name; without colours a line shows how far it goes. */
 function frameCells(frame: FlameFrame, { tree, theme, filter, selected }: Painter): string {
   const { glyphs } = theme;
   const { node, cells } = frame;
   const info = tree.functionOf(node);
   const room = cells - 1;
-  const name = room >= 3 ? truncate(theme.nameOf(info), room, "middle", glyphs) : "";
+  const whole = theme.nameOf(info);
+  const name = room >= 3 ? truncate(fittingName(whole, room), room, "end", glyphs) : "";
   const left = room - displayWidth(name);
   const fill = theme.color ? " " : glyphs.unicode ? "─" : "-";
   const gap = name !== "" && left > 0 ? " " : "";

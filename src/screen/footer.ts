@@ -1,5 +1,5 @@
 /** The last line: keys of the moment, a message, or a prompt. */
-import { cell, displayWidth, truncate } from "../model/format.ts";
+import { displayWidth, truncate } from "../model/format.ts";
 import type { ViewState } from "../model/view.ts";
 import { type Binding, HELP_FOOTER, PROMPT_HINTS } from "./bindings.ts";
 import { footerBindings, isPrompt } from "./keys.ts";
@@ -33,17 +33,23 @@ function promptLine(view: ViewState, width: number, theme: Theme): string {
   return theme.bold(label) + typed + theme.inverse(" ");
 }
 
-/** What Tab would put there, as much as fits; nothing where that is too much to choose from. */
-function offerText(offers: readonly string[], typed: string): string {
-  const wanted = offers.length > 0 && (typed !== "" || offers.length <= 8);
-  return wanted ? `tab: ${offers.slice(0, 12).join("  ")}` : "";
-}
+/** What Tab would put there, as much as fits. */
+const offerText = (offers: readonly string[]): string =>
+  offers.length > 0 ? `tab: ${offers.slice(0, 20).join("  ")}` : "";
 
-/** Footer lines for a window: one, or two while a prompt is open. */
+/** Between a message and the keys beside it, for which there must be so much room. */
+const MESSAGE_GAP = 3;
+const LEAST_KEYS = 14;
+
+/** Below this many rows a prompt has no line of its own for its keys. */
+const TALL = 14;
+
+/** Footer lines for a window: one, or two or three while a prompt is open. */
 export function footerLines(
   view: ViewState,
   offers: readonly string[],
   width: number,
+  rows: number,
   theme: Theme,
 ): string[] {
   const room = width - 1;
@@ -51,21 +57,27 @@ export function footerLines(
     const { error } = view.prompt;
     const hint = PROMPT_HINTS[view.mode].replace("⏎", theme.glyphs.enter);
     const keys = theme.glyphs.unicode ? hint : hint.replace("↑↓", "up down");
-    const offered = /\s$/.test(view.prompt.text) ? "" : offerText(offers, view.prompt.text);
+    const offered = /\s$/.test(view.prompt.text) ? "" : offerText(offers);
     const isUnfinished = error !== undefined && offered !== "" && /:\S*$/.test(view.prompt.text);
+    const dim = (text: string): string => theme.dim(truncate(text, room, "end", theme.glyphs));
+    const isTall = rows >= TALL;
     const second =
       error === undefined || isUnfinished
-        ? theme.dim(truncate(offered || keys, room, "end", theme.glyphs))
+        ? dim(offered || (isTall ? "" : keys))
         : theme.warning(truncate(`! ${error}`, room, "end", theme.glyphs));
-    return [` ${promptLine(view, room, theme)}`, ` ${second}`];
+    return [promptLine(view, room, theme), second, ...(isTall ? [dim(keys)] : [])].map(
+      (line) => ` ${line}`,
+    );
   }
   if (view.mode === "help") {
     const text = theme.glyphs.unicode ? HELP_FOOTER : HELP_FOOTER.replace("↑↓", "up down");
     return [` ${truncate(text, room, "end", theme.glyphs)}`];
   }
   if (view.message) {
-    const text = cell(view.message.text, room, "left", "end", theme.glyphs).trimEnd();
-    return [` ${theme.bold(text)}`];
+    const text = truncate(view.message.text, room, "end", theme.glyphs);
+    const left = room - displayWidth(text) - MESSAGE_GAP;
+    const keys = left >= LEAST_KEYS ? " ".repeat(MESSAGE_GAP) + keysLine(view, left, theme) : "";
+    return [` ${theme.bold(text)}${keys}`];
   }
   return [` ${keysLine(view, room, theme)}`];
 }

@@ -38,6 +38,7 @@ export interface FrameTools {
   readonly theme: Theme;
   readonly host: string;
   readonly alive: IsAlive;
+  readonly isReplay: boolean;
 }
 
 /** Composes the window: exactly as many lines as it has rows. */
@@ -58,6 +59,7 @@ export function composeFrame(
       view: session.state,
       now: session.latest?.time ?? 0,
       error: session.error,
+      isReplay: tools.isReplay,
       sinceSeconds: session.totals.seconds,
     },
     width,
@@ -66,9 +68,9 @@ export function composeFrame(
   ).slice(0, rows);
   const prompt = session.state.prompt;
   const offers = isPrompt(session.state.mode)
-    ? complete(session.state.mode, prompt.text, session.facts()).words
+    ? complete(session.state.mode, prompt.text, session.facts()).labels
     : [];
-  const footer = footerLines(session.state, offers, width, theme).slice(
+  const footer = footerLines(session.state, offers, width, rows, theme).slice(
     0,
     Math.max(0, rows - headerHeight(rows) - 1),
   );

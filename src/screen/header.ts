@@ -12,6 +12,7 @@ import {
   rate,
   seconds,
   sharePercent,
+  timeOfDay,
   truncate,
 } from "../model/format.ts";
 import { busyShare } from "../model/health.ts";
@@ -24,6 +25,8 @@ export interface Piece {
   /** The highest goes first; 0 stays. */
   readonly giveWay: number;
   readonly paint?: Paint;
+  /** Cells that it may be cut down to before it is left out; it is the last of its line. */
+  readonly least?: number;
 }
 
 /** As many pieces as fit into `width`, `gap` cells between them. The last of what stays is cut. */
@@ -34,8 +37,10 @@ export function fitPieces(
   theme: Theme,
 ): string {
   let chosen = pieces.filter((piece) => piece.text !== "");
+  const least = (piece: Piece): number =>
+    Math.min(displayWidth(piece.text), piece.least ?? Number.POSITIVE_INFINITY);
   const total = (): number =>
-    chosen.reduce((sum, piece) => sum + displayWidth(piece.text), 0) + gap * (chosen.length - 1);
+    chosen.reduce((sum, piece) => sum + least(piece), 0) + gap * (chosen.length - 1);
   while (chosen.length > 1 && total() > width) {
     const first = chosen.reduce((most, piece) => (piece.giveWay > most.giveWay ? piece : most));
     if (first.giveWay === 0) break;
@@ -62,6 +67,8 @@ export interface HeaderData {
   /** The newest tick's time, for how old a frozen one is. */
   readonly now: number;
   readonly error: string | undefined;
+  /** The ticks are of a recording: when they were is news. */
+  readonly isReplay: boolean;
   /** How long ago totals were cleared. */
   readonly sinceSeconds: number;
 }
@@ -81,7 +88,11 @@ export function headerLines(data: HeaderData, width: number, rows: number, theme
   return height === 1 ? [machine] : height === 2 ? [machine, trust] : [machine, runtimes, trust];
 }
 
-function machineLine({ tick, host, view }: HeaderData, width: number, theme: Theme): string {
+function machineLine(
+  { tick, host, view, isReplay }: HeaderData,
+  width: number,
+  theme: Theme,
+): string {
   const name: Piece = { text: "polytop", giveWay: 5, paint: theme.bold };
   if (!tick) return fitPieces([name, { text: host, giveWay: 0 }], width, 3, theme);
   const what = `${tick.event} ${tick.frequency} Hz`;
@@ -101,6 +112,7 @@ function machineLine({ tick, host, view }: HeaderData, width: number, theme: The
       { text: what, giveWay: 4 },
       { text: busy, giveWay: 0, paint: theme.bold },
       { text: `${perSecond} samples/s`, giveWay: 3 },
+      { text: isReplay ? `replay ${timeOfDay(tick.time)}` : "", giveWay: 1, paint: theme.bold },
       { text: `every ${seconds(view.delaySeconds)}`, giveWay: 1 },
     ],
     width,
@@ -145,7 +157,8 @@ function trustLine(data: HeaderData, width: number, theme: Theme): string {
   };
   const notices: Piece[] = tick.notices.map((text) => ({
     text: `! ${text}`,
-    giveWay: 6,
+    giveWay: 3,
+    least: 20,
     paint: theme.bold,
   }));
   return fitPieces(
@@ -175,11 +188,12 @@ function inForce({ tick, view, now, sinceSeconds }: HeaderData, theme: Theme): P
   const pieces: Piece[] = [];
   if (view.frozen && tick) {
     const age = clock((now - tick.time) / 1000);
-    pieces.push({ text: ` frozen ${age} ago `, giveWay: 0, paint: theme.inverse });
+    const text = ` frozen ${timeOfDay(tick.time)}, ${age} ago `;
+    pieces.push({ text, giveWay: 0, paint: theme.inverse });
   }
   if (view.mark && tick) {
-    const age = clock((tick.time - view.mark.time) / 1000);
-    pieces.push({ text: `against ${age} before`, giveWay: 0, paint: theme.bold });
+    const text = `against ${timeOfDay(view.mark.time)}`;
+    pieces.push({ text, giveWay: 0, paint: theme.bold });
   } else if (view.span !== "now" && (view.view === "functions" || view.view === "processes")) {
     const isSince = view.span === "since" && view.view === "functions";
     const text = isSince ? `since c: ${clock(sinceSeconds)}` : `last ${RECENT_SECONDS} s`;

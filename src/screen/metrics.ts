@@ -8,7 +8,7 @@ import { level, TRAIL_CELLS } from "../model/trails.ts";
 import { visibleRows } from "../model/window.ts";
 import type { Body } from "./body.ts";
 import { wrapWords } from "./help.ts";
-import type { Theme } from "./paint.ts";
+import type { Paint, Theme } from "./paint.ts";
 import type { Session } from "./session.ts";
 
 /** A row of the table; the keys are the headings. */
@@ -112,17 +112,23 @@ function counterLine(
   const { glyphs } = theme;
   const value = tick.metrics[counter.name] ?? 0;
   const total = session.totals.metric(counter.name);
-  const name = Math.min(36, Math.max(12, width - 30));
-  const perSecond = rate(value / (tick.intervalSeconds || 1)).padStart(7);
-  const line = `${isSelected ? glyphs.pointer : " "} ${cell(counter.name, name, "left", "middle", glyphs)} ${perSecond}/s ${thousands(total).padStart(13)}`;
+  const hasTotal = width >= 60;
+  const name = Math.min(36, Math.max(12, width - (hasTotal ? 30 : 14)));
+  const perSecond = rate(value / (tick.intervalSeconds || 1)).padStart(hasTotal ? 7 : 6);
+  const since = hasTotal ? ` ${thousands(total).padStart(13)}` : "";
+  const pointer = isSelected ? glyphs.pointer : " ";
+  const line = `${pointer} ${cell(counter.name, name, "left", "middle", glyphs)} ${perSecond}/s${since}`;
   const history = trails ? `  ${trails.line(counter.name, glyphs)}` : "";
   const room = width - line.length - trailsWidth(trails) - 4;
   const meaning = room >= 16 ? `  ${truncate(counter.meaning, room, "end", glyphs)}` : "";
   if (isSelected)
     return theme.inverse(cell(line + history + meaning, width - 1, "left", "end", glyphs));
   const isWrong = value > 0 && (counter.kind === "error" || counter.kind === "loss");
-  return `${isWrong ? theme.warning(line) : line}${history}${theme.dim(meaning)}`.trimEnd();
+  const paint = isWrong ? theme.warning : total === 0 ? theme.dim : plain;
+  return `${paint(line)}${history}${theme.dim(meaning)}`.trimEnd();
 }
+
+const plain: Paint = (text) => text;
 
 const trailsWidth = (trails: CounterTrails | undefined): number => (trails ? trails.cells + 2 : 0);
 

@@ -84,6 +84,7 @@ export async function runScreen(options: ScreenOptions): Promise<ScreenResult> {
     theme: makeTheme(options.color, options.unicode),
     host,
     alive: options.alive ?? (isHere ? isAlive : () => undefined),
+    isReplay: !isHere,
   };
   const composer = new Composer(session, tools);
   session.shape = () => composer.frame();

@@ -20,6 +20,7 @@ import {
 import { runCommand } from "./commands.ts";
 import { commandFor, isPrompt } from "./keys.ts";
 import { Looks } from "./looks.ts";
+import { SourceLines } from "./source-lines.ts";
 
 /** What only the terminal can do. */
 export interface TerminalActions {
@@ -65,6 +66,7 @@ export class Session {
   readonly totals = new Totals();
   readonly family: Family;
   readonly looks: Looks;
+  readonly lines: SourceLines;
   readonly counters: readonly CounterDefinition[];
   readonly source: TickSource;
   readonly write: WriteTicks | undefined;
@@ -83,6 +85,7 @@ export class Session {
     this.write = tools.write;
     this.family = new Family(tools.parentOf);
     this.looks = new Looks(this.history, this.family);
+    this.lines = new SourceLines(source, () => this.changed());
     this.counters = source.counters;
     this.state = initialState(options);
   }
@@ -118,6 +121,7 @@ export class Session {
       this.history.push(tick);
       this.totals.add(tick, this.everything(tick));
       this.state = reduce(this.state, { type: "tick", now: this.now() });
+      this.lines.follow(this.state);
     }
     this.changed();
   }
@@ -140,6 +144,7 @@ export class Session {
   /** Changes the state; whoever asks for the frame next gets a new one. */
   dispatch(action: Action): void {
     this.state = reduce(this.state, action);
+    this.lines.follow(this.state);
     this.#version++;
   }
 

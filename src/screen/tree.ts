@@ -13,6 +13,9 @@ import { spanText } from "./span.ts";
 /** Rows that are listed at most: nobody scrolls further. */
 const MAX_ROWS = 20_000;
 
+/** Below this many cells a name needs the room of its own share. */
+const NARROW = 60;
+
 /** Indentation stops growing here: names need room. */
 const MAX_INDENT = 30;
 
@@ -64,7 +67,8 @@ export function treeBody(
     .slice(first, first + page)
     .map((row, i) => treeLine(tree, row, first + i === at, width, state, theme));
   const order = state.bottomUp ? "innermost first" : "outermost first";
-  const heading = ` TOTAL%  SELF% LANG   ${order}, ${spanText(state, seconds)}`;
+  const columns = width < NARROW ? " TOTAL% LANG " : " TOTAL%  SELF% LANG ";
+  const heading = `${columns}  ${order}, ${spanText(state, seconds)}`;
   return {
     lines: [theme.dim(cell(heading, width - 1, "left", "end", theme.glyphs)), ...lines],
     ids,
@@ -89,7 +93,8 @@ function treeLine(
   const lang = cell(RUNTIME_LABELS[info.runtime], 6, "left", "end", glyphs);
   const mark = !hasChildren ? " " : isOpen ? glyphs.open : glyphs.closed;
   const space = " ".repeat(Math.min(indent, MAX_INDENT));
-  const before = `${isSelected ? glyphs.pointer : " "}${total} ${self} `;
+  const pointer = isSelected ? glyphs.pointer : " ";
+  const before = width < NARROW ? `${pointer}${total} ` : `${pointer}${total} ${self} `;
   const withBar = width >= 100;
   const room = width - 1 - before.length - 7 - space.length - 2 - (withBar ? BAR_CELLS + 1 : 0);
   const module = baseName(info.module);

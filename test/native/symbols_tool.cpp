@@ -3,6 +3,7 @@
 // What native/symbols.h offers, on a command line, for test/unit/symbols.test.ts:
 //   symbols_tool demangle              names on stdin, one a line
 //   symbols_tool find FILE ROOT        lines "offset functionStart" (hex) on stdin; "start name" or "-" for each
+//   symbols_tool lines FILE ROOT       offsets (hex) on stdin; "file:line" or "-" for each, or why there are none
 //   symbols_tool stats FILE ROOT       functions, bytes and milliseconds, as JSON
 //   symbols_tool fuzz FILE SECONDS     mutated copies of the file, and mutated names; exits 0 if nothing broke
 #include <fcntl.h>
@@ -18,6 +19,7 @@
 #include <random>
 #include <sstream>
 
+#include "../../native/line_table.h"
 #include "../../native/symbols.h"
 
 namespace {
@@ -74,6 +76,23 @@ int findAll(int fd, const std::string& root) {
   return 0;
 }
 
+int printLines(int fd, const char* root) {
+  polytop::LineRequest request;
+  request.file = polytop::FileDescriptor(fd);
+  request.root = polytop::FileDescriptor(open(root, O_PATH | O_DIRECTORY | O_CLOEXEC));
+  for (uint64_t offset = 0; std::cin >> std::hex >> offset;) request.offsets.push_back(offset);
+  const polytop::FoundLines found = polytop::LineTables().find(request);
+  if (!found.why.empty()) std::cout << found.why << "\n";
+  for (size_t i = 0; i + 1 < found.lines.size(); i += 2) {
+    if (found.lines[i + 1] == 0) {
+      std::cout << "-\n";
+    } else {
+      std::cout << found.files[found.lines[i]] << ":" << found.lines[i + 1] << "\n";
+    }
+  }
+  return 0;
+}
+
 /// The quickest of a few runs: other programs share the machine.
 int printStats(int fd, const std::string& root) {
   double best = 1e9;
@@ -119,6 +138,11 @@ bool tryFile(const std::vector<uint8_t>& bytes, std::mt19937_64& random) {
   std::string error;
   const auto image = polytop::ElfImage::open(fd, error);
   if (image) {
+    polytop::LineRequest request;
+    request.file = polytop::FileDescriptor(dup(fd));
+    request.root = polytop::FileDescriptor(open("/proc/self/fdinfo", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    for (int i = 0; i < 20; i++) request.offsets.push_back(random() % (bytes.size() + 1));
+    polytop::LineTables().find(request);
     const auto index = polytop::SymbolIndex::build(fd, *image, "/nonexistent");
     for (int i = 0; i < 20; i++) index->find(random() % (bytes.size() + 1), i % 2 == 0 ? 0 : random() % bytes.size());
   }
@@ -193,6 +217,7 @@ int main(int argc, char** argv) {
     return 1;
   }
   if (command == "find") return findAll(fd, argv[3]);
+  if (command == "lines") return printLines(fd, argv[3]);
   if (command == "stats") return printStats(fd, argv[3]);
   return 2;
 }

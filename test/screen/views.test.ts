@@ -45,7 +45,7 @@ test.each([
     ["1m", "CHANGE"],
     ["m", "no mark"],
     ["aa", "since c"],
-    ["5", "/s "],
+    ["5", "/s"],
     ["j\r", "since the start"],
     ["\u001b1a", "SELF%"],
     ["j\r", "CALLERS"],

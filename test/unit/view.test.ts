@@ -130,10 +130,11 @@ test("children stand under their parents, and a ring loses nobody", () => {
     ({ pid, parentPid, samples, comm: "c", runtimes: [] }) as unknown as ProcessRow;
   const rows = [row(1, 0, 5), row(2, 1, 9), row(3, 99, 7), row(4, 5, 1), row(5, 4, 2)];
   const placed = sortProcesses(rows, "self", false).map(({ row: one, depth }) => [one.pid, depth]);
+  // A family stands where all of it together does.
   expect(placed).toEqual([
-    [3, 0],
     [1, 0],
     [2, 1],
+    [3, 0],
     [5, 0],
     [4, 1],
   ]);

@@ -1,0 +1,75 @@
+/** Has the source lines of the native function looked up whose detail is open. */
+import type { SourceLine, TickSource } from "../collector/source.ts";
+import type { Stack, Tick } from "../collector/tick.ts";
+import type { ViewState } from "../model/state.ts";
+
+/** Looks up what is new with each refresh, one request at a time. */
+export class SourceLines {
+  readonly #source: TickSource;
+  readonly #changed: () => void;
+  #wanted: number | undefined;
+  /** Of `#wanted`. */
+  #why: string | undefined;
+  #isAsking = false;
+  /** Grows when lines may have become known. */
+  version = 0;
+
+  constructor(source: TickSource, changed: () => void) {
+    this.#source = source;
+    this.#changed = changed;
+  }
+
+  /** To be called when the view changed, and when there are new frames. */
+  follow({ view, opened }: ViewState): void {
+    const wanted = view === "function" ? opened : undefined;
+    if (wanted === undefined && this.#wanted === undefined) return;
+    if (wanted !== this.#wanted) this.#why = undefined;
+    this.#wanted = wanted;
+    if (!this.#isAsking) void this.#ask();
+  }
+
+  /** Why there are no lines of the function that is open; undefined if there are, or nobody knows yet. */
+  get why(): string | undefined {
+    return this.#why;
+  }
+
+  readonly of = (stack: Stack, index: number): SourceLine | undefined =>
+    this.#source.lineOf?.(stack, index);
+
+  /** Ticks whose native frames have the lines that are known: what is to be written. */
+  written(ticks: readonly Tick[]): Tick[] {
+    const stacks = new Map<Stack, Stack>();
+    const withLines = (stack: Stack): Stack => {
+      const known = stacks.get(stack);
+      if (known) return known;
+      const frames = stack.frames.map((frame, index) => {
+        const found = this.of(stack, index);
+        return found ? { ...frame, line: found.line } : frame;
+      });
+      const isSame = frames.every((frame, i) => frame === stack.frames[i]);
+      const made = isSame ? stack : { ...stack, frames };
+      stacks.set(stack, made);
+      return made;
+    };
+    return ticks.map((tick) => ({
+      ...tick,
+      counts: tick.counts.map((one) => ({ ...one, stack: withLines(one.stack) })),
+    }));
+  }
+
+  async #ask(): Promise<void> {
+    const { lookUpLines } = this.#source;
+    if (!lookUpLines) return;
+    this.#isAsking = true;
+    const asked = this.#wanted;
+    const why = await lookUpLines.call(this.#source, asked);
+    this.#isAsking = false;
+    if (asked !== this.#wanted) {
+      void this.#ask();
+      return;
+    }
+    this.#why = why;
+    this.version++;
+    if (asked !== undefined) this.#changed();
+  }
+}
