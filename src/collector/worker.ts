@@ -138,7 +138,11 @@ function serve(setup: WorkerSetup): void {
   const schedule = new Schedule(collector, budget, delaySeconds, firstDelaySeconds);
   parentPort?.on("message", (request: WorkerRequest) => {
     if (request.kind === "interval") schedule.setSeconds(request.seconds);
-    if (request.kind === "pids") reply(setPids(collector, request));
+    if (request.kind === "pids") {
+      // What was sampled of others so far is a refresh of its own: the next one is of these alone.
+      schedule.flush();
+      reply(setPids(collector, request));
+    }
     if (request.kind === "lines") void answerLines(collector, request);
     if (request.kind === "flush") {
       schedule.flush();

@@ -31,7 +31,9 @@ interface Part {
 
 /** What `shareText` takes, and the room that a name has at least. */
 const SHARE_CELLS = 8;
-const MIN_CELLS = 10;
+const MIN_CELLS = 8;
+
+const LINES = "LINES";
 
 const shareText = (count: number, total: number): string =>
   `${percent(count, total).padStart(5)} % `;
@@ -58,7 +60,7 @@ function parts(detail: FunctionDetail, theme: Theme): Part[] {
   }));
   return [
     { heading: "CALLERS", lines: neighbours(detail.callers, total, "(outermost)", false, theme) },
-    ...(lines.length > 0 ? [{ heading: "LINES", lines }] : []),
+    ...(lines.length > 0 ? [{ heading: LINES, lines }] : []),
     { heading: "CALLEES", lines: neighbours(detail.callees, total, "(itself)", true, theme) },
   ];
 }
@@ -97,9 +99,9 @@ export function detailBody(
   const ticks = session.history.last(RECENT_SECONDS, tick).filter(isAlike);
   const detail = detailOf(session, tick, ticks);
   const info = detail.function;
-  const wrapped = (line: string): string[] => wrapWords(line, width - 2).map(text);
   const text = (line: string): string =>
     ` ${cell(line, width - 2, "left", "middle", glyphs).trimEnd()}`;
+  const wrapped = (line: string): string[] => wrapWords(line, width - 2).map(text);
   if (!info) {
     const lines = ["", text(`It is in no stack of the last ${RECENT_SECONDS} s.`)];
     return { lines, ids: [], page: 1 };
@@ -169,16 +171,17 @@ function lineText(line: Line | undefined, cells: number, { theme, selected }: Dr
 const STEP = 8;
 
 /** Cells that the texts of a part want. */
-const wantedCells = ({ lines }: Part): number => {
+const wantedCells = ({ heading, lines }: Part): number => {
   const longest = Math.max(MIN_CELLS, ...lines.map(({ text }) => displayWidth(text)));
-  return Math.ceil((1 + SHARE_CELLS + longest) / STEP) * STEP;
+  const cells = 1 + SHARE_CELLS + longest;
+  return heading === LINES ? cells : Math.ceil(cells / STEP) * STEP;
 };
 
 /** Cells for each part: lines get what they want, up to a part; names share the rest by what they want. */
 function columnWidths(columns: readonly Part[], room: number): number[] {
   const wanted = columns.map(wantedCells);
   const lines = columns.map((part, i) =>
-    part.heading === "LINES" ? Math.min(wanted[i] ?? 0, Math.floor(room * 0.3)) : 0,
+    part.heading === LINES ? Math.min(wanted[i] ?? 0, Math.floor(room * 0.3)) : 0,
   );
   const left = room - lines.reduce((sum, cells) => sum + cells, 0);
   const [callers = 0, callees = 0] = wanted.filter((_, i) => lines[i] === 0);

@@ -76,7 +76,7 @@ test("which line of which sub of a Perl process: p, pid, Enter, Enter", async ()
   expect(keys).toBeLessThanOrEqual(8);
   expect(text).toContain("Story::Ledger::entry");
   expect(text).toContain("story.pl");
-  expect(text).toMatch(/Story::Ledger::month/);
+  expect(text).toMatch(/Story.*::month/);
 });
 
 test("the same for native code that has a line table", async () => {

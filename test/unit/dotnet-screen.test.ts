@@ -42,6 +42,7 @@ function screenOf(counts: readonly (readonly [leaf: Frame, count: number])[]) {
     theme: makeTheme(false, false),
     host: "web-3",
     alive: () => true,
+    isReplay: false,
   };
   const text = (): string => {
     const { body } = composeFrame(session, { columns: 100, rows: 30 }, tools);
