@@ -268,7 +268,7 @@ struct file_record {
 	__u64 vma_end;
 	__u64 vma_offset; /* file offset of vma_start */
 	__u32 part_count;
-	__u32 reserved;
+	__u32 file_system; /* its magic number (include/uapi/linux/magic.h) */
 	/* Path in its file system, file name first, up to its root; cut parts end the list. */
 	char parts[PATH_PARTS][PATH_PART_LENGTH];
 };

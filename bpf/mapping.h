@@ -162,7 +162,8 @@ static __always_inline void describe_file(struct walk *w, struct vm_area_struct 
 	 * A file in memory without a name mostly holds code that its process generates and goes on
 	 * writing, so its mtime tells nothing, and until it is known it is treated as such code.
 	 */
-	is_memory_file = BPF_CORE_READ(inode, i_nlink) == 0 && BPF_CORE_READ(inode, i_sb, s_magic) == TMPFS_MAGIC;
+	w->file.file_system = BPF_CORE_READ(inode, i_sb, s_magic);
+	is_memory_file = BPF_CORE_READ(inode, i_nlink) == 0 && w->file.file_system == TMPFS_MAGIC;
 	key->inode = BPF_CORE_READ(inode, i_ino);
 	key->device = BPF_CORE_READ(inode, i_sb, s_dev);
 	key->generation = BPF_CORE_READ(inode, i_generation);

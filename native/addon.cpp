@@ -100,7 +100,8 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
          InstanceMethod<&Sampler::takeMethods>("takeMethods"), InstanceMethod<&Sampler::readFile>("readFile"),
          InstanceMethod<&Sampler::fileId>("fileId"), InstanceMethod<&Sampler::readMemory>("readMemory"),
          InstanceMethod<&Sampler::setFrequency>("setFrequency"), InstanceMethod<&Sampler::describe>("describe"),
-         InstanceMethod<&Sampler::lines>("lines"), InstanceMethod<&Sampler::close>("close")});
+         InstanceMethod<&Sampler::renew>("renew"), InstanceMethod<&Sampler::lines>("lines"),
+         InstanceMethod<&Sampler::close>("close")});
   }
 
   /// new Sampler({objectPath, frequency, drainSeconds, targets}): loads, attaches, samples from now on.
@@ -205,6 +206,11 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
       starts.push_back(native ? static_cast<double>(parts_->files.startOf(file, word & FRAME_OFFSET_MASK)) : 0);
     }
     return copyArray<Napi::Float64Array>(env, starts);
+  }
+
+  /// renew(): all stacks and frames are new from the next drain on.
+  void renew(const Napi::CallbackInfo& info) {
+    if (isOpen(info.Env())) parts_->drain.renew();
   }
 
   /// setTargets(pids): narrows sampling in the kernel; none: every process.

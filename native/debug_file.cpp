@@ -122,6 +122,8 @@ FileDescriptor openUnderRoot(const std::string& root, const std::string& path) {
   open_how how{};
   how.flags = O_PATH | O_CLOEXEC;
   how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+  // A container may have mounted something that never answers.
+  if (!root.empty()) how.resolve |= RESOLVE_NO_XDEV;
   // O_PATH only names the file: a FIFO does not wait for its writer, a device does not notice.
   const FileDescriptor named(static_cast<int>(syscall(SYS_openat2, folder.get(), path.c_str(), &how, sizeof how)));
   struct stat status;

@@ -204,6 +204,15 @@ void Drain::renewIfFull() {
   const bool evict = files_->mustEvict();
   if (!evict && !stacks_.mustRenew()) return;
   if (evict) files_->evict(*session_);
+  renewStacks();
+}
+
+void Drain::renew() {
+  std::lock_guard lock(ringMutex_);
+  renewStacks();
+}
+
+void Drain::renewStacks() {
   session_->renewStacks();
   stacks_.renew();
 }

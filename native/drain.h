@@ -57,6 +57,8 @@ class Drain {
   /// Leaves out of the next drain what was counted until now; what became known of stacks and files stays
   /// in it. Returns the counts.
   Drained restart();
+  /// Makes every stack and frame new: they are sent and numbered again.
+  void renew();
 
  private:
   static int onRecord(void* context, void* data, size_t size);
@@ -65,6 +67,7 @@ class Drain {
   void readCounts(uint32_t epoch, Drained& drained);
   void readCounters(Drained& drained);
   void renewIfFull();
+  void renewStacks();
 
   Session* session_ = nullptr;
   Files* files_ = nullptr;

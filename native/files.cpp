@@ -47,24 +47,37 @@ bool Files::open(const Session& session, Failure& failure) {
   if (!store_.open(session, failure)) return false;
   addVdso();
   worker_ = std::thread([this] { work(); });
+  remoteFiles_.start([this](const file_record& record, MappedFile file) { enqueue(record, std::move(file)); });
   return true;
 }
 
 void Files::close() {
+  remoteFiles_.close();
   {
     std::lock_guard lock(mutex_);
     closing_ = true;
   }
   wake_.notify_all();
   if (worker_.joinable()) worker_.join();
+  for (const Request& request : queue_) {
+    if (request.file && request.file->fd >= 0) ::close(request.file->fd);
+  }
+  queue_.clear();
   for (auto& [id, entry] : entries_) closeFiles(*entry);
   entries_.clear();
 }
 
 void Files::request(const file_record& record) {
+  if (remoteFileSystem(record.file_system).empty())
+    enqueue(record, {});
+  else
+    remoteFiles_.request(record);
+}
+
+void Files::enqueue(const file_record& record, std::optional<MappedFile> file) {
   {
     std::lock_guard lock(mutex_);
-    queue_.push_back(record);
+    queue_.push_back({record, std::move(file)});
     queued_ = queue_.size();
   }
   wake_.notify_one();
@@ -93,10 +106,10 @@ void Files::work() {
   for (;;) {
     wake_.wait(lock, [this] { return closing_ || !queue_.empty(); });
     if (closing_) return;
-    const file_record record = queue_.front();
+    const Request request = std::move(queue_.front());
     queue_.pop_front();
     lock.unlock();
-    answer(record);
+    answer(request.record, request.file ? *request.file : openMappedFile(request.record));
     lock.lock();
     queued_ = queue_.size();
     if (!queue_.empty()) continue;
@@ -107,8 +120,7 @@ void Files::work() {
   }
 }
 
-void Files::answer(const file_record& record) {
-  MappedFile file = openMappedFile(record);
+void Files::answer(const file_record& record, const MappedFile& file) {
   if (file.gone) {
     // Ask again at the next sight: a program that is run again is learnt then.
     bpf_map_delete_elem(askedFd_, &record.key);

@@ -17,6 +17,7 @@
 #include "mapped_file.h"
 #include "perl_file.h"
 #include "ready_to_run.h"
+#include "remote_file.h"
 #include "row_store.h"
 #include "rule_set.h"
 #include "session.h"
@@ -53,7 +54,8 @@ struct NamedOffset {
 /**
  * The files that samples hit: id ↔ identity, unwind rows in the BPF maps, symbols.
  * Tables are built on a worker thread at the first sight of a file. A file keeps
- * its descriptor, so that its symbols can be read after it was deleted.
+ * its descriptor, so that its symbols can be read after it was deleted. Files of
+ * file systems that may never answer are fetched by a thread of their own.
  */
 class Files {
  public:
@@ -105,8 +107,15 @@ class Files {
     bool indexed = false;
   };
 
+  /// A file that was asked for, once it is opened: local ones are when it is their turn.
+  struct Request {
+    file_record record;
+    std::optional<MappedFile> file;
+  };
+
   void work();
-  void answer(const file_record& record);
+  void enqueue(const file_record& record, std::optional<MappedFile> file);
+  void answer(const file_record& record, const MappedFile& file);
   void addVdso();
   bool publish(Entry& entry, const UnwindTable& table, bool isElf);
   void publishDotnet(Entry& entry, const DotnetRuntime& runtime);
@@ -120,10 +129,11 @@ class Files {
 
   std::mutex mutex_;  ///< guards all below, but not the building of tables
   std::condition_variable wake_;
-  std::deque<file_record> queue_;
+  std::deque<Request> queue_;
   std::atomic<size_t> queued_ = 0;
   bool closing_ = false;
   std::thread worker_;
+  RemoteFiles remoteFiles_;
 
   int idsFd_ = -1;
   int askedFd_ = -1;

@@ -15,6 +15,8 @@
 #include <sstream>
 #include <vector>
 
+#include "remote_file.h"
+
 namespace polytop {
 
 namespace {
@@ -79,16 +81,39 @@ int openOtherMapping(uint32_t tgid, uint64_t inode, std::string& path) {
   return -1;
 }
 
+/// Whether a process sees the device as a mount of a file system that may never answer.
+bool isRemoteMount(uint32_t tgid, unsigned majorNumber, unsigned minorNumber) {
+  const std::string device = " " + std::to_string(majorNumber) + ":" + std::to_string(minorNumber) + " ";
+  std::ifstream mounts("/proc/" + std::to_string(tgid) + "/mountinfo");
+  std::string line;
+  while (std::getline(mounts, line)) {
+    // proc(5): id parent major:minor root mountpoint options [fields] - type source options
+    const size_t separator = line.find(" - ");
+    if (line.find(device) >= separator || separator == std::string::npos) continue;
+    const size_t type = separator + 3;
+    return isRemoteType(std::string_view(line).substr(type, line.find(' ', type) - type));
+  }
+  return false;
+}
+
+/// What is known of a file without asking its file system.
+struct statx knownOf(int fd) {
+  struct statx status = {};
+  statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &status);
+  return status;
+}
+
 /// Opens the process's root unless it is our own root.
 int openForeignRoot(uint32_t tgid) {
   char path[64];
   snprintf(path, sizeof path, "/proc/%u/root", tgid);
   const int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return -1;
-  struct stat theirs = {}, ours = {};
-  if (fstat(fd, &theirs) == 0 && stat("/", &ours) == 0 &&
-      (theirs.st_dev != ours.st_dev || theirs.st_ino != ours.st_ino))
-    return fd;
+  const struct statx theirs = knownOf(fd);
+  struct stat ours = {};
+  const bool isOurs = stat("/", &ours) == 0 && ours.st_ino == theirs.stx_ino &&
+                      ours.st_dev == makedev(theirs.stx_dev_major, theirs.stx_dev_minor);
+  if (!isOurs && !isRemoteMount(tgid, theirs.stx_dev_major, theirs.stx_dev_minor)) return fd;
   close(fd);
   return -1;
 }

@@ -11,7 +11,7 @@ namespace polytop {
 struct MappedFile {
   int fd = -1;        ///< a regular file; owned by who receives it
   std::string path;   ///< as its process sees it, or as the record spells it; for display only
-  int rootFd = -1;    ///< O_PATH of the process's root where it is not our own, else -1
+  int rootFd = -1;    ///< O_PATH of the process's root where it is not our own and answers at once, else -1
   bool gone = false;  ///< not found now, maybe later: the process has ended
   std::string error;  ///< why it could not be opened
 };

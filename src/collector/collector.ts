@@ -46,6 +46,7 @@ export class Collector {
   readonly #perl: PerlNames;
   readonly #perlStacks: PerlStacks;
   readonly #dotnet: DotnetNames;
+  readonly #generated = new GeneratedCodeNames();
   readonly #functions = new FunctionTable();
   readonly #reader: FrameReader;
   readonly #lines: NativeLines;
@@ -69,7 +70,6 @@ export class Collector {
     this.#sampler.onMethods(() => this.#resolveMethods());
     this.#targets = new TargetWatch(options.targets);
     const kernel = new KernelSymbols();
-    const generated = new GeneratedCodeNames();
     const namers = {
       native: (file: number, offset: number) =>
         this.#dotnet.holds(file, offset)
@@ -77,7 +77,7 @@ export class Collector {
           : this.#native.name(file, offset),
       kernel: (address: bigint) => kernelFunction(kernel.resolve(address)),
       dotnet: (word: bigint, pid: number) => this.#dotnet.name(word, pid),
-      anonymous: (pid: number, address: bigint) => generated.name(pid, address),
+      anonymous: (pid: number, address: bigint) => this.#generated.name(pid, address),
       perl: (name: bigint, meta: number, line: number) => this.#perl.read(name, meta, line),
     };
     this.#reader = new FrameReader(addon.constants, COUNTERS, namers, this.#functions);
@@ -118,6 +118,7 @@ export class Collector {
     this.#dotnet.resolveSeen();
     const named = this.#reader.read(frames);
     this.#lines.learn(frames, named.functions);
+    if (this.#generated.hasNewNames()) this.#sampler.renew();
     this.#gathered ??= emptyGathered(drained);
     gather(this.#gathered, drained, named, this.#perlStacks.merge(drained.stacks));
     const counters = this.#gathered.counters;

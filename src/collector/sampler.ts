@@ -154,6 +154,8 @@ export interface SamplerOptions {
 export interface Sampler {
   /** Blocks for some 10 ms: waits for the kernel's runs that are under way. */
   drain(): Drained;
+  /** Makes all stacks and frames new from the next drain on: what is known of them has changed. */
+  renew(): void;
   setTargets(pids: readonly number[]): void;
   /** Samples a second on each CPU from now on, at most those of the start. */
   setFrequency(frequency: number): void;

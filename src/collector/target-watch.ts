@@ -1,20 +1,8 @@
 /** Watches the processes that sampling is narrowed to: whether they still are the same ones. */
-import { readFileSync } from "node:fs";
+import { startOfProcess } from "../runtimes/process-start.ts";
 
 /** A pid that no process has: sampling nothing is not sampling everything. */
 const NOBODY = 0;
-
-/** Start of a process in clock ticks since boot, field 22 of proc_pid_stat(5); undefined if there is none. */
-export function startOfProcess(pid: number): string | undefined {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-    // The name in parentheses may hold spaces and parentheses itself.
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    return fields[0] === "Z" || fields[0] === "X" ? undefined : fields[19];
-  } catch {
-    return undefined;
-  }
-}
 
 export class TargetWatch {
   #starts = new Map<number, string | undefined>();

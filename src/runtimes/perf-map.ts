@@ -4,16 +4,10 @@
  * is compiled (tools/perf/Documentation/jit-interface.txt of Linux).
  */
 
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  openSync,
-  readFileSync,
-  readSync,
-  type Stats,
-} from "node:fs";
+import { closeSync, fstatSync, readSync } from "node:fs";
 import { CodeMap } from "./code-map.ts";
+import { MAX_FILE_BYTES, openPerfMap, Refusal } from "./perf-map-file.ts";
+import { startOfProcess } from "./process-start.ts";
 
 /** The name of an address, or the reason why there is none. */
 export type PerfMapName =
@@ -26,11 +20,14 @@ export interface PerfMapsOptions {
   readonly now?: () => number;
 }
 
-const MAX_FILE_BYTES = 32 * 1024 * 1024;
 /** What is kept at once, of as many processes as that holds. */
 const MAX_PROCESSES = 256;
 const MAX_MEMORY_BYTES = 64 * 1024 * 1024;
 const CHECK_MILLISECONDS = 1000;
+/** A file that names nothing of what was asked for is looked at less and less often. */
+const MAX_CHECK_MILLISECONDS = 64_000;
+/** Addresses without a name that are remembered of a process, to be looked for in what it writes later. */
+const MAX_MISSED = 256;
 /** Most that one look-up reads: the rest follows with later ones. */
 const MAX_READ_BYTES = 16 * 1024 * 1024;
 const CHUNK_BYTES = 256 * 1024;
@@ -38,20 +35,16 @@ const CHUNK_BYTES = 256 * 1024;
 const TAIL_BYTES = 64;
 const MAX_LINE_BYTES = 64 * 1024;
 
-/** Linux's O_PATH, which Node does not name: refers to a file without opening it. */
-const O_PATH = 0o10000000;
-const REFER = O_PATH | constants.O_NOFOLLOW;
 const NEWLINE = 10;
 
-const ABSENT = "generated code, and its process writes no /tmp/perf-PID.map";
-const GONE = "generated code of a process that is gone";
 const TOO_MANY =
   "generated code; the /tmp/perf-PID.map of its process has more entries than are kept";
-const LINKED = "generated code; the /tmp of its process is a link, which is not followed";
 const NOT_HELD = "generated code that its process has not put into /tmp/perf-PID.map";
 
 interface ProcessMap {
   readonly map: CodeMap;
+  /** Of the process, as `startOfProcess` says it: the pid may be given to another one. */
+  start: string | undefined;
   /** Which file was read, to tell when another one is in its place. */
   device: number;
   inode: number;
@@ -59,6 +52,9 @@ interface ProcessMap {
   read: number;
   tail: Buffer;
   checkedAt: number;
+  /** Milliseconds from one look for missed names to the next. */
+  patience: number;
+  readonly missed: Set<number>;
   whyNot: string | undefined;
 }
 
@@ -75,30 +71,35 @@ export class PerfMaps {
 
   /**
    * The function of a process that holds the address. A file that has grown is read on, at most once a second.
-   * A process that is gone keeps the names that are known, until `drop`.
+   * A process that is gone keeps the names that are known, until another one has its pid.
    */
   resolve(pid: number, address: bigint): PerfMapName {
     const process = this.#process(pid);
-    const now = this.#now();
-    if (now - process.checkedAt >= CHECK_MILLISECONDS) {
-      process.checkedAt = now;
-      this.#update(pid, process);
-      this.#makeRoom();
-    }
+    this.#updateAfter(CHECK_MILLISECONDS, pid, process);
     const name = process.map.find(Number(address));
-    return name === undefined ? { whyUnnamed: process.whyNot ?? NOT_HELD } : { name };
+    if (name !== undefined) return { name };
+    if (process.missed.size < MAX_MISSED) process.missed.add(Number(address));
+    return { whyUnnamed: process.whyNot ?? NOT_HELD };
   }
 
-  /** Forgets a process: it is gone, or runs another program now. */
-  drop(pid: number): void {
-    this.#processes.delete(pid);
-  }
-
-  /** Forgets all processes but these. */
-  keepOnly(pids: ReadonlySet<number>): void {
-    for (const pid of this.#processes.keys()) {
-      if (!pids.has(pid)) this.#processes.delete(pid);
+  /**
+   * Looks again for what had no name when it was asked for: compilers write names down as they compile. Whether
+   * some have one now; those are then asked for anew.
+   */
+  findMissed(): boolean {
+    let found = false;
+    for (const [pid, process] of this.#processes) {
+      const { missed, map } = process;
+      if (missed.size === 0 || !this.#updateAfter(process.patience, pid, process)) continue;
+      if ([...missed].some((address) => map.find(address) !== undefined)) {
+        found = true;
+        missed.clear();
+        process.patience = CHECK_MILLISECONDS;
+      } else {
+        process.patience = Math.min(2 * process.patience, MAX_CHECK_MILLISECONDS);
+      }
     }
+    return found;
   }
 
   get memoryBytes(): number {
@@ -126,10 +127,24 @@ export class PerfMaps {
     }
   }
 
+  /** Reads on, unless that was done less than so many milliseconds ago. */
+  #updateAfter(milliseconds: number, pid: number, process: ProcessMap): boolean {
+    const now = this.#now();
+    if (now - process.checkedAt < milliseconds) return false;
+    process.checkedAt = now;
+    this.#update(pid, process);
+    this.#makeRoom();
+    return true;
+  }
+
   #update(pid: number, process: ProcessMap): void {
     try {
-      const status = readStatus(`${this.#proc}/${pid}/status`);
-      const descriptor = openMap(`${this.#proc}/${pid}/root/tmp`, status);
+      const start = startOfProcess(pid, this.#proc);
+      if (start !== undefined && start !== process.start) {
+        forget(process);
+        process.start = start;
+      }
+      const descriptor = openPerfMap(`${this.#proc}/${pid}`, start);
       try {
         readOn(descriptor, process);
         process.whyNot = process.map.full ? TOO_MANY : undefined;
@@ -137,27 +152,9 @@ export class PerfMaps {
         closeSync(descriptor);
       }
     } catch (error) {
-      process.whyNot = error instanceof Refusal ? error.message : whyNotReadable(error);
+      process.whyNot = error instanceof Refusal ? error.message : String(error);
     }
   }
-}
-
-/** A file that is there and that must not be read, and why. */
-class Refusal extends Error {}
-
-function readStatus(path: string): string {
-  try {
-    return readFileSync(path, "latin1");
-  } catch {
-    throw new Refusal(GONE);
-  }
-}
-
-function whyNotReadable(error: unknown): string {
-  const code = (error as NodeJS.ErrnoException).code;
-  if (code === "ENOENT" || code === "ESRCH") return ABSENT;
-  if (code === "ELOOP" || code === "ENOTDIR") return LINKED;
-  return `generated code; the /tmp/perf-PID.map of its process cannot be read: ${code ?? String(error)}`;
 }
 
 function emptyMap(): ProcessMap {
@@ -167,53 +164,20 @@ function emptyMap(): ProcessMap {
     inode: 0,
     read: 0,
     tail: Buffer.alloc(0),
+    start: undefined,
     checkedAt: Number.NEGATIVE_INFINITY,
+    patience: CHECK_MILLISECONDS,
+    missed: new Set(),
     whyNot: undefined,
   };
 }
 
-/**
- * Opens the map in `folder`, the /tmp of a process as seen through its root. The process chooses what lies
- * there, so nothing is followed: neither the folder nor the file may be a link, which would be one of this
- * program's own root; and each is looked at before it is opened, as opening a FIFO waits and opening a device does
- * what the device likes.
- */
-function openMap(folder: string, status: string): number {
-  const folderDescriptor = openSync(folder, REFER | constants.O_DIRECTORY);
-  try {
-    const name = `perf-${innermostPid(status)}.map`;
-    const file = openSync(`/proc/self/fd/${folderDescriptor}/${name}`, REFER);
-    try {
-      refuseUnlessTrusted(fstatSync(file), name, effectiveUid(status));
-      return openSync(`/proc/self/fd/${file}`, constants.O_RDONLY | constants.O_NONBLOCK);
-    } finally {
-      closeSync(file);
-    }
-  } finally {
-    closeSync(folderDescriptor);
-  }
-}
-
-function refuseUnlessTrusted(stats: Stats, name: string, uid: number): void {
-  if (!stats.isFile()) throw new Refusal(`/tmp/${name} of the process is not a regular file`);
-  if (stats.uid !== uid && stats.uid !== 0) {
-    throw new Refusal(`/tmp/${name} belongs to user ${stats.uid}, the process to user ${uid}`);
-  }
-  if (stats.size > MAX_FILE_BYTES) throw new Refusal(`/tmp/${name} is larger than 32 MB`);
-}
-
-/** The pid in the innermost pid namespace: the one that the process itself knows (proc_pid_status(5)). */
-function innermostPid(status: string): number {
-  const pids = /^NSpid:\s*(.*)$/m.exec(status)?.[1]?.trim().split(/\s+/) ?? [];
-  const pid = Number(pids.at(-1));
-  if (!Number.isInteger(pid) || pid <= 0) throw new Refusal("the process does not say its pid");
-  return pid;
-}
-
-function effectiveUid(status: string): number {
-  const uid = /^Uid:\s*\d+\s+(\d+)/m.exec(status)?.[1];
-  if (uid === undefined) throw new Refusal("the process does not say its user");
-  return Number(uid);
+/** Forgets what was read: it is of another file or another process. */
+function forget(process: ProcessMap): void {
+  process.map.clear();
+  process.missed.clear();
+  process.read = 0;
+  process.tail = Buffer.alloc(0);
 }
 
 /** Takes in the lines that were appended since; all of them if the file is another one. */
@@ -224,9 +188,7 @@ function readOn(descriptor: number, process: ProcessMap): void {
     stats.ino !== process.inode ||
     !continues(descriptor, process, stats.size)
   ) {
-    process.map.clear();
-    process.read = 0;
-    process.tail = Buffer.alloc(0);
+    forget(process);
     process.device = stats.dev;
     process.inode = stats.ino;
   }

@@ -10,9 +10,10 @@ import {
   rmSync,
   symlinkSync,
   truncateSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
+import { tmpdir, uptime } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
@@ -26,8 +27,7 @@ const uid = process.geteuid?.() ?? 0;
 let lastPid = 100;
 
 /** A process of a made-up /proc, whose own pid is 7. */
-function makeProcess(map?: string): { pid: number; folder: string; file: string } {
-  const pid = ++lastPid;
+function makeProcess(map?: string, pid = ++lastPid): { pid: number; folder: string; file: string } {
   const folder = join(proc, `${pid}`, "root", "tmp");
   mkdirSync(folder, { recursive: true });
   const status = `Name:\tnode\nUid:\t1\t${uid}\t1\t1\nNSpid:\t${pid}\t7\n`;
@@ -35,6 +35,12 @@ function makeProcess(map?: string): { pid: number; folder: string; file: string 
   const file = join(folder, "perf-7.map");
   if (map !== undefined) writeFileSync(file, map);
   return { pid, folder, file };
+}
+
+/** Says when a process was started, in seconds since boot. */
+function setStart(pid: number, seconds: number): void {
+  const fields = ["S", ...Array(18).fill("0"), String(seconds * 100)];
+  writeFileSync(join(proc, `${pid}`, "stat"), `${pid} (a) b) ${fields.join(" ")} 0\n`);
 }
 
 /** Maps whose clock moves on by more than their rest between two looks at a file. */
@@ -100,17 +106,34 @@ describe("a map", () => {
     expect(nameAt(maps, pid, 0x5000n)).toBe("and more of it");
   });
 
-  test("keeps its names when the process goes, until it is dropped", () => {
-    const { pid } = makeProcess("1000 100 one\n");
+  test("keeps its names when the process goes, until another one has its pid", () => {
+    const { pid, file } = makeProcess("1000 100 one\n2000 100 two\n");
+    setStart(pid, 10);
     const maps = makeMaps();
     expect(nameAt(maps, pid, 0x1000n)).toBe("one");
-    rmSync(join(proc, `${pid}`), { recursive: true });
+    rmSync(join(proc, `${pid}`, "status"));
     expect(nameAt(maps, pid, 0x1000n)).toBe("one");
     expect(nameAt(maps, pid, 0x9000n)).toMatch(/process that is gone/);
-    maps.drop(pid);
-    expect(nameAt(maps, pid, 0x1000n)).toMatch(/process that is gone/);
-    maps.keepOnly(new Set());
-    expect(maps.memoryBytes).toBe(0);
+    makeProcess(undefined, pid);
+    setStart(pid, 20);
+    rmSync(file);
+    expect(nameAt(maps, pid, 0x1000n)).toMatch(/writes no/);
+  });
+
+  test("names what was asked for too early, once it is written", () => {
+    const { pid, file } = makeProcess("1000 100 one\n");
+    const maps = makeMaps();
+    expect(nameAt(maps, pid, 0x1000n)).toBe("one");
+    expect(maps.findMissed()).toBe(false);
+    expect(nameAt(maps, pid, 0x2000n)).toMatch(/^\?/);
+    expect(maps.findMissed()).toBe(false);
+    appendFileSync(file, "3000 100 three\n");
+    for (let i = 0; i < 5; i++) expect(maps.findMissed()).toBe(false);
+    appendFileSync(file, "2000 100 two\n");
+    // It was looked for in vain until now: the next look is not at once.
+    const looks = Array.from({ length: 100 }, () => maps.findMissed());
+    expect(looks.filter((found) => found)).toHaveLength(1);
+    expect(nameAt(maps, pid, 0x2000n)).toBe("two");
   });
 
   test("names are cleaned, lines that are none are left out", () => {
@@ -174,6 +197,14 @@ describe("refused, with the reason:", () => {
     expect(nameAt(makeMaps(), pid, 0x1000n)).toBe("one");
     chownSync(file, 0, 0);
     expect(nameAt(makeMaps(), pid, 0x1000n)).toBe("one");
+  });
+
+  test("a file that is older than the process", () => {
+    const { pid, file } = makeProcess("1000 100 one\n");
+    setStart(pid, uptime() - 60);
+    expect(nameAt(makeMaps(), pid, 0x1000n)).toBe("one");
+    utimesSync(file, Date.now() / 1000, Date.now() / 1000 - 120);
+    expect(nameAt(makeMaps(), pid, 0x1000n)).toMatch(/left by an earlier process/);
   });
 
   test("more entries than are kept", () => {

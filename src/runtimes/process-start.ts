@@ -1,0 +1,16 @@
+import { readFileSync } from "node:fs";
+
+/** Of the times in /proc: USER_HZ, the same on every x86-64 kernel (include/asm-generic/param.h). */
+export const TICKS_PER_SECOND = 100;
+
+/** Start of a process in clock ticks since boot, field 22 of proc_pid_stat(5); undefined if there is none. */
+export function startOfProcess(pid: number, proc = "/proc"): string | undefined {
+  try {
+    const stat = readFileSync(`${proc}/${pid}/stat`, "latin1");
+    // The name in parentheses may hold spaces and parentheses itself.
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return fields[0] === "Z" || fields[0] === "X" ? undefined : fields[19];
+  } catch {
+    return undefined;
+  }
+}
