@@ -3,12 +3,13 @@ import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { ENOUGH, once, type Stacks, sampleEnough, withFolder } from "../support/live.ts";
+import { ENOUGH, once, Stacks, sampleEnough, withFolder } from "../support/live.ts";
 import { needsSampling } from "../support/polytop.ts";
 import { during, sleep, start } from "../support/profile.ts";
 import { workload } from "../support/workloads.ts";
 
 const NAMES = ["sixty", "thirty", "ten"];
+const BEING_BUILT = "[native: unwind table being built]";
 
 /** A copy of the program with the 60/30/10 split. */
 function splitIn(folder: string, name: string): string {
@@ -87,7 +88,9 @@ describe("the file of a running program", () => {
         expect(mixed).toEqual([]);
         expect(ours.names).toContain("leaf");
         expect(ours.names).toContain("sixty");
-        expect(ours.complete).toBeGreaterThanOrEqual(0.98);
+        // The new program's table is built while it runs: on a busy machine that takes a moment.
+        const known = new Stacks(ours.all.filter(({ frames }) => frames[0] !== BEING_BUILT));
+        expect(known.complete).toBeGreaterThanOrEqual(0.98);
       });
     });
   });
