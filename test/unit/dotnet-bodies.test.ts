@@ -14,7 +14,7 @@ const VERSIONS = [8, 9, 10];
 function bodiesOf(major: number): readonly { readonly body: MethodBody; readonly at: number }[] {
   const recording = readRecording(major);
   const memory = new ProcessMemory(recordedMemory(recording), 1);
-  const process = new DotnetProcess(memory, recording, recording.bias, noCache);
+  const process = new DotnetProcess(memory, recording, recording.bias, noCache());
   return recording.methods.map(({ start }, at) => ({ body: process.body(start), at }));
 }
 
@@ -32,8 +32,8 @@ test.each(VERSIONS)(".NET %i: a tier that is told is the runtime's", (major) => 
 
 test.each([9, 10])(".NET %i: the tier is told of methods that were compiled again", (major) => {
   const told = bodiesOf(major).flatMap(({ body }) => body.tier ?? []);
-  expect(new Set(told)).toEqual(
-    new Set(["tier 0", "tier 0 instrumented", "tier 1", "compiled once"]),
+  expect(told).toEqual(
+    expect.arrayContaining(["tier 0", "tier 0 instrumented", "tier 1", "compiled once"]),
   );
   expect(told.length).toBeGreaterThan(20);
 });

@@ -1,4 +1,5 @@
 /** Precompiled and plain assemblies: PE images in a file or in the memory of a process. */
+import { type PageBudget, PagedBytes } from "./bytes.ts";
 import { Unreadable } from "./memory.ts";
 import { Metadata } from "./metadata.ts";
 
@@ -76,27 +77,29 @@ export class PeImage {
     return section.rva + offset - section.raw;
   }
 
-  /** Bytes that tell whether two images are the same: their PE headers too. */
-  get imageKey(): string {
-    return `image:${this.#header}:${this.metadataKey}`;
-  }
-
-  /** Bytes that tell whether two images hold the same metadata: its size and its start with the list of streams. */
-  get metadataKey(): string {
+  /** Bytes that tell whether two images are the same: PE headers, the start of the metadata, the id of the module. */
+  get key(): string {
     const { rva, size } = this.#metadata;
     const root = this.at(rva, Math.min(size, ROOT_BYTES));
     // The module's own id is the first in the heap of GUIDs: ECMA-335 II.24.2.2, II.22.30.
     const stream = root.indexOf("#GUID\0", 0, "latin1") - 8;
     const guids = stream > 0 ? root.readUInt32LE(stream) : 0;
     const id = guids + 16 <= size ? this.at(rva + guids, 16).toString("latin1") : "";
-    return `metadata:${size}:${id}:${root.toString("latin1")}`;
+    return `${this.#header}:${size}:${id}:${root.toString("latin1")}`;
   }
 
   get metadataSize(): number {
     return this.#metadata.size;
   }
 
-  metadata(): Metadata {
+  /** The metadata, read as it is needed: for as long as the image can be read. */
+  metadata(budget: PageBudget): Metadata {
+    const { rva, size } = this.#metadata;
+    return new Metadata(new PagedBytes(size, (at, count) => this.at(rva + at, count), budget));
+  }
+
+  /** All of the metadata, for when the image is gone. */
+  wholeMetadata(): Metadata {
     const { rva, size } = this.#metadata;
     if (size > MAX_METADATA) throw new Unreadable("its metadata is too long");
     return new Metadata(this.at(rva, size));

@@ -1,5 +1,6 @@
 /** Names of precompiled code by its file: the same in every process, and after the last of them. */
 import type { SampledFile, Sampler } from "../../collector/sampler.ts";
+import type { PageBudget } from "./bytes.ts";
 import { PeImage } from "./image.ts";
 import { Unreadable } from "./memory.ts";
 import type { Metadata } from "./metadata.ts";
@@ -15,17 +16,21 @@ interface PlacedImage {
 }
 
 /** Images are read again when a new method of theirs is met: what is named already needs them no more. */
+/** Roughly, of an image whose tables and metadata are not read yet. */
+const IMAGE_BYTES = 16 << 10;
 const MAX_IMAGE_BYTES = 8 << 20;
 
 export class ImageNames {
   readonly #sampler: Pick<Sampler, "readFile">;
+  readonly #pages: PageBudget;
   /** Where the assemblies of a file are, by its id; for each: offset, size. */
   readonly #places = new Map<number, Float64Array>();
   /** By id of the file and place in it; the one used last is the last. */
   readonly #images = new Map<string, PlacedImage>();
 
-  constructor(sampler: Pick<Sampler, "readFile">) {
+  constructor(sampler: Pick<Sampler, "readFile">, pages: PageBudget) {
     this.#sampler = sampler;
+    this.#pages = pages;
   }
 
   learn(files: readonly SampledFile[]): void {
@@ -71,7 +76,8 @@ export class ImageNames {
 
   #readImage(file: number, base: number): PlacedImage {
     const image = new PeImage((at, size) => this.#bytes(file, base + at, size), [false]);
-    return { image, metadata: image.metadata(), tables: undefined, bytes: image.metadataSize };
+    const metadata = image.metadata(this.#pages);
+    return { image, metadata, tables: undefined, bytes: IMAGE_BYTES };
   }
 
   #forgetOldest(): void {

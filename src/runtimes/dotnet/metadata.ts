@@ -1,4 +1,5 @@
 /** Names in the metadata of an assembly (ECMA-335 partition II, sections 22 to 24). */
+import { type Bytes, WholeBytes } from "./bytes.ts";
 import { Unreadable } from "./memory.ts";
 import {
   ASSEMBLY,
@@ -22,6 +23,12 @@ import {
 const MAX_NESTING = 16;
 const MAX_NAME_BYTES = 1024;
 const MAX_STREAMS = 16;
+/** Of a type's signature, as far as it is read. */
+const MAX_TYPE_BYTES = 64;
+/** Enough for the version text and the list of streams. */
+const ROOT_BYTES = 1024;
+/** With a count for each of 64 tables. */
+const TABLES_HEADER_BYTES = 24 + 64 * 4;
 
 interface Table {
   readonly start: number;
@@ -45,16 +52,17 @@ interface Reference {
 }
 
 export class Metadata {
-  readonly #bytes: Buffer;
+  readonly #bytes: Bytes;
   readonly #tables = new Map<number, Table>();
+  /** By table number, a bit: its rows are in the order of their key. */
+  #sorted = 0n;
   #strings = { start: 0, end: 0 };
   #blobs = { start: 0, end: 0 };
-  #outer: Map<number, number> | undefined;
   #methodPointers: Map<number, number> | undefined;
 
   /** `bytes`: from the signature `BSJB` on. Throws Unreadable where they are no metadata. */
-  constructor(bytes: Buffer) {
-    this.#bytes = bytes;
+  constructor(bytes: Bytes | Buffer) {
+    this.#bytes = Buffer.isBuffer(bytes) ? new WholeBytes(bytes) : bytes;
     try {
       this.#readTables(this.#readStreams());
     } catch (error) {
@@ -78,16 +86,17 @@ export class Metadata {
   method(row: number): { readonly type: string; readonly name: string } {
     if (row < 1 || row > this.#rows(METHOD))
       throw new Unreadable("its token is not in the metadata");
-    return { type: this.typeName(this.#declaringType(row)), name: this.#string(METHOD, row, 3) };
+    return { type: this.typeName(this.#declaringType(row)), name: this.#name(METHOD, row, 3) };
   }
 
   /** `Namespace.Outer+Inner` of a type of this assembly. */
   typeName(row: number): string {
     let name = this.#qualified(TYPE_DEF, row, 1);
-    let outer = this.#outerTypes().get(row);
-    for (let depth = 0; outer !== undefined && depth < MAX_NESTING; depth++) {
+    let outer = this.#outerType(row);
+    for (let depth = 0; outer !== undefined; depth++) {
+      if (depth >= MAX_NESTING) throw new Unreadable("its types are nested too deep");
       name = `${this.#qualified(TYPE_DEF, outer, 1)}+${name}`;
-      outer = this.#outerTypes().get(outer);
+      outer = this.#outerType(outer);
     }
     return name;
   }
@@ -98,27 +107,19 @@ export class Metadata {
 
   /** Names of the generic parameters of a type or method of this assembly, in their order. */
   genericParameters(of: "type" | "method", row: number): string[] {
-    const table = of === "type" ? TYPE_DEF : METHOD;
-    const names: string[] = [];
-    // Sorted by owner, which is tagged: of those with the same owner, by number.
-    const owner = (at: number): number => this.#value(GENERIC_PARAM, at, 2);
-    const wanted = row * 2 + typeOrMethod.tables.indexOf(table);
-    let at = 1;
-    for (let high = this.#rows(GENERIC_PARAM) + 1; at < high; ) {
-      const middle = Math.floor((at + high) / 2);
-      if (owner(middle) < wanted) at = middle + 1;
-      else high = middle;
-    }
-    for (; at <= this.#rows(GENERIC_PARAM) && owner(at) === wanted; at++) {
-      names.push(this.genericParameterName(at));
-    }
-    return names;
+    const tag = typeOrMethod.tables.indexOf(of === "type" ? TYPE_DEF : METHOD);
+    const owner = (row << typeOrMethod.tagBits) | tag;
+    const rows = this.#rowsWith(GENERIC_PARAM, 2, owner);
+    const number = (it: number): number => this.#value(GENERIC_PARAM, it, 0);
+    return rows
+      .toSorted((a, b) => number(a) - number(b))
+      .map((it) => this.genericParameterName(it));
   }
 
   /** The method that a MemberRef stands for: its name and its type. */
   memberRef(row: number): { readonly type: TypeName; readonly name: string } {
     const parent = this.#coded(MEMBER_REF, row, 0, memberRefParent);
-    return { type: this.#type(parent), name: this.#string(MEMBER_REF, row, 1) };
+    return { type: this.#type(parent), name: this.#name(MEMBER_REF, row, 1) };
   }
 
   #type({ table, row }: Reference, depth = 0): TypeName {
@@ -143,7 +144,8 @@ export class Metadata {
   /** The generic type of a TypeSpec that is an instance of one (section 23.2.12). */
   #genericTypeOf(row: number): Reference {
     const blob = this.#blobs.start + this.#value(TYPE_SPEC, row, 0);
-    const reader = new CompressedReader(this.#bytes, blob, this.#blobs.end);
+    const size = Math.min(MAX_TYPE_BYTES, this.#blobs.end - blob);
+    const reader = new CompressedReader(this.#bytes.slice(blob, size), 0, size);
     reader.next(); // length of the blob
     const kind = reader.next();
     const isInstance = kind === 0x15 && [0x11, 0x12].includes(reader.next());
@@ -174,19 +176,33 @@ export class Metadata {
     return this.#methodPointers;
   }
 
-  #outerTypes(): Map<number, number> {
-    this.#outer ??= new Map(
-      Array.from({ length: this.#rows(NESTED_CLASS) }, (_, at) => [
-        this.#value(NESTED_CLASS, at + 1, 0),
-        this.#value(NESTED_CLASS, at + 1, 1),
-      ]),
-    );
-    return this.#outer;
+  /** The type that a nested type is in. */
+  #outerType(row: number): number | undefined {
+    const [found] = this.#rowsWith(NESTED_CLASS, 0, row);
+    return found === undefined ? undefined : this.#value(NESTED_CLASS, found, 1);
+  }
+
+  /** Rows whose key is a value: a column that the table is sorted by, unless it says that it is not. */
+  #rowsWith(table: number, column: number, value: number): number[] {
+    const count = this.#rows(table);
+    const found: number[] = [];
+    let at = 1;
+    if (this.#sorted & (1n << BigInt(table))) {
+      for (let high = count + 1; at < high; ) {
+        const middle = Math.floor((at + high) / 2);
+        if (this.#value(table, middle, column) < value) at = middle + 1;
+        else high = middle;
+      }
+      for (; at <= count && this.#value(table, at, column) === value; at++) found.push(at);
+      return found;
+    }
+    for (; at <= count; at++) if (this.#value(table, at, column) === value) found.push(at);
+    return found;
   }
 
   /** Name and namespace in two adjoining columns. */
   #qualified(table: number, row: number, column: number): string {
-    const name = this.#string(table, row, column);
+    const name = this.#name(table, row, column);
     const namespace = this.#string(table, row, column + 1);
     return namespace ? `${namespace}.${name}` : name;
   }
@@ -200,7 +216,8 @@ export class Metadata {
     const place = table?.columns[column];
     if (!table || !place || row < 1 || row > table.rows)
       throw new Unreadable("its metadata has no such row");
-    return this.#bytes.readUIntLE(table.start + (row - 1) * table.width + place[0], place[1]);
+    const at = table.start + (row - 1) * table.width + place[0];
+    return this.#bytes.slice(at, place[1]).readUIntLE(0, place[1]);
   }
 
   #coded(table: number, row: number, column: number, kind: Column): Reference {
@@ -212,14 +229,24 @@ export class Metadata {
 
   #string(table: number, row: number, column: number): string {
     const start = this.#strings.start + this.#value(table, row, column);
-    const limit = Math.min(this.#strings.end, start + MAX_NAME_BYTES);
-    const end = this.#bytes.indexOf(0, start);
-    return this.#bytes.toString("utf8", start, end < 0 || end > limit ? limit : end);
+    const room = Math.min(this.#strings.end - start, MAX_NAME_BYTES);
+    if (room < 1) throw new Unreadable("a name is not among those of its metadata");
+    const bytes = this.#bytes.slice(start, room);
+    const end = bytes.indexOf(0);
+    if (end < 0) throw new Unreadable("a name in its metadata has no end");
+    return bytes.toString("utf8", 0, end);
+  }
+
+  /** A name that cannot be empty. */
+  #name(table: number, row: number, column: number): string {
+    const name = this.#string(table, row, column);
+    if (name === "") throw new Unreadable("a name in its metadata is empty");
+    return name;
   }
 
   /** Section 24.2.1. Returns where the table stream starts. */
   #readStreams(): number {
-    const bytes = this.#bytes;
+    const bytes = this.#bytes.slice(0, Math.min(this.#bytes.length, ROOT_BYTES));
     if (bytes.toString("latin1", 0, 4) !== "BSJB")
       throw new Unreadable("its metadata has no signature");
     let at = 16 + bytes.readUInt32LE(12);
@@ -228,7 +255,7 @@ export class Metadata {
     at += 4;
     for (let stream = 0; stream < count; stream++) {
       const start = bytes.readUInt32LE(at);
-      const end = Math.min(bytes.length, start + bytes.readUInt32LE(at + 4));
+      const end = Math.min(this.#bytes.length, start + bytes.readUInt32LE(at + 4));
       const nameEnd = bytes.indexOf(0, at + 8);
       if (nameEnd < 0 || nameEnd > at + 8 + 32) throw new Unreadable("its metadata has no streams");
       const name = bytes.toString("latin1", at + 8, nameEnd);
@@ -243,17 +270,19 @@ export class Metadata {
 
   /** Section 24.2.6. */
   #readTables(start: number): void {
-    const bytes = this.#bytes;
-    const heaps = bytes.readUInt8(start + 6);
-    const valid = bytes.readBigUInt64LE(start + 8);
+    const size = Math.min(this.#bytes.length - start, TABLES_HEADER_BYTES);
+    const bytes = this.#bytes.slice(start, size);
+    const heaps = bytes.readUInt8(6);
+    const valid = bytes.readBigUInt64LE(8);
+    this.#sorted = bytes.readBigUInt64LE(16);
     const rows: number[] = [];
-    let at = start + 24;
+    let counts = 24;
     for (let table = 0; table < 64; table++) {
       const isThere = (valid >> BigInt(table)) & 1n;
-      rows.push(isThere ? bytes.readUInt32LE(at) : 0);
-      if (isThere) at += 4;
+      rows.push(isThere ? bytes.readUInt32LE(counts) : 0);
+      if (isThere) counts += 4;
     }
-    if (heaps & 0x40) at += 4;
+    let at = start + counts + (heaps & 0x40 ? 4 : 0);
     for (const [table, schema] of SCHEMA.entries()) {
       let width = 0;
       const columns = schema.map((column): readonly [number, number] => {
@@ -264,7 +293,7 @@ export class Metadata {
       const count = rows[table] ?? 0;
       this.#tables.set(table, { start: at, width, rows: count, columns });
       at += width * count;
-      if (at > bytes.length) throw new Unreadable("its metadata is cut");
+      if (at > this.#bytes.length) throw new Unreadable("its metadata is cut");
     }
   }
 }

@@ -1,13 +1,15 @@
 /** The modules of a process: their metadata, out of the memory that it is loaded in. */
+import type { PageBudget } from "./bytes.ts";
 import { PeImage } from "./image.ts";
 import type { Layout } from "./layout.ts";
 import { type ProcessMemory, Unreadable } from "./memory.ts";
 import { Metadata } from "./metadata.ts";
 import type { ReadyToRunImage } from "./ready-to-run.ts";
 
-/** Keeps what many processes map. */
+/** What is kept of images for all processes. */
 export interface ImageCache {
-  metadata(image: PeImage): Metadata;
+  /** For the pages of metadata that are read. */
+  readonly pages: PageBudget;
   tables(image: PeImage): ReadyToRunImage;
 }
 
@@ -47,9 +49,8 @@ export class ModuleReader {
   #readModule(address: number): Module {
     const base = this.#imageBase(address);
     if (base > 0) {
-      const metadata = this.#cache.metadata(
-        new PeImage((offset, size) => this.#memory.bytes(base + offset, size)),
-      );
+      const image = new PeImage((offset, size) => this.#memory.bytes(base + offset, size));
+      const metadata = image.metadata(this.#cache.pages);
       return { name: metadata.assemblyName, metadata, dynamic: false };
     }
     const metadata = new Metadata(this.#dynamicMetadata(address));

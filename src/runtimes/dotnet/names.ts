@@ -2,10 +2,10 @@
 import { statSync } from "node:fs";
 import type { SampledFile, Sampler, SeenMethod } from "../../collector/sampler.ts";
 import type { NamedFunction } from "../frames.ts";
+import { PageBudget } from "./bytes.ts";
 import type { PeImage } from "./image.ts";
 import { ImageNames } from "./images.ts";
 import { ProcessMemory, Unreadable } from "./memory.ts";
-import type { Metadata } from "./metadata.ts";
 import type { MethodBody } from "./method.ts";
 import type { ImageCache } from "./modules.ts";
 import { DotnetProcess, type RuntimeFile } from "./process.ts";
@@ -19,7 +19,9 @@ const START_MASK = (1n << 47n) - 1n;
 /** What stands for the assembly of a method that has none. */
 const DYNAMIC_MODULE = "[dynamic]";
 const MAX_PROCESSES = 512;
-const MAX_METADATA_BYTES = 8 << 20;
+const MAX_TABLE_BYTES = 16 << 20;
+/** Pages of metadata, of all images together. */
+const MAX_PAGE_BYTES = 4 << 20;
 
 interface KnownProcess {
   /** Of the address space: another one after exec or where the pid was given to another process. */
@@ -30,12 +32,13 @@ interface KnownProcess {
 export class DotnetNames {
   readonly #sampler: Pick<Sampler, "readMemory" | "takeMethods" | "readFile" | "fileId">;
   readonly #processes = new Map<number, KnownProcess>();
-  readonly #shared = new SharedImages();
+  readonly #pages = new PageBudget(MAX_PAGE_BYTES);
+  readonly #shared = new SharedTables(this.#pages);
   readonly #images: ImageNames;
 
   constructor(sampler: Pick<Sampler, "readMemory" | "takeMethods" | "readFile" | "fileId">) {
     this.#sampler = sampler;
-    this.#images = new ImageNames(sampler);
+    this.#images = new ImageNames(sampler, this.#pages);
   }
 
   /** Takes in what became known of files. */
@@ -136,30 +139,30 @@ export class DotnetNames {
   }
 }
 
-/** What is read of images is kept for all processes of a user; another user's could be made to lend wrong names. */
-class SharedImages {
-  readonly #known = new Map<string, Metadata | ReadyToRunImage>();
+/** Tables of images without a file are kept for all processes of a user; another user's could lend wrong names. */
+class SharedTables {
+  readonly #known = new Map<string, ReadyToRunImage>();
+  readonly #pages: PageBudget;
   #bytes = 0;
 
-  of(owner: number): ImageCache {
-    return {
-      metadata: (image) =>
-        this.#find(`${owner}:${image.metadataKey}`, image, () => image.metadata()),
-      tables: (image) =>
-        this.#find(`${owner}:${image.imageKey}`, image, () => new ReadyToRunImage(image)),
-    };
+  constructor(pages: PageBudget) {
+    this.#pages = pages;
   }
 
-  #find<T extends Metadata | ReadyToRunImage>(key: string, image: PeImage, read: () => T): T {
+  of(owner: number): ImageCache {
+    return { pages: this.#pages, tables: (image) => this.#find(`${owner}:${image.key}`, image) };
+  }
+
+  #find(key: string, image: PeImage): ReadyToRunImage {
     const known = this.#known.get(key);
-    // The two kinds of keys differ in their first word.
-    if (known) return known as T;
-    if (this.#bytes > MAX_METADATA_BYTES) {
+    if (known) return known;
+    if (this.#bytes > MAX_TABLE_BYTES) {
       this.#known.clear();
       this.#bytes = 0;
     }
-    const found = read();
-    this.#bytes += image.metadataSize;
+    // The process that it is read from may be gone when the next one needs it.
+    const found = new ReadyToRunImage(image, image.wholeMetadata());
+    this.#bytes += image.metadataSize + found.memoryBytes;
     this.#known.set(key, found);
     return found;
   }

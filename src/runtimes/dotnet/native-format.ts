@@ -79,9 +79,13 @@ export function* readHashtable(reader: NativeReader): Generator<number> {
   const buckets = 2 ** (header >>> 2);
   const width = 1 << (header & 3);
   if (buckets > MAX_BUCKETS || width > 4) throw new Unreadable("a table of its image is damaged");
+  // Buckets follow each other: whatever a table says, it is gone through once.
+  let last = 0;
   for (let bucket = 0; bucket < buckets; bucket++) {
     const start = 1 + reader.index(1 + bucket * width, width);
     const end = 1 + reader.index(1 + (bucket + 1) * width, width);
+    if (start < last || end < start) throw new Unreadable("a table of its image is damaged");
+    last = end;
     for (let at = start; at < end; ) {
       // The low byte of the hash, then where the entry is, from here.
       const [distance, next] = reader.signed(at + 1);

@@ -55,7 +55,7 @@ export class ReadyToRunImage {
   readonly #methods: Uint32Array;
 
   /** Reads the tables of an image; throws Unreadable where it is not precompiled. */
-  constructor(image: PeImage, metadata: Metadata = image.metadata()) {
+  constructor(image: PeImage, metadata: Metadata) {
     this.#metadata = metadata;
     this.#module = this.#metadata.assemblyName;
     const sections = readSections(image);

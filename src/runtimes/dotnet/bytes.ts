@@ -1,0 +1,94 @@
+/** Bytes of an image, whole or page by page: of the megabytes of metadata, naming a method needs a few hundred. */
+
+/** Bytes at offsets from 0 on. */
+export interface Bytes {
+  readonly length: number;
+  /** Exactly `size` bytes; throws RangeError behind the end, and what reading them throws. */
+  slice(at: number, size: number): Buffer;
+}
+
+const PAGE = 4096;
+
+/** Keeps the pages of all images together below a limit: they are read again where they are needed again. */
+export class PageBudget {
+  readonly #maxPages: number;
+  readonly #holders = new Set<PagedBytes>();
+  #pages = 0;
+
+  constructor(maxBytes: number) {
+    this.#maxPages = Math.floor(maxBytes / PAGE);
+  }
+
+  /** One more page is going to be held. */
+  take(holder: PagedBytes): void {
+    if (this.#pages >= this.#maxPages) {
+      for (const it of this.#holders) it.forget();
+      this.#holders.clear();
+      this.#pages = 0;
+    }
+    this.#holders.add(holder);
+    this.#pages++;
+  }
+}
+
+/** All there. */
+export class WholeBytes implements Bytes {
+  readonly #bytes: Buffer;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+  }
+
+  get length(): number {
+    return this.#bytes.length;
+  }
+
+  slice(at: number, size: number): Buffer {
+    check(this, at, size);
+    return this.#bytes.subarray(at, at + size);
+  }
+}
+
+/** Read when they are asked for. */
+export class PagedBytes implements Bytes {
+  readonly length: number;
+  readonly #read: (at: number, size: number) => Buffer;
+  readonly #budget: PageBudget;
+  readonly #pages = new Map<number, Buffer>();
+
+  /** `read`: exactly so many bytes at an offset. */
+  constructor(length: number, read: (at: number, size: number) => Buffer, budget: PageBudget) {
+    this.length = length;
+    this.#read = read;
+    this.#budget = budget;
+  }
+
+  /** Gives the pages back. */
+  forget(): void {
+    this.#pages.clear();
+  }
+
+  slice(at: number, size: number): Buffer {
+    check(this, at, size);
+    const first = Math.floor(at / PAGE);
+    const last = Math.floor((at + Math.max(size, 1) - 1) / PAGE);
+    const start = at - first * PAGE;
+    if (first === last) return this.#page(first).subarray(start, start + size);
+    const pages = Array.from({ length: last - first + 1 }, (_, index) => this.#page(first + index));
+    return Buffer.concat(pages).subarray(start, start + size);
+  }
+
+  #page(number: number): Buffer {
+    const known = this.#pages.get(number);
+    if (known) return known;
+    const at = number * PAGE;
+    const page = this.#read(at, Math.min(PAGE, this.length - at));
+    this.#budget.take(this);
+    this.#pages.set(number, page);
+    return page;
+  }
+}
+
+function check({ length }: Bytes, at: number, size: number): void {
+  if (at < 0 || size < 0 || at + size > length) throw new RangeError("behind the end of the bytes");
+}
