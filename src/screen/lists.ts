@@ -41,7 +41,7 @@ export class Lists {
     | {
         of: readonly FunctionRow[];
         key: string;
-        held: object | undefined;
+        held: readonly number[] | undefined;
         rows: readonly FunctionRow[];
         ids: readonly number[];
       }
@@ -54,8 +54,10 @@ export class Lists {
   #ordered(picture: FunctionPicture, state: ViewState) {
     const key = `${state.sort} ${state.reverse} ${state.language}`;
     const kept = this.#order;
-    const { held } = state;
-    if (kept?.of === picture.rows && kept.key === key && kept.held === held) return kept;
+    const held = state.held?.ids;
+    const isSame = kept?.of === picture.rows && kept.key === key;
+    // To hold the order that there is changes nothing: so it is for each of many keys.
+    if (isSame && (held === kept.held || held === kept.ids)) return kept;
     const rows = orderedFunctions(picture, state);
     const ids = rows.map((row) => row.function.id);
     this.#order = { of: picture.rows, key, held, rows, ids };

@@ -4,22 +4,8 @@ import { putScreenFirst } from "../../src/collector/priority.ts";
 import type { SourceEvent, TickSource } from "../../src/collector/source.ts";
 import type { Tick } from "../../src/collector/tick.ts";
 import { runScreen } from "../../src/screen/run.tsx";
+import type { FixtureOptions } from "./fixture-options.ts";
 import { BUSY, TickGenerator } from "./generate.ts";
-
-/** What a test asks for, as JSON in POLYTOP_FIXTURE. */
-interface FixtureOptions {
-  readonly intervalMs?: number;
-  readonly ticks?: number;
-  readonly color?: boolean;
-  readonly unicode?: boolean;
-  readonly filter?: string;
-  readonly idle?: boolean;
-  /** Without the short cut. */
-  readonly plainInk?: boolean;
-  readonly workload?: typeof BUSY;
-  /** Writes CPU and memory of this process to stderr at the end. */
-  readonly measure?: boolean;
-}
 
 putScreenFirst();
 const options = JSON.parse(process.env.POLYTOP_FIXTURE ?? "{}") as FixtureOptions;
@@ -40,13 +26,33 @@ function tickNow(): Tick {
   return { ...tick, time, pids, counts, samples };
 }
 
+const memory: number[] = [];
+const { memoryAt } = options;
+let isPaused = false;
+
+/** What is in use when nothing is under way any more. */
+async function measureMemory(): Promise<void> {
+  isPaused = true;
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  // What the first one finds to be garbage outside of the heap is freed before the second.
+  globalThis.gc?.();
+  globalThis.gc?.();
+  const { heapUsed, external } = process.memoryUsage();
+  memory.push(heapUsed + external);
+  isPaused = false;
+}
+
 const source: TickSource = {
   counters: counterFile.counters,
   subscribe(listener: (event: SourceEvent) => void) {
     const send = (): void => {
-      if (options.ticks !== undefined && sent >= options.ticks) return;
+      if (isPaused || (options.ticks !== undefined && sent >= options.ticks)) return;
       listener({ tick: tickNow() });
       sent++;
+      if (!memoryAt?.includes(sent)) return;
+      void measureMemory().then(() => {
+        if (sent === memoryAt.at(-1)) listener({ error: "that was all" });
+      });
     };
     const first = setTimeout(send, 10);
     const timer = setInterval(send, options.intervalMs ?? 1000);
@@ -65,13 +71,7 @@ const source: TickSource = {
   setInterval() {},
 };
 
-const start = process.cpuUsage();
-let warm: NodeJS.CpuUsage | undefined;
-setTimeout(() => {
-  warm = process.cpuUsage();
-}, 5000).unref();
-
-const result = await runScreen({
+await runScreen({
   source,
   frequency: 99,
   delaySeconds: (options.intervalMs ?? 1000) / 1000,
@@ -86,16 +86,4 @@ const result = await runScreen({
   alive: () => true,
   plainInk: options.plainInk ?? false,
 });
-if (options.measure) {
-  const used = process.cpuUsage(warm ?? start);
-  const all = process.cpuUsage(start);
-  const toMs = (usage: NodeJS.CpuUsage): number => (usage.user + usage.system) / 1000;
-  process.stdout.write(
-    `MEASURED ${JSON.stringify({
-      ticks: result.ticks,
-      cpuMs: toMs(used),
-      allMs: toMs(all),
-      rss: process.memoryUsage.rss(),
-    })}\n`,
-  );
-}
+if (memoryAt) process.stdout.write(`MEMORY ${JSON.stringify(memory)}\n`);

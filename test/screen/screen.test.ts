@@ -1,43 +1,11 @@
 import { execFileSync } from "node:child_process";
-import { afterEach, beforeAll, expect, test, vi } from "vitest";
-import { bundleFixture } from "./bundle.ts";
+import { existsSync, readFileSync } from "node:fs";
+import { expect, test, vi } from "vitest";
+import { clears, openTerminals } from "./start.ts";
 import { TestTerminal } from "./terminal.ts";
 
-// Starting a program in a terminal takes long where everything else is tested at the same time.
-vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
-
-let fixture = "";
-const open: TestTerminal[] = [];
-
-beforeAll(async () => {
-  fixture = await bundleFixture();
-});
-
-afterEach(async () => {
-  for (const terminal of open.splice(0)) {
-    terminal.kill("SIGKILL");
-    await terminal.exited;
-  }
-});
-
-function start(
-  columns: number,
-  rows: number,
-  options: object = {},
-  env: Record<string, string> = {},
-): TestTerminal {
-  const fixtureOptions = JSON.stringify({ intervalMs: 200, ...options });
-  const terminal = new TestTerminal(process.execPath, [fixture], {
-    columns,
-    rows,
-    env: { POLYTOP_FIXTURE: fixtureOptions, ...env },
-  });
-  open.push(terminal);
-  return terminal;
-}
-
-/** Full clears: what flickers. */
-const clears = (output: string): number => output.split("\u001b[1;1H\u001b[J").length - 1;
+const terminals = openTerminals({ intervalMs: 200 });
+const { start, keep } = terminals;
 
 const ESCAPE = "\u001b";
 
@@ -98,6 +66,24 @@ test("keys in one burst are a filter, and q in a prompt does not quit", async ()
   await terminal.until((text) => !text.includes("lang:foo"), "the prompt gone");
   terminal.type("q");
   expect((await terminal.exited).exitCode).toBe(0);
+});
+
+test("keys held down: as many rows as keys, at the pace of a keyboard and in one burst", async () => {
+  const terminal = start(80, 24, { ticks: 1 });
+  await terminal.shows("SELF%");
+  terminal.type("j");
+  const list = (await terminal.shows("▶")).split("\n").slice(4);
+  const selects = (index: number): Promise<string> =>
+    terminal.until((text) => text.includes(`▶${list[index]?.slice(1)}`), `row ${index}`);
+  for (let i = 0; i < 12; i++) {
+    terminal.type("j");
+    await new Promise((resolve) => setTimeout(resolve, 33));
+  }
+  await selects(12);
+  terminal.type("j".repeat(200) + "k".repeat(209));
+  await selects(3);
+  terminal.type("\u001b[B".repeat(200) + "\u001b[A".repeat(202));
+  await selects(1);
 });
 
 test("views, help, detail and back", async () => {
@@ -178,6 +164,18 @@ test.each(["SIGTERM", "SIGHUP", "SIGINT"])("%s gives the terminal back", async (
   expect(terminal.output).toContain("\u001b[?25h");
 });
 
+test("it ends with its terminal", async () => {
+  // `script` is the other end of a terminal of its own: killed, it leaves the program without one.
+  const options = { columns: 80, rows: 24, env: { POLYTOP_FIXTURE: '{"intervalMs":200}' } };
+  const program = `exec ${process.execPath} ${terminals.fixture}`;
+  const outer = keep(new TestTerminal("/usr/bin/script", ["-qc", program, "/dev/null"], options));
+  await outer.shows("SELF%");
+  const pid = readFileSync(`/proc/${outer.pid}/task/${outer.pid}/children`, "latin1").trim();
+  expect(existsSync(`/proc/${pid}/exe`)).toBe(true);
+  outer.kill("SIGKILL");
+  await vi.waitFor(() => expect(existsSync(`/proc/${pid}/exe`)).toBe(false), { timeout: 8000 });
+});
+
 test("q and ^C leave a line of summary", async () => {
   for (const key of ["q", "\u0003"]) {
     const terminal = start(80, 24);
@@ -192,7 +190,7 @@ test("NO_COLOR: no colours, and still everything is said", async () => {
   const colourful = start(100, 30, { ticks: 1 });
   await colourful.shows("SELF%");
   expect(colourful.output).toMatch(COLOURS);
-  const terminal = start(100, 30, { color: false }, { NO_COLOR: "1" });
+  const terminal = start(100, 30, { color: false, env: { NO_COLOR: "1" } });
   await terminal.shows("SELF%");
   terminal.type("j25?");
   await terminal.shows("this help");
@@ -225,14 +223,15 @@ test("^L draws everything again", async () => {
 });
 
 test("^Z hands the terminal to the shell, fg takes it back", async () => {
-  const terminal = new TestTerminal("/bin/sh", ["-i"], {
-    columns: 80,
-    rows: 24,
-    env: { POLYTOP_FIXTURE: '{"intervalMs":200}', PS1: "shell> ", ENV: "" },
-  });
-  open.push(terminal);
+  const terminal = keep(
+    new TestTerminal("/bin/sh", ["-i"], {
+      columns: 80,
+      rows: 24,
+      env: { POLYTOP_FIXTURE: '{"intervalMs":200}', PS1: "shell> ", ENV: "" },
+    }),
+  );
   await terminal.shows("shell>");
-  terminal.type(`${process.execPath} ${fixture}\r`);
+  terminal.type(`${process.execPath} ${terminals.fixture}\r`);
   await terminal.shows("SELF%");
   terminal.type("\u001a");
   await terminal.until((text) => text.trimEnd().endsWith("shell>"), "the shell");

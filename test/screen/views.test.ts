@@ -1,31 +1,7 @@
-import { afterEach, beforeAll, expect, test, vi } from "vitest";
-import { bundleFixture } from "./bundle.ts";
-import { TestTerminal } from "./terminal.ts";
+import { expect, test } from "vitest";
+import { clears, openTerminals } from "./start.ts";
 
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
-
-let fixture = "";
-const open: TestTerminal[] = [];
-
-beforeAll(async () => {
-  fixture = await bundleFixture();
-});
-
-afterEach(async () => {
-  for (const terminal of open.splice(0)) {
-    terminal.kill("SIGKILL");
-    await terminal.exited;
-  }
-});
-
-function start(columns: number, rows: number, options: object = {}): TestTerminal {
-  const env = { POLYTOP_FIXTURE: JSON.stringify({ intervalMs: 100, ...options }) };
-  const terminal = new TestTerminal(process.execPath, [fixture], { columns, rows, env });
-  open.push(terminal);
-  return terminal;
-}
-
-const clears = (output: string): number => output.split("\u001b[1;1H\u001b[J").length - 1;
+const { start } = openTerminals({ intervalMs: 100 });
 
 test.each([
   [40, 10],
@@ -103,22 +79,22 @@ test("a process and all below it, and words that Tab completes", async () => {
   await terminal.shows("/lang:perl");
 });
 
-test("three thousand refreshes leave no full clears and no heap behind", async () => {
-  const terminal = start(80, 24, { intervalMs: 2, ticks: 3000, measure: true });
+test("three thousand refreshes leave no full clears and no memory behind", async () => {
+  const memoryAt = [500, 1500, 3000];
+  const flags = ["--expose-gc"];
+  const terminal = start(80, 24, { intervalMs: 2, ticks: 3000, memoryAt, flags });
   await terminal.shows("SELF%");
-  for (const key of "2345134211") {
-    terminal.type(key);
-    await new Promise((resolve) => setTimeout(resolve, 1500));
-  }
-  await terminal.shows("SELF%");
+  const keys = setInterval(() => {
+    for (const key of "2345134211") terminal.type(key);
+  }, 1000);
+  await terminal.until((text) => text.includes("that was all"), "the last one", 100_000);
+  clearInterval(keys);
   expect(clears(terminal.output)).toBe(0);
   terminal.type("q");
   await terminal.exited;
-  const measured = JSON.parse(/MEASURED (\{.*\})/.exec(terminal.output)?.[1] ?? "{}") as {
-    ticks?: number;
-    rss?: number;
-  };
-  expect(measured.ticks).toBeGreaterThan(1000);
-  // Ten minutes of history and all that is worked out of it: bounded, whatever came.
-  expect(measured.rss).toBeLessThan(300e6);
+  const used = JSON.parse(/MEMORY (\[.*\])/.exec(terminal.output)?.[1] ?? "[]") as number[];
+  expect(used).toHaveLength(memoryAt.length);
+  const [, filled = 0, end = 0] = used;
+  // Ten minutes of history are full after 600 refreshes.
+  expect(end).toBeLessThan(1.05 * filled);
 });
