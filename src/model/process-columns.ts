@@ -104,7 +104,7 @@ export const PROCESS_COLUMNS: readonly Column<ListedTask, ProcessContext>[] = [
     heading: "RUNTIMES",
     meaning:
       "perl and .net where they were anywhere in its stacks; native and kernel where innermost",
-    width: { min: 11, max: 23 },
+    width: { min: 18, max: 23 },
     align: "left",
     cut: "end",
     giveWay: 3,

@@ -6,6 +6,7 @@ import { cell, displayWidth, percent, truncate } from "../model/format.ts";
 import { RECENT_SECONDS } from "../model/state.ts";
 import { windowOffset } from "../model/window.ts";
 import type { Body } from "./body.ts";
+import { fitPieces, type Piece } from "./header.ts";
 import { wrapWords } from "./help.ts";
 import type { Theme } from "./paint.ts";
 import type { Session } from "./session.ts";
@@ -107,13 +108,16 @@ export function detailBody(
     return { lines, ids: [], page: 1 };
   }
   const span = `${Math.round(ticks.reduce((sum, one) => sum + one.intervalSeconds, 0))} s`;
-  const shares = `self ${percent(detail.self, detail.samples)} %   total ${percent(detail.total, detail.samples)} % of ${span}`;
-  const facts = `${RUNTIME_LABELS[info.runtime]}   ${shares}`;
-  // The end of a path tells more than its beginning.
-  const place = truncate(info.module, width - displayWidth(facts) - 5, "start", glyphs);
+  const facts: readonly Piece[] = [
+    { text: RUNTIME_LABELS[info.runtime], giveWay: 2 },
+    { text: `self ${percent(detail.self, detail.samples)} %`, giveWay: 0 },
+    { text: `total ${percent(detail.total, detail.samples)} %`, giveWay: 0 },
+    { text: `of ${span}`, giveWay: 1 },
+    { text: info.module, giveWay: 3, least: 12, cut: "start" },
+  ];
   const head = [
     theme.bold(text(theme.nameOf(info))),
-    text(place === "" ? facts : `${facts}   ${place}`),
+    ` ${fitPieces(facts, width - 2, 3, theme)}`,
     ...(info.whyUnnamed ? wrapped(`no name: ${info.whyUnnamed}`) : []),
     ...(info.runtime === "native" && detail.lines.length === 0 && session.lines.why
       ? wrapped(`no lines: ${session.lines.why}`)

@@ -107,13 +107,17 @@ function flameLine(row: readonly FlameFrame[], painter: Painter): string {
   return line;
 }
 
-/** A name, or its last part where that is all there is room for: packages and namespaces go first. */
+/** A name without as many of its packages or namespaces as there is no room for. */
 function fittingName(name: string, room: number): string {
-  if (displayWidth(name) <= room) return name;
   // Not within template arguments, and not what stands in brackets or parentheses.
   const plain = /^[^<([]*/.exec(name)?.[0] ?? "";
-  const at = Math.max(plain.lastIndexOf("::") + 1, plain.lastIndexOf("."));
-  return at > 0 && at + 1 < name.length ? name.slice(at + 1) : name;
+  let short = name;
+  for (const { index, 0: joint } of plain.matchAll(/::|\./g)) {
+    if (displayWidth(short) <= room) break;
+    const rest = name.slice(index + joint.length);
+    if (rest !== "" && index > 0) short = rest;
+  }
+  return short;
 }
 
 /** One frame: an edge, then its name; without colours a line shows how far it goes. */

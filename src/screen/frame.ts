@@ -8,7 +8,7 @@ import { detailBody } from "./detail.ts";
 import { flameBody } from "./flame.ts";
 import { footerLines } from "./footer.ts";
 import { headerHeight, headerLines } from "./header.ts";
-import { helpLines } from "./help.ts";
+import { helpLines, wrapWords } from "./help.ts";
 import { isPrompt } from "./keys.ts";
 import type { Lists } from "./lists.ts";
 import { type HealthRow, type MetricsBody, metricsBody } from "./metrics.ts";
@@ -108,8 +108,9 @@ function composeBody(
   }
   const nothing = (): Body => {
     const text = nothingLines(session, tick, tools.alive);
-    const lines = text.map((line) => `  ${truncate(line, width - 3, "end", theme.glyphs)}`);
-    return { lines: ["", ...lines], ids: [], page: 1 };
+    const lines = text.flatMap((line) => wrapWords(line, Math.max(1, width - 3)));
+    const fitting = lines.map((line) => `  ${truncate(line, width - 3, "end", theme.glyphs)}`);
+    return { lines: ["", ...fitting], ids: [], page: 1 };
   };
   if (!tick) return nothing();
   if (state.view === "metrics") return metricsBody(session, tick, width, height, theme);

@@ -5,6 +5,7 @@ import { RUNTIME_LABELS } from "../model/columns.ts";
 import {
   bar,
   bytes,
+  type Cut,
   cell,
   clock,
   displayWidth,
@@ -27,6 +28,8 @@ export interface Piece {
   readonly paint?: Paint;
   /** Cells that it may be cut down to before it is left out; it is the last of its line. */
   readonly least?: number;
+  /** Where it is cut. */
+  readonly cut?: Cut;
 }
 
 /** As many pieces as fit into `width`, `gap` cells between them. The last of what stays is cut. */
@@ -50,7 +53,7 @@ export function fitPieces(
   const parts: string[] = [];
   for (const piece of chosen) {
     if (room <= 0) break;
-    const text = truncate(piece.text, room, "end", theme.glyphs);
+    const text = truncate(piece.text, room, piece.cut ?? "end", theme.glyphs);
     parts.push(piece.paint ? piece.paint(text) : text);
     room -= displayWidth(text) + gap;
   }
@@ -158,7 +161,7 @@ function trustLine(data: HeaderData, width: number, theme: Theme): string {
   const notices: Piece[] = tick.notices.map((text) => ({
     text: `! ${text}`,
     giveWay: 3,
-    least: 20,
+    least: 34,
     paint: theme.bold,
   }));
   return fitPieces(

@@ -52,6 +52,15 @@ const columnEntries = <Row, Context>(
 const keyLabel = (label: string, glyphs: Glyphs): string =>
   glyphs.unicode ? label : (ASCII_LABELS[label] ?? label);
 
+/** What the header says. */
+export const HEADER_TERMS: readonly (readonly [string, string])[] = [
+  ["busy", "part of the CPUs' time that was not idle; percentages of the lists are of this"],
+  ["bars", "the same by the language of the innermost frame"],
+  ["complete", "samples whose stack reaches the outermost frame of its thread"],
+  ["missed", "samples that the kernel took and that could not be counted"],
+  ["polytop", "what it costs itself, of one CPU, the kernel side included"],
+];
+
 /** All lines of the help for a window of `width` cells. */
 export function helpLines(width: number, theme: Theme): string[] {
   const title = (text: string): string => ` ${theme.bold(text)}`;
@@ -67,16 +76,6 @@ export function helpLines(width: number, theme: Theme): string[] {
     ...entries(columnEntries(PROCESS_COLUMNS), width, theme),
     "",
     title("The header"),
-    ...entries(
-      [
-        ["busy", "part of the CPUs' time that was not idle; percentages of the lists are of this"],
-        ["bars", "the same by the language of the innermost frame"],
-        ["complete", "samples whose stack reaches the outermost frame of its thread"],
-        ["missed", "samples that the kernel took and that could not be counted"],
-        ["polytop", "what it costs itself, of one CPU, the kernel side included"],
-      ],
-      width,
-      theme,
-    ),
+    ...entries(HEADER_TERMS, width, theme),
   ];
 }

@@ -16,6 +16,7 @@ import {
   reduce,
   type ViewOptions,
   type ViewState,
+  without,
 } from "../model/view.ts";
 import { runCommand } from "./commands.ts";
 import { commandFor, isPrompt } from "./keys.ts";
@@ -175,6 +176,7 @@ export class Session {
   /** One key, by its name. */
   key(name: string): void {
     const { mode } = this.state;
+    this.state = without(this.state, "message");
     if (name === "ctrl-c") this.terminal.quit();
     else if (name === "ctrl-z") this.terminal.suspend();
     else if (name === "ctrl-l") this.terminal.redraw();

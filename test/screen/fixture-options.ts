@@ -10,6 +10,8 @@ export interface FixtureOptions {
   readonly unicode?: boolean;
   readonly filter?: string;
   readonly idle?: boolean;
+  /** Shows this recording instead, all of it at once. */
+  readonly recording?: string;
   /** Without the short cut. */
   readonly plainInk?: boolean;
   readonly workload?: Workload;

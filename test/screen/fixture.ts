@@ -2,6 +2,7 @@
 import counterFile from "../../bpf/counters.json" with { type: "json" };
 import { putScreenFirst } from "../../src/collector/priority.ts";
 import type { SourceEvent, TickSource } from "../../src/collector/source.ts";
+import { openReplay } from "../../src/collector/source-replay.ts";
 import type { Tick } from "../../src/collector/tick.ts";
 import { runScreen } from "../../src/screen/run.tsx";
 import type { FixtureOptions } from "./fixture-options.ts";
@@ -42,7 +43,7 @@ async function measureMemory(): Promise<void> {
   isPaused = false;
 }
 
-const source: TickSource = {
+const madeUp: TickSource = {
   counters: counterFile.counters,
   subscribe(listener: (event: SourceEvent) => void) {
     const send = (): void => {
@@ -71,6 +72,10 @@ const source: TickSource = {
   setInterval() {},
 };
 
+const source = options.recording
+  ? openReplay(options.recording, { pids: [], pace: "full" })
+  : madeUp;
+
 await runScreen({
   source,
   frequency: 99,
@@ -84,6 +89,7 @@ await runScreen({
   unicode: options.unicode ?? true,
   host: "web-3",
   alive: () => true,
+  remote: options.recording !== undefined,
   plainInk: options.plainInk ?? false,
 });
 if (memoryAt) process.stdout.write(`MEMORY ${JSON.stringify(memory)}\n`);

@@ -9,6 +9,18 @@ export interface TerminalOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
+/** What stands in one cell, and how. */
+export interface Cell {
+  readonly text: string;
+  /** Number of a colour; the terminal's own when left out. */
+  readonly foreground?: number;
+  readonly background?: number;
+  readonly bold: boolean;
+  readonly dim: boolean;
+  readonly inverse: boolean;
+  readonly underline: boolean;
+}
+
 /** A program in a terminal. */
 export class TestTerminal {
   readonly #pty;
@@ -94,6 +106,27 @@ export class TestTerminal {
     return Array.from({ length: this.#screen.rows }, (_, i) =>
       (active.getLine(active.baseY + i)?.translateToString(true) ?? "").trimEnd(),
     );
+  }
+
+  /** All cells, line by line. */
+  async cells(): Promise<Cell[][]> {
+    await this.lines();
+    const { active } = this.#screen.buffer;
+    return Array.from({ length: this.#screen.rows }, (_, row) => {
+      const line = active.getLine(active.baseY + row);
+      return Array.from({ length: this.#screen.cols }, (__, column): Cell => {
+        const cell = line?.getCell(column);
+        return {
+          text: cell?.getChars() || " ",
+          ...(cell?.isFgPalette() ? { foreground: cell.getFgColor() } : {}),
+          ...(cell?.isBgPalette() ? { background: cell.getBgColor() } : {}),
+          bold: Boolean(cell?.isBold()),
+          dim: Boolean(cell?.isDim()),
+          inverse: Boolean(cell?.isInverse()),
+          underline: Boolean(cell?.isUnderline()),
+        };
+      });
+    });
   }
 
   async text(): Promise<string> {

@@ -1,5 +1,5 @@
 /** Makes ticks for tests out of short descriptions. */
-import { counters } from "../../bpf/counters.json" with { type: "json" };
+import counterFile from "../../bpf/counters.json" with { type: "json" };
 import type { CounterDefinition } from "../../src/collector/source.ts";
 import type {
   Frame,
@@ -13,7 +13,7 @@ import type {
 } from "../../src/collector/tick.ts";
 
 /** The real counters. */
-export const COUNTERS: readonly CounterDefinition[] = counters;
+export const COUNTERS: readonly CounterDefinition[] = counterFile.counters;
 
 const CODES: Readonly<Record<string, Runtime>> = {
   p: "perl",
