@@ -3,6 +3,8 @@
 #ifndef POLYTOP_DOTNET_MAPS_H
 #define POLYTOP_DOTNET_MAPS_H
 
+#include "dotnet_prolog.h"
+
 /* Runtimes by the id of their file: user space writes. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -129,6 +131,7 @@ struct dotnet_walk {
 	__u32 by_bp;
 	__u32 bp_is_saved;
 	__u64 words[8];
+	struct prolog prolog;
 	struct dotnet_frame_key frame_key;
 	struct dotnet_frame frame;
 	struct dotnet_method_key key;

@@ -27,8 +27,65 @@
 #define UNWIND_FIRST_READ (UNWIND_HEADER + 2 * 16)
 #define RBP 5 /* number of the register in codes and instructions */
 
-#define EPILOG_BYTES 40
+#define CODE_BYTES 40
 #define EPILOG_STEPS 12
+#define PROLOG_STEPS 12
+
+/* Reads instructions into d->bytes; zeros follow where the mapping ends. Returns -1 on error. */
+static __always_inline int dotnet_read_code(struct dotnet_walk *d, __u64 address)
+{
+	__u64 size = -address & 4095;
+
+	__builtin_memset(d->bytes, 0, CODE_BYTES);
+	if (!bpf_probe_read_user(d->bytes, CODE_BYTES, (void *)address))
+		return 0;
+	/* The end of a mapping: what is left of its page. */
+	if (size >= CODE_BYTES)
+		return -1;
+	asm volatile("" : "+r"(size));
+	size &= 63;
+	return bpf_probe_read_user(d->bytes, size, (void *)address) ? -1 : 0;
+}
+
+/*
+ * Sets what dotnet_read_codes() sets by the instructions of the prolog. The codes lie elsewhere than the code
+ * and are mostly read by nobody, so that their page need not be in memory; the prolog was carried out.
+ * (The same as the codes in all 658 000 functions of the frameworks of 8.0, 9.0 and 10.0 but 14 that it refuses.)
+ */
+__noinline int dotnet_read_prolog(__u32 unused)
+{
+	struct walk *w = current_walk();
+	enum prolog_step step = PROLOG_MORE;
+	struct dotnet_walk *d;
+	struct prolog *p;
+	__u64 limit;
+
+	asm volatile("" : "+r"(unused));
+	if (!w)
+		return -1;
+	d = &w->dotnet;
+	p = &d->prolog;
+	limit = w->exact ? w->ip - d->function : ~0ULL;
+	if (dotnet_read_code(d, d->function))
+		return dotnet_fail(w, COUNTER_UnwindDotnetErrUnwindInfo);
+	__builtin_memset(p, 0, sizeof(*p));
+	for (int i = 0; i < PROLOG_STEPS && step == PROLOG_MORE; i++) {
+		__u32 at = p->position;
+
+		asm volatile("" : "+r"(at));
+		if (at > CODE_BYTES - PROLOG_INSTRUCTION)
+			break;
+		step = prolog_instruction(p, d->bytes + at, limit);
+	}
+	/* What called something has a frame: the stack is aligned to 16 at a call. */
+	if (step != PROLOG_END || (!w->exact && !p->depth))
+		return dotnet_fail(w, COUNTER_UnwindDotnetErrUnwindInfo);
+	d->by_bp = p->by_bp;
+	d->size = p->by_bp ? p->depth - p->bp_offset : p->depth;
+	d->bp_is_saved = p->bp_is_saved;
+	d->saved_bp = d->size - p->bp_depth;
+	return 0;
+}
 
 /*
  * Reads the codes at d->unwind_info. Sets where the return address is: d->by_bp, d->size; and the
@@ -52,7 +109,7 @@ __noinline int dotnet_read_codes(__u32 unused)
 		__u32 size;
 
 		if (bpf_probe_read_user(info, UNWIND_HEADER, (void *)d->unwind_info))
-			return dotnet_fail(w, COUNTER_UnwindDotnetErrUnwindInfo);
+			return dotnet_read_prolog(0);
 		size = 2 * info[2];
 		asm volatile("" : "+r"(size));
 		size &= 63;
@@ -160,7 +217,7 @@ static __always_inline enum epilog_step epilog_instruction(struct dotnet_walk *d
 	__u8 op, operand;
 
 	asm volatile("" : "+r"(at));
-	if (at > EPILOG_BYTES - 8)
+	if (at > CODE_BYTES - 8)
 		return EPILOG_NONE;
 	code = d->bytes + at;
 	op = code[0];
@@ -220,18 +277,8 @@ __noinline int dotnet_read_epilog(__u32 unused)
 	if (!w)
 		return 0;
 	d = &w->dotnet;
-	__builtin_memset(d->bytes, 0, EPILOG_BYTES);
-	if (bpf_probe_read_user(d->bytes, EPILOG_BYTES, (void *)w->ip)) {
-		__u64 size = -w->ip & 4095;
-
-		/* The end of a mapping: what is left of its page. */
-		if (size >= EPILOG_BYTES)
-			return 0;
-		asm volatile("" : "+r"(size));
-		size &= 63;
-		if (bpf_probe_read_user(d->bytes, size, (void *)w->ip))
-			return 0;
-	}
+	if (dotnet_read_code(d, w->ip))
+		return 0;
 	d->size = 0;
 	d->by_bp = 0;
 	d->bp_is_saved = 0;
