@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstring>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "row_writer.h"
@@ -25,6 +26,7 @@ constexpr uint64_t kMaxImage = 512 << 20;
 constexpr uint32_t kMaxSections = 96, kMaxFunctions = 4 << 20, kMaxReadyToRunSections = 256;
 constexpr uint32_t kRuntimeFunctions = 102;  // READYTORUN_SECTION_RUNTIME_FUNCTIONS
 constexpr uint32_t kFunctionBytes = 12;
+constexpr uint64_t kMaxUnwindInfo = 4 + 2 * 255;
 constexpr uint32_t kCorHeader = 14, kCorReadyToRun = 64;  // data directory; offset in the COR header
 /// Less than this between two functions is the padding that aligns the second.
 constexpr uint64_t kPadding = 16;
@@ -50,10 +52,19 @@ std::vector<uint8_t> readFile(int fd, uint64_t offset, uint64_t size) {
   return bytes;
 }
 
-/// A PE file in memory. Reading outside of it gives zeros.
+template <typename Value>
+Value valueAt(const std::vector<uint8_t>& bytes, size_t offset) {
+  Value value = {};
+  if (offset <= bytes.size() && sizeof value <= bytes.size() - offset)
+    memcpy(&value, bytes.data() + offset, sizeof value);
+  return value;
+}
+
+/// A PE file within a file. Its code, most of it, is never read. Reading outside of it gives zeros.
 class PeFile {
  public:
-  explicit PeFile(const std::vector<uint8_t>& bytes) : bytes_(bytes) {
+  PeFile(int fd, uint64_t base, uint64_t size)
+      : fd_(fd), base_(base), size_(size), head_(read(0, std::min(size, kPageSize))) {
     const uint64_t header = value<uint32_t>(60);
     if (value<uint16_t>(0) != 0x5a4d || value<uint32_t>(header) != 0x4550) return;
     const uint32_t count = std::min<uint32_t>(value<uint16_t>(header + 6), kMaxSections);
@@ -75,29 +86,33 @@ class PeFile {
 
   template <typename Value>
   Value value(uint64_t offset) const {
-    Value value = {};
-    if (offset <= bytes_.size() && sizeof value <= bytes_.size() - offset)
-      memcpy(&value, bytes_.data() + offset, sizeof value);
-    return value;
+    if (sizeof(Value) <= head_.size() && offset <= head_.size() - sizeof(Value)) return valueAt<Value>(head_, offset);
+    return valueAt<Value>(read(offset, sizeof(Value)), 0);
+  }
+
+  /// Bytes of the file, fewer where it ends.
+  std::vector<uint8_t> read(uint64_t offset, uint64_t size) const {
+    if (offset >= size_) return {};
+    return readFile(fd_, base_ + offset, std::min(size, size_ - offset));
   }
 
   bool toOffset(uint32_t rva, uint64_t& offset) const {
     for (const Section& section : sections_) {
       if (rva < section.rva || rva - section.rva >= section.size) continue;
       offset = uint64_t{section.raw} + (rva - section.rva);
-      return offset < bytes_.size();
+      return offset < size_;
     }
     return false;
   }
-
-  const uint8_t* data() const { return bytes_.data(); }
-  size_t size() const { return bytes_.size(); }
 
  private:
   struct Section {
     uint32_t rva, raw, size;
   };
-  const std::vector<uint8_t>& bytes_;
+  int fd_;
+  uint64_t base_;
+  uint64_t size_;
+  std::vector<uint8_t> head_;
   std::vector<Section> sections_;
   bool isAssembly_ = false;
   uint32_t readyToRun_ = 0;
@@ -122,16 +137,16 @@ std::vector<Function> readFunctions(const PeFile& file) {
     if (file.value<uint32_t>(at) != kRuntimeFunctions) continue;
     if (file.toOffset(file.value<uint32_t>(at + 4), list)) size = file.value<uint32_t>(at + 8);
   }
-  const uint32_t total = std::min(size / kFunctionBytes, kMaxFunctions);
-  functions.reserve(total);
-  for (uint32_t i = 0; i < total; i++) {
-    const uint64_t at = list + uint64_t{kFunctionBytes} * i;
-    const auto begin = file.value<uint32_t>(at);
-    const auto end = file.value<uint32_t>(at + 4);
+  const std::vector<uint8_t> bytes =
+      file.read(list, uint64_t{kFunctionBytes} * std::min(size / kFunctionBytes, kMaxFunctions));
+  functions.reserve(bytes.size() / kFunctionBytes);
+  for (size_t at = 0; at + kFunctionBytes <= bytes.size(); at += kFunctionBytes) {
+    const auto begin = valueAt<uint32_t>(bytes, at);
+    const auto end = valueAt<uint32_t>(bytes, at + 4);
     Function function;
     // The list ends in an entry that is all ones.
     if (end <= begin || !file.toOffset(begin, function.offset) ||
-        !file.toOffset(file.value<uint32_t>(at + 8), function.info))
+        !file.toOffset(valueAt<uint32_t>(bytes, at + 8), function.info))
       continue;
     function.end = function.offset + (end - begin);
     functions.push_back(function);
@@ -141,20 +156,68 @@ std::vector<Function> readFunctions(const PeFile& file) {
   return functions;
 }
 
+/// The unwind codes of an image: they lie together, and most functions share theirs with others.
+class ImageCodes {
+ public:
+  ImageCodes(const PeFile& file, const std::vector<Function>& functions, FileRules& rules) : rules_(rules) {
+    if (functions.empty()) return;
+    const auto [first, last] =
+        std::minmax_element(functions.begin(), functions.end(),
+                            [](const Function& left, const Function& right) { return left.info < right.info; });
+    start_ = first->info / kAlignment * kAlignment;
+    bytes_ = file.read(start_, last->info - start_ + kMaxUnwindInfo);
+    known_.resize(bytes_.size() / kAlignment + 1);
+  }
+
+  /// A row of a function: its offset from the function's start and the index of its rule.
+  struct Row {
+    uint32_t offset, rule;
+  };
+
+  /// The rows of the functions whose unwind codes are at a file offset; one that is unsupported where they
+  /// cannot be followed.
+  std::span<const Row> rowsAt(uint64_t info) {
+    const uint64_t at = info - start_;
+    if (at >= bytes_.size() || at % kAlignment != 0) return kUnsupported;
+    Run& run = known_[at / kAlignment];
+    if (run.count == 0) {
+      run.first = static_cast<uint32_t>(rows_.size());
+      if (sehRows(bytes_.data() + at, bytes_.size() - at, described_)) {
+        for (const SehRow& row : described_) rows_.push_back({row.offset, rules_.intern(row.rule)});
+      } else {
+        rows_.push_back(kUnsupported[0]);
+      }
+      run.count = static_cast<uint32_t>(rows_.size()) - run.first;
+    }
+    return std::span(rows_).subspan(run.first, run.count);
+  }
+
+ private:
+  struct Run {
+    uint32_t first = 0, count = 0;
+  };
+  static constexpr uint64_t kAlignment = 4;  // of UNWIND_INFO, by the x64 ABI
+  static constexpr Row kUnsupported[] = {{0, kUnsupportedRule}};
+  FileRules& rules_;
+  uint64_t start_ = 0;
+  std::vector<uint8_t> bytes_;
+  std::vector<Run> known_;  ///< by (distance from start_) / kAlignment
+  std::vector<Row> rows_;
+  std::vector<SehRow> described_;
+};
+
 /// Adds the rows of an image that starts at `base` of its file.
 void addImageRows(const PeFile& file, uint64_t base, FileRules& rules, UnwindTable& table, RowWriter& writer) {
-  std::vector<SehRow> rows;
+  const std::vector<Function> functions = readFunctions(file);
+  ImageCodes codes(file, functions, rules);
   uint64_t covered = 0;
-  for (const Function& function : readFunctions(file)) {
+  for (const Function& function : functions) {
     if (function.offset < covered) continue;
     if (covered != 0 && function.offset - covered >= kPadding) writer.add(base + covered, kNoRule);
     table.starts.push_back(base + function.offset);
     table.fdeCount++;
-    if (!sehRows(file.data() + function.info, file.size() - function.info, rows))
-      writer.add(base + function.offset, kUnsupportedRule);
-    for (const SehRow& row : rows) {
-      if (function.offset + row.offset < function.end)
-        writer.add(base + function.offset + row.offset, rules.intern(row.rule));
+    for (const auto& [offset, rule] : codes.rowsAt(function.info)) {
+      if (function.offset + offset < function.end) writer.add(base + function.offset + offset, rule);
     }
     covered = function.end;
   }
@@ -251,8 +314,7 @@ bool buildImageTable(int fd, RuleSet& rules, UnwindTable& table, std::string& er
     error = "the assembly is too large";
     return false;
   }
-  const std::vector<uint8_t> bytes = readFile(fd, 0, size);
-  const PeFile file(bytes);
+  const PeFile file(fd, 0, size);
   if (!file.isAssembly()) {
     error = "a PE file that is no .NET assembly";
     return false;
@@ -276,8 +338,7 @@ std::vector<PlacedAssembly> addBundleRows(int fd, const ElfImage& image, RuleSet
   for (const PlacedAssembly& bundled : readManifest(image, manifest)) {
     // Rows are written in ascending order, and behind those of the program.
     if (bundled.offset < end || bundled.offset / kPageSize <= lastPage) continue;
-    const std::vector<uint8_t> bytes = readFile(fd, bundled.offset, bundled.size);
-    const PeFile file(bytes);
+    const PeFile file(fd, bundled.offset, bundled.size);
     if (!file.isAssembly()) continue;
     placed.push_back(bundled);
     addImageRows(file, bundled.offset, fileRules, table, writer);
