@@ -13,6 +13,7 @@
 #include "drain.h"
 #include "files.h"
 #include "line_values.h"
+#include "map_events.h"
 #include "memory.h"
 #include "methods.h"
 #include "perl_values.h"
@@ -116,8 +117,10 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     Failure failure;
     if (parts_->session.load(options, failure) && parts_->files.open(parts_->session, failure) &&
         parts_->drain.open(parts_->session, parts_->files, parts_->methods, failure) && warmUp(failure) &&
-        parts_->session.attach(options.frequency, failure))
+        parts_->session.attach(options.frequency, failure)) {
+      parts_->mapEvents.open(parts_->session, parts_->files);
       return;
+    }
     parts_.reset();
     throwFailure(info.Env(), failure);
   }
@@ -129,6 +132,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     Files files;
     Methods methods;
     Drain drain;
+    MapEvents mapEvents;
   };
 
   static std::vector<uint32_t> readTargets(const Napi::Value& value) {

@@ -10,9 +10,10 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
-#include <ctime>
 #include <map>
 #include <tuple>
+
+#include "clock.h"
 
 namespace polytop {
 
@@ -28,12 +29,6 @@ struct RunTotals {
   uint64_t lastRuntime = 0;
   uint64_t lastTid = 0;
 };
-
-uint64_t monotonicNanoseconds() {
-  timespec now = {};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
 
 std::string commString(const char (&comm)[COMM_LENGTH]) { return {comm, strnlen(comm, COMM_LENGTH)}; }
 
@@ -53,7 +48,7 @@ bool Drain::open(Session& session, Files& files, Methods& methods, Failure& fail
     failure = {"the ring buffer cannot be opened", errno};
     return false;
   }
-  lastTime_ = monotonicNanoseconds();
+  lastTime_ = clockNanoseconds(CLOCK_MONOTONIC);
   reader_ = std::thread([this] { read(); });
   return true;
 }
@@ -114,6 +109,7 @@ int Drain::onRecord(void* context, void* data, size_t size) {
 
 Drained Drain::drain() {
   Drained drained;
+  files_->forgetEvicted();
   session_->followCpus();
   const uint32_t epoch = session_->switchEpoch();
   // A stack is sent before it is counted: after this every stack of the old epoch is known.
@@ -123,7 +119,7 @@ Drained Drain::drain() {
   readCounters(drained);
   drained.news = stacks_.take();
   drained.files = files_->takeNews();
-  const uint64_t now = monotonicNanoseconds();
+  const uint64_t now = clockNanoseconds(CLOCK_MONOTONIC);
   drained.seconds = static_cast<double>(now - lastTime_) / 1e9;
   lastTime_ = now;
   renewIfFull();
@@ -137,7 +133,7 @@ Drained Drain::restart() {
   std::lock_guard lock(ringMutex_);
   readCounts(epoch, until);
   readCounters(until);
-  lastTime_ = monotonicNanoseconds();
+  lastTime_ = clockNanoseconds(CLOCK_MONOTONIC);
   return until;
 }
 

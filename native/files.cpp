@@ -3,15 +3,14 @@
 
 #include <bpf/bpf.h>
 #include <fcntl.h>
-#include <malloc.h>
 #include <sys/auxv.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
+#include "clock.h"
 #include "elf_image.h"
 #include "unwind_table.h"
 
@@ -19,11 +18,6 @@ namespace polytop {
 
 namespace {
 
-/// Rows kept at most: 4 bytes each in the memory of the kernel.
-constexpr size_t kMaxRows = 2'600'000;
-/// Files kept at most: each holds a descriptor.
-constexpr size_t kMaxEntries = 2048;
-constexpr int kWorkerNice = -15;
 /// A vDSO is two pages of code and a few of data.
 constexpr size_t kVdsoBytes = 2 * 4096;
 
@@ -46,8 +40,9 @@ bool Files::open(const Session& session, Failure& failure) {
   dotnetsFd_ = session.mapFd("dotnets");
   if (!store_.open(session, failure)) return false;
   addVdso();
-  worker_ = std::thread([this] { work(); });
-  remoteFiles_.start([this](const file_record& record, MappedFile file) { enqueue(record, std::move(file)); });
+  workers_.emplace_back([this] { answerQueued(); });
+  workers_.emplace_back([this] { answerLarge(); });
+  remoteFiles_.start([this](const file_record& record, MappedFile file) { enqueue({record, false, std::move(file)}); });
   return true;
 }
 
@@ -58,29 +53,16 @@ void Files::close() {
     closing_ = true;
   }
   wake_.notify_all();
-  if (worker_.joinable()) worker_.join();
-  for (const Request& request : queue_) {
-    if (request.file && request.file->fd >= 0) ::close(request.file->fd);
+  for (std::thread& worker : workers_) worker.join();
+  workers_.clear();
+  for (const Job& job : queue_) {
+    if (job.file) closeFiles(job.file->fd, job.file->rootFd);
   }
+  for (const Job& job : large_) closeFiles(job.file->fd, job.file->rootFd);
   queue_.clear();
-  for (auto& [id, entry] : entries_) closeFiles(*entry);
+  large_.clear();
+  for (auto& [id, entry] : entries_) closeFiles(entry->fd, entry->rootFd);
   entries_.clear();
-}
-
-void Files::request(const file_record& record) {
-  if (remoteFileSystem(record.file_system).empty())
-    enqueue(record, {});
-  else
-    remoteFiles_.request(record);
-}
-
-void Files::enqueue(const file_record& record, std::optional<MappedFile> file) {
-  {
-    std::lock_guard lock(mutex_);
-    queue_.push_back({record, std::move(file)});
-    queued_ = queue_.size();
-  }
-  wake_.notify_one();
 }
 
 std::vector<FileInfo> Files::takeNews() {
@@ -99,33 +81,8 @@ size_t Files::rowCount() {
   return store_.rowCount();
 }
 
-void Files::work() {
-  // On a saturated machine every sample of a file is lost until its table is built: do not wait in line.
-  setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kWorkerNice);
-  std::unique_lock lock(mutex_);
-  for (;;) {
-    wake_.wait(lock, [this] { return closing_ || !queue_.empty(); });
-    if (closing_) return;
-    const Request request = std::move(queue_.front());
-    queue_.pop_front();
-    lock.unlock();
-    answer(request.record, request.file ? *request.file : openMappedFile(request.record));
-    lock.lock();
-    queued_ = queue_.size();
-    if (!queue_.empty()) continue;
-    // Big files leave big holes in the heap behind: give them back.
-    lock.unlock();
-    malloc_trim(0);
-    lock.lock();
-  }
-}
-
-void Files::answer(const file_record& record, const MappedFile& file) {
-  if (file.gone) {
-    // Ask again at the next sight: a program that is run again is learnt then.
-    bpf_map_delete_elem(askedFd_, &record.key);
-    return;
-  }
+size_t Files::addFile(const Job& job) {
+  const MappedFile& file = *job.file;
   std::string error = file.error;
   std::unique_ptr<ElfImage> image = file.fd >= 0 ? ElfImage::open(file.fd, error) : nullptr;
   UnwindTable table;
@@ -147,7 +104,8 @@ void Files::answer(const file_record& record, const MappedFile& file) {
 
   std::lock_guard lock(mutex_);
   auto entry = std::make_unique<Entry>();
-  entry->key = record.key;
+  entry->key = job.record.key;
+  entry->lastSeen = clockNanoseconds(CLOCK_MONOTONIC);
   entry->fd = file.fd;
   entry->rootFd = file.rootFd;
   const uint32_t id = takeId();
@@ -162,23 +120,23 @@ void Files::answer(const file_record& record, const MappedFile& file) {
   if (id == 0 || !publish(*entry, table, image != nullptr || isAssembly) ||
       bpf_map_update_elem(idsFd_, &entry->key, &id, BPF_ANY) != 0) {
     // Never without its rows: walking it by the frame pointer would show wrong callers.
-    waiting_.push_back(record.key);
+    if (!job.isAnnounced) waiting_.push_back(job.record.key);
     store_.remove(entry->placement);
     if (id) freeIds_.push_back(id);
     perlUsed_[entry->info.perlIndex] = entry->info.perlIndex == 0;
-    closeFiles(*entry);
-    return;
+    closeFiles(entry->fd, entry->rootFd);
+    return 0;
   }
   entry->starts = std::move(table.starts);
   if (image) entry->code = codeSegments(*image);
   news_.push_back(entry->info);
   entries_[id] = std::move(entry);
+  return table.rows.size();
 }
 
-void Files::closeFiles(Entry& entry) {
-  if (entry.fd >= 0) ::close(entry.fd);
-  if (entry.rootFd >= 0) ::close(entry.rootFd);
-  entry.fd = entry.rootFd = -1;
+void Files::closeFiles(int fd, int rootFd) {
+  if (fd >= 0) ::close(fd);
+  if (rootFd >= 0) ::close(rootFd);
 }
 
 bool Files::publish(Entry& entry, const UnwindTable& table, bool isElf) {
@@ -268,18 +226,12 @@ uint64_t Files::enclosingStart(const Entry& entry, uint64_t offset) {
 }
 
 std::vector<uint8_t> Files::read(uint32_t id, uint64_t offset, size_t size) {
-  int fd = -1;
-  {
-    std::lock_guard lock(mutex_);
-    const auto found = entries_.find(id);
-    if (found != entries_.end()) fd = found->second->fd;
-  }
-  // Files are evicted by the thread that calls this, so that the descriptor stays good.
-  if (fd < 0) return {};
+  const Entry* found = find(id);
+  if (!found || found->fd < 0) return {};
   std::vector<uint8_t> bytes(size);
   size_t done = 0;
   while (done < size) {
-    const ssize_t got = pread(fd, bytes.data() + done, size - done, static_cast<off_t>(offset + done));
+    const ssize_t got = pread(found->fd, bytes.data() + done, size - done, static_cast<off_t>(offset + done));
     if (got <= 0) break;
     done += static_cast<size_t>(got);
   }
@@ -293,27 +245,28 @@ uint32_t Files::idOf(const file_key& key) const {
 }
 
 void Files::openAgain(uint32_t id, LineRequest& request) {
-  std::lock_guard lock(mutex_);
-  const auto found = entries_.find(id);
-  if (found == entries_.end()) return;
-  const Entry& entry = *found->second;
-  request.key = entry.key;
-  request.file = FileDescriptor(entry.fd < 0 ? -1 : fcntl(entry.fd, F_DUPFD_CLOEXEC, 0));
-  request.root = FileDescriptor(entry.rootFd < 0 ? -1 : fcntl(entry.rootFd, F_DUPFD_CLOEXEC, 0));
+  const Entry* entry = find(id);
+  if (!entry) return;
+  request.key = entry->key;
+  request.file = FileDescriptor(entry->fd < 0 ? -1 : fcntl(entry->fd, F_DUPFD_CLOEXEC, 0));
+  request.root = FileDescriptor(entry->rootFd < 0 ? -1 : fcntl(entry->rootFd, F_DUPFD_CLOEXEC, 0));
 }
 
 DotnetFile Files::dotnet(uint32_t id) {
+  const Entry* found = find(id);
+  return found ? DotnetFile{found->info.dotnetMajor, found->info.dotnetDescriptor} : DotnetFile{};
+}
+
+Files::Entry* Files::find(uint32_t id) {
   std::lock_guard lock(mutex_);
   const auto found = entries_.find(id);
-  if (found == entries_.end()) return {};
-  return {found->second->info.dotnetMajor, found->second->info.dotnetDescriptor};
+  return found == entries_.end() ? nullptr : found->second.get();
 }
 
 uint64_t Files::startOf(uint32_t id, uint64_t offset) {
-  std::lock_guard lock(mutex_);
-  const auto found = entries_.find(id);
-  if (found == entries_.end()) return 0;
-  Entry& entry = *found->second;
+  Entry* found = find(id);
+  if (!found) return 0;
+  Entry& entry = *found;
   indexSymbols(entry);
   const uint64_t enclosing = enclosingStart(entry, offset);
   const uint64_t symbol = entry.symbols ? entry.symbols->startOf(offset, enclosing) : 0;
@@ -321,10 +274,9 @@ uint64_t Files::startOf(uint32_t id, uint64_t offset) {
 }
 
 NamedOffset Files::name(uint32_t id, uint64_t offset) {
-  std::lock_guard lock(mutex_);
-  const auto found = entries_.find(id);
-  if (found == entries_.end()) return {};
-  Entry& entry = *found->second;
+  Entry* found = find(id);
+  if (!found) return {};
+  Entry& entry = *found;
   indexSymbols(entry);
   NamedOffset result;
   uint64_t start = enclosingStart(entry, offset);
@@ -344,54 +296,6 @@ uint64_t Files::addressOf(const Entry& entry, uint64_t offset) {
       return offset - segment.offset + segment.address;
   }
   return offset;
-}
-
-bool Files::mustEvict() {
-  std::lock_guard lock(mutex_);
-  return store_.rowCount() > kMaxRows || entries_.size() > kMaxEntries || !waiting_.empty();
-}
-
-void Files::forget(Entry& entry) {
-  bpf_map_delete_elem(idsFd_, &entry.key);
-  bpf_map_delete_elem(askedFd_, &entry.key);
-  if (entry.info.runtime == RUNTIME_DOTNET) bpf_map_delete_elem(dotnetsFd_, &entry.info.id);
-  store_.setFile(entry.info.id, {});
-}
-
-void Files::evict(Session& session) {
-  std::lock_guard lock(mutex_);
-  // Ids evicted two calls ago can be in no stack any more.
-  freeIds_.insert(freeIds_.end(), quarantine_[1].begin(), quarantine_[1].end());
-  quarantine_[1] = std::exchange(quarantine_[0], {});
-
-  std::vector<Entry*> oldest;
-  for (auto& [id, entry] : entries_) {
-    if (id != FILE_VDSO) oldest.push_back(entry.get());
-  }
-  std::sort(oldest.begin(), oldest.end(), [](const Entry* a, const Entry* b) { return a->lastSeen < b->lastSeen; });
-  size_t rows = store_.rowCount(), count = entries_.size();
-  std::vector<Entry*> victims;
-  for (Entry* entry : oldest) {
-    // Where a file waits for room, a part goes even if the rows are few: pages may be what lacks.
-    const bool enough = rows <= kMaxRows / 4 * 3 && count <= kMaxEntries / 4 * 3;
-    if (enough && (waiting_.empty() || victims.size() * 4 >= oldest.size())) break;
-    rows -= entry->placement.rowCount;
-    count--;
-    forget(*entry);
-    victims.push_back(entry);
-  }
-  session.forgetMappings();
-  // No walk that began before may still read the rows when they are given to another file.
-  Session::waitForRuns();
-  for (Entry* entry : victims) {
-    store_.remove(entry->placement);
-    closeFiles(*entry);
-    quarantine_[0].push_back(entry->info.id);
-    if (entry->info.perlIndex) perlUsed_[entry->info.perlIndex] = false;
-    entries_.erase(entry->info.id);
-  }
-  for (const file_key& key : waiting_) bpf_map_delete_elem(askedFd_, &key);
-  waiting_.clear();
 }
 
 }  // namespace polytop

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <initializer_list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -53,7 +54,7 @@ struct NamedOffset {
 
 /**
  * The files that samples hit: id ↔ identity, unwind rows in the BPF maps, symbols.
- * Tables are built on a worker thread at the first sight of a file. A file keeps
+ * Tables are built on worker threads at the first sight of a file. A file keeps
  * its descriptor, so that its symbols can be read after it was deleted. Files of
  * file systems that may never answer are fetched by a thread of their own.
  */
@@ -62,33 +63,39 @@ class Files {
   Files() = default;
   ~Files();
 
-  /// Starts the worker thread; `session` must outlive this object.
+  /// Starts the worker threads; `session` must outlive this object.
   bool open(const Session& session, Failure& failure);
   void close();
 
   /// Queues a file that the kernel side asked for. Any thread.
   void request(const file_record& record);
+  /// Queues a file that was mapped, behind those that are asked for; its mtime need not be known. Any thread.
+  void announce(const file_record& record);
   /// Files that were answered since the last call.
   std::vector<FileInfo> takeNews();
   /// Remembers that a file was sampled now: those longest unseen are evicted first.
   void touch(uint32_t id, uint64_t now);
+  // Those that follow up to idOf() only on the thread that calls forgetEvicted(): no lock is held meanwhile, since
+  // the index of a large file takes longer than a walk can wait for rows.
   /// The function that holds a file offset; indexes the file's symbols at its first hit.
   NamedOffset name(uint32_t id, uint64_t offset);
-  /// Bytes of the file, fewer where it ends. Only on the thread that evicts.
+  /// Bytes of the file, fewer where it ends.
   std::vector<uint8_t> read(uint32_t id, uint64_t offset, size_t size);
   DotnetFile dotnet(uint32_t id);
   /// Gives a request for source lines descriptors of its own; leaves it without where the file is not known.
   void openAgain(uint32_t id, LineRequest& request);
-  /// The id of a file; 0 if it was not answered yet.
-  uint32_t idOf(const file_key& key) const;
   /// File offset where that function starts: equal for all of its code, 0 if it is not known.
   uint64_t startOf(uint32_t id, uint64_t offset);
 
+  /// The id of a file; 0 if it was not answered yet.
+  uint32_t idOf(const file_key& key) const;
+
   /// Whether room must be made: rows or ids are nearly used up.
   bool mustEvict();
-  /// Takes the files longest unseen back from the kernel side. Their ids are given to other files
-  /// only after two further calls, when no stack can hold them any more.
+  /// Takes the files longest unseen back from the kernel side; they can be named until forgetEvicted(). Their ids
+  /// are given to other files only after two further calls, when no stack can hold them any more.
   void evict(Session& session);
+  void forgetEvicted();
 
   size_t rowCount();
   size_t queued() const { return queued_; }
@@ -107,15 +114,25 @@ class Files {
     bool indexed = false;
   };
 
-  /// A file that was asked for, once it is opened: local ones are when it is their turn.
-  struct Request {
+  /// A file to answer. Local ones are opened when it is their turn.
+  struct Job {
     file_record record;
-    std::optional<MappedFile> file;
+    bool isAnnounced = false;        ///< nobody asked for it yet
+    std::optional<MappedFile> file;  ///< when it is open
   };
 
-  void work();
-  void enqueue(const file_record& record, std::optional<MappedFile> file);
-  void answer(const file_record& record, const MappedFile& file);
+  void enqueue(Job job);
+  /// Waits for a job of the first of these queues that has one; false when all is closed.
+  bool take(std::initializer_list<std::deque<Job>*> queues, Job& job);
+  /// The work of one thread: opens files in the order of their arrival and builds the tables of all but large ones.
+  void answerQueued();
+  /// The work of another: the tables of large files.
+  void answerLarge();
+  /// False if there is nothing to build.
+  bool openFile(Job& job);
+  void build(const Job& job);
+  /// Returns how many rows it has.
+  size_t addFile(const Job& job);
   void addVdso();
   bool publish(Entry& entry, const UnwindTable& table, bool isElf);
   void publishDotnet(Entry& entry, const DotnetRuntime& runtime);
@@ -125,14 +142,18 @@ class Files {
   static uint64_t addressOf(const Entry& entry, uint64_t offset);
   uint32_t takeId();
   void forget(Entry& entry);
-  static void closeFiles(Entry& entry);
+  static void closeFiles(int fd, int rootFd);
+  /// An entry; it lasts until the thread that calls forgetEvicted() does so.
+  Entry* find(uint32_t id);
 
-  std::mutex mutex_;  ///< guards all below, but not the building of tables
+  std::mutex mutex_;  ///< guards all below, but not the building of tables nor what is in an entry
   std::condition_variable wake_;
-  std::deque<Request> queue_;
+  std::deque<Job> queue_;
+  std::deque<Job> announced_;  ///< taken when queue_ is empty
+  std::deque<Job> large_;      ///< open already
   std::atomic<size_t> queued_ = 0;
   bool closing_ = false;
-  std::thread worker_;
+  std::vector<std::thread> workers_;
   RemoteFiles remoteFiles_;
 
   int idsFd_ = -1;
@@ -146,6 +167,7 @@ class Files {
   std::vector<FileInfo> news_;
   std::vector<file_key> waiting_;  ///< files that there was no room for: asked for again after an eviction
   std::vector<uint32_t> freeIds_;
+  std::vector<uint32_t> evicted_;
   std::vector<uint32_t> quarantine_[2];
   uint32_t nextId_ = FILE_VDSO + 1;
 };

@@ -24,9 +24,7 @@ namespace {
 constexpr uint64_t kNanosecondsPerSecond = 1'000'000'000;
 
 bool isRecorded(const struct stat& status, const file_key& key) {
-  const uint64_t mtime = static_cast<uint64_t>(status.st_mtim.tv_sec) * kNanosecondsPerSecond +
-                         static_cast<uint64_t>(status.st_mtim.tv_nsec);
-  return status.st_ino == key.inode && (key.mtime == 0 || mtime == key.mtime);
+  return status.st_ino == key.inode && (key.mtime == 0 || modificationTime(status) == key.mtime);
 }
 
 /// Turns an O_PATH descriptor into one for reading, if it is the file of the record. Consumes `pathFd`.
@@ -79,21 +77,6 @@ int openOtherMapping(uint32_t tgid, uint64_t inode, std::string& path) {
   }
   errno = ENOENT;
   return -1;
-}
-
-/// Whether a process sees the device as a mount of a file system that may never answer.
-bool isRemoteMount(uint32_t tgid, unsigned majorNumber, unsigned minorNumber) {
-  const std::string device = " " + std::to_string(majorNumber) + ":" + std::to_string(minorNumber) + " ";
-  std::ifstream mounts("/proc/" + std::to_string(tgid) + "/mountinfo");
-  std::string line;
-  while (std::getline(mounts, line)) {
-    // proc(5): id parent major:minor root mountpoint options [fields] - type source options
-    const size_t separator = line.find(" - ");
-    if (line.find(device) >= separator || separator == std::string::npos) continue;
-    const size_t type = separator + 3;
-    return isRemoteType(std::string_view(line).substr(type, line.find(' ', type) - type));
-  }
-  return false;
 }
 
 /// What is known of a file without asking its file system.
@@ -149,6 +132,25 @@ int openWithoutLinks(const std::string& path) {
 }
 
 }  // namespace
+
+bool isRemoteMount(uint32_t tgid, unsigned majorNumber, unsigned minorNumber) {
+  const std::string device = " " + std::to_string(majorNumber) + ":" + std::to_string(minorNumber) + " ";
+  std::ifstream mounts("/proc/" + std::to_string(tgid) + "/mountinfo");
+  std::string line;
+  while (std::getline(mounts, line)) {
+    // proc(5): id parent major:minor root mountpoint options [fields] - type source options
+    const size_t separator = line.find(" - ");
+    if (line.find(device) >= separator || separator == std::string::npos) continue;
+    const size_t type = separator + 3;
+    return isRemoteType(std::string_view(line).substr(type, line.find(' ', type) - type));
+  }
+  return false;
+}
+
+uint64_t modificationTime(const struct stat& status) {
+  return static_cast<uint64_t>(status.st_mtim.tv_sec) * kNanosecondsPerSecond +
+         static_cast<uint64_t>(status.st_mtim.tv_nsec);
+}
 
 std::string recordPath(const file_record& record) {
   std::string path;

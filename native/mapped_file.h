@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/stat.h>
+
 #include <string>
 
 #include "../bpf/abi.h"
@@ -21,9 +23,15 @@ struct MappedFile {
  * /proc/PID/map_files, which reaches deleted, replaced and other mount
  * namespaces' files; when the process is gone, by its path in its file system.
  * Never blocks on a FIFO or wakes a device, never follows a link by path, and
- * never takes another file for it: inode and mtime must be those of the record.
+ * never takes another file for it: inode and mtime (unless it is 0) must be those of the record.
  */
 MappedFile openMappedFile(const file_record& record);
+
+/// Whether a process sees the device as a mount of a file system that may never answer.
+bool isRemoteMount(uint32_t tgid, unsigned majorNumber, unsigned minorNumber);
+
+/// In nanoseconds, as in file_key.
+uint64_t modificationTime(const struct stat& status);
 
 /// The file name in the record, for display.
 std::string recordPath(const file_record& record);

@@ -274,6 +274,11 @@ bool Session::setTargets(const std::vector<uint32_t>& targets, Failure& failure)
   return true;
 }
 
+bool Session::isTarget(uint32_t tgid) const {
+  uint8_t wanted = 0;
+  return *variables_.targetCount == 0 || bpf_map_lookup_elem(mapFd("targets"), &tgid, &wanted) == 0;
+}
+
 int Session::mapFd(const char* name) const { return bpf_object__find_map_fd_by_name(object_, name); }
 
 int Session::countMapFd(uint32_t epoch, uint32_t cpu) const { return countMaps_[epoch * possibleCpus_ + cpu]; }

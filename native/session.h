@@ -46,6 +46,8 @@ class Session {
   size_t followCpus();
   /// Narrows sampling to these processes, in the kernel, from the next sample on. Empty: all.
   bool setTargets(const std::vector<uint32_t>& targets, Failure& failure);
+  /// Whether a process is sampled. Any thread.
+  bool isTarget(uint32_t tgid) const;
 
   /// `cycles` or `cpu-clock`.
   const char* eventName() const { return hardware_ ? "cycles" : "cpu-clock"; }
