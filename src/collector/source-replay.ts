@@ -6,6 +6,7 @@ import type { CounterDefinition, SourceEvent, TickSource } from "./source.ts";
 import type { Tick } from "./tick.ts";
 
 export interface ReplayOptions {
+  /** Leaves other processes out; a recording of one process knows no others. */
   readonly pids: readonly number[];
   /** `recorded`: for eyes; `full`: for programs. */
   readonly pace: "recorded" | "full";
@@ -36,17 +37,13 @@ export class ReplaySource implements TickSource {
   /** Read ahead: the last one must be known as the last. */
   readonly #queue: Tick[] = [];
   #end: () => void = () => {};
-  #pids: readonly number[];
   #seconds: number;
   #timer: NodeJS.Timeout | undefined;
   #begun = false;
-  #isOver = false;
-  #shown: Tick | undefined;
 
   constructor(reader: RecordingReader, options: ReplayOptions) {
     this.#reader = reader;
     this.#options = options;
-    this.#pids = options.pids;
     this.#ticks = reader.ticks();
     this.header = reader.header;
     this.counters = reader.header.counters;
@@ -79,13 +76,6 @@ export class ReplaySource implements TickSource {
       this.#listeners.delete(listener);
       if (this.#listeners.size === 0) this.#stop();
     };
-  }
-
-  /** Leaves other processes out from now on; a recording of one process knows no others. */
-  setPids(pids: readonly number[]): Promise<string | undefined> {
-    this.#pids = pids;
-    if (this.#isOver && this.#shown) this.#publish(this.#shown);
-    return Promise.resolve(undefined);
   }
 
   /** Shows each refresh for as long as this: the speed. */
@@ -146,11 +136,13 @@ export class ReplaySource implements TickSource {
       this.#fail(error);
       return;
     }
-    this.#isOver = this.#queue.length === 0;
-    const notice = this.problem ?? END_NOTICE;
-    this.#publish(this.#isOver ? { ...tick, notices: [...tick.notices, notice] } : tick);
-    if (this.#isOver) this.#end();
-    else this.#plan();
+    this.#publish(tick);
+    if (this.#queue.length > 0) {
+      this.#plan();
+      return;
+    }
+    this.#tell({ notice: this.problem ?? END_NOTICE });
+    this.#end();
   }
 
   /** The next one after the time that it took, made longer or shorter. */
@@ -168,8 +160,7 @@ export class ReplaySource implements TickSource {
   }
 
   #publish(tick: Tick): void {
-    this.#shown = tick;
-    this.#tell({ tick: narrowed(tick, this.#pids) });
+    this.#tell({ tick: narrowed(tick, this.#options.pids) });
   }
 
   #tell(event: SourceEvent): void {

@@ -27,8 +27,11 @@ export interface SourceLine {
   readonly line: number;
 }
 
-/** Either a refresh, or why there was none. */
-export type SourceEvent = { readonly tick: Tick } | { readonly error: string };
+/** A refresh, why there was none, or what is to be known of the source from now on. */
+export type SourceEvent =
+  | { readonly tick: Tick }
+  | { readonly error: string }
+  | { readonly notice: string };
 
 /** Produces ticks until it is unsubscribed from. */
 export interface TickSource {
@@ -36,8 +39,11 @@ export interface TickSource {
   readonly counters: readonly CounterDefinition[];
   /** Calls `listener` once a refresh; the function returned ends that. */
   subscribe(listener: (event: SourceEvent) => void): () => void;
-  /** Narrows sampling to these processes (none: all). Resolves to what was wrong, or to nothing. */
-  setPids(pids: readonly number[]): Promise<string | undefined>;
+  /**
+   * Narrows sampling to these processes (none: all). Resolves to what was wrong, or to nothing. A source
+   * whose samples are taken already has none: what is shown can be filtered.
+   */
+  setPids?(pids: readonly number[]): Promise<string | undefined>;
   /** Brings the tick of what there is since the last one, before its time; resolves when listeners have it. */
   flush?(): Promise<void>;
   /**

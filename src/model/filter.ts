@@ -221,6 +221,12 @@ function functionTest(word: Word): Test<FunctionInfo> {
     info.name.toLowerCase().includes(wanted) || info.module.toLowerCase().includes(wanted);
 }
 
+/** A filter text with these words about processes and threads in place of its own. */
+export function withTaskWords(text: string, words: string): string {
+  const others = text.replace(/(^|\s)!?(pid|tree|thread):("(\\.|[^"])*"|\S*)/g, "$1");
+  return `${words} ${others.trim().replace(/\s+/g, " ")}`.trim();
+}
+
 /** Reads a filter; what is wrong with it names the place. An empty text is a filter that lets everything pass. */
 export function parseFilter(text: string): { filter: Filter } | { error: string } {
   if (text.length > MAX_LENGTH) return { error: `a filter has at most ${MAX_LENGTH} characters` };

@@ -1,6 +1,7 @@
 /** What keys and refreshes do to the state of the screen: one reducer, pure. */
 import { RUNTIMES, type Tick } from "../collector/tick.ts";
 import type { Completion } from "./complete.ts";
+import { withTaskWords } from "./filter.ts";
 import { completePrompt, openPrompt, recall, withPromptText } from "./prompt.ts";
 import { nextSortKey } from "./sort.ts";
 import {
@@ -105,9 +106,7 @@ function open(state: ViewState, id: number): ViewState {
 /** A process, its family or a thread becomes the filter in place of another one. */
 function narrow(state: ViewState, words: string): ViewState {
   const opened = { ...without(state, "held"), back: [...state.back, placeOf(state)] };
-  const others = state.filterText.replace(/(^|\s)!?(pid|tree|thread):("(\\.|[^"])*"|\S*)/g, "$1");
-  const text = `${words} ${others.trim().replace(/\s+/g, " ")}`.trim();
-  return { ...withFilter(opened, text), view: "functions" };
+  return { ...withFilter(opened, withTaskWords(state.filterText, words)), view: "functions" };
 }
 
 /** Back to the place before. */

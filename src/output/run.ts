@@ -54,6 +54,7 @@ function refreshes({ source, sink, iterations, signal, write, warn }: PlainRun):
       if (left <= 0) return;
       try {
         if ("tick" in event) print(event.tick);
+        else if ("notice" in event) warn(event.notice);
         else finish(() => reject(new Error(event.error)));
       } catch (error) {
         finish(() => reject(error));

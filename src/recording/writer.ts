@@ -28,6 +28,9 @@ import { looksLikeRecording } from "./reader.ts";
 const FLUSH_SECONDS = 4;
 const FLUSH_BYTES = 256 << 10;
 
+/** It holds names of processes, files and functions that others may not be meant to know. */
+const OWNER_ONLY = 0o600;
+
 export interface WriterOptions {
   /** Replace a recording that is there; else any file that is there is an error. */
   readonly replace: boolean;
@@ -183,7 +186,7 @@ function statOf(path: string): { readonly isEmpty: boolean } | undefined {
 function openNew(path: string, name: string, replace: boolean): number {
   const { O_WRONLY, O_CREAT, O_EXCL, O_NONBLOCK, O_NOCTTY } = constants;
   try {
-    return openSync(path, O_WRONLY | O_CREAT | O_EXCL, 0o666);
+    return openSync(path, O_WRONLY | O_CREAT | O_EXCL, OWNER_ONLY);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code !== "EEXIST") throw new UserError(`cannot write ${name}: ${message}`);

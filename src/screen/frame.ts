@@ -59,6 +59,7 @@ export function composeFrame(
       view: session.state,
       now: session.latest?.time ?? 0,
       error: session.error,
+      notice: session.notice,
       isReplay: tools.isReplay,
       sinceSeconds: session.totals.seconds,
     },

@@ -70,6 +70,8 @@ export interface HeaderData {
   /** The newest tick's time, for how old a frozen one is. */
   readonly now: number;
   readonly error: string | undefined;
+  /** Of the source, besides those of the tick. */
+  readonly notice: string | undefined;
   /** The ticks are of a recording: when they were is news. */
   readonly isReplay: boolean;
   /** How long ago totals were cleared. */
@@ -158,7 +160,8 @@ function trustLine(data: HeaderData, width: number, theme: Theme): string {
     giveWay: tick.missed > 0 ? 2 : 4,
     ...(tick.missed > 0 ? { paint: theme.bold } : {}),
   };
-  const notices: Piece[] = tick.notices.map((text) => ({
+  const said = data.notice === undefined ? tick.notices : [...tick.notices, data.notice];
+  const notices: Piece[] = said.map((text) => ({
     text: `! ${text}`,
     giveWay: 3,
     least: 34,

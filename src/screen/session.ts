@@ -7,6 +7,7 @@ import type { Tick } from "../collector/tick.ts";
 import type { Aggregate } from "../model/aggregate.ts";
 import { complete, type Facts } from "../model/complete.ts";
 import { Family, type ParentLookup } from "../model/family.ts";
+import { withTaskWords } from "../model/filter.ts";
 import { History } from "../model/history.ts";
 import { parsePids } from "../model/pids.ts";
 import { Totals } from "../model/totals.ts";
@@ -61,6 +62,8 @@ export class Session {
   state: ViewState;
   latest: Tick | undefined;
   error: string | undefined;
+  /** What is to be known of the source. */
+  notice: string | undefined;
   /** How many refreshes came. */
   received = 0;
   readonly history = new History();
@@ -113,6 +116,8 @@ export class Session {
   receive(event: SourceEvent): void {
     if ("error" in event) {
       this.error = event.error;
+    } else if ("notice" in event) {
+      this.notice = event.notice;
     } else {
       const { tick } = event;
       this.error = undefined;
@@ -237,6 +242,12 @@ export class Session {
   }
 
   async #setPids(pids: readonly number[]): Promise<void> {
+    if (!this.source.setPids) {
+      const words = pids.length > 0 ? `pid:${pids.join(",")}` : "";
+      this.dispatch({ type: "filter", text: withTaskWords(this.state.filterText, words) });
+      this.changed();
+      return;
+    }
     let error: string | undefined;
     try {
       error = await this.source.setPids(pids);

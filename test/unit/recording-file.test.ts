@@ -5,6 +5,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
@@ -22,6 +23,14 @@ describe("the file that is written", () => {
     for (const tick of list) writer.add(tick);
     writer.end();
   };
+
+  test("can be read by its owner only: names of processes and functions are nobody else's", () => {
+    inFolder((folder) => {
+      const path = join(folder, "a");
+      record(path, example(1));
+      expect(statSync(path).mode & 0o777).toBe(0o600);
+    });
+  });
 
   test("is not one that was there and is no recording", () => {
     inFolder((folder) => {

@@ -84,9 +84,15 @@ describe("at full pace", () => {
 });
 
 describe("at the recorded pace", () => {
-  test("the last tick says that it is the last", async () => {
-    const got = await play(open(quick(3), { pace: "recorded" }));
-    expect(got.map(({ notices }) => notices)).toEqual([[], [], ["the recording ends here"]]);
+  test("the end is told of the recording, and is no part of a refresh", async () => {
+    const source = open(quick(3), { pace: "recorded" });
+    const events: SourceEvent[] = [];
+    source.subscribe((event) => events.push(event));
+    await source.ended;
+    await source.close();
+    expect(events).toHaveLength(4);
+    expect(events[3]).toEqual({ notice: "the recording ends here" });
+    expect(events.flatMap((it) => ("tick" in it ? it.tick.notices : []))).toEqual([]);
   });
 
   test("each takes its time, and less when it is told to", async () => {
@@ -113,17 +119,6 @@ describe("narrowed to processes", () => {
     expect(tick).toMatchObject({ pids: [8], samples: 0, counts: [] });
     const [all] = await play(open(example(1), { pids: [7] }));
     expect(all?.samples).toBe(example(1)[0]?.samples);
-  });
-
-  test("also when the recording has ended", async () => {
-    const source = open(quick(2), { pace: "recorded" });
-    const events: SourceEvent[] = [];
-    source.subscribe((event) => events.push(event));
-    await source.ended;
-    expect(await source.setPids([8])).toBeUndefined();
-    expect(events).toHaveLength(3);
-    expect(events[2]).toMatchObject({ tick: { samples: 0, pids: [8] } });
-    await source.close();
   });
 });
 

@@ -4,12 +4,13 @@ import type { SourceEvent, TickSource } from "../../src/collector/source.ts";
 import { VIEWS } from "../../src/model/view.ts";
 import { BINDINGS } from "../../src/screen/bindings.ts";
 import { commandFor, footerBindings, keyNames } from "../../src/screen/keys.ts";
-import { Session } from "../../src/screen/session.ts";
+import { Session, type SessionTools } from "../../src/screen/session.ts";
 import { TickGenerator } from "../screen/generate.ts";
 
 const NO_KEY = {} as Key;
 
-function makeSession() {
+/** A session over a sampler, or over what cannot be narrowed: a recording. */
+function makeSession(tools: SessionTools = {}, isRecording = false) {
   const asked: unknown[] = [];
   let listener: ((event: SourceEvent) => void) | undefined;
   const source: TickSource = {
@@ -18,16 +19,20 @@ function makeSession() {
       listener = given;
       return () => {};
     },
-    setPids: (pids) => {
-      asked.push(pids);
-      return Promise.resolve(pids.includes(9) ? "no process 9" : undefined);
-    },
+    ...(isRecording
+      ? {}
+      : {
+          setPids: (pids: readonly number[]) => {
+            asked.push(pids);
+            return Promise.resolve(pids.includes(9) ? "no process 9" : undefined);
+          },
+        }),
     setInterval: (seconds) => asked.push(seconds),
   };
   const session = new Session(
     source,
     { filterText: "", pids: [], sort: "self", kernel: true, nativeFrames: false, delaySeconds: 1 },
-    { now: () => 0 },
+    { now: () => 0, ...tools },
   );
   let quits = 0;
   session.terminal = { quit: () => quits++, suspend: () => {}, redraw: () => {} };
@@ -53,6 +58,30 @@ test("keys that arrive together are taken one by one", () => {
   expect(keyNames("l", { ...NO_KEY, ctrl: true })).toEqual(["ctrl-l"]);
   expect(keyNames("x", { ...NO_KEY, meta: true })).toEqual(["esc", "x"]);
   expect(keyNames("価\u007f", NO_KEY)).toEqual(["価", "backspace"]);
+});
+
+test("p in a recording filters all of it, whatever has been shown", () => {
+  const { session, type, tick } = makeSession({}, true);
+  tick();
+  type("/malloc\rp4211,4218\r");
+  expect(session.state.filterText).toBe("pid:4211,4218 malloc");
+  type("p4211\r");
+  expect(session.state.filterText).toBe("pid:4211 malloc");
+  type("p\r");
+  expect(session.state.filterText).toBe("malloc");
+});
+
+test("a disk that is full is said, and the screen goes on", async () => {
+  const write = (): Promise<string> =>
+    Promise.reject(new Error("cannot write a: the disk is full"));
+  const { session, type, tick } = makeSession({ write });
+  tick();
+  type("w");
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(session.state.message?.text).toBe("! cannot write a: the disk is full");
+  tick();
+  type("2");
+  expect(session.state.view).toBe("processes");
 });
 
 test("an open prompt owns every key", () => {
