@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "debug_file.h"
+#include "go_functions.h"
 #include "lzma_section.h"
 #include "symbol_table.h"
 
@@ -31,6 +32,7 @@ class TableIndex final : public SymbolIndex {
     // A program that kept its table has nothing more to learn from the files that were split off it.
     if (entries_.empty()) readDebugFile(fd, image, root, code);
     if (entries_.empty()) readDebugData(image, code);
+    if (entries_.empty()) names_ = readGoFunctions(image, fd, code, entries_);
     dynamicNames_ = readSymbols(image, fd, SHT_DYNSYM, code, entries_);
     arrangeSymbols(entries_, code);
   }

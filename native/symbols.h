@@ -19,7 +19,7 @@ struct Symbol {
 
 /**
  * The function symbols of one file: .symtab, .dynsym, its separate debug file
- * (build-id, .gnu_debuglink) and .gnu_debugdata, indexed once by file offset.
+ * (build-id, .gnu_debuglink), .gnu_debugdata and .gopclntab, indexed once by file offset.
  * Names stay in the file and are read when asked for.
  */
 class SymbolIndex {

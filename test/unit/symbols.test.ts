@@ -18,6 +18,9 @@ import {
   buildTool,
   CHECKED_TOOL,
   demangle,
+  type ElfSymbol,
+  find,
+  readelfFunctions,
   run,
   TOOL,
 } from "./symbols-tool.ts";
@@ -27,45 +30,6 @@ const MEGABYTES = 1024 * 1024;
 const folder = mkdtempSync(join(tmpdir(), "symbols-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 beforeAll(buildTool, BUILD_MILLISECONDS);
-
-interface Lookup {
-  readonly offset: bigint;
-  readonly functionStart?: bigint;
-}
-
-/** For each offset `start name` in hexadecimal, or `-`. */
-function find(file: string, lookups: readonly Lookup[], root = "/nonexistent"): string[] {
-  const lines = lookups.map(
-    (it) => `${it.offset.toString(16)} ${(it.functionStart ?? 0n).toString(16)}\n`,
-  );
-  return run(TOOL, ["find", file, root], lines.join(""));
-}
-
-interface ElfSymbol {
-  readonly offset: bigint;
-  readonly size: bigint;
-  readonly name: string;
-}
-
-/** Functions with a size, by binutils' account, with file offsets. */
-function readelfFunctions(file: string): ElfSymbol[] {
-  const segments = run("readelf", ["-lW", file]).flatMap((line) => {
-    const [type, offset, address, , size] = line.trim().split(/\s+/);
-    if (type !== "LOAD" || !/ R.E /.test(line)) return [];
-    return [
-      { offset: BigInt(offset ?? 0), address: BigInt(address ?? 0), size: BigInt(size ?? 0) },
-    ];
-  });
-  return run("readelf", ["-sW", file]).flatMap((line) => {
-    const [, value, size, type, , , section, name] = line.trim().split(/\s+/);
-    if ((type !== "FUNC" && type !== "IFUNC") || section === "UND" || name === undefined) return [];
-    const address = BigInt(`0x${value}`);
-    const segment = segments.find((it) => address >= it.address && address < it.address + it.size);
-    if (segment === undefined || BigInt(size ?? 0) === 0n) return [];
-    const offset = address - segment.address + segment.offset;
-    return [{ offset, size: BigInt(size ?? 0), name: name.replace(/@.*/, "") }];
-  });
-}
 
 function firstThatExists(...paths: readonly string[]): string {
   return paths.find((path) => existsSync(path)) ?? "";

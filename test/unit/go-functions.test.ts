@@ -1,0 +1,83 @@
+/** Names of Go programs that were stripped, against the symbols that they had before. */
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import {
+  BUILD_MILLISECONDS,
+  buildTool,
+  CHECKED_TOOL,
+  find,
+  readelfFunctions,
+  run,
+} from "./symbols-tool.ts";
+
+const PROGRAM = `package main
+
+import (
+	"fmt"
+	"sort"
+)
+
+type Table[T any] struct{ rows []T }
+
+//go:noinline
+func (t *Table[T]) Add(row T) { t.rows = append(t.rows, row) }
+
+func main() {
+	table := &Table[int]{}
+	for i := 0; i < 9; i++ {
+		table.Add(9 - i)
+	}
+	sort.Slice(table.rows, func(i, j int) bool { return table.rows[i] < table.rows[j] })
+	fmt.Println(table.rows)
+}
+`;
+
+const hasGo = spawnSync("go", ["version"]).status === 0;
+const folder = mkdtempSync(join(tmpdir(), "polytop-go-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function build(name: string, ...options: readonly string[]): string {
+  const output = join(folder, name);
+  const env = { ...process.env, CGO_ENABLED: "0", GOCACHE: join(folder, "cache"), GOFLAGS: "" };
+  execFileSync("go", ["build", ...options, "-o", output, "main.go"], { cwd: folder, env });
+  return output;
+}
+
+/** The runtime's table has one name for both calling conventions, and leaves type arguments out. */
+const asInTable = (name: string): string =>
+  name.replace(/\.abi(0|internal)$/, "").replace(/\[.*\]/, "[...]");
+
+beforeAll(() => {
+  buildTool();
+  writeFileSync(join(folder, "main.go"), PROGRAM);
+}, BUILD_MILLISECONDS);
+
+for (const mode of ["exe", "pie"]) {
+  test(`buildmode ${mode}: every function has its name without a symbol table`, (context) => {
+    if (!hasGo) context.skip("Debian's golang-go is not installed");
+    const full = build(`full-${mode}`, `-buildmode=${mode}`);
+    const stripped = build(`stripped-${mode}`, `-buildmode=${mode}`, "-ldflags=-s -w");
+    // Names of what compares values of a type hold spaces, and readelf has no quotes.
+    const functions = readelfFunctions(full).filter(({ name }) => !name.startsWith("type..eq."));
+    expect(functions.length).toBeGreaterThan(1000);
+    const found = find(
+      stripped,
+      functions.map(({ offset }) => ({ offset })),
+    );
+    const wrong = functions.filter(({ offset, name }, index) => {
+      const [start, ...words] = (found[index] ?? "").split(" ");
+      return start !== offset.toString(16) || words.join(" ") !== asInTable(name);
+    });
+    expect(wrong.map(({ name }) => name)).toEqual([]);
+  }, 120_000);
+}
+
+test("a damaged table breaks nothing", (context) => {
+  if (!hasGo) context.skip("Debian's golang-go is not installed");
+  const file = build("damaged", "-ldflags=-s -w");
+  const result = JSON.parse(run(CHECKED_TOOL, ["fuzz", file, "2"])[0] ?? "");
+  expect(result.files).toBeGreaterThan(10);
+}, 120_000);
