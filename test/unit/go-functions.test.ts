@@ -13,12 +13,8 @@ import {
   run,
 } from "./symbols-tool.ts";
 
+/** Imports nothing: only the runtime has to be compiled with it. */
 const PROGRAM = `package main
-
-import (
-	"fmt"
-	"sort"
-)
 
 type Table[T any] struct{ rows []T }
 
@@ -30,8 +26,7 @@ func main() {
 	for i := 0; i < 9; i++ {
 		table.Add(9 - i)
 	}
-	sort.Slice(table.rows, func(i, j int) bool { return table.rows[i] < table.rows[j] })
-	fmt.Println(table.rows)
+	println(len(table.rows))
 }
 `;
 
@@ -41,7 +36,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 function build(name: string, ...options: readonly string[]): string {
   const output = join(folder, name);
-  const env = { ...process.env, CGO_ENABLED: "0", GOCACHE: join(folder, "cache"), GOFLAGS: "" };
+  const env = { ...process.env, CGO_ENABLED: "0", GOFLAGS: "" };
   execFileSync("go", ["build", ...options, "-o", output, "main.go"], { cwd: folder, env });
   return output;
 }
@@ -62,7 +57,7 @@ for (const mode of ["exe", "pie"]) {
     const stripped = build(`stripped-${mode}`, `-buildmode=${mode}`, "-ldflags=-s -w");
     // Names of what compares values of a type hold spaces, and readelf has no quotes.
     const functions = readelfFunctions(full).filter(({ name }) => !name.startsWith("type..eq."));
-    expect(functions.length).toBeGreaterThan(1000);
+    expect(functions.length).toBeGreaterThan(500);
     const found = find(
       stripped,
       functions.map(({ offset }) => ({ offset })),
