@@ -55,8 +55,10 @@ function neighbours(
 
 function parts(detail: FunctionDetail, theme: Theme): Part[] {
   const { total } = detail;
+  // Lines of native code are known from the time on that they were looked up.
+  const known = detail.lines.reduce((sum, { count }) => sum + count, 0);
   const lines = detail.lines.map(({ line, count, file }) => ({
-    share: shareText(count, total),
+    share: shareText(count, known),
     text: file ? `${baseName(file)}:${line}` : `line ${line}`,
   }));
   return [

@@ -58,7 +58,9 @@ export function footerLines(
     const hint = PROMPT_HINTS[view.mode].replace("⏎", theme.glyphs.enter);
     const keys = theme.glyphs.unicode ? hint : hint.replace("↑↓", "up down");
     const offered = /\s$/.test(view.prompt.text) ? "" : offerText(offers);
-    const isUnfinished = error !== undefined && offered !== "" && /:\S*$/.test(view.prompt.text);
+    // The beginning of a command is no pid yet, and that of a value no value.
+    const isBeginning = view.mode === "pid" || /:\S*$/.test(view.prompt.text);
+    const isUnfinished = error !== undefined && offered !== "" && isBeginning;
     const dim = (text: string): string => theme.dim(truncate(text, room, "end", theme.glyphs));
     const isTall = rows >= TALL;
     const second =
