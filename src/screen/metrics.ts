@@ -19,16 +19,32 @@ export interface MetricsBody extends Body {
   readonly table?: readonly HealthRow[];
 }
 
-/** A counter, or the heading of those of a runtime. */
+/** Counters that stand together. */
+interface Group {
+  readonly heading: string;
+  readonly counters: readonly CounterDefinition[];
+}
+
+/** A counter, or the heading of a group. */
 type Line = { readonly heading: string } | { readonly counter: CounterDefinition };
 
-/** Runtimes in their order, then whatever else counts. */
-function grouped(counters: readonly CounterDefinition[]): CounterDefinition[] {
-  const order = (counter: CounterDefinition): number => {
-    const at = RUNTIMES.indexOf(counter.runtime as Runtime);
-    return at < 0 ? RUNTIMES.length : at;
-  };
-  return counters.toSorted((a, b) => order(a) - order(b) || a.id - b.id);
+const isBad = ({ kind }: CounterDefinition): boolean =>
+  kind === "error" || kind === "loss" || kind === "truncated";
+
+/** What went wrong so far, then runtimes in their order, then whatever else counts. */
+function grouped(session: Session): Group[] {
+  const counters = session.counters.toSorted((a, b) => a.id - b.id);
+  const wrong = counters.filter((one) => isBad(one) && session.totals.metric(one.name) > 0);
+  const rest = counters.filter((one) => !wrong.includes(one));
+  const others = rest.map(({ runtime }) => runtime);
+  const runtimes = [...new Set<string>([...RUNTIMES, ...others])];
+  return [
+    { heading: "went wrong since the start or c", counters: wrong },
+    ...runtimes.map((runtime) => ({
+      heading: labelOf(runtime),
+      counters: rest.filter((one) => one.runtime === runtime),
+    })),
+  ].filter((group) => group.counters.length > 0);
 }
 
 const labelOf = (runtime: string): string => RUNTIME_LABELS[runtime as Runtime] ?? runtime;
@@ -58,18 +74,17 @@ export function metricsBody(
   height: number,
   theme: Theme,
 ): MetricsBody {
-  const counters = grouped(session.counters);
-  const ids = counters.map(({ id }) => id);
+  const groups = grouped(session);
+  const ids = groups.flatMap(({ counters }) => counters.map(({ id }) => id));
   const health = healthTable(session, tick, width, theme);
   const table = height >= health.length + 9 && health.length > 0 ? health : undefined;
   const above = table ? table.length + 2 : 0;
   const room = height >= above + 9 ? 3 : 0;
   const page = Math.max(1, height - above - room);
-  const lines: Line[] = counters.flatMap((counter, i) =>
-    counters[i - 1]?.runtime === counter.runtime
-      ? [{ counter }]
-      : [{ heading: labelOf(counter.runtime) }, { counter }],
-  );
+  const lines: Line[] = groups.flatMap(({ heading, counters }) => [
+    { heading },
+    ...counters.map((counter) => ({ counter })),
+  ]);
   const idOf = (line: Line): number => ("counter" in line ? line.counter.id : -1);
   const shown = visibleRows(lines, idOf, session.state, page);
   const cells = width >= 70 ? Math.min(TRAIL_CELLS, Math.max(8, (width - 70) >> 1)) : 0;
@@ -83,7 +98,7 @@ export function metricsBody(
   const blank = new Array<string>(Math.max(0, page - drawn.length)).fill("");
   const below = room > 0 ? explanation(counter, width, theme) : [];
   const gap = table ? [""] : [];
-  const body = counters.length === 0 ? [" no counters"] : [...drawn, ...blank, ...below];
+  const body = ids.length === 0 ? [" no counters"] : [...drawn, ...blank, ...below];
   return {
     lines: [...gap, ...body],
     ids,
@@ -123,7 +138,7 @@ function counterLine(
   const meaning = room >= 16 ? `  ${truncate(counter.meaning, room, "end", glyphs)}` : "";
   if (isSelected)
     return theme.inverse(cell(line + history + meaning, width - 1, "left", "end", glyphs));
-  const isWrong = value > 0 && (counter.kind === "error" || counter.kind === "loss");
+  const isWrong = value > 0 && isBad(counter);
   const paint = isWrong ? theme.warning : total === 0 ? theme.dim : plain;
   return `${paint(line)}${history}${theme.dim(meaning)}`.trimEnd();
 }

@@ -16,7 +16,7 @@ const PICTURES: readonly (readonly [name: string, title: string, keys: string, s
   ["functions", "Functions, hottest first", "j", "SELF%"],
   ["detail", "One function: its callers, lines and callees", "\r", "CALLERS"],
   ["flame", "The last ten seconds as a flame", "4jjjjjj", "outermost on top"],
-  ["metrics", "Counters of the unwinders", "5jjjjj", "STACKS/S"],
+  ["metrics", "Counters of the unwinders", "5j", "STACKS/S"],
 ];
 
 const folder = mkdtempSync(join(tmpdir(), "polytop-docs-"));

@@ -35,7 +35,7 @@ const STEPS: readonly (readonly [name: string, keys: string])[] = [
   ["flame", "b4"],
   ["zoomed", "jjj\r"],
   ["metrics", "5"],
-  ["counter", "jjjjjj\r"],
+  ["counter", "j\r"],
   ["help", "1?"],
   ["nothing", "1/nobody\r"],
   ["filter", `/${CLEAR}lang:p`],
