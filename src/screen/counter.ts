@@ -5,7 +5,7 @@ import { type Blame, blame, stackTest } from "../model/blame.ts";
 import { baseName } from "../model/columns.ts";
 import { cell, clock, percent, thousands, truncate } from "../model/format.ts";
 import { windowOffset } from "../model/window.ts";
-import type { Body } from "./body.ts";
+import type { Body, BodyInput } from "./body.ts";
 import { wrapWords } from "./help.ts";
 import type { Theme } from "./paint.ts";
 import type { Session } from "./session.ts";
@@ -31,23 +31,8 @@ function ticksWith(session: Session, counter: CounterDefinition, end: Tick): Tic
   return found;
 }
 
-let kept: { counter: CounterDefinition; end: Tick; ticks: Tick[]; result: Blame } | undefined;
-
-function blamed(session: Session, counter: CounterDefinition, end: Tick) {
-  if (kept?.counter === counter && kept.end === end) return kept;
-  const ticks = ticksWith(session, counter, end);
-  kept = { counter, end, ticks, result: blame(ticks, counter) };
-  return kept;
-}
-
 /** The lines of the view. */
-export function counterBody(
-  session: Session,
-  tick: Tick,
-  width: number,
-  height: number,
-  theme: Theme,
-): Body {
+export function counterBody({ session, tick, width, height, theme }: BodyInput): Body {
   const { glyphs } = theme;
   const counter = session.counters.find((one) => one.id === session.state.opened);
   if (!counter) return { lines: ["", " no such counter"], ids: [], page: 1 };
@@ -64,7 +49,10 @@ export function counterBody(
   if (!stackTest(counter)) {
     return nothing("It counts no stacks: no process or file can be named for it.");
   }
-  const { ticks, result } = blamed(session, counter, tick);
+  const { ticks, result } = session.looks.blame.of([counter, tick], () => {
+    const found = ticksWith(session, counter, tick);
+    return { ticks: found, result: blame(found, counter) };
+  });
   if (result.samples === 0) {
     const covered = tick.time - (session.history.headerAt(0)?.time ?? tick.time);
     return nothing(`No stack of the last ${clock(covered / 1000)} was counted by it.`);

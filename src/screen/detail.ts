@@ -5,7 +5,7 @@ import { type FunctionDetail, functionDetail, type Neighbour } from "../model/de
 import { cell, displayWidth, percent, truncate } from "../model/format.ts";
 import { RECENT_SECONDS } from "../model/state.ts";
 import { windowOffset } from "../model/window.ts";
-import type { Body } from "./body.ts";
+import type { Body, BodyInput } from "./body.ts";
 import { fitPieces, type Piece } from "./header.ts";
 import { wrapWords } from "./help.ts";
 import type { Theme } from "./paint.ts";
@@ -68,34 +68,23 @@ function parts(detail: FunctionDetail, theme: Theme): Part[] {
   ];
 }
 
-let kept: { key: readonly unknown[]; detail: FunctionDetail } | undefined;
-
 /** A key that only moves the selection does not look at the stacks again. */
 function detailOf(session: Session, tick: Tick, ticks: readonly Tick[]): FunctionDetail {
   const { filter, kernel, nativeFrames, opened = -1 } = session.state;
-  const { version } = session.lines;
-  const key = [tick, ticks.length, opened, filter, kernel, nativeFrames, session, version];
-  if (kept?.key.every((part, i) => part === key[i])) return kept.detail;
+  const { lines, family: parents, looks } = session;
+  const key = [tick, ticks.length, opened, filter, kernel, nativeFrames, lines.version];
   const options = {
     ...(filter ? { filter } : {}),
     kernel,
     nativeFrames,
-    parents: session.family,
-    lineOf: session.lines.of,
+    parents,
+    lineOf: lines.of,
   };
-  const detail = functionDetail(ticks, opened, options);
-  kept = { key, detail };
-  return detail;
+  return looks.detail.of(key, () => functionDetail(ticks, opened, options));
 }
 
 /** The view. */
-export function detailBody(
-  session: Session,
-  tick: Tick,
-  width: number,
-  height: number,
-  theme: Theme,
-): Body {
+export function detailBody({ session, tick, width, height, theme }: BodyInput): Body {
   const { glyphs } = theme;
   // What was sampled of other processes has no part in it.
   const isAlike = (one: Tick): boolean => one.pids.join() === tick.pids.join();

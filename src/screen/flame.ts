@@ -1,13 +1,10 @@
-/** The flame view. */
-import type { Tick } from "../collector/tick.ts";
 import { type CallTree, ROOT } from "../model/call-tree.ts";
 import { baseName, RUNTIME_LABELS } from "../model/columns.ts";
 import type { Filter } from "../model/filter.ts";
-import { type FlameFrame, type FlameRows, layFlame, steerFlame } from "../model/flame.ts";
+import { type FlameFrame, layFlame, steerFlame } from "../model/flame.ts";
 import { cell, displayWidth, percent, truncate } from "../model/format.ts";
-import type { Body } from "./body.ts";
+import type { Body, BodyInput } from "./body.ts";
 import type { Theme } from "./paint.ts";
-import type { Session } from "./session.ts";
 import { spanText } from "./span.ts";
 
 /**
@@ -16,35 +13,17 @@ import { spanText } from "./span.ts";
  */
 const HOLD_MS = 5000;
 
-let held: { tree: CallTree; key: readonly unknown[]; time: number; rows: FlameRows } | undefined;
-
-function heldRows(
-  tree: CallTree,
-  tick: Tick,
-  key: readonly [root: number, cells: number, depth: number, ...others: unknown[]],
-): FlameRows {
-  const age = held ? tick.time - held.time : 0;
-  const isSame = held?.tree === tree && held.key.every((part, i) => part === key[i]);
-  if (held && isSame && age >= 0 && age < HOLD_MS) return held.rows;
-  const [root, cells, depth] = key;
-  held = { tree, key, time: tick.time, rows: layFlame(tree, root, cells, depth) };
-  return held.rows;
-}
-
 /** The lines of the view. */
-export function flameBody(
-  session: Session,
-  tick: Tick,
-  width: number,
-  height: number,
-  theme: Theme,
-): Body {
-  const { state } = session;
-  const { tree, seconds } = session.looks.tree(tick, state);
+export function flameBody({ session, tick, width, height, theme }: BodyInput): Body {
+  const { state, looks } = session;
+  const { tree, seconds } = looks.tree(tick, state);
   const cells = Math.max(1, width - 1);
   const depth = Math.max(1, height - 2);
   const root = tree.find(state.zoom.findLast((path) => tree.find(path) !== undefined)) ?? ROOT;
-  const rows = heldRows(tree, tick, [root, cells, depth, state.frozen, session.looks.pending]);
+  const period = Math.floor(tick.time / HOLD_MS);
+  const rows = looks.flame.of([tree, root, cells, depth, state.frozen, looks.pending, period], () =>
+    layFlame(tree, root, cells, depth),
+  );
   const frames = rows.flat();
   const selected = frames.find(({ node }) => tree.path(node) === state.selected.flame);
   const filter = state.filter?.hasFunctionTerms ? state.filter : undefined;

@@ -2,7 +2,7 @@
 import type { Tick } from "../collector/tick.ts";
 import { complete } from "../model/complete.ts";
 import { truncate } from "../model/format.ts";
-import type { Body } from "./body.ts";
+import type { Body, BodyInput } from "./body.ts";
 import { counterBody } from "./counter.ts";
 import { detailBody } from "./detail.ts";
 import { flameBody } from "./flame.ts";
@@ -114,28 +114,23 @@ function composeBody(
     return { lines: ["", ...fitting], ids: [], page: 1 };
   };
   if (!tick) return nothing();
-  if (state.view === "metrics") return metricsBody(session, tick, width, height, theme);
-  if (state.view === "function") return detailBody(session, tick, width, height, theme);
-  if (state.view === "counter") return counterBody(session, tick, width, height, theme);
-  const body = listBody(session, tick, width, height, tools);
+  const input = { session, tick, width, height, theme };
+  if (state.view === "metrics") return metricsBody(input);
+  if (state.view === "function") return detailBody(input);
+  if (state.view === "counter") return counterBody(input);
+  const body = listBody(input, tools.lists);
   return body.ids.length > 0 ? body : nothing();
 }
 
-function listBody(
-  session: Session,
-  tick: Tick,
-  width: number,
-  height: number,
-  { lists, theme }: FrameTools,
-): Body {
-  switch (session.state.view) {
+function listBody(input: BodyInput, lists: Lists): Body {
+  switch (input.session.state.view) {
     case "processes":
-      return lists.processes.body(session, tick, width, height, theme);
+      return lists.processes.body(input);
     case "tree":
-      return treeBody(session, tick, width, height, theme);
+      return treeBody(input);
     case "flame":
-      return flameBody(session, tick, width, height, theme);
+      return flameBody(input);
     default:
-      return lists.functions(session, tick, width, height, theme);
+      return lists.functions(input);
   }
 }

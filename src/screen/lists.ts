@@ -1,17 +1,14 @@
-/** The functions view, and what lists have in common. */
-import type { Tick } from "../collector/tick.ts";
 import type { FunctionRow } from "../model/aggregate.ts";
 import { FUNCTION_COLUMNS, type FunctionContext, MARKED_COLUMNS } from "../model/columns.ts";
 import { sortFunctions } from "../model/sort.ts";
 import type { ViewState } from "../model/state.ts";
 import { drawTrail } from "../model/trails.ts";
 import { holdOrder, visibleRows } from "../model/window.ts";
-import type { Body } from "./body.ts";
+import type { Body, BodyInput } from "./body.ts";
 import type { CgroupNames } from "./cgroups.ts";
 import type { FunctionPicture } from "./looks.ts";
 import type { Paint, Theme } from "./paint.ts";
 import { ProcessList } from "./processes.ts";
-import type { Session } from "./session.ts";
 import { headingRow, listRow, TableLayout } from "./table.ts";
 
 /** Functions in the order and choice of the state. */
@@ -65,7 +62,7 @@ export class Lists {
   }
 
   /** The functions view. */
-  functions(session: Session, tick: Tick, width: number, height: number, theme: Theme): Body {
+  functions({ session, tick, width, height, theme }: BodyInput): Body {
     const { state, looks } = session;
     const picture = looks.functions(tick, state);
     const { rows: ordered, ids } = this.#ordered(picture, state);

@@ -9,14 +9,18 @@ import {
   aggregate,
   type FunctionRow,
 } from "../model/aggregate.ts";
+import type { Blame } from "../model/blame.ts";
 import { CallTree, trunk } from "../model/call-tree.ts";
 import { type Changes, compare } from "../model/changes.ts";
 import { Covered } from "../model/covered.ts";
+import type { FunctionDetail } from "../model/detail.ts";
 import type { Family } from "../model/family.ts";
+import type { FlameRows } from "../model/flame.ts";
 import { FunctionSums } from "../model/function-sums.ts";
 import type { History } from "../model/history.ts";
 import { RECENT_SECONDS, type ViewState } from "../model/state.ts";
 import { Trails } from "../model/trails.ts";
+import { Memo } from "./memo.ts";
 
 /** How many aggregates are kept: of now, of what is frozen, with filter and without, of 10 s. */
 const KEPT_AGGREGATES = 6;
@@ -75,12 +79,18 @@ function remembered(add: (tick: Tick) => Aggregate): (tick: Tick) => Aggregate {
 
 /** Works out and keeps. */
 export class Looks {
+  /** Of the function that is open. */
+  readonly detail = new Memo<FunctionDetail>();
+  /** Of the counter that is open: what was looked at, and who is behind it. */
+  readonly blame = new Memo<{ readonly ticks: readonly Tick[]; readonly result: Blame }>();
+  /** The flame as it was laid out. */
+  readonly flame = new Memo<FlameRows>();
   readonly #history: History;
   readonly #family: Family;
   #kept: Kept[] = [];
   #choice: Choice | undefined;
-  #changes: { now: FunctionPicture; then: Aggregate; result: Changes } | undefined;
-  #rows: { sum: FunctionSums; now: Aggregate; picture: FunctionPicture } | undefined;
+  readonly #changes = new Memo<Changes>();
+  readonly #rows = new Memo<FunctionPicture>();
   /** When `since` begins. */
   clearedAt = Number.NEGATIVE_INFINITY;
   /** There is more to work out: draw again soon. */
@@ -169,13 +179,7 @@ export class Looks {
 
   #summed({ sum, seconds }: Covered<FunctionSums>, now: Aggregate): FunctionPicture {
     const { samples } = sum;
-    const kept = this.#rows;
-    if (kept?.sum !== sum || kept.now !== now || kept.picture.samples !== samples) {
-      const picture = { rows: sum.rows(now), samples, seconds };
-      this.#rows = { sum, now, picture };
-      return picture;
-    }
-    return kept.picture;
+    return this.#rows.of([sum, now, samples], () => ({ rows: sum.rows(now), samples, seconds }));
   }
 
   /** The functions of the span that is chosen, or against the mark. */
@@ -184,12 +188,9 @@ export class Looks {
     if (mark) {
       const now = this.#recentFunctions(tick, state);
       const then = this.#aggregate(mark.ticks, this.#options(state));
-      if (this.#changes?.now !== now || this.#changes.then !== then) {
-        const before = { rows: then.functions, samples: then.samples };
-        this.#changes = { now, then, result: compare(now, before) };
-      }
-      const { result } = this.#changes;
-      return { ...now, rows: result.rows, changes: result };
+      const before = { rows: then.functions, samples: then.samples };
+      const changes = this.#changes.of([now, then], () => compare(now, before));
+      return { ...now, rows: changes.rows, changes };
     }
     if (span === "recent") return this.#recentFunctions(tick, state);
     const all = this.picture(tick, state);

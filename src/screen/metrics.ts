@@ -6,7 +6,7 @@ import { cell, rate, sharePercent, thousands, truncate } from "../model/format.t
 import { healthWord } from "../model/health.ts";
 import { level, TRAIL_CELLS } from "../model/trails.ts";
 import { visibleRows } from "../model/window.ts";
-import type { Body } from "./body.ts";
+import type { Body, BodyInput } from "./body.ts";
 import { wrapWords } from "./help.ts";
 import type { Paint, Theme } from "./paint.ts";
 import type { Session } from "./session.ts";
@@ -67,13 +67,7 @@ function healthTable(session: Session, tick: Tick, width: number, theme: Theme):
 }
 
 /** The lines of the view. */
-export function metricsBody(
-  session: Session,
-  tick: Tick,
-  width: number,
-  height: number,
-  theme: Theme,
-): MetricsBody {
+export function metricsBody({ session, tick, width, height, theme }: BodyInput): MetricsBody {
   const groups = grouped(session);
   const ids = groups.flatMap(({ counters }) => counters.map(({ id }) => id));
   const health = healthTable(session, tick, width, theme);

@@ -6,9 +6,8 @@ import { RECENT_SECONDS } from "../model/state.ts";
 import { type ThreadRow, threadRows } from "../model/threads.ts";
 import { drawTrail } from "../model/trails.ts";
 import { holdOrder, visibleRows } from "../model/window.ts";
-import type { Body } from "./body.ts";
+import type { Body, BodyInput } from "./body.ts";
 import type { ListTools } from "./lists.ts";
-import type { Theme } from "./paint.ts";
 import type { Session } from "./session.ts";
 import { headingRow, listRow, TableLayout } from "./table.ts";
 
@@ -45,7 +44,7 @@ export class ProcessList {
   }
 
   /** The view. */
-  body(session: Session, tick: Tick, width: number, height: number, theme: Theme): Body {
+  body({ session, tick, width, height, theme }: BodyInput): Body {
     const { state, looks } = session;
     const isNow = state.span === "now";
     const all = isNow ? looks.picture(tick, state) : looks.recent(tick, state);

@@ -1,13 +1,10 @@
-/** The tree view: rows that open and close. */
-import type { Tick } from "../collector/tick.ts";
 import { type CallTree, ROOT } from "../model/call-tree.ts";
 import { baseName, RUNTIME_LABELS } from "../model/columns.ts";
 import { bar, cell, displayWidth, percent, truncate } from "../model/format.ts";
 import type { ViewState } from "../model/state.ts";
 import { windowOffset } from "../model/window.ts";
-import type { Body } from "./body.ts";
+import type { Body, BodyInput } from "./body.ts";
 import type { Theme } from "./paint.ts";
-import type { Session } from "./session.ts";
 import { spanText } from "./span.ts";
 
 /** Rows that are listed at most: nobody scrolls further. */
@@ -48,13 +45,7 @@ export function treeRows(tree: CallTree, expanded: ReadonlySet<number>): TreeRow
 }
 
 /** The lines of the view. */
-export function treeBody(
-  session: Session,
-  tick: Tick,
-  width: number,
-  height: number,
-  theme: Theme,
-): Body {
+export function treeBody({ session, tick, width, height, theme }: BodyInput): Body {
   const { state } = session;
   const { tree, seconds } = session.looks.tree(tick, state);
   const rows = treeRows(tree, session.looks.openPaths(tick, state));
