@@ -77,6 +77,7 @@ Napi::Array describeFiles(Napi::Env env, const std::vector<FileInfo>& files) {
     object.Set("why", files[i].why);
     if (files[i].perl) object.Set("perl", describePerl(env, files[i].perlIndex, *files[i].perl));
     object.Set("runtime", kRuntimes[files[i].runtime]);
+    if (!files[i].refused.empty()) object.Set("refused", files[i].refused);
     Napi::Float64Array assemblies = Napi::Float64Array::New(env, 2 * files[i].assemblies.size());
     for (size_t at = 0; at < files[i].assemblies.size(); at++) {
       assemblies[2 * at] = static_cast<double>(files[i].assemblies[at].offset);

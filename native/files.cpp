@@ -174,7 +174,7 @@ void Files::publishDotnet(Entry& entry, const DotnetRuntime& runtime) {
   entry.info.dotnetMajor = runtime.major;
   entry.info.dotnetDescriptor = runtime.descriptor;
   if (!runtime.error.empty()) {
-    entry.info.why = runtime.error;
+    entry.info.why = entry.info.refused = runtime.error;
     return;
   }
   // Before the file itself: who sees the file finds the facts.

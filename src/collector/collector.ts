@@ -149,7 +149,7 @@ export class Collector {
         missed: gathered.missed,
         metrics,
         self: this.#ownCost(gathered),
-        notices: gone.notices,
+        notices: [...gone.notices, ...this.#dotnet.notices()],
       },
       functions: this.#functions.takeAdded(),
       firstFrame: gathered.firstFrame,

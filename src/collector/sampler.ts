@@ -15,6 +15,8 @@ export interface SampledFile {
   readonly perl?: PerlInterpreter;
   /** What it holds: a .NET runtime, a precompiled .NET assembly. */
   readonly runtime: "" | "dotnet" | "dotnet-image";
+  /** Why the runtime in it is not understood, where it holds one that is not. */
+  readonly refused?: string;
   /** .NET assemblies in it, by ascending offset; for each: offset, size. */
   readonly assemblies: Float64Array;
 }

@@ -34,6 +34,12 @@ export const SHAPES: readonly Shape[] = [
     flags: [...SINGLE_FILE, "-p:EnableCompressionInSingleFile=true"],
   },
   {
+    name: "net10-trimmed",
+    framework: "net10.0",
+    version: "10.0.12",
+    flags: [...SINGLE_FILE, "-p:PublishTrimmed=true"],
+  },
+  {
     name: "net10-precompiled",
     framework: "net10.0",
     version: "10.0.12",

@@ -1,6 +1,7 @@
 /** Names of .NET frames. What the kernel side tells of a method at its first sight is resolved at once. */
 import { statSync } from "node:fs";
 import type { SampledFile, Sampler, SeenMethod } from "../../collector/sampler.ts";
+import { cleanName } from "../clean-name.ts";
 import type { NamedFunction } from "../frames.ts";
 import { PageBudget } from "./bytes.ts";
 import type { PeImage } from "./image.ts";
@@ -19,6 +20,8 @@ const START_MASK = (1n << 47n) - 1n;
 /** What stands for the assembly of a method that has none. */
 const DYNAMIC_MODULE = "[dynamic]";
 const MAX_PROCESSES = 512;
+/** More do not fit on the screen. */
+const MAX_NOTICES = 3;
 const MAX_TABLE_BYTES = 16 << 20;
 /** Pages of metadata, of all images together. */
 const MAX_PAGE_BYTES = 4 << 20;
@@ -35,6 +38,8 @@ export class DotnetNames {
   readonly #pages = new PageBudget(MAX_PAGE_BYTES);
   readonly #shared = new SharedTables(this.#pages);
   readonly #images: ImageNames;
+  /** Notices about files, by their id. */
+  readonly #refused = new Map<number, string>();
 
   constructor(sampler: Pick<Sampler, "readMemory" | "takeMethods" | "readFile" | "fileId">) {
     this.#sampler = sampler;
@@ -44,6 +49,22 @@ export class DotnetNames {
   /** Takes in what became known of files. */
   learn(files: readonly SampledFile[]): void {
     this.#images.learn(files);
+    for (const { id, path, refused } of files) {
+      if (refused === undefined) this.#refused.delete(id);
+      else this.#refused.set(id, `${refused}: its methods are not shown (${cleanName(path)})`);
+    }
+  }
+
+  /** What the reader must know: runtimes that are not understood. */
+  notices(): string[] {
+    const misfits: string[] = [];
+    for (const [pid, { process }] of this.#processes) {
+      const reason = process.misfit;
+      // Of a process that has ended nothing can be read, however its runtime is laid out.
+      if (reason === undefined || ownerOf(pid) < 0) continue;
+      misfits.push(`no method of pid ${pid} could be named: ${reason}`);
+    }
+    return [...this.#refused.values(), ...misfits].slice(0, MAX_NOTICES);
   }
 
   /** Whether an offset of a file is precompiled managed code. */

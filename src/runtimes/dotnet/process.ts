@@ -14,6 +14,8 @@ export interface RuntimeFile {
 }
 
 const MAX_NAMES = 200_000;
+/** So many methods without a name, and none with one, are no accident. */
+const MISFITS = 8;
 
 /** Names of code addresses are kept for as long as the process lives: the kernel side tells of each once. */
 export class DotnetProcess {
@@ -22,6 +24,9 @@ export class DotnetProcess {
   #opened: { readonly layout: Layout; readonly reader: MethodReader } | undefined;
   readonly #awaited = new Map<bigint, SeenMethod>();
   readonly #names = new Map<bigint, NamedFunction>();
+  #isNamed = false;
+  #refusals = 0;
+  #lastRefusal = "";
 
   constructor(memory: ProcessMemory, file: RuntimeFile, bias: number, cache: ImageCache) {
     this.memory = memory;
@@ -57,7 +62,18 @@ export class DotnetProcess {
     this.#awaited.delete(word);
     if (this.#names.size >= MAX_NAMES) this.#names.clear();
     this.#names.set(word, named);
+    if (named.whyUnnamed === undefined) {
+      this.#isNamed = true;
+    } else {
+      this.#refusals++;
+      this.#lastRefusal = named.whyUnnamed;
+    }
     return named;
+  }
+
+  /** Why no method at all could be named, where that is so: the runtime is laid out in another way than it says. */
+  get misfit(): string | undefined {
+    return this.#isNamed || this.#refusals < MISFITS ? undefined : this.#lastRefusal;
   }
 
   /** The method whose code starts at an address; its MethodDesc is read from its code header. */

@@ -47,6 +47,7 @@ static class Program
         if (mode == "shares") Shares();
         else if (mode == "chains") Chains.Run();
         else if (mode == "dynamic") Dynamic.Run();
+        else if (mode == "corrupt") Corrupt.Run(arguments[1]);
         else if (mode == "deep") Deep(arguments.Length > 1 ? int.Parse(arguments[1]) : 60);
         else if (mode == "brief") Mix.Once();
         else for (;;) Mix.Once();
@@ -177,6 +178,27 @@ static class Mix
     }
 
     static long Counted(int n) => n < 2 ? n : Counted(n - 1) + Counted(n - 2);
+}
+
+/// <summary>Runs the recursion in a second copy of its assembly, whose metadata is overwritten meanwhile.</summary>
+static class Corrupt
+{
+    [DllImport("libc")] static extern int mprotect(IntPtr start, nint size, int protection);
+
+    public static unsafe void Run(string path)
+    {
+        Assembly copy = Assembly.Load(System.IO.File.ReadAllBytes(path));
+        MethodInfo deep = copy.GetType("Truth.Program").GetMethod("Deep", BindingFlags.NonPublic | BindingFlags.Static);
+        var action = deep.CreateDelegate<Action<int>>();
+        new Thread(() => action(40)) { IsBackground = true }.Start();
+        Thread.Sleep(1000);
+        System.Reflection.Metadata.AssemblyExtensions.TryGetRawMetadata(copy, out byte* metadata, out int size);
+        IntPtr page = (IntPtr)((long)metadata & ~4095L);
+        mprotect(page, size + (nint)(metadata - (byte*)page), 3);
+        new Span<byte>(metadata, size).Fill(0xff);
+        Console.WriteLine("corrupted");
+        Thread.Sleep(Timeout.Infinite);
+    }
 }
 
 /// <summary>Dynamic methods that come and go under collections: each calls the static method of its own number.</summary>

@@ -1,0 +1,116 @@
+/** .NET where it is not expected: loaded late, with damaged metadata, of no known version, and where it is none. */
+import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, type TestContext, test } from "vitest";
+import { dotnetProgram, SHAPES } from "../support/dotnet.ts";
+import { withFolder } from "../support/live.ts";
+import { Lacking } from "../support/measure.ts";
+import { needsSampling, polytop } from "../support/polytop.ts";
+import { during, sampleJson, sleep, start } from "../support/profile.ts";
+import { workload } from "../support/workloads.ts";
+
+const TIMEOUT = 400_000;
+const SHAPE = "installed";
+
+/** The program in a shape; skips the test where it cannot be had here. */
+function built(name: string, context: TestContext): string {
+  needsSampling(context);
+  const shape = SHAPES.find((it) => it.name === name);
+  if (!shape) throw new Error(`no shape ${name}`);
+  try {
+    return dotnetProgram(shape);
+  } catch (error) {
+    if (error instanceof Lacking) context.skip(error.message);
+    throw error;
+  }
+}
+
+/** The library that loads the installed .NET, and where that is. */
+function installedHost(): readonly [library: string, root: string] | undefined {
+  for (const root of ["/usr/share/dotnet", "/usr/lib/dotnet"]) {
+    const folder = join(root, "host", "fxr");
+    const version = existsSync(folder) ? readdirSync(folder).sort().at(-1) : undefined;
+    if (version) return [join(folder, version, "libhostfxr.so"), root];
+  }
+  return undefined;
+}
+
+test("a program that loads .NET while it is sampled", { timeout: TIMEOUT }, async (context) => {
+  const assembly = `${built(SHAPE, context)}.dll`;
+  const host = installedHost();
+  if (!host) return context.skip("no libhostfxr.so of an installed .NET");
+  const program = start(workload("dotnet-host.c"), [...host, assembly, "deep", "40"]);
+  const { snapshots, self } = await during([program], (pids) =>
+    sampleJson({
+      seconds: 12,
+      frequency: 199,
+      pids,
+      onLine: (line) => line === 3 && process.kill(program.pid, "SIGUSR1"),
+    }),
+  );
+  expect(self.get("spin_before") ?? 0).toBeGreaterThan(0);
+  // The refresh that .NET was loaded in has its first frames too.
+  const inside = snapshots
+    .filter(({ functions }) => functions.some(({ name }) => name === "Truth.Work.Turns"))
+    .slice(1);
+  expect(inside.length).toBeGreaterThan(0);
+  const add = (numbers: readonly number[]): number => numbers.reduce((sum, it) => sum + it, 0);
+  const complete = add(inside.map(({ stacks }) => stacks.complete));
+  expect(complete / add(inside.map(({ samples }) => samples))).toBeGreaterThanOrEqual(0.99);
+  const total = (name: string): number =>
+    add(inside.map(({ functions }) => functions.find((it) => it.name === name)?.total ?? 0));
+  expect(total("Truth.Program.Descend")).toBeGreaterThan(0);
+  expect(total("Truth.Program.Main")).toBe(total("Truth.Program.Descend"));
+  expect(total("main")).toBeGreaterThanOrEqual(total("Truth.Program.Main"));
+});
+
+test("an assembly whose metadata is damaged", { timeout: TIMEOUT }, async (context) => {
+  const program = built(SHAPE, context);
+  // What is compiled again after the damage would end the runtime.
+  const args = ["DOTNET_TieredCompilation=0", program, "corrupt", `${program}.dll`];
+  const sums = await during([start("/usr/bin/env", args)], async (pids) => {
+    await sleep(4);
+    return sampleJson({ seconds: 3, frequency: 199, pids });
+  });
+  const names = [...sums.self.keys()];
+  expect(sums.samples).toBeGreaterThan(0);
+  expect(names).toContain("[unnamed method: its image has no metadata]");
+  expect(names.filter((name) => name.startsWith("Truth."))).toEqual([]);
+});
+
+test("a runtime of a version that is not known is told of", {
+  timeout: TIMEOUT,
+}, async (context) => {
+  const program = readFileSync(built("net8-single", context));
+  const version = program.indexOf("@(#)Version 8.");
+  expect(version).toBeGreaterThan(0);
+  program.write("7", version + "@(#)Version ".length);
+  await withFolder(async (folder) => {
+    const path = join(folder, "program");
+    writeFileSync(path, program, { mode: 0o755 });
+    await during([start(path, ["deep", "40"])], async ([pid]) => {
+      await sleep(2);
+      const { status, stdout, stderr } = await polytop(["--json", "-n", "3", "-p", String(pid)]);
+      expect(status).toBe(0);
+      expect(stderr).toContain(`.NET 7 is not supported: its methods are not shown (${path})`);
+      expect(stdout).not.toContain("Truth.");
+    });
+  });
+});
+
+test("a program that says it is .NET and is none", { timeout: TIMEOUT }, async (context) => {
+  needsSampling(context);
+  const liar = workload("dotnet-liar.c", { flags: ["-rdynamic"] });
+  await withFolder(async (folder) => {
+    const path = join(folder, "liar");
+    copyFileSync(liar, path);
+    const sums = await during([start(path)], (pids) =>
+      sampleJson({ seconds: 4, frequency: 199, pids }),
+    );
+    const { complete, truncated, broken } = sums;
+    expect(sums.samples).toBeGreaterThan(0);
+    expect(complete + truncated + broken).toBe(sums.samples);
+    const managed = [...sums.self.keys()].filter((name) => !/^\[|^[a-z_]+$|\+0x/.test(name));
+    expect(managed).toEqual([]);
+  });
+});
