@@ -153,8 +153,10 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
   /// Samples fast for a moment and builds the unwind tables of what is hot, before anything is
   /// counted: the first refresh is as good as the others then.
   bool warmUp(Failure& failure) {
-    if (!parts_->session.attach(kWarmUpFrequency, failure)) return false;
-    spin();
+    do {
+      if (!parts_->session.attach(kWarmUpFrequency, failure)) return false;
+      spin();
+    } while (!parts_->session.trustEvents());
     std::this_thread::sleep_for(kWarmUpSampling);
     const auto latest = std::chrono::steady_clock::now() + kWarmUpBuilding;
     while (parts_->files.queued() > 0 && std::chrono::steady_clock::now() < latest)

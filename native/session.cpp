@@ -203,17 +203,29 @@ bool Session::attach(uint32_t frequency, Failure& failure) {
     return false;
   }
   frequency_ = frequency;
-  hardware_ = true;
-  const int probe = openEvent(cpus.front());
-  if (probe < 0)
+  // A PMU may be missing, refuse some CPUs or be taken by somebody else: the clock always ticks.
+  while (!startEvents(cpus, failure)) {
+    detach();
+    if (!hardware_) return false;
     hardware_ = false;
-  else
-    close(probe);
-  *variables_.period = fixedPeriod();
-  for (uint32_t cpu : cpus) {
-    if (!startEvent(cpu, failure)) return false;
   }
   return true;
+}
+
+bool Session::startEvents(const std::vector<uint32_t>& cpus, Failure& failure) {
+  *variables_.period = fixedPeriod();
+  return std::all_of(cpus.begin(), cpus.end(), [&](uint32_t cpu) { return startEvent(cpu, failure); });
+}
+
+bool Session::trustEvents() {
+  const bool counts = std::any_of(events_.begin(), events_.end(), [](const Event& event) {
+    uint64_t count = 0;
+    return read(event.fd, &count, sizeof count) == sizeof count && count > 0;
+  });
+  if (counts || !hardware_) return true;
+  detach();
+  hardware_ = false;
+  return false;
 }
 
 void Session::detach() {

@@ -35,8 +35,12 @@ class Session {
 
   /// Loads the object and makes its maps, without sampling yet. False with `failure` set on error.
   bool load(const SessionOptions& options, Failure& failure);
-  /// Opens and starts the sampling event on each online CPU, at `frequency` samples a second.
+  /// Opens and starts the sampling event on each online CPU, at `frequency` samples a second: cycles, or the
+  /// clock of each CPU where they cannot be had.
   bool attach(uint32_t frequency, Failure& failure);
+  /// Whether the events count, asked after a CPU was busy. Some hypervisors have a PMU that never does: then
+  /// nothing is attached any more, and the next attach() takes the clock.
+  bool trustEvents();
   /// Stops sampling; attach() may follow.
   void detach();
   /// Changes the rate of the running events; nothing that they counted is lost. False with `failure` set on
@@ -91,6 +95,7 @@ class Session {
   bool createCountMaps(const SessionOptions& options, Failure& failure);
   bool findVariables(Failure& failure);
   int openEvent(uint32_t cpu) const;
+  bool startEvents(const std::vector<uint32_t>& cpus, Failure& failure);
   bool startEvent(uint32_t cpu, Failure& failure);
   uint64_t fixedPeriod() const;
   void stopEvent(Event& event);
@@ -104,7 +109,7 @@ class Session {
   std::vector<Mapping> mappings_;
   uint32_t possibleCpus_ = 0;
   uint32_t frequency_ = 99;
-  bool hardware_ = false;
+  bool hardware_ = true;  ///< until a PMU has failed
 };
 
 }  // namespace polytop
