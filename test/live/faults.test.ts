@@ -1,0 +1,119 @@
+/** What goes wrong around polytop while it samples: a counted loss or a clear word, and it goes on. */
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { cpus } from "node:os";
+import { expect, test } from "vitest";
+import { compileLoop, perlLoop } from "../support/loads.ts";
+import { isRunning, launcher, needsSampling, polytop } from "../support/polytop.ts";
+import { during, type Snapshot, sampleJson, sleep, start } from "../support/profile.ts";
+import { workload } from "../support/workloads.ts";
+
+const CPU = "/sys/devices/system/cpu/cpu1/online";
+const LAST_PID = "/proc/sys/kernel/ns_last_pid";
+
+test("a CPU goes offline and comes back", async (context) => {
+  needsSampling(context);
+  if (!existsSync(CPU)) return context.skip("no CPU can be taken offline here");
+  const count = cpus().length;
+  try {
+    const sums = await during([start(workload("split.c"))], () =>
+      sampleJson({
+        seconds: 4,
+        delay: 0.5,
+        onLine: (line) => {
+          if (line === 2) writeFileSync(CPU, "0");
+          if (line === 5) writeFileSync(CPU, "1");
+        },
+      }),
+    );
+    const seen = sums.snapshots.map((it) => it.cpus);
+    expect(seen).toContain(count - 1);
+    expect(seen.at(-1)).toBe(count);
+    for (const { samples } of sums.snapshots) expect(samples).toBeGreaterThan(0);
+  } finally {
+    writeFileSync(CPU, "1");
+  }
+});
+
+test("nobody takes what was counted: what does not fit is missed, and counted as such", {
+  timeout: 90_000,
+}, async (context) => {
+  needsSampling(context);
+  const resume = async (pid: number): Promise<void> => {
+    process.kill(pid, "SIGSTOP");
+    await sleep(5);
+    process.kill(pid, "SIGCONT");
+  };
+  let resumed: Promise<void> | undefined;
+  const sums = await during([compileLoop(), perlLoop()], () =>
+    sampleJson({
+      seconds: 5,
+      delay: 0.5,
+      frequency: 1999,
+      onLine: (line, pid) => {
+        if (line === 3) resumed = resume(pid);
+      },
+    }),
+  );
+  await resumed;
+  const { SamplesLostCountsFull = 0, SamplesLostRingFull = 0 } = sums.metrics;
+  expect(SamplesLostCountsFull + SamplesLostRingFull).toBeGreaterThan(0);
+  expect(sums.missed).toBeGreaterThanOrEqual(SamplesLostCountsFull + SamplesLostRingFull);
+  // It is as before afterwards.
+  const last = sums.snapshots.at(-1);
+  expect(last?.samples).toBeGreaterThan(0);
+  expect(last?.metrics.SamplesLostCountsFull).toBe(0);
+  expect(last?.metrics.SamplesLostRingFull).toBe(0);
+});
+
+test("another process gets the number of one that was asked for", async (context) => {
+  needsSampling(context);
+  const first = start(workload("split.c"));
+  let second: ReturnType<typeof start> | undefined;
+  /** A process gets the number behind the last one, if that is free; others start processes too. */
+  const replace = async (): Promise<void> => {
+    await first.stop();
+    for (let attempt = 0; attempt < 50 && second?.pid !== first.pid; attempt++) {
+      await second?.stop();
+      writeFileSync(LAST_PID, String(first.pid - 1));
+      second = start(workload("deep.c"), ["5"]);
+    }
+  };
+  let replaced: Promise<void> | undefined;
+  const args = ["--json", "--rows", "0", "-d", "0.5", "-n", "8", "-p", String(first.pid)];
+  try {
+    const { status, stdout, stderr } = await polytop(args, {
+      onStdout: () => {
+        replaced ??= replace();
+      },
+    });
+    await replaced;
+    if (second?.pid !== first.pid) return context.skip("its number went to somebody else");
+    expect(status).toBe(0);
+    expect(stderr).toMatch(new RegExp(`pid ${first.pid} has exited`));
+    const lines = stdout.trimEnd().split("\n");
+    const last = JSON.parse(lines.at(-1) ?? "") as Snapshot;
+    expect(last.samples).toBe(0);
+  } finally {
+    await second?.stop();
+    await first.stop();
+  }
+});
+
+test("the terminal goes away", async (context) => {
+  needsSampling(context);
+  const tmux = (...args: readonly string[]): string =>
+    execFileSync("tmux", ["-L", `polytop-faults-${process.pid}`, ...args], { encoding: "utf8" });
+  tmux("-f", "/dev/null", "new-session", "-d", "-x", "100", "-y", "30", launcher);
+  const pid = Number(tmux("display", "-p", "#{pane_pid}"));
+  try {
+    const shows = (): boolean => tmux("capture-pane", "-p").includes("SELF%");
+    for (let wait = 0; wait < 100 && !shows(); wait++) await sleep(0.1);
+    expect(shows()).toBe(true);
+    expect(readFileSync(`/proc/${pid}/comm`, "latin1")).toMatch(/polytop|node/);
+  } finally {
+    tmux("kill-server");
+  }
+  for (let wait = 0; wait < 100 && isRunning(pid); wait++) await sleep(0.1);
+  expect(isRunning(pid)).toBe(false);
+});
