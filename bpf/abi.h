@@ -259,6 +259,21 @@ struct method_record {
 	char name[DOTNET_NAME_LENGTH];
 };
 
+/* What check_mapping() is asked: the mapping at an address, as /proc/self/maps tells of it. */
+struct mapping_question {
+	__u64 address;
+	__u64 start;
+	__u64 end;
+	__u64 offset; /* of `start` in the file */
+	__u64 inode;  /* 0: no file is mapped */
+};
+
+enum mapping_answer {
+	MAPPING_FOUND,
+	MAPPING_NOT_FOUND,
+	MAPPING_DIFFERS,
+};
+
 /* A mapped file that the kernel side knows nothing of. */
 struct file_record {
 	__u32 type;

@@ -9,6 +9,7 @@
 #include "kernel.h"
 #include "maps.h"
 
+#include "self_test.h"
 #include "unwind.h"
 
 #include "perl.h"

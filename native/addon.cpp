@@ -17,6 +17,7 @@
 #include "memory.h"
 #include "methods.h"
 #include "perl_values.h"
+#include "self_test.h"
 #include "session.h"
 
 namespace polytop {
@@ -116,7 +117,8 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     options.targets = readTargets(given.Get("targets"));
     parts_ = std::make_unique<Parts>();
     Failure failure;
-    if (parts_->session.load(options, failure) && parts_->files.open(parts_->session, failure) &&
+    if (parts_->session.load(options, failure) && findsOwnMappings(parts_->session, failure) &&
+        parts_->files.open(parts_->session, failure) &&
         parts_->drain.open(parts_->session, parts_->files, parts_->methods, failure) && warmUp(failure) &&
         parts_->session.attach(options.frequency, failure)) {
       parts_->mapEvents.open(parts_->session, parts_->files);
@@ -162,11 +164,8 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     while (parts_->files.queued() > 0 && std::chrono::steady_clock::now() < latest)
       std::this_thread::sleep_for(kWarmUpPoll);
     parts_->session.detach();
-    const Drained warm = parts_->drain.restart();
-    const uint64_t walks = warm.counters[COUNTER_UnwindNativeAttempts];
-    if (walks == 0 || warm.counters[COUNTER_UnwindNativeErrNoMapping] < walks) return true;
-    failure = {"this kernel keeps the mappings of processes in a way that polytop does not know", ENOTSUP};
-    return false;
+    parts_->drain.restart();
+    return true;
   }
 
   bool isOpen(Napi::Env env) const {

@@ -126,15 +126,14 @@ Drained Drain::drain() {
   return drained;
 }
 
-Drained Drain::restart() {
-  Drained until;
+void Drain::restart() {
+  Drained ignored;
   const uint32_t epoch = session_->switchEpoch();
   consume();
   std::lock_guard lock(ringMutex_);
-  readCounts(epoch, until);
-  readCounters(until);
+  readCounts(epoch, ignored);
+  readCounters(ignored);
   lastTime_ = clockNanoseconds(CLOCK_MONOTONIC);
-  return until;
 }
 
 void Drain::readCounts(uint32_t epoch, Drained& drained) {

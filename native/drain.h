@@ -55,8 +55,8 @@ class Drain {
   /// Everything since the last call. Waits for the runs that are under way: some 10 ms.
   Drained drain();
   /// Leaves out of the next drain what was counted until now; what became known of stacks and files stays
-  /// in it. Returns the counts.
-  Drained restart();
+  /// in it.
+  void restart();
   /// Makes every stack and frame new: they are sent and numbered again.
   void renew();
 

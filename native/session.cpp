@@ -293,6 +293,10 @@ bool Session::isTarget(uint32_t tgid) const {
 
 int Session::mapFd(const char* name) const { return bpf_object__find_map_fd_by_name(object_, name); }
 
+int Session::programFd(const char* name) const {
+  return bpf_program__fd(bpf_object__find_program_by_name(object_, name));
+}
+
 int Session::countMapFd(uint32_t epoch, uint32_t cpu) const { return countMaps_[epoch * possibleCpus_ + cpu]; }
 
 uint32_t Session::switchEpoch() {

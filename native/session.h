@@ -60,6 +60,7 @@ class Session {
   uint32_t onlineCpus() const { return static_cast<uint32_t>(events_.size()); }
 
   int mapFd(const char* name) const;
+  int programFd(const char* name) const;
   /// The count map of a CPU in an epoch (0 or 1).
   int countMapFd(uint32_t epoch, uint32_t cpu) const;
   /// Makes the program write the other epoch and waits until no run writes the old one. Returns the old one.
