@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -78,6 +79,12 @@ std::string copyFile(int from, int to) {
   else
     say(channel, error.empty() ? kCopied : kFailed, error.empty() ? file.path : error);
   _exit(0);
+}
+
+/// A nameless file, in memory where there is no disk to write to.
+FileDescriptor nameless() {
+  FileDescriptor onDisk(open(kCopyFolder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  return onDisk.valid() ? std::move(onDisk) : FileDescriptor(memfd_create("polytop-copy", MFD_CLOEXEC));
 }
 
 off_t sizeOf(int fd) {
@@ -167,10 +174,10 @@ MappedFile RemoteFiles::copy(const file_record& record) {
     file.error = silent;
     return file;
   }
-  FileDescriptor into(::open(kCopyFolder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  FileDescriptor into = nameless();
   std::array<int, 2> channel;
   if (!into.valid() || pipe2(channel.data(), O_CLOEXEC) != 0) {
-    file.error = std::string("no place for a copy in ") + kCopyFolder + ": " + strerror(errno);
+    file.error = std::string("no place for a copy: ") + strerror(errno);
     return file;
   }
   const FileDescriptor hear(channel[0]);

@@ -6,6 +6,8 @@ export interface Program {
   readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
+  /** It is one file: it is run from a copy in the virtual machine, and not from the machine around that. */
+  readonly isCopied: boolean;
   /** A function of it that must be seen. */
   readonly function: string;
 }

@@ -2,8 +2,9 @@
  * What runs inside of the virtual machine: samples the programs as a user would, and writes what came out to
  * the console, as one line of JSON.
  */
-import { readFileSync } from "node:fs";
-import { release } from "node:os";
+import { copyFileSync, readFileSync } from "node:fs";
+import { release, tmpdir } from "node:os";
+import { basename, join } from "node:path";
 import type { Diagnosis } from "../../src/doctor.ts";
 import { polytop } from "../support/polytop.ts";
 import { during, type Snapshot, sleep, start } from "../support/profile.ts";
@@ -49,7 +50,11 @@ async function complaints(): Promise<string[]> {
 
 async function find(): Promise<Findings> {
   const programs = JSON.parse(readFileSync(PROGRAMS_FILE, "utf8")) as Program[];
-  const running = programs.map(({ command, args }) => start(command, args));
+  const running = programs.map(({ command, args, isCopied }) => {
+    const copy = join(tmpdir(), basename(command));
+    if (isCopied) copyFileSync(command, copy);
+    return start(isCopied ? copy : command, args);
+  });
   return during(running, async (pids) => {
     await sleep(WARM_UP_SECONDS);
     const begin = performance.now();

@@ -26,13 +26,17 @@ const PERL =
   "sub leaf { my $n = shift; return $n * 3 % 7 } sub middle { leaf($_) for 1 .. 100 } middle() while 1;";
 
 function buildPrograms(): Program[] {
+  const isCopied = true;
+  const deep = { command: workload("deep.c"), args: ["60"], function: "descend" };
+  const perl = { command: "/usr/bin/perl", args: ["-e", PERL], function: "main::leaf" };
   const programs: Program[] = [
-    { name: "C, 60 deep", command: workload("deep.c"), args: ["60"], function: "descend" },
-    { name: "Perl", command: "/usr/bin/perl", args: ["-e", PERL], function: "main::leaf" },
+    { name: "C, 60 deep", isCopied, ...deep },
+    { name: "Perl", isCopied, ...perl },
   ];
   try {
     const [command = ""] = SHAPES.slice(0, 1).map(dotnetProgram);
-    programs.push({ name: ".NET", command, args: ["deep", "40"], function: "Truth.Work.Turns" });
+    const dotnet = { command, args: ["deep", "40"], function: "Truth.Work.Turns" };
+    programs.push({ name: ".NET", isCopied: false, ...dotnet });
   } catch (error) {
     if (!(error instanceof Lacking)) throw error;
     console.log(`without .NET: ${error.message}`);
