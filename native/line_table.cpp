@@ -21,27 +21,53 @@ constexpr uint64_t kMaxDebugBytes = 256u << 20;
 constexpr size_t kMaxEntries = 2'000'000;
 constexpr int kMaxNesting = 64;
 
-/// What reading the debug information would take, compressed sections at their full size.
+/// What reading a section takes, at its full size where it is compressed.
+uint64_t fullSize(const ElfImage& image, const Section& section) {
+  Elf64_Chdr header;
+  if (!(section.flags & SHF_COMPRESSED)) return section.size;
+  const std::vector<uint8_t> bytes = image.read(section.offset, sizeof header);
+  if (bytes.size() < sizeof header) return section.size;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  return header.ch_size;
+}
+
+/// What reading the debug information would take; more than `kMaxDebugBytes` counts as one more.
 uint64_t debugBytes(const ElfImage& image) {
   uint64_t sum = 0;
   for (const Section& section : image.sections()) {
-    if (section.name.rfind(".debug_", 0) != 0 && section.name.rfind(".zdebug_", 0) != 0) continue;
-    uint64_t size = section.size;
-    Elf64_Chdr header;
-    if (section.flags & SHF_COMPRESSED) {
-      const std::vector<uint8_t> bytes = image.read(section.offset, sizeof header);
-      if (bytes.size() == sizeof header) {
-        std::memcpy(&header, bytes.data(), sizeof header);
-        size = header.ch_size;
-      }
-    }
-    sum = size > kMaxDebugBytes - std::min(sum, kMaxDebugBytes) ? kMaxDebugBytes + 1 : sum + size;
+    if (!section.name.starts_with(".debug_")) continue;
+    const uint64_t size = fullSize(image, section);
+    if (size > kMaxDebugBytes - sum) return kMaxDebugBytes + 1;
+    sum += size;
   }
   return sum;
 }
 
-bool hasLines(const ElfImage& image) {
-  return image.section(".debug_line") != nullptr || image.section(".zdebug_line") != nullptr;
+bool hasLines(const ElfImage& image) { return image.section(".debug_line") != nullptr; }
+
+/// libdw 0.188 takes the strings of a line table to their terminator, wherever that is: there has to be one.
+bool stringsEnd(const ElfImage& image) {
+  for (const std::string_view name : {".debug_str", ".debug_line_str"}) {
+    const Section* section = image.section(name);
+    if (section == nullptr || section->size == 0) continue;
+    const bool isPacked = section->flags & SHF_COMPRESSED;
+    const std::vector<uint8_t> bytes =
+        isPacked ? image.content(*section) : image.read(section->offset + section->size - 1, 1);
+    if (bytes.empty() || bytes.back() != 0) return false;
+  }
+  return true;
+}
+
+/// Whether libdw may read it; else `why` says why not. The old way to compress has no checked size.
+bool isSound(const ElfImage& image, std::string& why) {
+  const bool isOld = std::any_of(image.sections().begin(), image.sections().end(),
+                                 [](const Section& section) { return section.name.starts_with(".zdebug_"); });
+  if (debugBytes(image) > kMaxDebugBytes) {
+    why = "its debug information is larger than 256 MB";
+  } else if (isOld || !stringsEnd(image)) {
+    why = "its debug information is damaged, or compressed as before 2016";
+  }
+  return why.empty();
 }
 
 /// Closes in the order that libdw asks for.
@@ -98,7 +124,7 @@ void LineTables::Table::open(const LineRequest& request) {
   image = ElfImage::open(file.get(), why);
   if (!image) return;
   const std::string root = request.root.valid() ? "/proc/self/fd/" + std::to_string(request.root.get()) : "";
-  uint64_t bytes = debugBytes(*image);
+  std::unique_ptr<ElfImage> separate;
   if (!hasLines(*image)) {
     DebugFile debug = findDebugFile(file.get(), *image, root);
     if (!debug.image || !hasLines(*debug.image)) {
@@ -106,13 +132,10 @@ void LineTables::Table::open(const LineRequest& request) {
       why = "it has no line table: install its debug package" + (id.empty() ? "" : ", build id " + id);
       return;
     }
-    bytes = debugBytes(*debug.image);
+    separate = std::move(debug.image);
     file = std::move(debug.file);
   }
-  if (bytes > kMaxDebugBytes) {
-    why = "its debug information is larger than 256 MB";
-    return;
-  }
+  if (!isSound(separate ? *separate : *image, why)) return;
   if (!dwarf.open(file.get())) {
     why = std::string("its debug information cannot be read: ") + dwarf_errmsg(-1);
     return;
@@ -137,7 +160,7 @@ void LineTables::Table::findOther(const std::string& root) {
     otherFile = openUnderRoot(root, "/usr/lib/debug/.build-id/" + hex.substr(0, 2) + "/" + hex.substr(2) + ".debug");
   std::string error;
   const std::unique_ptr<ElfImage> found = otherFile.valid() ? ElfImage::open(otherFile.get(), error) : nullptr;
-  hasEntries = found && found->buildId() == hex && debugBytes(*found) <= kMaxDebugBytes && other.open(otherFile.get());
+  hasEntries = found && found->buildId() == hex && isSound(*found, error) && other.open(otherFile.get());
   // Its own file is no second one: entries are not read then, and libdw has no reason to look for it.
   dwarf_setalt(dwarf.dwarf, hasEntries ? other.dwarf : dwarf.dwarf);
 }

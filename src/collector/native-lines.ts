@@ -33,6 +33,8 @@ export class NativeLines {
   readonly #fileShift: bigint;
   readonly #offsetMask: bigint;
   #blocks: Block[] = [];
+  /** Ids that have been given to a file. */
+  readonly #files = new Set<number>();
   #asked = new Set<number>();
   #askedFor: number | undefined;
   #why = "";
@@ -54,8 +56,10 @@ export class NativeLines {
   /** Forgets frames with lower numbers, and those of files whose ids are given to others now. */
   forget(below: number, files: readonly number[]): void {
     this.#blocks = this.#blocks.filter(({ first, words }) => first + words.length > below);
-    if (files.length === 0) return;
-    const again = new Set(files);
+    const again = new Set(files.filter((id) => this.#files.has(id)));
+    for (const id of files) this.#files.add(id);
+    // Mostly they are given for the first time.
+    if (again.size === 0) return;
     for (const { words, functions } of this.#blocks) {
       words.forEach((word, i) => {
         if (again.has(Number(word >> this.#fileShift))) functions[i] = NONE;
