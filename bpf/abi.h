@@ -218,10 +218,11 @@ _Static_assert(sizeof(struct count_value) == 64, "count_value");
 /* ---- records of the ring buffer ------------------------------------------ */
 
 enum record_type {
-	RECORD_STACK = 1,     /* struct stack_record */
-	RECORD_FILE = 2,      /* struct file_record */
-	RECORD_PERL_NAME = 3, /* struct perl_name_record */
-	RECORD_METHOD = 4,    /* struct method_record */
+	RECORD_STACK = 1,      /* struct stack_record */
+	RECORD_FILE = 2,       /* struct file_record */
+	RECORD_PERL_NAME = 3,  /* struct perl_name_record */
+	RECORD_METHOD = 4,     /* struct method_record */
+	RECORD_PERL_SITES = 5, /* struct perl_sites_record */
 };
 
 /*

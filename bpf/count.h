@@ -9,6 +9,7 @@
 
 #include "counters.h"
 #include "maps.h"
+#include "perl_site.h"
 
 /* Sends the frames unless user space has them. Returns 0, or the counter of the loss. */
 static __always_inline __u32 send_stack(struct walk *w)
@@ -20,6 +21,8 @@ static __always_inline __u32 send_stack(struct walk *w)
 
 	if (bpf_map_lookup_elem(&sent_stacks, &w->record.hash))
 		return 0;
+	if (w->record.perl_count && send_perl_sites(w))
+		return COUNTER_SamplesLostRingFull;
 	filled = bpf_ringbuf_query(&records, BPF_RB_AVAIL_DATA);
 	/* The mask tells the verifier the bound that the frame limit keeps. */
 	asm volatile("" : "+r"(size));

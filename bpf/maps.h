@@ -15,11 +15,12 @@
 
 /* ---- variables that user space writes while the program runs -------------- */
 
-volatile __u32 epoch = 0;         /* 0 or 1: which half of `counts` is written */
-volatile __u32 target_count = 0;  /* 0: every process; else only those in `targets` */
-volatile __u64 generation = 1;    /* start value of every stack hash: a change makes all stacks new */
-volatile __u64 period = 0;        /* ns between two ticks of the event on a CPU; 0: it varies */
-volatile __u32 files_version = 0; /* grows when a file id is taken back: cached mappings may hold it */
+volatile __u32 epoch = 0;           /* 0 or 1: which half of `counts` is written */
+volatile __u32 target_count = 0;    /* 0: every process; else only those in `targets` */
+volatile __u64 generation = 1;      /* start value of every stack hash: a change makes all stacks new */
+volatile __u64 period = 0;          /* ns between two ticks of the event on a CPU; 0: it varies */
+volatile __u32 has_perl_splits = 0; /* something is in `perl_splits` */
+volatile __u32 files_version = 0;   /* grows when a file id is taken back: cached mappings may hold it */
 
 /* ---- constants that user space sets before the load ----------------------- */
 

@@ -45,7 +45,7 @@ static __always_inline int leave_stack(struct walk *w, struct perl_file *file)
 	}
 	if (perl_name_file(PERL_MAIN))
 		return stop_perl(w, COUNTER_UnwindPerlErrReadStatement);
-	push_perl(w, PERL_MAIN, p->hash, p->statement ? line_of(w, p->statement) : 0);
+	push_perl_at(w, 1, PERL_MAIN, p->hash, p->statement ? line_of(w, p->statement) : 0);
 	return stop_perl(w, COUNTER_UnwindPerlComplete);
 }
 
@@ -110,9 +110,10 @@ static __always_inline int take_frame(struct walk *w, struct perl_file *file, __
 	__u64 return_op = context_word(p, file, p->index, CX_RETURN);
 	__u64 old_statement = context_word(p, file, p->index, CX_OLD_STATEMENT);
 	__u32 innermost = p->unchecked, line, kind;
-	int result;
+	int result, has_site = 1;
 
 	p->unchecked = 0;
+	p->last.type = PERL_NO_TYPE;
 	if ((type & CX_TYPE) == CX_EVAL) {
 		kind = PERL_EVAL;
 		if (perl_name_file(kind))
@@ -125,7 +126,7 @@ static __always_inline int take_frame(struct walk *w, struct perl_file *file, __
 		if (result > 0 && innermost) {
 			/* The entry is being made or taken down: it is no frame. */
 			if (p->op_class & PERL_OP_LEAVING)
-				p->statement = old_statement;
+				enter_perl_caller(p, old_statement, return_op);
 			return 0;
 		}
 		if (result > 0)
@@ -137,18 +138,27 @@ static __always_inline int take_frame(struct walk *w, struct perl_file *file, __
 			enum call_state state = call_state(p, file, old_statement, return_op);
 
 			if (state == CALL_LEFT) {
-				p->statement = old_statement;
+				enter_perl_caller(p, old_statement, return_op);
 				return 0;
 			}
-			if (state == CALL_ENTERED)
+			if (state == CALL_ENTERED) {
 				line = first_line(w, file);
+				has_site = 0;
+			}
 		}
-		if (!line)
+		if (!line) {
 			line = line_of(w, p->statement);
+			p->last.type = type;
+			p->last.kind = kind;
+			p->last.cv = p->cv;
+			p->last.statement = p->statement;
+			p->last.name = p->hash;
+			p->last.line = line;
+		}
 	}
-	push_perl(w, kind, p->hash, line);
+	push_perl_at(w, has_site, kind, p->hash, line);
 	p->uncut = 1;
-	p->statement = old_statement;
+	enter_perl_caller(p, old_statement, return_op);
 	if (!return_op && is_cut(p, file, type))
 		push_cut(w);
 	return 0;
@@ -156,22 +166,54 @@ static __always_inline int take_frame(struct walk *w, struct perl_file *file, __
 
 /*
  * A defer block runs in a loop of its own, and its entry is not on the chain of subs: looks for it among
- * the entries between two subs, as far as they are in the window.
+ * the entries between two subs, up to PERL_GAP of them.
  */
 static __always_inline void cut_at_defer(struct walk *w, struct perl_file *file, __s32 above, __s32 below)
 {
 	struct perl_walk *p = &w->perl;
 
-	for (__s32 i = 1; i < PERL_WINDOW_ENTRIES; i++) {
+	for (__s32 i = 1; i <= PERL_GAP; i++) {
 		__s32 index = above - i;
 
-		if (index <= below || index < p->window_first)
+		if (index <= below || load_context(p, file, index))
 			break;
 		if ((context_word(p, file, index, 0) & CX_TYPE) == CX_DEFER) {
 			push_cut(w);
 			break;
 		}
 	}
+}
+
+/*
+ * Goes on over frames that are like the last one: recursion. What they are called is known, and all that tells
+ * them apart lies in the window. Stops at the first that differs, or is not in the window.
+ */
+__noinline int perl_repeat(__u32 index)
+{
+	struct perl_file *file = bpf_map_lookup_elem(&perls, &index);
+	struct walk *w = current_walk();
+	struct perl_walk *p;
+
+	if (!w || !file)
+		return 0;
+	p = &w->perl;
+	for (int i = 1; i < PERL_WINDOW_ENTRIES; i++) {
+		__u32 offset = context_offset(p, file, p->index);
+		__s32 next = (__s32)window_word(p, offset, CX_OLD_SUB_INDEX);
+
+		/* What lies between two subs is looked at elsewhere, if that is more than a block or loop. */
+		if (p->index <= p->window_first || next < p->index - 2 ||
+		    (context_word(p, file, p->index - 1, 0) & CX_TYPE) == CX_DEFER ||
+		    p->statement != p->last.statement || (window_word(p, offset, 0) & 0xff) != p->last.type ||
+		    window_word(p, offset, file->context_cv) != p->last.cv || !window_word(p, offset, CX_RETURN) ||
+		    next < -1 || next >= p->index || w->record.perl_count >= MAX_PERL_FRAMES - 2)
+			break;
+		push_perl_at(w, 1, p->last.kind, p->last.name, p->last.line);
+		p->uncut = 1;
+		enter_perl_caller(p, window_word(p, offset, CX_OLD_STATEMENT), window_word(p, offset, CX_RETURN));
+		p->index = next;
+	}
+	return 0;
 }
 
 /* Looks at one context, or goes from one stack to the next. Returns 1 when the walk ended. */
@@ -217,6 +259,8 @@ __noinline int perl_step(__u32 depth)
 	if (file->flags & PERL_DEFER)
 		cut_at_defer(w, file, p->index, next);
 	p->index = next;
+	if (p->last.type != PERL_NO_TYPE && (file->flags & PERL_SUB_CHAIN))
+		perl_repeat(p->file);
 	return 0;
 }
 
@@ -238,6 +282,8 @@ static __always_inline void walk_perl(struct walk *w, struct task_struct *task)
 	p->samples++;
 	if (!find_interpreter(w, file, task)) {
 		p->statement = p->variables[PERL_VAR_STATEMENT];
+		p->op = p->variables[PERL_VAR_OP];
+		p->op_is_next = 0;
 		p->stack_info = p->variables[PERL_VAR_STACK_INFO];
 		p->op_class = 0;
 		p->type = 0;
@@ -264,6 +310,8 @@ static __always_inline void walk_perl(struct walk *w, struct task_struct *task)
 	}
 	outcome = p->stop;
 	add_counter(COUNTER_UnwindPerlAttempts, 1);
+	if (file->flags & PERL_UNVERIFIED)
+		add_counter(COUNTER_UnwindPerlUnverified, 1);
 	add_counter(COUNTER_UnwindPerlFrames, p->frames);
 	add_counter(outcome, 1);
 	if (outcome == COUNTER_UnwindPerlComplete)

@@ -45,6 +45,39 @@ _Static_assert(sizeof(struct perl_frame) == 16, "perl_frame");
 #define PERL_FILE_SHIFT 26 /* innermost frame: index in `perls`, 6 bits: whose op numbers these are */
 _Static_assert(MAX_PERLS <= 64, "the index must fit into meta");
 
+/* ---- exact lines ----------------------------------------------------------- */
+
+/*
+ * The line of a frame is that of its statement, as the interpreter keeps it. A condition that the optimiser has
+ * made a part of the statement before it has a line of its own, which only the op tree tells: user space looks
+ * there, by the address of the statement and that of the op.
+ *
+ *   bits 20..63  address of the statement (COP) >> 3
+ *   bit  19      the op is the one that comes next, after the call; else it is the one being executed
+ *   bits  0..18  address of the op - address of the statement, in words, as a signed number; 0: not known
+ */
+#define PERL_SITES 64 /* of the innermost frames of a stack */
+#define PERL_SITE_STATEMENT_SHIFT 20
+#define PERL_SITE_NEXT (1ULL << 19)
+#define PERL_SITE_OP_BITS 19
+#define PERL_SITE_OP_MASK ((1ULL << PERL_SITE_OP_BITS) - 1)
+
+/* Where the Perl frames of a stack are; comes before its stack_record. */
+struct perl_sites_record {
+	__u32 type; /* RECORD_PERL_SITES */
+	__u32 tgid;
+	__u64 hash;
+	__u32 perl; /* index in `perls` */
+	__u32 reserved;
+	__u64 sites[PERL_SITES]; /* by number of the Perl frame; 0: it is in no statement */
+};
+
+/* A statement that has lines of its own in it: stacks in it are told apart by the op. */
+struct perl_split_key {
+	__u64 tgid;
+	__u64 statement;
+};
+
 /* ---- a file that holds an interpreter ------------------------------------- */
 
 enum perl_flags {
@@ -54,17 +87,18 @@ enum perl_flags {
 	PERL_AUX_IN_BODY = 8,   /* the name of a stash lies in its body, from 5.36 on */
 	PERL_DEFER = 16,        /* defer blocks exist, from 5.36 on */
 	PERL_REFUSED = 32,      /* no layout is known */
+	PERL_UNVERIFIED = 128,  /* taken to be like the latest version that is known, and probed */
 	PERL_WIDE_NUMBERS = 64, /* numbers of 16 bytes: the body of a glob is longer */
 };
 
 /* Variables of the interpreter that the walk reads. */
 enum perl_variable {
+	PERL_VAR_STACK_POINTER, /* PL_stack_sp */
 	PERL_VAR_OP,
 	PERL_VAR_PAD,        /* PL_curpad */
 	PERL_VAR_STATEMENT,  /* PL_curcop */
 	PERL_VAR_STACK,      /* PL_curstack */
 	PERL_VAR_STACK_INFO, /* PL_curstackinfo */
-	PERL_VAR_COMPILING,  /* PL_compiling: a struct, not a pointer */
 	PERL_VARIABLES
 };
 
@@ -84,6 +118,7 @@ enum perl_op_class {
 	PERL_OP_RETURNING = 8, /* pops a sub */
 	PERL_OP_CALL = 16,     /* entersub */
 	PERL_OP_GLOB = 32,     /* gv: names a sub */
+	PERL_OP_METHOD = 64,   /* method_named and its like: names a method */
 };
 
 struct perl_code_range {

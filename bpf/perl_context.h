@@ -47,35 +47,39 @@ static __always_inline void push_cut(struct walk *w)
 	w->perl.uncut = 0;
 }
 
-/* A word of the context `index`, which must lie in the window. */
-static __always_inline __u64 context_word(struct perl_walk *p, struct perl_file *file, __s32 index, __u32 field)
+/* Where the context `index`, which must be in the window, begins there. */
+static __always_inline __u32 context_offset(struct perl_walk *p, struct perl_file *file, __s32 index)
 {
-	__u64 offset = (__u64)(index - p->window_first) * file->context_size + field;
+	__u32 offset = (__u32)(index - p->window_first) * file->context_size;
 
 	asm volatile("" : "+r"(offset));
-	return *(__u64 *)(p->window + (offset & PERL_WINDOW_MASK));
+	return offset & PERL_WINDOW_MASK;
 }
 
-/* Gets the context `index`, and those above and below it that a single read reaches. */
+static __always_inline __u64 window_word(struct perl_walk *p, __u32 offset, __u8 field)
+{
+	return *(__u64 *)(p->window + offset + field);
+}
+
+/* A word of the context `index`, which must be in the window. */
+static __always_inline __u64 context_word(struct perl_walk *p, struct perl_file *file, __s32 index, __u8 field)
+{
+	return window_word(p, context_offset(p, file, index), field);
+}
+
+/* Gets the context `index`, and those below it that a single read reaches: a walk goes downwards. */
 static __always_inline int load_context(struct perl_walk *p, struct perl_file *file, __s32 index)
 {
-	__u32 size = PERL_WINDOW_ENTRIES * file->context_size;
+	__u32 size;
 
 	if (index >= p->window_first && index < p->window_first + (__s32)p->window_count)
 		return 0;
-	/* No context stack has fewer than 18 entries (new_stackinfo() in scope.c and its callers). */
 	p->window_first = index >= PERL_WINDOW_ENTRIES ? index - PERL_WINDOW_ENTRIES + 1 : 0;
-	p->window_count = PERL_WINDOW_ENTRIES;
+	p->window_count = index - p->window_first + 1;
+	size = p->window_count * file->context_size;
 	asm volatile("" : "+r"(size));
 	size &= PERL_WINDOW_MASK;
 	if (!bpf_probe_read_user(p->window, size, (void *)(p->contexts + (__u64)p->window_first * file->context_size)))
-		return 0;
-	p->window_first = index;
-	p->window_count = 1;
-	size = file->context_size;
-	asm volatile("" : "+r"(size));
-	size &= 127;
-	if (!bpf_probe_read_user(p->window, size, (void *)(p->contexts + (__u64)index * file->context_size)))
 		return 0;
 	p->window_count = 0;
 	return -1;
@@ -137,7 +141,8 @@ static __always_inline int enter_stack(struct walk *w, struct perl_file *file)
 	/* A sub that is half left is off the chain, and its statement is still the current one. */
 	if (p->unchecked && p->top > sub && is_frame(context_word(p, file, p->top, 0) & 0xff) &&
 	    (p->op_class & PERL_OP_LEAVING))
-		p->statement = context_word(p, file, p->top, CX_OLD_STATEMENT);
+		enter_perl_caller(p, context_word(p, file, p->top, CX_OLD_STATEMENT),
+				  context_word(p, file, p->top, CX_RETURN));
 	/* A sort block has an entry, but no frame. */
 	if (sub < 0 && p->type != SI_TYPE_MAIN && !load_context(p, file, 0) &&
 	    (context_word(p, file, 0, 0) & CX_TYPE) == CX_NULL)

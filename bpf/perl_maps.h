@@ -45,9 +45,19 @@ struct {
 	__type(value, __u8);
 } sent_perl_names SEC(".maps");
 
-/* A window of the context stack: a read of user memory costs little more for 1.6 KB than for 100 bytes. */
-#define PERL_WINDOW_ENTRIES 16
-#define PERL_WINDOW_MASK 2047
+/* Statements with more than one line: user space writes, the walk reads. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, struct perl_split_key);
+	__type(value, __u8);
+} perl_splits SEC(".maps");
+
+/* A window of the context stack: a read of user memory costs little more for 3 KB than for 100 bytes. */
+#define PERL_WINDOW_ENTRIES 32
+#define PERL_WINDOW_MASK 4095
+/* Entries of blocks and loops between two subs, as far as they are looked at. */
+#define PERL_GAP 16
 /* What was looked up in this sample: deep stacks are recursion. A power of two. */
 #define PERL_CACHED 16
 /* Contexts looked at: all that are no frames too, where subs are not linked. */
@@ -72,6 +82,18 @@ struct perl_cv_body {
 	__u32 flags;
 };
 
+/* The last frame, for those that are like it. */
+struct perl_last {
+	__u64 cv;
+	__u64 statement; /* that it was executing */
+	__u64 name;
+	__u32 line;
+	__u32 kind; /* enum perl_kind */
+	__u32 reserved;
+	__u32 type; /* of its context; PERL_NO_TYPE: the next frame is like no other */
+};
+#define PERL_NO_TYPE 0x100
+
 struct perl_walk {
 	__u32 file;  /* index in `perls`; 0: no run loop was met */
 	__u32 stop;  /* counter id of the outcome, 0 while walking */
@@ -90,6 +112,9 @@ struct perl_walk {
 	__u64 interpreter_words[32];
 	__u64 variables[PERL_VARIABLES];
 	__u64 statement; /* COP that the frame being looked at is executing */
+	__u64 op;        /* that it is executing, or goes on with */
+	__u32 op_is_next;
+	__u32 sites_reserved;
 
 	__u64 stack_info;
 	__u64 previous_info;
@@ -101,6 +126,8 @@ struct perl_walk {
 	__s32 window_first; /* context at the start of the window */
 	__u32 window_count;
 
+	struct perl_last last;
+
 	__u64 cv; /* sub whose name is looked for */
 	__u64 cv_head[3];
 	struct perl_cv_body body;
@@ -110,7 +137,8 @@ struct perl_walk {
 	struct perl_cached lines[PERL_CACHED];
 	struct perl_memo memo; /* scratch */
 	struct perl_name_record name;
-	__u8 window[PERL_WINDOW_MASK + 1 + 8];
+	struct perl_sites_record sites;
+	__u8 window[PERL_WINDOW_MASK + 1 + 256 + 8]; /* a field is at most 255 behind its context */
 };
 
 #endif

@@ -30,6 +30,8 @@
 #define CVF_LEXICAL 0x10000
 
 #define CV_BODY_FROM 32
+#define CV_GLOB 56
+#define CV_FLAGS 92
 #define GV_NAME 32
 #define GV_STASH 40
 #define GV_STASH_WIDE 48
@@ -286,9 +288,7 @@ __noinline int perl_name_sub(__u32 kind)
 		w->perl.name.parts[PERL_PART_PACKAGE].length = 0;
 	}
 	w->perl.string = body->file;
-	if (perl_read_file(0))
-		return -1;
-	return perl_send_name(0);
+	return perl_read_file(0) ? -1 : perl_send_name(0);
 }
 
 #endif

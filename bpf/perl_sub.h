@@ -8,13 +8,14 @@
 
 #include "counters.h"
 #include "perl_name.h"
+#include "perl_site.h"
 
 /* struct cop, op.h and cop.h */
 #define COP_LINE 36
 #define COP_FILE 48
 #define OP_TYPE_MASK 0x1ff
 
-static __always_inline void push_perl(struct walk *w, __u32 kind, __u64 name, __u32 line)
+static __always_inline void push_perl_at(struct walk *w, int has_site, __u32 kind, __u64 name, __u32 line)
 {
 	__u32 meta = kind | ((w->perl.type + 1) & PERL_STACK_MASK) << PERL_STACK_SHIFT;
 	__u64 index = w->record.frame_count + 2 * w->record.perl_count;
@@ -29,9 +30,15 @@ static __always_inline void push_perl(struct walk *w, __u32 kind, __u64 name, __
 	w->frames[index] = name;
 	w->frames[index + 1] = (__u64)meta << 32 | line;
 	w->record.hash = mix(w->record.hash + name, (__u64)meta << 32 | line);
+	keep_site(w, w->record.perl_count, has_site);
 	w->record.perl_count++;
 	if (kind <= PERL_XSUB)
 		w->perl.frames++;
+}
+
+static __always_inline void push_perl(struct walk *w, __u32 kind, __u64 name, __u32 line)
+{
+	push_perl_at(w, 0, kind, name, line);
 }
 
 /* The line of a statement; 0 if it is unknown. */
@@ -69,21 +76,22 @@ __noinline int perl_name_file(__u32 kind)
 		return -1;
 	if (!w->perl.statement)
 		w->perl.string = 0;
-	if ((file->flags & PERL_THREADED) || !w->perl.string) {
-		if (perl_read_file(0))
-			return -1;
-		return perl_send_name(0);
-	}
 	/* Without threads a statement points to a glob with the name "_<" and the file's. */
-	if (read_words(&body, 8, w->perl.string) || read_words(&w->perl.string, 8, body + GV_NAME))
-		return -1;
-	w->perl.string += HEK_HEADER + 2;
-	if (perl_read_file(0))
-		return -1;
-	return perl_send_name(0);
+	if (!(file->flags & PERL_THREADED) && w->perl.string) {
+		if (read_words(&body, 8, w->perl.string) || read_words(&w->perl.string, 8, body + GV_NAME))
+			return -1;
+		w->perl.string += HEK_HEADER + 2;
+	}
+	return perl_read_file(0) ? -1 : perl_send_name(0);
 }
 
-static __always_inline __u64 sub_stamp(struct perl_cv_body *body)
+/* What of a body tells that its sub is the one that a name was made of, as two words. */
+static __always_inline __u64 code_stamp(struct perl_cv_body *body)
+{
+	return body->start ^ body->stash << 16;
+}
+
+static __always_inline __u64 name_stamp(struct perl_cv_body *body)
 {
 	return mix(generation ^ body->glob, (__u64)body->flags << 32 | body->outside_sequence);
 }
@@ -99,7 +107,7 @@ static __always_inline int is_same_sub(struct perl_walk *p, struct perl_memo *me
 
 	if (read_words(&p->body, sizeof(p->body), memo->body + CV_BODY_FROM))
 		return 0;
-	if (memo->check[0] != (p->body.start ^ p->body.stash << 16) || memo->check[1] != sub_stamp(&p->body))
+	if (memo->check[0] != code_stamp(&p->body) || memo->check[1] != name_stamp(&p->body))
 		return 0;
 	if (!(p->body.flags & CVF_CLONED))
 		return 1;
@@ -153,9 +161,8 @@ __noinline int perl_find_sub(__u32 kind)
 		if (perl_name_sub(kind))
 			return -1;
 		p->memo.body = p->cv_head[0];
-		p->memo.check[0] = p->body.start ^ p->body.stash << 16;
-		p->memo.check[1] =
-			mix(generation ^ p->body.glob, (__u64)p->body.flags << 32 | p->body.outside_sequence);
+		p->memo.check[0] = code_stamp(&p->body);
+		p->memo.check[1] = name_stamp(&p->body);
 		p->memo.name = p->hash;
 		if (is_name_kept(p))
 			bpf_map_update_elem(&perl_memos, &key, &p->memo, BPF_ANY);

@@ -61,6 +61,28 @@ static __always_inline int stop_interpreter(struct walk *w, __u32 counter)
 	return -1;
 }
 
+/*
+ * In a version that is not known: where the stack, its stack info and the statement are by what must hold of
+ * them. They are neighbours in every version, and nothing else in the struct is a pointer to a pointer that is its
+ * neighbour too. Where nothing is found the places of the latest known version stay, and are checked.
+ */
+static __always_inline void probe_variables(struct perl_walk *p)
+{
+	__u64 stack;
+
+	for (int i = 3; i < INTERPRETER_WORDS; i++) {
+		__u64 info = p->interpreter_words[i];
+
+		if (!info || !p->interpreter_words[i - 1] || read_words(&stack, 8, info) ||
+		    stack != p->interpreter_words[i - 1])
+			continue;
+		p->variables[PERL_VAR_STATEMENT] = p->interpreter_words[i - 2];
+		p->variables[PERL_VAR_STACK] = stack;
+		p->variables[PERL_VAR_STACK_INFO] = info;
+		break;
+	}
+}
+
 /* Gets w->perl.variables. Returns 0, or -1 with w->perl.stop set. */
 static __always_inline int find_interpreter(struct walk *w, struct perl_file *file, struct task_struct *task)
 {
@@ -75,9 +97,7 @@ static __always_inline int find_interpreter(struct walk *w, struct perl_file *fi
 		for (int i = 0; i < PERL_VARIABLES; i++) {
 			if (find_place(p, &file->variables[i], &address))
 				return stop_interpreter(w, COUNTER_UnwindPerlReadStackInfo);
-			if (i == PERL_VAR_COMPILING)
-				p->variables[i] = address;
-			else if (read_words(&p->variables[i], 8, address))
+			if (read_words(&p->variables[i], 8, address))
 				return stop_interpreter(w, COUNTER_UnwindPerlReadStackInfo);
 		}
 	} else {
@@ -95,7 +115,8 @@ static __always_inline int find_interpreter(struct walk *w, struct perl_file *fi
 			asm volatile("" : "+r"(word));
 			p->variables[i] = p->interpreter_words[word & (INTERPRETER_WORDS - 1)];
 		}
-		p->variables[PERL_VAR_COMPILING] = p->interpreter + file->variables[PERL_VAR_COMPILING].offset;
+		if (file->flags & PERL_UNVERIFIED)
+			probe_variables(p);
 	}
 	if (!p->variables[PERL_VAR_STACK_INFO])
 		return stop_interpreter(w, COUNTER_UnwindPerlErrNoInterpreter);

@@ -42,6 +42,7 @@ bool Drain::open(Session& session, Files& files, Methods& methods, Failure& fail
   methods_ = &methods;
   keys_.resize(kBatch);
   values_.resize(kBatch);
+  perlLines_.open(session);
   ring_ = ring_buffer__new(session.mapFd("records"), onRecord, this, nullptr);
   stopFd_ = eventfd(0, EFD_CLOEXEC);
   if (!ring_ || stopFd_ < 0) {
@@ -100,11 +101,21 @@ int Drain::onRecord(void* context, void* data, size_t size) {
   } else if (type == RECORD_STACK && size >= sizeof(stack_record)) {
     const auto* record = static_cast<const stack_record*>(data);
     if (size >= sizeof *record + record->frame_count * sizeof(uint64_t) + record->perl_count * sizeof(perl_frame))
-      drain->stacks_.add(*record, reinterpret_cast<const uint64_t*>(record + 1));
+      drain->addStack(*record);
+  } else if (type == RECORD_PERL_SITES && size >= offsetof(perl_sites_record, sites)) {
+    drain->perlLines_.addSites(*static_cast<const perl_sites_record*>(data), size);
   } else if (type == RECORD_PERL_NAME && size >= sizeof(perl_name_record)) {
     drain->stacks_.addName(*static_cast<const perl_name_record*>(data));
   }
   return 0;
+}
+
+void Drain::addStack(const stack_record& record) {
+  const auto* frames = reinterpret_cast<const uint64_t*>(&record + 1);
+  if (record.perl_count == 0) return stacks_.add(record, frames);
+  std::vector<uint64_t> words(frames, frames + record.frame_count + 2 * record.perl_count);
+  perlLines_.correct(record, words.data() + record.frame_count);
+  stacks_.add(record, words.data());
 }
 
 Drained Drain::drain() {
@@ -122,6 +133,7 @@ Drained Drain::drain() {
   const uint64_t now = clockNanoseconds(CLOCK_MONOTONIC);
   drained.seconds = static_cast<double>(now - lastTime_) / 1e9;
   lastTime_ = now;
+  perlLines_.refill();
   renewIfFull();
   return drained;
 }

@@ -13,6 +13,7 @@
 #include "counters.h"
 #include "files.h"
 #include "methods.h"
+#include "perl_lines.h"
 #include "session.h"
 #include "stacks.h"
 
@@ -64,6 +65,7 @@ class Drain {
   static int onRecord(void* context, void* data, size_t size);
   void read();
   void consume();
+  void addStack(const stack_record& record);
   void readCounts(uint32_t epoch, Drained& drained);
   void readCounters(Drained& drained);
   void renewIfFull();
@@ -75,8 +77,9 @@ class Drain {
   ring_buffer* ring_ = nullptr;
   int stopFd_ = -1;
   std::thread reader_;
-  std::mutex ringMutex_;  ///< guards the ring buffer's reader side and stacks_
+  std::mutex ringMutex_;  ///< guards the ring buffer's reader side, stacks_ and perlLines_
   Stacks stacks_;
+  PerlLines perlLines_;
   std::vector<count_key> keys_;
   std::vector<count_value> values_;
 

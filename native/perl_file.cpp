@@ -18,8 +18,8 @@ constexpr uint64_t kMaxSymbols = 1 << 20;
 constexpr uint64_t kMaxRelocations = 1 << 20;
 constexpr size_t kMaxOpName = 32;
 
-constexpr int kOldest = 28;          ///< perl 5.28
-constexpr int kLatestVerified = 42;  ///< perl 5.42: later ones are taken to be like it, and checked at each walk
+constexpr int kOldest = 28;       ///< perl 5.28
+constexpr int kLatestKnown = 42;  ///< perl 5.42
 
 struct DataSymbol {
   uint64_t address = 0;
@@ -175,6 +175,8 @@ uint8_t classOf(std::string_view op) {
   for (const char* leaving : {"leavewrite", "die", "last", "next", "leaveeval", "leavetry", "leavetrycatch"}) {
     if (op == leaving) return PERL_OP_LEAVING;
   }
+  // A method whose name is known when the program is compiled, each way to say where to look for it.
+  if (op == "method_named" || op == "method_super" || op.starts_with("method_redir")) return PERL_OP_METHOD;
   return op == "gv" ? PERL_OP_GLOB : 0;
 }
 
@@ -189,12 +191,12 @@ void setLayout(perl_file& facts, int version) {
   if (!threaded) return;
   const int64_t statement = version >= 34 ? 208 : 224;
   const auto place = [](int64_t offset) { return perl_place{offset, 0, 1}; };
+  facts.variables[PERL_VAR_STACK_POINTER] = place(0);
   facts.variables[PERL_VAR_OP] = place(8);
   facts.variables[PERL_VAR_PAD] = place(16);
   facts.variables[PERL_VAR_STATEMENT] = place(statement);
   facts.variables[PERL_VAR_STACK] = place(statement + 8);
   facts.variables[PERL_VAR_STACK_INFO] = place(statement + 16);
-  facts.variables[PERL_VAR_COMPILING] = place(version >= 38 ? 1720 : version >= 34 ? 1936 : 1952);
 }
 
 /// Looks for one of the names as bytes: most files are no perl, and reading their symbols would be dear.
@@ -243,8 +245,8 @@ std::optional<PerlFile> readPerlFile(const ElfImage& image) {
   if (facts.key.known) {
     facts.flags |= PERL_THREADED;
   } else {
-    const char* const names[PERL_VARIABLES] = {"PL_op",       "PL_curpad",       "PL_curcop",
-                                               "PL_curstack", "PL_curstackinfo", "PL_compiling"};
+    const char* const names[PERL_VARIABLES] = {"PL_stack_sp", "PL_op",       "PL_curpad",
+                                               "PL_curcop",   "PL_curstack", "PL_curstackinfo"};
     for (int i = 0; i < PERL_VARIABLES; i++) {
       facts.variables[i] = placeOf(symbols, names[i], bias);
       complete = complete && facts.variables[i].known;
@@ -253,10 +255,12 @@ std::optional<PerlFile> readPerlFile(const ElfImage& image) {
   setLayout(facts, version);
   if (revision != 5 || version < kOldest || !complete) {
     facts.flags |= PERL_REFUSED;
-    perl.warning = complete ? "perl " + perl.version + " is not supported: 5.28 and later are"
-                            : "perl " + perl.version + " lacks symbols that its stacks are found by";
-  } else if (version > kLatestVerified) {
-    perl.warning = "perl " + perl.version + " is newer than the layouts that are known: taken to be like 5.42";
+    perl.warning = complete
+                       ? "perl " + perl.version + " is not supported, 5.28 and later are: its subs are not shown"
+                       : "perl " + perl.version + " lacks symbols that its stacks are found by: its subs are not shown";
+  } else if (version > kLatestKnown || version % 2) {  // odd numbers are those of development
+    facts.flags |= PERL_UNVERIFIED;
+    perl.warning = "perl " + perl.version + " is not a version that polytop was made for: its layout is probed";
   }
   return perl;
 }

@@ -30,6 +30,7 @@ Napi::Object describePerl(Napi::Env env, uint32_t index, const PerlFile& perl) {
   object.Set("index", index);
   object.Set("version", perl.version);
   object.Set("warning", perl.warning);
+  object.Set("refused", (perl.facts.flags & PERL_REFUSED) != 0);
   Napi::Array names = Napi::Array::New(env, perl.opNames.size());
   for (size_t i = 0; i < perl.opNames.size(); i++) names.Set(static_cast<uint32_t>(i), perl.opNames[i]);
   object.Set("opNames", names);

@@ -143,11 +143,12 @@ bool Session::findVariables(Failure& failure) {
       if (id == "target_count") variables_.targetCount = reinterpret_cast<volatile uint32_t*>(at);
       if (id == "generation") variables_.generation = reinterpret_cast<volatile uint64_t*>(at);
       if (id == "period") variables_.period = reinterpret_cast<volatile uint64_t*>(at);
+      if (id == "has_perl_splits") variables_.hasPerlSplits = reinterpret_cast<volatile uint32_t*>(at);
       if (id == "files_version") variables_.filesVersion = reinterpret_cast<volatile uint32_t*>(at);
     }
   }
   if (variables_.epoch && variables_.targetCount && variables_.generation && variables_.filesVersion &&
-      variables_.period)
+      variables_.period && variables_.hasPerlSplits)
     return true;
   failure = {"the BPF object lacks a variable", 0};
   return false;
@@ -312,6 +313,8 @@ void Session::waitForRuns() {
 }
 
 void Session::renewStacks() { *variables_.generation = *variables_.generation + 1; }
+
+void Session::announcePerlSplits() { *variables_.hasPerlSplits = 1; }
 
 void Session::forgetMappings() { *variables_.filesVersion = *variables_.filesVersion + 1; }
 

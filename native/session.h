@@ -71,6 +71,8 @@ class Session {
   void renewStacks();
   /// Makes the program forget cached mappings, which may hold a file id that is taken back.
   void forgetMappings();
+  /// Makes the program look into the map of Perl statements with several lines.
+  void announcePerlSplits();
 
  private:
   struct Event {
@@ -86,6 +88,7 @@ class Session {
     volatile uint64_t* generation = nullptr;
     volatile uint32_t* filesVersion = nullptr;
     volatile uint64_t* period = nullptr;
+    volatile uint32_t* hasPerlSplits = nullptr;
   };
 
   struct Mapping {

@@ -149,7 +149,7 @@ export class Collector {
         missed: gathered.missed,
         metrics,
         self: this.#ownCost(gathered),
-        notices: [...gone.notices, ...this.#dotnet.notices()],
+        notices: [...gone.notices, ...this.#dotnet.notices(), ...this.#perl.notices(metrics)],
       },
       functions: this.#functions.takeAdded(),
       firstFrame: gathered.firstFrame,

@@ -31,6 +31,8 @@ export interface PerlInterpreter {
   readonly version: string;
   /** What its reader must know of the version, empty if nothing. */
   readonly warning: string;
+  /** Its subs are not shown. */
+  readonly refused: boolean;
   /** By op number. */
   readonly opNames: readonly string[];
   readonly code: {

@@ -46,6 +46,15 @@ export class PerlNames {
     for (const name of perlNames) this.#names.set(name.name, this.#compose(name));
   }
 
+  /** What must be said of the interpreters that were met, by what was counted meanwhile. */
+  notices(metrics: Readonly<Record<string, number>>): string[] {
+    const { UnwindPerlErrVersion = 0, UnwindPerlUnverified = 0 } = metrics;
+    const said = [...this.#interpreters.values()]
+      .filter(({ refused }) => (refused ? UnwindPerlErrVersion : UnwindPerlUnverified) > 0)
+      .map(({ warning }) => warning);
+    return [...new Set(said)].filter(Boolean);
+  }
+
   /** The frame of a name; `meta` and `line` as in struct perl_frame (bpf/perl_abi.h). */
   read(name: bigint, meta: number, line: number): NamedPerlFrame {
     const named = this.#names.get(name) ?? this.#olderNames.get(name) ?? UNKNOWN;

@@ -3,44 +3,67 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { describe, expect, test } from "vitest";
+import counterFile from "../../bpf/counters.json" with { type: "json" };
 import type { Tick } from "../../src/collector/tick.ts";
 import { liveTicks } from "../support/live-ticks.ts";
 import {
   compareWithCaller,
-  installedPerls,
+  machinesPerl,
   type Perl,
   perlFrames,
   perlOf,
   perlPrograms,
   SUITES,
   startPerl,
+  unthreadedPerl,
 } from "../support/perl.ts";
 import { needsSampling, root } from "../support/polytop.ts";
 import { during, sleep, start } from "../support/profile.ts";
 
-const PROGRAMS = ["subs", "sort", "magic", "evals", "phases", "threads", "calls-from-c"];
+const PROGRAMS = ["subs", "sort", "magic", "evals", "phases", "threads", "calls-from-c", "lines"];
 
-const machine = installedPerls().find((it) => it.root === "/");
-const perls: readonly { name: string; get: () => Perl | string }[] = [
-  { name: "the machine's perl", get: () => machine ?? "perl is not installed" },
-  ...SUITES.map((suite) => ({ name: `perl ${suite.version}`, get: () => perlOf(suite) })),
+const machine = machinesPerl();
+const unthreaded = unthreadedPerl();
+interface TestedPerl {
+  readonly name: string;
+  readonly programs: readonly string[];
+  readonly get: () => Perl | string;
+}
+const perls: readonly TestedPerl[] = [
+  { name: "the machine's perl", programs: PROGRAMS, get: () => machine },
+  ...SUITES.map((suite) => ({
+    name: `the perl of ${suite}`,
+    programs: PROGRAMS,
+    get: () => perlOf(suite),
+  })),
+];
+// To build it takes minutes: it is tested where it was built.
+const unthreadedPerls: readonly TestedPerl[] = [
+  {
+    name: "a perl without threads",
+    programs: PROGRAMS.filter((it) => it !== "threads"),
+    get: () => unthreaded,
+  },
 ];
 
 const metric = (ticks: readonly Tick[], name: string): number =>
   ticks.reduce((sum, { metrics }) => sum + (metrics[name] ?? 0), 0);
 
+const OUTCOMES = ["complete", "truncated", "error"];
+
 /** Every walk ends in exactly one way. */
 function expectSums(ticks: readonly Tick[]): void {
-  const names = Object.keys(ticks[0]?.metrics ?? {}).filter((it) => it.startsWith("UnwindPerl"));
-  const notOutcomes = ["UnwindPerlAttempts", "UnwindPerlFrames", "UnwindPerlUnpaired"];
-  const outcomes = names.filter((it) => !notOutcomes.includes(it));
-  const sum = outcomes.reduce((all, it) => all + metric(ticks, it), 0);
+  const sum = counterFile.counters
+    .filter(({ runtime, kind }) => runtime === "perl" && OUTCOMES.includes(kind))
+    .reduce((all, { name }) => all + metric(ticks, name), 0);
   // A walk under way while the counters are read is in one of them only.
   expect(Math.abs(metric(ticks, "UnwindPerlAttempts") - sum)).toBeLessThanOrEqual(2);
 }
 
-describe.each(perls)("$name", ({ get }) => {
-  test.for(PROGRAMS)("%s.pl: as caller() says", async (name, context) => {
+const all = typeof unthreaded === "string" ? perls : [...perls, ...unthreadedPerls];
+
+describe.each(all)("$name", ({ programs, get }) => {
+  test.for(programs)("%s.pl: as caller() says", async (name, context) => {
     needsSampling(context);
     const perl = get();
     if (typeof perl === "string") return context.skip(perl);
@@ -62,11 +85,11 @@ describe.each(perls)("$name", ({ get }) => {
   });
 });
 
-test("subs written in C have their own name, and hide their C function", async (context) => {
+test("subs and methods written in C have their own name, and hide their C function", async (context) => {
   needsSampling(context);
-  if (!machine) return context.skip("perl is not installed");
-  const script =
-    'use Digest::SHA "sha512_hex"; my $d = "x" x 1e6; sub sums { sha512_hex($d) } sums() while 1';
+  if (typeof machine === "string") return context.skip(machine);
+  const script = `use Digest::SHA "sha512_hex"; my $d = "x" x 1e6; my $sum = Digest::SHA->new(512);
+    sub sums { sha512_hex($d) } sub adds { $sum->add($d) } while (1) { sums(); adds() }`;
   const program = start("perl", ["-e", script]);
   const ticks = await during([program], ([pid = 0]) =>
     liveTicks({ seconds: 2, frequency: 499, pids: [pid] }),
@@ -79,11 +102,12 @@ test("subs written in C have their own name, and hide their C function", async (
     ),
   );
   expect(names).toContain("Digest::SHA::sha512_hex < main::sums < (main)");
+  expect(names).toContain("Digest::SHA::add < main::adds < (main)");
 });
 
 test("deeper than the limit: truncated, the inner frames are right", async (context) => {
   needsSampling(context);
-  if (!machine) return context.skip("perl is not installed");
+  if (typeof machine === "string") return context.skip(machine);
   const program = startPerl(machine, "depth.pl", { args: ["3000", "recursion"] });
   const ticks = await during([program], ([pid = 0]) =>
     liveTicks({ seconds: 2, frequency: 499, pids: [pid] }),
@@ -101,7 +125,7 @@ test("deeper than the limit: truncated, the inner frames are right", async (cont
 
 test("names of any length and any bytes", async (context) => {
   needsSampling(context);
-  if (!machine) return context.skip("perl is not installed");
+  if (typeof machine === "string") return context.skip(machine);
   const program = startPerl(machine, "names.pl");
   const ticks = await during([program], ([pid = 0]) =>
     liveTicks({ seconds: 2, frequency: 499, pids: [pid] }),
@@ -142,7 +166,7 @@ test("libperl in a C program: two interpreters, each in its thread", async (cont
 });
 
 function compileEmbedded(): string | { path: string; scripts: string[] } {
-  if (!machine) return "perl is not installed";
+  if (typeof machine === "string") return machine;
   const core = execFileSync("perl", ["-MConfig", "-e", 'print "$Config{archlibexp}/CORE"'], {
     encoding: "utf8",
   });

@@ -1,49 +1,53 @@
 /** Perls to test with, programs for them, and what caller() says in these. */
-import { execFileSync } from "node:child_process";
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-} from "node:fs";
-import { homedir } from "node:os";
+import { spawnSync } from "node:child_process";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync } from "node:fs";
 import type { Frame, Stack, Tick } from "../../src/collector/tick.ts";
+import { debianCache, unpackDebian } from "./debian.ts";
 import { root } from "./polytop.ts";
 import { type Running, start } from "./profile.ts";
 
 /** An installed perl. */
 export interface Perl {
   readonly version: string;
-  /** Where its system is unpacked; `/` for the machine's own. */
+  readonly threads: boolean;
+  /** The root of the file system that it sees. */
   readonly root: string;
+  /** How it is run. */
+  readonly command: readonly string[];
 }
-
-/** Where test/support/fetch-perls unpacks Debian's perls: outside of the repository, kept from run to run. */
-export const perlCache = process.env.POLYTOP_PERLS ?? `${homedir()}/.cache/polytop/perls`;
 
 export const perlPrograms = `${root}test/workloads/perl`;
 
-/** The machine's perl, and those that test/support/fetch-perls has unpacked. */
-export function installedPerls(): Perl[] {
-  const roots = existsSync(perlCache) ? readdirSync(perlCache) : [];
-  return ["/", ...roots.map((it) => `${perlCache}/${it}`)].flatMap((it) => {
-    const version = versionOf(it);
-    return version ? [{ version, root: it }] : [];
-  });
+/** Suites of Debian whose perls the tests want besides the machine's: 5.32, 5.36, 5.40, and the newest. */
+export const SUITES = ["bullseye", "bookworm", "trixie", "sid"] as const;
+
+/** The machine's perl; the reason where it has none. */
+export const machinesPerl = (): Perl | string => perlAt("/", ["perl"]) ?? "perl is not installed";
+
+/** The perl of a suite, unpacked into the cache at its first use; the reason where it cannot be had. */
+export function perlOf(suite: (typeof SUITES)[number]): Perl | string {
+  const unpacked = unpackDebian({ name: suite, suite, packages: ["perl"] });
+  if (typeof unpacked === "string") return unpacked;
+  const command = ["chroot", unpacked.root, "/usr/bin/perl"];
+  return perlAt(unpacked.root, command) ?? `the perl in ${unpacked.root} does not run`;
 }
 
-function versionOf(perlRoot: string): string | undefined {
-  if (!existsSync(`${perlRoot}/usr/bin/perl`)) return undefined;
-  const print = ["-e", 'printf "%vd", $^V'];
-  const [command = "", ...args] =
-    perlRoot === "/" ? ["perl", ...print] : ["chroot", perlRoot, "/usr/bin/perl", ...print];
-  try {
-    return execFileSync(command, args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
-  } catch {
-    return undefined;
-  }
+/** A perl without threads: Debian has none, and to build one takes minutes; the reason where there is none. */
+export function unthreadedPerl(): Perl | string {
+  const folder = `${debianCache}/unthreaded`;
+  const build = `test/support/build-perl ${debianCache} bookworm`;
+  return (
+    perlAt("/", [`${folder}/perl`, `-I${folder}/lib`]) ??
+    `there is no perl without threads: ${build} makes one`
+  );
+}
+
+function perlAt(root: string, command: readonly string[]): Perl | undefined {
+  const [program = "", ...args] = command;
+  const script = 'use Config; printf "%vd %s", $^V, $Config{usethreads} // ""';
+  const ran = spawnSync(program, [...args, "-e", script], { encoding: "utf8" });
+  const [version = "", threads] = ran.stdout?.split(" ") ?? [];
+  return ran.status === 0 ? { version, threads: threads !== "", root, command } : undefined;
 }
 
 /** A program under way that writes down the stacks that caller() sees. */
@@ -65,14 +69,7 @@ export function startPerl(
   copyFileSync(`${folder}/${name}`, `${outside}/${name}`);
   copyFileSync(`${perlPrograms}/burn.pl`, `${outside}/burn.pl`);
   const environment = [`WL=${inside}`, `BURN_TRUTH=${inside}/truth`, "LC_ALL=C"];
-  const enter = perl.root === "/" ? [] : ["chroot", perl.root];
-  const running = start("env", [
-    ...environment,
-    ...enter,
-    "/usr/bin/perl",
-    `${inside}/${name}`,
-    ...args,
-  ]);
+  const running = start("env", [...environment, ...perl.command, `${inside}/${name}`, ...args]);
   return {
     ...running,
     truth: () => new Set(readTruth(`${outside}/truth`)),
@@ -182,30 +179,4 @@ function matches(truth: string, said: string): boolean {
       (it, i) => it.startsWith("?") || it === got[i] || it.startsWith(`${got[i]?.split("|")[0]}|?`),
     )
   );
-}
-
-/** Perls of Debian that the tests want besides the machine's. */
-export const SUITES = [
-  { suite: "bullseye", version: "5.32" },
-  { suite: "bookworm", version: "5.36" },
-  { suite: "trixie", version: "5.40" },
-] as const;
-
-/** A perl of that suite, unpacked into the cache at its first use; the reason where it cannot be had. */
-export function perlOf({ suite, version }: (typeof SUITES)[number]): Perl | string {
-  if (process.getuid?.() !== 0) return "chroot needs root";
-  const unpacked = `${perlCache}/${suite}`;
-  if (!existsSync(unpacked)) {
-    mkdirSync(perlCache, { recursive: true });
-    try {
-      execFileSync(`${root}test/support/fetch-perls`, [perlCache, suite, version], {
-        stdio: "ignore",
-        timeout: 120_000,
-      });
-    } catch {
-      return `perl ${version} cannot be fetched from Debian's ${suite} into ${perlCache}`;
-    }
-  }
-  const found = versionOf(unpacked);
-  return found ? { version: found, root: unpacked } : `the perl in ${unpacked} does not run`;
 }

@@ -107,7 +107,14 @@ test("the innermost frame says which op it executes", () => {
     callSub: nothing,
     callList: nothing,
   };
-  const perl = { index: 3, version: "5.36.0", warning: "", opNames: ["null", "match"], code };
+  const perl = {
+    index: 3,
+    version: "5.36.0",
+    warning: "",
+    refused: false,
+    opNames: ["null", "match"],
+    code,
+  };
   names.learn({
     files: [
       {
