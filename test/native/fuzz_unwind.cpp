@@ -10,7 +10,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cinttypes>
 #include <cstdio>
@@ -18,38 +17,12 @@
 #include <cstring>
 
 #include "../../native/unwind_table.h"
+#include "damage.h"
 #include "elf_maker.h"
 
 namespace {
 
 using namespace polytop;
-
-/// splitmix64 (public domain algorithm): small, and the same everywhere.
-class Random {
- public:
-  explicit Random(uint64_t seed) : state_(seed) {}
-  uint64_t next() {
-    uint64_t z = state_ += 0x9e3779b97f4a7c15ULL;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-    return z ^ (z >> 31);
-  }
-  uint64_t below(uint64_t limit) { return limit == 0 ? 0 : next() % limit; }
-
- private:
-  uint64_t state_;
-};
-
-struct Region {
-  uint64_t offset;
-  uint64_t size;
-};
-
-struct Original {
-  std::string path;
-  std::vector<uint8_t> bytes;
-  std::vector<Region> regions;  // what the parsers read, worth damaging
-};
 
 bool readFile(const char* path, Original& original) {
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -101,86 +74,15 @@ Original makeDebugFrame() {
   return original;
 }
 
-uint64_t interesting(Random& random) {
-  static constexpr uint64_t kValues[] = {0,          1,          0x7f,       0x80,
-                                         0xff,       0x7fff,     0x7fffffff, 0x80000000,
-                                         0xfffffff0, 0xffffffff, 1ULL << 32, 0x7fffffffffffffffULL,
-                                         1ULL << 63, ~0ULL,      ~0ULL - 7,  1ULL << 40};
-  return random.below(3) == 0 ? random.next() : kValues[random.below(std::size(kValues))];
-}
-
-void damage(std::vector<uint8_t>& bytes, const Original& original, Random& random) {
-  for (uint64_t count = 1 + random.below(16); count > 0; count--) {
-    const Region& region = original.regions[random.below(original.regions.size())];
-    const uint64_t at = region.offset + random.below(region.size);
-    if (at + 8 > bytes.size()) continue;
-    switch (random.below(7)) {
-      case 0:
-        bytes[at] ^= static_cast<uint8_t>(1U << random.below(8));
-        break;
-      case 1:
-        bytes[at] = static_cast<uint8_t>(random.next());
-        break;
-      case 2: {
-        const uint64_t value = interesting(random);
-        std::memcpy(&bytes[at & ~3ULL], &value, 4);
-        break;
-      }
-      case 3: {
-        const uint64_t value = interesting(random);
-        std::memcpy(&bytes[at & ~7ULL], &value, 8);
-        break;
-      }
-      case 4: {
-        const uint64_t from = random.below(bytes.size());
-        const uint64_t size = std::min(random.below(256), bytes.size() - std::max(at, from));
-        std::memmove(&bytes[at], &bytes[from], size);
-        break;
-      }
-      case 5: {
-        const uint64_t end = std::min<uint64_t>(at + random.below(64), bytes.size());
-        for (uint64_t i = at; i < end; i++) bytes[i] = static_cast<uint8_t>(random.next());
-        break;
-      }
-      default:
-        // Rarely: half of the files keep their full length, else little else would be tried.
-        if (random.below(8) == 0) bytes.resize(random.below(bytes.size()) + 1);
-    }
-  }
+bool tryOne(const Original& original, uint64_t seed, uint64_t& built) {
+  Random random(seed);
+  std::vector<uint8_t> bytes = original.bytes;
+  damage(bytes, original, random);
   // A file without section headers goes by PT_GNU_EH_FRAME.
   if (random.below(4) == 0 && bytes.size() >= sizeof(Elf64_Ehdr)) {
     const uint64_t none = 0;
     std::memcpy(&bytes[offsetof(Elf64_Ehdr, e_shoff)], &none, sizeof none);
   }
-}
-
-/// What the kernel side relies on; false if the table breaks it.
-bool isSound(const UnwindTable& table, const RuleSet& rules) {
-  const uint32_t ruleCount = rules.size();
-  uint64_t next = 0;
-  for (size_t i = 0; i < table.pages.size(); i++) {
-    const PageRows& page = table.pages[i];
-    if (i > 0 && page.page <= table.pages[i - 1].page) return false;
-    if (page.first != next || page.count == 0 || page.first + page.count > table.rows.size()) return false;
-    if ((table.rows[page.first] & ROW_OFFSET_MASK) != 0) return false;
-    for (uint32_t row = page.first; row < page.first + page.count; row++) {
-      if (table.rows[row] >> ROW_OFFSET_BITS >= ruleCount) return false;
-      if (row > page.first && (table.rows[row] & ROW_OFFSET_MASK) <= (table.rows[row - 1] & ROW_OFFSET_MASK))
-        return false;
-    }
-    next += page.count;
-  }
-  if (next != table.rows.size() || table.pages.size() > MAX_PAGES) return false;
-  for (size_t i = 1; i < table.starts.size(); i++) {
-    if (table.starts[i] <= table.starts[i - 1]) return false;
-  }
-  return table.source.empty() == (table.fdeCount == 0);
-}
-
-bool tryOne(const Original& original, uint64_t seed, uint64_t& built) {
-  Random random(seed);
-  std::vector<uint8_t> bytes = original.bytes;
-  damage(bytes, original, random);
   bytes.shrink_to_fit();  // so that the sanitizer sees the first byte behind it
 
   RuleSet rules;
@@ -211,7 +113,7 @@ bool tryOne(const Original& original, uint64_t seed, uint64_t& built) {
     std::printf("%s --seed %" PRIu64 " --iterations 1: took %.1f s\n", original.path.c_str(), seed, spent.count());
     return false;
   }
-  if (!isSound(table, rules)) {
+  if (!isSound(table, rules) || table.source.empty() != (table.fdeCount == 0)) {
     std::printf("%s --seed %" PRIu64 " --iterations 1: the table is not sound\n", original.path.c_str(), seed);
     return false;
   }

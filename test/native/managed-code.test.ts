@@ -1,0 +1,54 @@
+/** Precompiled .NET code: prologs against unwind codes, and damaged assemblies and single-file programs. */
+import { spawnSync } from "node:child_process";
+import { existsSync, globSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, expect, test } from "vitest";
+import { root } from "../support/polytop.ts";
+
+const tool = join(root, "build/test-native/managed-code");
+const elf = "/usr/lib/x86_64-linux-gnu/libgcc_s.so.1";
+
+/** Assemblies of the installed framework. */
+function assemblies(names: string): string[] {
+  return globSync(`/usr/{share,lib}/dotnet/shared/Microsoft.NETCore.App/*/${names}.dll`).slice(
+    0,
+    20,
+  );
+}
+
+function run(command: string, args: readonly string[]): string {
+  const { status, stdout, stderr, error } = spawnSync(command, args, { encoding: "utf8" });
+  if (error) throw error;
+  if (status !== 0) throw new Error(`${command} ${args.join(" ")}\n${stdout}${stderr}`);
+  return stdout;
+}
+
+beforeAll(() => {
+  run("make", ["-s", "-j2", "-C", join(root, "test/native"), "all"]);
+}, 300_000);
+
+test("the prologs of an assembly say the same as its unwind codes", {
+  timeout: 60_000,
+}, (context) => {
+  const files = assemblies("System.{Console,Linq,Collections,Net.Http,Private.Xml}");
+  if (files.length === 0) return context.skip("no .NET is installed");
+  const said = run(tool, ["prologs", ...files]);
+  const [, functions, points, differing, refused] =
+    /^(\d+) functions, (\d+) points, (\d+) differ, (\d+) functions refused\n$/
+      .exec(said)
+      ?.map(Number) ?? [];
+  expect(functions).toBeGreaterThan(1000);
+  expect(points).toBeGreaterThan(functions ?? 0);
+  expect(differing).toBe(0);
+  expect(refused).toBeLessThan((functions ?? 0) / 1000);
+});
+
+test("damaged assemblies and single-file programs never break the parser", {
+  timeout: 60_000,
+}, (context) => {
+  const files = assemblies("System.Console");
+  if (files.length === 0 || !existsSync(elf)) return context.skip("no .NET is installed");
+  expect(run(tool, ["damage", "3", elf, ...files.slice(0, 1)])).toMatch(
+    /damaged files, [1-9]\d* of them with rows/,
+  );
+});
