@@ -2,7 +2,9 @@
 import { describe, expect, test } from "vitest";
 import { dotnetProgram, SHAPES, type Shape } from "../support/dotnet.ts";
 import { Lacking } from "../support/measure.ts";
+import { needsSampling } from "../support/polytop.ts";
 import { during, sampleFolded, sampleJson, share, sleep, start } from "../support/profile.ts";
+import { workload } from "../support/workloads.ts";
 
 /** The program in a shape, or the reason why it cannot be had here. */
 function built(shape: Shape): { readonly program: string } | { readonly why: string } {
@@ -66,4 +68,20 @@ describe.each(installed)("$name", (shape) => {
       expect(frames[at - 1]).toBe(`Calls${frames[at]?.slice(-1)}`);
     }
   });
+});
+
+test("a program that only looks like a runtime: counted reasons, no name", {
+  timeout: TIMEOUT,
+}, async (context) => {
+  needsSampling(context);
+  const program = start(workload("liar.c", { flags: ["-rdynamic"] }));
+  const sums = await during([program], (pids) => sampleJson({ seconds: 5, frequency: 999, pids }));
+  const { metrics, snapshots, samples, complete, broken, truncated } = sums;
+  const rows = snapshots.flatMap((it) => it.functions);
+  const claimed = rows.filter(({ runtime, name }) => runtime === "dotnet" && !name.startsWith("["));
+  expect(claimed).toEqual([]);
+  // It was taken for one, and its own function is named all the same.
+  expect(metrics.UnwindDotnetAttempts).toBeGreaterThan(0);
+  expect(rows.map(({ name }) => name)).toContain("above_lies");
+  expect(complete + broken + truncated).toBe(samples);
 });
