@@ -14,20 +14,12 @@ import {
   type Shape,
   sampleMethods,
 } from "../support/dotnet.ts";
-import { Lacking, measure, percent, type Row, ratio, type Section } from "../support/measure.ts";
+import { measure, percent, type Row, ratio, type Section } from "../support/measure.ts";
 import { cleanEnvironment } from "../support/polytop.ts";
-import {
-  during,
-  type FoldedStack,
-  sampleFolded,
-  sampleJson,
-  share,
-  sleep,
-  start,
-} from "../support/profile.ts";
+import { during, sampleFolded, sampleJson, share, sleep, start } from "../support/profile.ts";
+import { each } from "./shapes.ts";
 
 const WARM_UP_SECONDS = 2;
-const LEAF = "Truth.Chains.Spin";
 
 async function namesAgainstPerfMap(shape: Shape): Promise<Row[]> {
   const program = dotnetProgram(shape);
@@ -111,71 +103,6 @@ function bodiesAgainstPerfMap(
       ok: ratio(same.length, generic.length) >= 0.999,
     },
   ];
-}
-
-/** Managed frames that StackTrace knows, leaf first, from the spinning method on. */
-function managedChain({ frames }: FoldedStack, known: ReadonlySet<string>): string[] {
-  const upwards = frames.toReversed().filter((frame) => known.has(frame));
-  return upwards.slice(Math.max(0, upwards.indexOf(LEAF)));
-}
-
-/**
- * The ways in which StackTrace may show what is on the stack: a catch or finally block runs as a function of
- * its own above its method and what that called, which StackTrace leaves out.
- */
-function shownAs(chain: readonly string[]): string[] {
-  const again = chain.indexOf(chain[1] ?? "", 2);
-  const hidden = again > 0 ? [[LEAF, ...chain.slice(again)]] : [];
-  return [chain, ...hidden].map((it) => it.join(" < "));
-}
-
-async function chains(shape: Shape): Promise<Row[]> {
-  const program = dotnetProgram(shape);
-  const child = spawn(program, ["chains"], {
-    env: cleanEnvironment(),
-    stdio: ["ignore", "pipe", "ignore"],
-  });
-  let text = "";
-  child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
-    text += chunk;
-  });
-  try {
-    await sleep(2 * WARM_UP_SECONDS);
-    const stacks = await sampleFolded({ seconds: 8, frequency: 499, pids: [child.pid ?? -1] });
-    const truths = text
-      .split("\n")
-      .filter((line) => line.startsWith("CHAIN\t"))
-      .map((line) => line.split("\t").slice(1));
-    // Pseudo frames of StackTrace have no code: inlined P/Invoke and calls into the runtime.
-    const withCode = truths.map((chain) =>
-      chain.filter((it) => !/\.qsort$|RuntimeMethodHandle\.InvokeMethod$/.test(it)),
-    );
-    const known = new Set(withCode.flat());
-    const expected = new Set(withCode.map((chain) => chain.join(" < ")));
-    const inChains = stacks.filter((it) => it.frames.includes(LEAF));
-    const isTrue = (it: FoldedStack): boolean =>
-      shownAs(managedChain(it, known)).some((chain) => expected.has(chain));
-    const whole = share(inChains, isTrue);
-    if (process.env.POLYTOP_DEBUG) {
-      for (const it of inChains) {
-        const chain = managedChain(it, known).join(" < ");
-        if (!isTrue(it)) console.error(`${it.count} ${chain}\n   ${it.frames.join(";")}`);
-      }
-      for (const it of expected) console.error(`truth ${it}`);
-    }
-    const met = new Set(inChains.flatMap((it) => shownAs(managedChain(it, known))));
-    return [
-      {
-        what: `${shape.name}: samples whose chain is the runtime's own, in order`,
-        bar: "≥ 99.5 %",
-        figure: `${percent(whole.hits, whole.samples)}, ${[...expected].filter((it) => met.has(it)).length} of ${expected.size} chains`,
-        samples: whole.samples,
-        ok: ratio(whole.hits, whole.samples) >= 0.995,
-      },
-    ];
-  } finally {
-    child.kill("SIGKILL");
-  }
 }
 
 async function complete(shape: Shape): Promise<Row[]> {
@@ -273,24 +200,6 @@ async function brief(shape: Shape): Promise<Row[]> {
   ];
 }
 
-type Measurement = (shape: Shape) => Promise<Row[]>;
-
-/** One shape that cannot be had leaves the others be. */
-async function each(shapes: readonly Shape[], measurement: Measurement): Promise<Row[]> {
-  const rows: Row[] = [];
-  // POLYTOP_SHAPES=installed,net8: only these.
-  const wanted = process.env.POLYTOP_SHAPES?.split(",");
-  for (const shape of shapes.filter(({ name }) => wanted?.includes(name) ?? true)) {
-    try {
-      rows.push(...(await measurement(shape)));
-    } catch (error) {
-      if (!(error instanceof Lacking)) throw error;
-      rows.push({ what: shape.name, bar: "", figure: `skipped: ${error.message}` });
-    }
-  }
-  return rows;
-}
-
 const installed = SHAPES.slice(0, 1);
 
 export const dotnet: readonly Section[] = [
@@ -298,11 +207,6 @@ export const dotnet: readonly Section[] = [
     name: "dotnet-names",
     about: ".NET names against the runtime's perf map",
     run: () => each(SHAPES, namesAgainstPerfMap),
-  },
-  {
-    name: "dotnet-chains",
-    about: ".NET call chains against StackTrace",
-    run: () => each(SHAPES, chains),
   },
   {
     name: "dotnet-complete",

@@ -4,9 +4,10 @@
  */
 import { measure } from "../support/measure.ts";
 import { dotnet } from "./dotnet.ts";
+import { dotnetStacks } from "./dotnet-stacks.ts";
 import { native } from "./native.ts";
 import { perf } from "./perf.ts";
 import { perl } from "./perl.ts";
 
-const held = await measure([...native, ...perf, ...perl, ...dotnet]);
+const held = await measure([...native, ...perf, ...perl, ...dotnet, ...dotnetStacks]);
 process.exit(held ? 0 : 1);

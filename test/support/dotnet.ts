@@ -51,34 +51,61 @@ const sources = `${root}test/workloads/dotnet/`;
 
 /** The program in a shape, built unless it is there; throws Lacking where the SDK or a package cannot be had. */
 export function dotnetProgram(shape: Shape): string {
-  const output = `${root}build/workloads/dotnet-${shape.name}/`;
-  const program = `${output}program`;
+  const program = `${root}build/workloads/dotnet-${shape.name}/program`;
   const changed = ["Program.cs", "program.csproj"].some(
     (it) => !existsSync(program) || statSync(sources + it).mtimeMs > statSync(program).mtimeMs,
   );
   if (!changed) return program;
-  // Not below the output: what is there is no source to the SDK.
-  const build = `${root}build/workloads/dotnet-source-${shape.name}/`;
-  rmSync(output, { recursive: true, force: true });
-  mkdirSync(build, { recursive: true });
-  cpSync(sources, build, { recursive: true });
   const version = shape.version ? [`-p:RuntimeVersion=${shape.version}`] : [];
-  const properties = [`-p:Framework=${shape.framework}`, ...version, ...shape.flags];
-  const common = ["publish", "program.csproj", "-c", "Release", "-r", "linux-x64", "-v", "q"];
+  publish(sources, `dotnet-${shape.name}`, [
+    `-p:Framework=${shape.framework}`,
+    ...version,
+    ...shape.flags,
+  ]);
+  return program;
+}
+
+/** Runs the SDK; throws Lacking with its first error where something cannot be had. */
+export function runSdk(args: readonly string[], folder: string): void {
   try {
-    execFileSync("dotnet", [...common, "-o", output, ...properties], {
-      cwd: build,
+    execFileSync("dotnet", args, {
+      cwd: folder,
       env: { ...process.env, DOTNET_CLI_TELEMETRY_OPTOUT: "1", DOTNET_NOLOGO: "1" },
       stdio: ["ignore", "pipe", "pipe"],
       timeout: 300_000,
     });
   } catch (error) {
-    rmSync(output, { recursive: true, force: true });
     const said = error instanceof Error && "stdout" in error ? String(error.stdout) : String(error);
     const line = said.split("\n").find((it) => it.includes("error")) ?? said.slice(0, 200);
-    throw new Lacking(`.NET ${shape.version || "SDK"} cannot be had: ${line.slice(0, 160)}`);
+    throw new Lacking(`the .NET SDK says: ${line.slice(0, 160)}`);
   }
-  return program;
+}
+
+/**
+ * Publishes a project into build/workloads/NAME from a copy of its folder, which `change` may edit first.
+ * Throws Lacking where the SDK or a package cannot be had.
+ */
+export function publish(
+  project: string,
+  name: string,
+  properties: readonly string[],
+  change: (copy: string) => void = () => {},
+): string {
+  const output = `${root}build/workloads/${name}/`;
+  // Not below the output: what is there is no source to the SDK.
+  const copy = `${root}build/workloads/${name}-source/`;
+  for (const folder of [output, copy]) rmSync(folder, { recursive: true, force: true });
+  mkdirSync(copy, { recursive: true });
+  cpSync(project, copy, { recursive: true });
+  change(copy);
+  try {
+    const common = ["publish", "-c", "Release", "-r", "linux-x64", "-v", "q", "-o", output];
+    runSdk([...common, ...properties], copy);
+  } catch (error) {
+    rmSync(output, { recursive: true, force: true });
+    throw error;
+  }
+  return output;
 }
 
 /** A method that was sampled, by where its code starts. */

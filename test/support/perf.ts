@@ -30,13 +30,22 @@ const secondsOf = (stderr: string): number =>
     .split(" ")
     .reduce((sum, word) => sum + (Number(word) || 0), 0);
 
-/** Samples the whole machine with `perf record --call-graph dwarf`; throws Lacking where perf cannot be used. */
-export async function perfDwarf(seconds: number, frequency = 99): Promise<PerfRun> {
+/** The same by .eh_frame, the usual way. */
+export const perfDwarf = (seconds: number, frequency = 99): Promise<PerfRun> =>
+  perfStacks({ seconds, frequency, callGraph: "dwarf" });
+
+/** Samples the whole machine with `perf record`; throws Lacking where perf cannot be used. */
+export async function perfStacks(options: {
+  readonly seconds: number;
+  readonly frequency: number;
+  readonly callGraph: "dwarf" | "fp";
+}): Promise<PerfRun> {
+  const { seconds, frequency, callGraph } = options;
   if (!existsSync("/usr/bin/perf")) throw new Lacking("perf is not installed (linux-perf)");
   mkdirSync(folder, { recursive: true });
   const data = `${folder}perf.data`;
   const record = ["perf", "record", "-q", "-F", String(frequency), "-a", "-e", "cpu-clock"];
-  record.push("--call-graph", "dwarf", "-o", data, "--", "sleep", String(seconds));
+  record.push("--call-graph", callGraph, "-o", data, "--", "sleep", String(seconds));
   const recorded = await timed(record);
   if (recorded.status !== 0) throw new Lacking(`perf record: ${recorded.stderr.split("\n")[0]}`);
   const script = ["perf", "script", "-i", data, "--no-inline", "-F", "comm,pid,tid,ip,sym,dso"];
