@@ -74,7 +74,7 @@ test("a program that only looks like a runtime: counted reasons, no name", {
   timeout: TIMEOUT,
 }, async (context) => {
   needsSampling(context);
-  const program = start(workload("liar.c", { flags: ["-rdynamic"] }));
+  const program = start(workload("dotnet-liar.c", { flags: ["-rdynamic"] }));
   const sums = await during([program], (pids) => sampleJson({ seconds: 5, frequency: 999, pids }));
   const { metrics, snapshots, samples, complete, broken, truncated } = sums;
   const rows = snapshots.flatMap((it) => it.functions);
