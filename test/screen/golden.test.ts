@@ -8,8 +8,10 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { recordExample } from "../support/example-machine.ts";
 import { root } from "../support/polytop.ts";
-import { bundleFixture } from "./bundle.ts";
-import { TestTerminal } from "./terminal.ts";
+import { openTerminals } from "./start.ts";
+import type { TestTerminal } from "./terminal.ts";
+
+const { start } = openTerminals({});
 
 const SIZES = [
   [40, 10],
@@ -45,12 +47,10 @@ const STEPS: readonly (readonly [name: string, keys: string])[] = [
 
 const isWriting = process.env.POLYTOP_GOLDEN === "write";
 const folder = mkdtempSync(join(tmpdir(), "polytop-golden-"));
-let fixture = "";
 let recording = "";
 
-beforeAll(async () => {
+beforeAll(() => {
   recording = recordExample(folder);
-  fixture = await bundleFixture();
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -64,34 +64,19 @@ async function settled(terminal: TestTerminal): Promise<string> {
   }
 }
 
-test.each(SIZES)(
-  "every view at %i by %i is as it was",
-  { timeout: 120_000 },
-  async (columns, rows) => {
-    const terminal = new TestTerminal(process.execPath, [fixture], {
-      columns,
-      rows,
-      env: { POLYTOP_FIXTURE: JSON.stringify({ recording }), TZ: "UTC" },
-    });
-    const files = `${root}test/screen/golden/${columns}x${rows}`;
-    mkdirSync(files, { recursive: true });
-    try {
-      for (const [name, keys] of STEPS) {
-        for (const key of keys) terminal.type(key);
-        const file = `${files}/${name}.txt`;
-        if (isWriting) {
-          writeFileSync(file, `${await settled(terminal)}\n`);
-          continue;
-        }
-        const golden = readFileSync(file, "utf8").slice(0, -1);
-        const seen = await terminal
-          .until((text) => text === golden, name)
-          .catch(() => terminal.text());
-        expect(seen, name).toBe(golden);
-      }
-    } finally {
-      terminal.kill("SIGKILL");
-      await terminal.exited;
+test.each(SIZES)("every view at %i by %i is as it was", async (columns, rows) => {
+  const terminal = start(columns, rows, { recording, env: { TZ: "UTC" } });
+  const files = `${root}test/screen/golden/${columns}x${rows}`;
+  mkdirSync(files, { recursive: true });
+  for (const [name, keys] of STEPS) {
+    for (const key of keys) terminal.type(key);
+    const file = `${files}/${name}.txt`;
+    if (isWriting) {
+      writeFileSync(file, `${await settled(terminal)}\n`);
+      continue;
     }
-  },
-);
+    const golden = readFileSync(file, "utf8").slice(0, -1);
+    const seen = await terminal.until((text) => text === golden, name).catch(() => terminal.text());
+    expect(seen, name).toBe(golden);
+  }
+});
