@@ -10,8 +10,6 @@ export class Totals {
   missed = 0;
   complete = 0;
   seconds = 0;
-  /** Refreshes since then. */
-  ticks = 0;
 
   /** Adds a tick; `all` is its aggregate without any filter. */
   add(tick: Tick, all: Aggregate): void {
@@ -19,7 +17,6 @@ export class Totals {
     this.missed += tick.missed;
     this.complete += all.outcomes.complete;
     this.seconds += tick.intervalSeconds;
-    this.ticks++;
     for (const [name, value] of Object.entries(tick.metrics)) {
       if (value !== 0) this.#metrics.set(name, (this.#metrics.get(name) ?? 0) + value);
     }
@@ -37,6 +34,5 @@ export class Totals {
     this.missed = 0;
     this.complete = 0;
     this.seconds = 0;
-    this.ticks = 0;
   }
 }

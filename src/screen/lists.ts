@@ -12,10 +12,7 @@ import { ProcessList } from "./processes.ts";
 import { headingRow, listRow, TableLayout } from "./table.ts";
 
 /** Functions in the order and choice of the state. */
-export function orderedFunctions(
-  picture: FunctionPicture,
-  state: ViewState,
-): readonly FunctionRow[] {
+function orderedFunctions(picture: FunctionPicture, state: ViewState): readonly FunctionRow[] {
   const { language } = state;
   const { rows, changes } = picture;
   const chosen = language ? rows.filter((row) => row.function.runtime === language) : rows;

@@ -137,11 +137,6 @@ export class Session {
     return this.state.frozen ?? this.latest;
   }
 
-  /** A tick added up as the state wants it. */
-  picture(tick: Tick): Aggregate {
-    return this.looks.picture(tick, this.state);
-  }
-
   /** A tick added up whole: what the header tells. */
   everything(tick: Tick): Aggregate {
     return this.looks.everything(tick, this.state);

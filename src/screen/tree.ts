@@ -17,7 +17,7 @@ const NARROW = 60;
 const MAX_INDENT = 30;
 
 /** A node that is listed. */
-export interface TreeRow {
+interface TreeRow {
   readonly node: number;
   /** How many forks are above it: chains of only children do not indent. */
   readonly indent: number;
@@ -29,7 +29,7 @@ export interface TreeRow {
  * Rows of the open part of a tree. A child that has nearly all of its parent stands below it
  * without indentation, so that deep stacks stay readable on 80 columns.
  */
-export function treeRows(tree: CallTree, expanded: ReadonlySet<number>): TreeRow[] {
+function treeRows(tree: CallTree, expanded: ReadonlySet<number>): TreeRow[] {
   const rows: TreeRow[] = [];
   const visit = (node: number, indent: number): void => {
     if (rows.length >= MAX_ROWS) return;

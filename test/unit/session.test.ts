@@ -126,7 +126,7 @@ test("frozen: collecting goes on, the picture stays, [ and ] step through what w
   type(" ");
   tick();
   expect(session.shown).toBe(frozen);
-  expect(session.totals.ticks).toBe(3);
+  expect(session.totals.seconds).toBe(3);
   type("[");
   expect(session.shown).not.toBe(frozen);
   type("]");
