@@ -1,23 +1,22 @@
 /** Stacks of Perl programs against caller(), for each construct and several perls; libperl in another program. */
-import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { describe, expect, test } from "vitest";
-import counterFile from "../../bpf/counters.json" with { type: "json" };
-import type { Tick } from "../../src/collector/tick.ts";
 import { liveTicks } from "../support/live-ticks.ts";
 import {
   compareWithCaller,
+  embeddedPerl,
+  expectPerlSums,
   machinesPerl,
   type Perl,
   perlFrames,
   perlOf,
-  perlPrograms,
   SUITES,
   startPerl,
+  sumMetric,
   unthreadedPerl,
 } from "../support/perl.ts";
-import { needsSampling, root } from "../support/polytop.ts";
+import { needsSampling } from "../support/polytop.ts";
 import { during, sleep, start } from "../support/profile.ts";
 
 const PROGRAMS = ["subs", "sort", "magic", "evals", "phases", "threads", "calls-from-c", "lines"];
@@ -46,20 +45,6 @@ const unthreadedPerls: readonly TestedPerl[] = [
   },
 ];
 
-const metric = (ticks: readonly Tick[], name: string): number =>
-  ticks.reduce((sum, { metrics }) => sum + (metrics[name] ?? 0), 0);
-
-const OUTCOMES = ["complete", "truncated", "error"];
-
-/** Every walk ends in exactly one way. */
-function expectSums(ticks: readonly Tick[]): void {
-  const sum = counterFile.counters
-    .filter(({ runtime, kind }) => runtime === "perl" && OUTCOMES.includes(kind))
-    .reduce((all, { name }) => all + metric(ticks, name), 0);
-  // A walk under way while the counters are read is in one of them only.
-  expect(Math.abs(metric(ticks, "UnwindPerlAttempts") - sum)).toBeLessThanOrEqual(2);
-}
-
 const all = typeof unthreaded === "string" ? perls : [...perls, ...unthreadedPerls];
 
 describe.each(all)("$name", ({ programs, get }) => {
@@ -80,8 +65,8 @@ describe.each(all)("$name", ({ programs, get }) => {
     expect(agreement.sameLines / agreement.inside, agreement.wrong.join("\n")).toBeGreaterThan(
       0.99,
     );
-    expect(metric(ticks, "UnwindPerlUnpaired")).toBe(0);
-    expectSums(ticks);
+    expect(sumMetric(ticks, "UnwindPerlUnpaired")).toBe(0);
+    expectPerlSums(ticks);
   });
 });
 
@@ -120,7 +105,7 @@ test("deeper than the limit: truncated, the inner frames are right", async (cont
     expect(stack.outcome).toBe("truncated");
     expect(perlFrames(stack).some((it) => it.function.name === "(main)")).toBe(false);
   }
-  expectSums(ticks);
+  expectPerlSums(ticks);
 });
 
 test("names of any length and any bytes", async (context) => {
@@ -145,9 +130,9 @@ test("names of any length and any bytes", async (context) => {
 
 test("libperl in a C program: two interpreters, each in its thread", async (context) => {
   needsSampling(context);
-  const program = compileEmbedded();
-  if (typeof program !== "object") return context.skip(program);
-  const ticks = await during([start(program.path, program.scripts)], async ([pid = 0]) => {
+  const program = embeddedPerl("embed.c");
+  if (program.path === "") return context.skip(program.why);
+  const ticks = await during([start(program.path, writeScripts())], async ([pid = 0]) => {
     await sleep(0.3);
     return liveTicks({ seconds: 2, frequency: 499, pids: [pid] });
   });
@@ -162,35 +147,13 @@ test("libperl in a C program: two interpreters, each in its thread", async (cont
   expect(names).toContain("First::spin < main::forever");
   expect(names).toContain("Second::spin < main::forever");
   for (const name of names) expect(name).not.toMatch(/First.*Second|Second.*First|\[/);
-  expectSums(ticks);
+  expectPerlSums(ticks);
 });
 
-function compileEmbedded(): string | { path: string; scripts: string[] } {
-  if (typeof machine === "string") return machine;
-  const core = execFileSync("perl", ["-MConfig", "-e", 'print "$Config{archlibexp}/CORE"'], {
-    encoding: "utf8",
-  });
-  const version = machine.version.split(".").slice(0, 2).join(".");
-  const shared = [`${core}/libperl.so`, `/usr/lib/x86_64-linux-gnu/libperl.so.${version}`].find(
-    (it) => existsSync(it),
-  );
-  if (!existsSync(`${core}/perl.h`) || !shared)
-    return `no headers or no libperl.so of perl ${version}`;
+/** Two scripts with a sub `forever` each, in a package of the script's name. */
+function writeScripts(): string[] {
   const folder = mkdtempSync(`${tmpdir()}/polytop-embed-`);
-  const out = `${root}build/workloads`;
-  mkdirSync(out, { recursive: true });
-  const path = `${out}/embed`;
-  const flags = ["-O2", "-D_REENTRANT", "-D_GNU_SOURCE", "-D_FILE_OFFSET_BITS=64", `-I${core}`];
-  const built = spawnSync("gcc", [
-    ...flags,
-    `${perlPrograms}/embed.c`,
-    shared,
-    "-lpthread",
-    "-o",
-    path,
-  ]);
-  if (built.status !== 0) return "the program cannot be compiled here";
-  const scripts = ["First", "Second"].map((name) => {
+  return ["First", "Second"].map((name) => {
     const script = `${folder}/${name}.pl`;
     const spin = "{ my $t = 0; $t += $_ for 1 .. 5000; $t }";
     writeFileSync(
@@ -199,5 +162,4 @@ function compileEmbedded(): string | { path: string; scripts: string[] } {
     );
     return script;
   });
-  return { path, scripts };
 }

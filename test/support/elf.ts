@@ -54,3 +54,17 @@ export function noise(elf: Buffer, { offset, size }: Range): void {
     elf[at] = state >>> 16;
   }
 }
+
+const DYNSYM_ENTRY = 24;
+
+/** Where a variable of the dynamic symbols is in the file; that its section is mapped as it lies is assumed. */
+export function symbolOffset(elf: Buffer, name: string): number {
+  const table = section(elf, ".dynsym");
+  const names = section(elf, ".dynstr");
+  for (let at = table.offset; at < table.offset + table.size; at += DYNSYM_ENTRY) {
+    const start = names.offset + elf.readUInt32LE(at);
+    if (elf.toString("latin1", start, elf.indexOf(0, start)) !== name) continue;
+    return Number(elf.readBigUInt64LE(at + 8));
+  }
+  throw new Error(`no symbol ${name}`);
+}

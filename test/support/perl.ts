@@ -1,6 +1,7 @@
 /** Perls to test with, programs for them, and what caller() says in these. */
 import { spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync } from "node:fs";
+import counterFile from "../../bpf/counters.json" with { type: "json" };
 import type { Frame, Stack, Tick } from "../../src/collector/tick.ts";
 import { debianCache, unpackDebian } from "./debian.ts";
 import { root } from "./polytop.ts";
@@ -179,4 +180,42 @@ function matches(truth: string, said: string): boolean {
       (it, i) => it.startsWith("?") || it === got[i] || it.startsWith(`${got[i]?.split("|")[0]}|?`),
     )
   );
+}
+
+/** A program of test/workloads/perl that embeds the machine's libperl; an empty path and the reason if it cannot be built. */
+export function embeddedPerl(source: string): { readonly path: string; readonly why: string } {
+  const lacking = (why: string) => ({ path: "", why });
+  const machine = machinesPerl();
+  if (typeof machine === "string") return lacking(machine);
+  const print = ["-MConfig", "-e", 'print "$Config{archlibexp}/CORE"'];
+  const core = spawnSync("perl", print, { encoding: "utf8" }).stdout;
+  const version = machine.version.split(".").slice(0, 2).join(".");
+  const shared = [`${core}/libperl.so`, `/usr/lib/x86_64-linux-gnu/libperl.so.${version}`].find(
+    (it) => existsSync(it),
+  );
+  if (!existsSync(`${core}/perl.h`) || !shared)
+    return lacking(`no headers or no libperl.so of perl ${version}`);
+  const out = `${root}build/workloads`;
+  mkdirSync(out, { recursive: true });
+  const path = `${out}/${source.replace(/\.c$/, "")}`;
+  const flags = ["-O2", "-D_REENTRANT", "-D_GNU_SOURCE", "-D_FILE_OFFSET_BITS=64", `-I${core}`];
+  const args = [...flags, `${perlPrograms}/${source}`, shared, "-lpthread", "-o", path];
+  const built = spawnSync("gcc", args, { encoding: "utf8" });
+  return built.status === 0 ? { path, why: "" } : lacking(`gcc: ${built.stderr}`);
+}
+
+/** How much a counter grew. */
+export const sumMetric = (ticks: readonly Tick[], name: string): number =>
+  ticks.reduce((sum, { metrics }) => sum + (metrics[name] ?? 0), 0);
+
+const OUTCOMES = ["complete", "truncated", "error"];
+
+/** Every walk ends in exactly one way. */
+export function expectPerlSums(ticks: readonly Tick[]): void {
+  const sum = counterFile.counters
+    .filter(({ runtime, kind }) => runtime === "perl" && OUTCOMES.includes(kind))
+    .reduce((all, { name }) => all + sumMetric(ticks, name), 0);
+  // A walk under way while the counters are read is in one of them only.
+  const difference = Math.abs(sumMetric(ticks, "UnwindPerlAttempts") - sum);
+  if (difference > 2) throw new Error(`${difference} walks ended in no way, or in two`);
 }
