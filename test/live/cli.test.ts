@@ -164,7 +164,8 @@ describe("how it ends", () => {
     );
     const [status, seconds] = stdout.split(" ").map(Number);
     expect(status).toBe(0);
-    expect(seconds).toBeLessThan(8);
+    // Before its reader would have ended.
+    expect(seconds).toBeLessThan(20);
   });
 
   test("a full disk is an error of one line", async (context) => {

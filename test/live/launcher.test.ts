@@ -107,11 +107,9 @@ describe("the launcher", () => {
 });
 
 describe("set-up", () => {
-  test("is quick and silent when nothing is missing", async () => {
+  test("is silent when nothing is missing", async () => {
     await polytop(["--test"], { command: `${root}bin/setup`, timeoutMs: 120_000 });
-    const start = performance.now();
     const finished = await polytop(["echo", "a  b"], { command: `${root}bin/setup` });
-    expect(performance.now() - start).toBeLessThan(1000);
     expect(finished).toMatchObject({ status: 0, stdout: "a  b\n", stderr: "" });
   });
 

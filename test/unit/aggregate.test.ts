@@ -193,36 +193,3 @@ test("callers and callees of a function each add up to its total", () => {
     { numRuns: 100 },
   );
 });
-
-test("20,000 stacks of 30 frames are added up without keeping keys waiting", () => {
-  let seed = 7;
-  const random = (below: number): number => {
-    seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
-    return Math.floor((seed / 2 ** 32) * below);
-  };
-  const functions = Array.from({ length: 5000 }, (_, id) => ({
-    id,
-    runtime: RUNTIMES[id % 4] ?? "native",
-    name: `f${id}`,
-    module: "m",
-  }));
-  const counts = Array.from({ length: 20_000 }, (_, id) => ({
-    stack: {
-      id,
-      outcome: "complete" as const,
-      frames: Array.from({ length: 30 }, () => ({
-        function: functions[random(5000)] as FunctionInfo,
-      })),
-    },
-    task: taskOf(1 + (id % 200)),
-    count: 1,
-  }));
-  const tick = tickOf(counts);
-  const times = Array.from({ length: 7 }, () => {
-    const start = performance.now();
-    aggregate([tick], SHOW_ALL);
-    return performance.now() - start;
-  });
-  // The bench has the figure; here only that nothing is quadratic.
-  expect(Math.min(...times)).toBeLessThan(250);
-});

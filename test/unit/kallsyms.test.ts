@@ -169,17 +169,15 @@ const own = (() => {
   }
 })();
 
-test.runIf(own !== "")("the machine's own kernel, within its limits of memory and time", () => {
+test.runIf(own !== "")("the machine's own kernel, within its limit of memory", () => {
   const functions = own.split("\n").filter((line) => /^ffffffff\w{8} [tTwW] /.test(line));
   const at = new Map<string, string[]>();
   for (const line of functions) {
     const [address = "", , name = ""] = line.split(/[ \t]/);
     at.set(address, [...(at.get(address) ?? []), name]);
   }
-  const start = performance.now();
   const names = new KernelSymbols();
   names.resolve(0xffffffff81000000n);
-  const milliseconds = performance.now() - start;
   let checked = 0;
   for (const [address, aliases] of at) {
     if (++checked % 7 !== 0 || aliases.some((it) => /^_e(init)?text$/.test(it))) continue;
@@ -187,6 +185,4 @@ test.runIf(own !== "")("the machine's own kernel, within its limits of memory an
     if (!aliases.includes(name ?? "")) expect(`${address} ${name}`).toBe(`${address} ${aliases}`);
   }
   expect(names.memoryBytes).toBeLessThan(8 * 1024 * 1024);
-  // 60 to 110 ms on an idle machine; the tests' machine may be anything but idle.
-  expect(milliseconds).toBeLessThan(1000);
 });

