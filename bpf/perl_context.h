@@ -99,9 +99,9 @@ static __always_inline int is_frame(__u32 type)
  * nothing else points to each other in this way. While stacks are switched (PUSHSTACKi, POPSTACK), the current one
  * is that of a neighbour.
  */
-static __always_inline int is_current(struct perl_walk *p, __u64 *info)
+static __always_inline int is_current(struct perl_walk *p)
 {
-	__u64 stack = p->variables[PERL_VAR_STACK], neighbour;
+	__u64 *info = p->info, stack = p->variables[PERL_VAR_STACK], neighbour;
 
 	if (info[0] == stack)
 		return 1;
@@ -114,12 +114,12 @@ static __always_inline int is_current(struct perl_walk *p, __u64 *info)
 static __always_inline int enter_stack(struct walk *w, struct perl_file *file)
 {
 	struct perl_walk *p = &w->perl;
-	__u64 info[SI_BYTES / 8];
+	__u64 *info = p->info;
 	__s32 highest, sub;
 
-	if (read_words(info, sizeof(info), p->stack_info))
+	if (read_words(info, SI_BYTES, p->stack_info))
 		return stop_perl(w, COUNTER_UnwindPerlReadStackInfo);
-	if (p->unchecked && p->stack_info == p->variables[PERL_VAR_STACK_INFO] && !is_current(p, info))
+	if (p->unchecked && p->stack_info == p->variables[PERL_VAR_STACK_INFO] && !is_current(p))
 		return stop_perl(w, COUNTER_UnwindPerlErrLayout);
 	p->contexts = info[SI_CONTEXTS / 8];
 	p->previous_info = info[SI_PREVIOUS / 8];

@@ -118,6 +118,7 @@ struct perl_walk {
 
 	__u64 stack_info;
 	__u64 previous_info;
+	__u64 info[6];      /* the stack info; its members: perl_context.h */
 	__u64 contexts;     /* address of the context stack */
 	__s32 index;        /* context being looked at, -1: none left */
 	__s32 top;          /* highest context of this stack */
@@ -130,6 +131,7 @@ struct perl_walk {
 
 	__u64 cv; /* sub whose name is looked for */
 	__u64 cv_head[3];
+	__u64 callee[6]; /* the op that names what is called; its words: perl_xsub.h */
 	struct perl_cv_body body;
 	__u64 hash;
 	__u64 string; /* address of the string to be read */
@@ -138,6 +140,7 @@ struct perl_walk {
 	struct perl_memo memo; /* scratch */
 	struct perl_name_record name;
 	struct perl_sites_record sites;
+	struct perl_split_key split;                 /* scratch */
 	__u8 window[PERL_WINDOW_MASK + 1 + 256 + 8]; /* a field is at most 255 behind its context */
 };
 

@@ -37,7 +37,7 @@ static __always_inline void enter_perl_caller(struct perl_walk *p, __u64 stateme
  */
 static __always_inline void keep_site(struct walk *w, __u32 number, int has_site)
 {
-	struct perl_split_key key = {};
+	struct perl_split_key *key = &w->perl.split;
 	__u64 site;
 
 	if (number >= PERL_SITES)
@@ -46,9 +46,9 @@ static __always_inline void keep_site(struct walk *w, __u32 number, int has_site
 	w->perl.sites.sites[number & (PERL_SITES - 1)] = site;
 	if (!site || !has_perl_splits)
 		return;
-	key.tgid = w->tgid;
-	key.statement = w->perl.statement;
-	if (bpf_map_lookup_elem(&perl_splits, &key))
+	key->tgid = w->tgid;
+	key->statement = w->perl.statement;
+	if (bpf_map_lookup_elem(&perl_splits, key))
 		w->record.hash = (w->record.hash ^ site) * 0x9e3779b97f4a7c15ULL;
 }
 

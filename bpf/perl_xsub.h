@@ -24,9 +24,14 @@
 #define GP_CV 16
 #define SVF_ROK 0x800
 
-/* The op that says which sub is called: the last argument of the call at PL_op. Into op[]; 0, or -1 if unreadable. */
-static __always_inline int read_callee_op(struct perl_walk *p, __u64 *op)
+/*
+ * The op that says which sub is called: the last argument of the call at PL_op. Into p->callee, since the stack of a
+ * program is small; 0, or -1 if unreadable.
+ */
+static __always_inline int read_callee_op(struct perl_walk *p)
 {
+	__u64 *op = p->callee;
+
 	if (read_words(op, 8 * OP_WORDS, p->variables[PERL_VAR_OP]) || !OP_HAS_KIDS(op) ||
 	    read_words(op, 8 * OP_WORDS, op[OP_FIRST]))
 		return -1;
@@ -52,11 +57,11 @@ static __always_inline int read_op_value(struct perl_walk *p, __u64 pad_index, _
 /* Puts the sub that is called by its glob, or by a reference that stands for it, into p->cv. */
 static __always_inline int read_called_sub(struct perl_walk *p, struct perl_file *file, __u64 *op)
 {
-	__u64 head[3], value = op[OP_FIRST];
+	__u64 *head = p->cv_head, value = op[OP_FIRST];
 
 	if ((file->flags & PERL_THREADED) && read_op_value(p, op[OP_FIRST], &value))
 		return -1;
-	if (read_words(head, sizeof(head), value))
+	if (read_words(head, sizeof(p->cv_head), value))
 		return -1;
 	if (SV_FLAGS(head) & SVF_ROK) { /* a sub without a glob of its own */
 		p->cv = head[2];
@@ -73,21 +78,21 @@ static __always_inline int read_called_sub(struct perl_walk *p, struct perl_file
  */
 static __always_inline int read_called_method(struct perl_walk *p, __u64 *op)
 {
-	__u64 name = op[OP_FIRST], head[3], string;
+	__u64 *head = p->cv_head, name = op[OP_FIRST], string;
 	__u32 flags;
 
 	/* methop: the name is in the pad where it has a place there. */
 	if (op[OP_TARGET] && read_op_value(p, op[OP_TARGET], &name))
 		return -1;
-	if (read_words(head, sizeof(head), name))
+	if (read_words(head, sizeof(p->cv_head), name))
 		return -1;
 	name = head[2] - HEK_HEADER; /* names of methods are shared strings: the same one is at one address */
-	if (read_words(&p->cv, 8, p->variables[PERL_VAR_STACK_POINTER] + 8) || read_words(head, sizeof(head), p->cv) ||
-	    SV_TYPE(head) != SVT_PVCV || read_words(&flags, sizeof(flags), head[0] + CV_FLAGS) ||
-	    read_words(&string, 8, head[0] + CV_GLOB))
+	if (read_words(&p->cv, 8, p->variables[PERL_VAR_STACK_POINTER] + 8) ||
+	    read_words(head, sizeof(p->cv_head), p->cv) || SV_TYPE(head) != SVT_PVCV ||
+	    read_words(&flags, sizeof(flags), head[0] + CV_FLAGS) || read_words(&string, 8, head[0] + CV_GLOB))
 		return -1;
 	if (!(flags & CVF_NAMED)) {
-		if (read_words(head, sizeof(head), string) || SV_TYPE(head) != SVT_PVGV ||
+		if (read_words(head, sizeof(p->cv_head), string) || SV_TYPE(head) != SVT_PVGV ||
 		    read_words(&string, 8, head[0] + GV_NAME))
 			return -1;
 	}
@@ -101,7 +106,7 @@ static __always_inline int read_called_method(struct perl_walk *p, __u64 *op)
 __noinline int perl_take_xsub(__u32 unused)
 {
 	struct walk *w = current_walk();
-	__u64 op[OP_WORDS], head[3], body, code;
+	__u64 *op, *head, body, code;
 	struct perl_file *file;
 	struct perl_walk *p;
 	struct mapping *m;
@@ -112,9 +117,11 @@ __noinline int perl_take_xsub(__u32 unused)
 	if (!w)
 		return 0;
 	p = &w->perl;
+	op = p->callee;
+	head = p->cv_head;
 	index = p->file;
 	file = bpf_map_lookup_elem(&perls, &index);
-	if (!file || read_callee_op(p, op))
+	if (!file || read_callee_op(p))
 		return 0;
 	class = file->op_class[op[OP_BITS] & OP_TYPE_MASK];
 	if (class & PERL_OP_METHOD) {
@@ -123,7 +130,7 @@ __noinline int perl_take_xsub(__u32 unused)
 	} else if (!(class & PERL_OP_GLOB) || read_called_sub(p, file, op)) {
 		return 0;
 	}
-	if (read_words(head, sizeof(head), p->cv) || SV_TYPE(head) != SVT_PVCV ||
+	if (read_words(head, sizeof(p->cv_head), p->cv) || SV_TYPE(head) != SVT_PVCV ||
 	    read_words(&p->body, sizeof(p->body), head[0] + CV_BODY_FROM) || !(p->body.flags & CVF_ISXSUB))
 		return 0;
 	code = p->body.root;
