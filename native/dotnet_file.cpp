@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "bytes.h"
+
 namespace polytop {
 
 namespace {
@@ -23,14 +25,6 @@ constexpr uint64_t kMaxDescriptor = 1 << 20;
 constexpr uint64_t kMaxRelocations = 64 << 20;
 constexpr uint64_t kMaxVersionScan = 64 << 20;
 constexpr uint32_t kOldest = 8, kLinearNibbles = 1, kConstantTimeNibbles = 2;
-
-template <typename Value>
-Value valueAt(const std::vector<uint8_t>& bytes, size_t offset) {
-  Value value = {};
-  if (offset <= bytes.size() && sizeof value <= bytes.size() - offset)
-    memcpy(&value, bytes.data() + offset, sizeof value);
-  return value;
-}
 
 struct Exports {
   uint64_t table = 0, descriptor = 0, info = 0;

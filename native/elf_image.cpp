@@ -12,6 +12,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "bytes.h"
+
 namespace polytop {
 namespace {
 
@@ -177,27 +179,14 @@ bool ElfImage::readExact(uint64_t offset, void* into, size_t size) const {
     std::memcpy(into, memory_ + offset, size);
     return true;
   }
-  return readSome(offset, into, size) == size;
-}
-
-size_t ElfImage::readSome(uint64_t offset, void* into, size_t size) const {
-  size_t done = 0;
-  while (done < size) {
-    const ssize_t got = pread(fd_, static_cast<uint8_t*>(into) + done, size - done, static_cast<off_t>(offset + done));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) break;  // the file shrank, or cannot be read
-    done += static_cast<size_t>(got);
-  }
-  return done;
+  return readSome(fd_, offset, into, size) == size;
 }
 
 std::vector<uint8_t> ElfImage::read(uint64_t offset, uint64_t size) const {
   if (size > kMaxRead || offset >= fileSize_) return {};
   size = std::min(size, fileSize_ - offset);
   if (memory_ != nullptr) return {memory_ + offset, memory_ + offset + size};
-  std::vector<uint8_t> bytes(size);
-  bytes.resize(readSome(offset, bytes.data(), size));
-  return bytes;
+  return readBytes(fd_, offset, size);
 }
 
 std::vector<uint8_t> ElfImage::content(const Section& section) const {

@@ -75,8 +75,6 @@ class ElfImage {
   ElfImage() = default;
   bool load(std::string& error);
   bool readExact(uint64_t offset, void* into, size_t size) const;
-  /// Bytes read from the descriptor, fewer than `size` where the file shrank.
-  size_t readSome(uint64_t offset, void* into, size_t size) const;
 
   int fd_ = -1;
   const uint8_t* memory_ = nullptr;

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <utility>
 
+#include "bytes.h"
 #include "clock.h"
 #include "elf_image.h"
 #include "unwind_table.h"
@@ -228,15 +229,7 @@ uint64_t Files::enclosingStart(const Entry& entry, uint64_t offset) {
 std::vector<uint8_t> Files::read(uint32_t id, uint64_t offset, size_t size) {
   const Entry* found = find(id);
   if (!found || found->fd < 0) return {};
-  std::vector<uint8_t> bytes(size);
-  size_t done = 0;
-  while (done < size) {
-    const ssize_t got = pread(found->fd, bytes.data() + done, size - done, static_cast<off_t>(offset + done));
-    if (got <= 0) break;
-    done += static_cast<size_t>(got);
-  }
-  bytes.resize(done);
-  return bytes;
+  return readBytes(found->fd, offset, size);
 }
 
 uint32_t Files::idOf(const file_key& key) const {

@@ -15,6 +15,7 @@
 #include <span>
 #include <vector>
 
+#include "bytes.h"
 #include "row_writer.h"
 #include "seh.h"
 
@@ -38,27 +39,6 @@ constexpr std::array<uint8_t, 32> kBundleSignature = {0x8b, 0x12, 0x02, 0xb9, 0x
 constexpr uint64_t kMaxManifest = 4 << 20, kMaxDataScan = 16 << 20;
 constexpr uint32_t kMaxBundleFiles = 16384;
 constexpr uint8_t kAssembly = 1;
-
-std::vector<uint8_t> readFile(int fd, uint64_t offset, uint64_t size) {
-  std::vector<uint8_t> bytes(size);
-  size_t done = 0;
-  while (done < size) {
-    const ssize_t got = pread(fd, bytes.data() + done, size - done, static_cast<off_t>(offset + done));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) break;
-    done += static_cast<size_t>(got);
-  }
-  bytes.resize(done);
-  return bytes;
-}
-
-template <typename Value>
-Value valueAt(const std::vector<uint8_t>& bytes, size_t offset) {
-  Value value = {};
-  if (offset <= bytes.size() && sizeof value <= bytes.size() - offset)
-    memcpy(&value, bytes.data() + offset, sizeof value);
-  return value;
-}
 
 /// A PE file within a file. Its code, most of it, is never read. Reading outside of it gives zeros.
 class PeFile {
@@ -93,7 +73,7 @@ class PeFile {
   /// Bytes of the file, fewer where it ends.
   std::vector<uint8_t> read(uint64_t offset, uint64_t size) const {
     if (offset >= size_) return {};
-    return readFile(fd_, base_ + offset, std::min(size, size_ - offset));
+    return readBytes(fd_, base_ + offset, std::min(size, size_ - offset));
   }
 
   bool toOffset(uint32_t rva, uint64_t& offset) const {

@@ -229,6 +229,8 @@ export interface PerlConstants {
 interface Addon {
   readonly Sampler: new (options: SamplerOptions) => Sampler;
   readonly constants: AbiConstants;
+  /** Takes what only the start needed of the program's files out of memory. */
+  releaseStartPages(): void;
 }
 
 /** Loads the addon that lies beside the bundle. */

@@ -13,7 +13,7 @@ import {
 import { Collector } from "./collector.ts";
 import type { FrameLines } from "./native-lines.ts";
 import { putCollectorSecond } from "./priority.ts";
-import type { SamplerOptions } from "./sampler.ts";
+import { loadAddon, type SamplerOptions } from "./sampler.ts";
 import { buffersOf, type TickDelta } from "./wire.ts";
 
 export interface WorkerSetup {
@@ -45,6 +45,9 @@ export type WorkerReply =
 
 /** The count maps are sized for this: a longer refresh is drained several times. */
 const MAX_DRAIN_SECONDS = 1;
+
+/** The first picture is on the screen by then, and what runs now is what will run. */
+const START_MILLISECONDS = 4000;
 
 /** Sends a message; the memory in `handedOver` is the main thread's from then on. */
 function reply(message: WorkerReply, handedOver: readonly ArrayBuffer[] = []): void {
@@ -155,6 +158,7 @@ function serve(setup: WorkerSetup): void {
     }
   });
   reply({ kind: "ready" });
+  setTimeout(() => loadAddon().releaseStartPages(), START_MILLISECONDS).unref();
 }
 
 async function answerLines(

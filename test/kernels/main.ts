@@ -9,7 +9,7 @@ import { homedir } from "node:os";
 import { dirname } from "node:path";
 import { argv, env, execPath } from "node:process";
 import { dotnetProgram, SHAPES } from "../support/dotnet.ts";
-import { Lacking, percent } from "../support/measure.ts";
+import { Lacking, percent, printCells } from "../support/measure.ts";
 import { root } from "../support/polytop.ts";
 import { workload } from "../support/workloads.ts";
 import { type Findings, MARK, PROGRAMS_FILE, type Program } from "./findings.ts";
@@ -92,14 +92,7 @@ async function run(suite: string): Promise<Findings> {
 
 const WIDTHS = [24, 10, 10, 12, 8, 12, 12, 6];
 
-function print(cells: readonly string[]): void {
-  console.log(
-    cells
-      .map((cell, at) => cell.padEnd(WIDTHS[at] ?? 0))
-      .join(" ")
-      .trimEnd(),
-  );
-}
+const print = (cells: readonly string[]): void => printCells(cells, WIDTHS);
 
 /** Prints what was found; whether all of it is as it must be. */
 function show(found: Findings): boolean {

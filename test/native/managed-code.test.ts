@@ -1,11 +1,10 @@
 /** Precompiled .NET code: prologs against unwind codes, and damaged assemblies and single-file programs. */
-import { spawnSync } from "node:child_process";
 import { existsSync, globSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
-import { root } from "../support/polytop.ts";
+import { BUILD_MILLISECONDS, buildTools, run, TOOLS } from "./tools.ts";
 
-const tool = join(root, "build/test-native/managed-code");
+const tool = join(TOOLS, "managed-code");
 const elf = "/usr/lib/x86_64-linux-gnu/libgcc_s.so.1";
 
 /** Assemblies of the installed framework. */
@@ -16,16 +15,7 @@ function assemblies(names: string): string[] {
   );
 }
 
-function run(command: string, args: readonly string[]): string {
-  const { status, stdout, stderr, error } = spawnSync(command, args, { encoding: "utf8" });
-  if (error) throw error;
-  if (status !== 0) throw new Error(`${command} ${args.join(" ")}\n${stdout}${stderr}`);
-  return stdout;
-}
-
-beforeAll(() => {
-  run("make", ["-s", "-j2", "-C", join(root, "test/native"), "all"]);
-}, 300_000);
+beforeAll(buildTools, BUILD_MILLISECONDS);
 
 test("the prologs of an assembly say the same as its unwind codes", {
   timeout: 60_000,

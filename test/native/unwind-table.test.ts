@@ -1,24 +1,14 @@
 /** Unwind rows: against readelf, of made files with known answers, and of damaged files. */
-import { spawnSync } from "node:child_process";
 import { existsSync, globSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { root } from "../support/polytop.ts";
 import { compareFile } from "./compare-readelf.ts";
+import { BUILD_MILLISECONDS, buildTools, run, TOOLS } from "./tools.ts";
 
-const tools = join(root, "build/test-native");
-const dumpUnwind = join(tools, "dump-unwind");
+const dumpUnwind = join(TOOLS, "dump-unwind");
 
-function run(command: string, args: readonly string[]): string {
-  const { status, stdout, stderr, error } = spawnSync(command, args, { encoding: "utf8" });
-  if (error) throw error;
-  if (status !== 0) throw new Error(`${command} ${args.join(" ")}\n${stdout}${stderr}`);
-  return stdout;
-}
-
-beforeAll(() => {
-  run("make", ["-s", "-j2", "-C", join(root, "test/native"), "all"]);
-}, 300_000);
+beforeAll(buildTools, BUILD_MILLISECONDS);
 
 /** Files of this machine with as many kinds of unwind information as it has; not each machine has all. */
 const files = [
@@ -46,18 +36,18 @@ describe("rows of real files are what readelf says", () => {
 
 test("rows without section headers are the same", () => {
   const file = "/bin/bash";
-  const fromTable = run(join(tools, "dump-unwind"), ["--no-sections", file]).split("\n");
+  const fromTable = run(join(TOOLS, "dump-unwind"), ["--no-sections", file]).split("\n");
   expect(fromTable[0]).toContain("source=PT_GNU_EH_FRAME");
   expect(fromTable.slice(1)).toEqual(run(dumpUnwind, [file]).split("\n").slice(1));
 });
 
 test("made files give the rows they must", { timeout: 60_000 }, () => {
-  expect(run(join(tools, "unwind-cases"), [])).toMatch(/^\d+ checks, 0 failed\n$/);
+  expect(run(join(TOOLS, "unwind-cases"), [])).toMatch(/^\d+ checks, 0 failed\n$/);
 });
 
 test("damaged files never break the parser", { timeout: 60_000 }, () => {
   const seeds = ["/lib64/ld-linux-x86-64.so.2", "/usr/lib/x86_64-linux-gnu/libgcc_s.so.1"];
-  const output = run(join(tools, "fuzz-unwind"), [
+  const output = run(join(TOOLS, "fuzz-unwind"), [
     "--seconds",
     "3",
     "--iterations",

@@ -67,14 +67,13 @@ async function rowsOf(section: Section): Promise<readonly Row[]> {
 
 const WIDTHS = [74, 18, 36, 8, 5];
 
-function print(cells: readonly string[]): void {
-  console.log(
-    cells
-      .map((cell, at) => cell.padEnd(WIDTHS[at] ?? 0))
-      .join(" ")
-      .trimEnd(),
-  );
+/** Prints a line of a table. */
+export function printCells(cells: readonly string[], widths: readonly number[]): void {
+  const padded = cells.map((cell, at) => cell.padEnd(widths[at] ?? 0));
+  console.log(padded.join(" ").trimEnd());
 }
+
+const print = (cells: readonly string[]): void => printCells(cells, WIDTHS);
 
 export const percent = (part: number, whole: number, digits = 2): string =>
   whole > 0 ? `${((100 * part) / whole).toFixed(digits)} %` : "nothing sampled";
