@@ -1,7 +1,7 @@
 /** Stacks of Perl programs against caller(), for each construct and several perls; libperl in another program. */
-import { mkdtempSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { liveTicks } from "../support/live-ticks.ts";
 import {
   compareWithCaller,
@@ -153,6 +153,7 @@ test("libperl in a C program: two interpreters, each in its thread", async (cont
 /** Two scripts with a sub `forever` each, in a package of the script's name. */
 function writeScripts(): string[] {
   const folder = mkdtempSync(`${tmpdir()}/polytop-embed-`);
+  onTestFinished(() => rmSync(folder, { recursive: true }));
   return ["First", "Second"].map((name) => {
     const script = `${folder}/${name}.pl`;
     const spin = "{ my $t = 0; $t += $_ for 1 .. 5000; $t }";

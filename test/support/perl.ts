@@ -1,6 +1,6 @@
 /** Perls to test with, programs for them, and what caller() says in these. */
 import { spawnSync } from "node:child_process";
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import counterFile from "../../bpf/counters.json" with { type: "json" };
 import type { Frame, Stack, Tick } from "../../src/collector/tick.ts";
 import { debianCache, unpackDebian } from "./debian.ts";
@@ -71,10 +71,14 @@ export function startPerl(
   copyFileSync(`${perlPrograms}/burn.pl`, `${outside}/burn.pl`);
   const environment = [`WL=${inside}`, `BURN_TRUTH=${inside}/truth`, "LC_ALL=C"];
   const running = start("env", [...environment, ...perl.command, `${inside}/${name}`, ...args]);
-  return {
-    ...running,
-    truth: () => new Set(readTruth(`${outside}/truth`)),
+  const read = () => new Set(readTruth(`${outside}/truth`));
+  let last: ReadonlySet<string> | undefined;
+  const stop = async () => {
+    await running.stop();
+    last ??= read();
+    rmSync(outside, { recursive: true, force: true });
   };
+  return { ...running, stop, truth: () => last ?? read() };
 }
 
 function readTruth(path: string): string[] {
