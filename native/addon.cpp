@@ -19,7 +19,7 @@
 #include "perl_values.h"
 #include "self_test.h"
 #include "session.h"
-#include "start_pages.h"
+#include "unused_memory.h"
 
 namespace polytop {
 
@@ -385,7 +385,8 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   mallopt(M_MMAP_THRESHOLD, kMmapThreshold);
   exports.Set("Sampler", Sampler::define(env));
   exports.Set("constants", constants(env));
-  exports.Set("releaseStartPages", Napi::Function::New(env, [](const Napi::CallbackInfo&) { releaseStartPages(); }));
+  exports.Set("releaseUnusedMemory",
+              Napi::Function::New(env, [](const Napi::CallbackInfo&) { releaseUnusedMemory(); }));
   return exports;
 }
 

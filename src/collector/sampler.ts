@@ -229,8 +229,8 @@ export interface PerlConstants {
 interface Addon {
   readonly Sampler: new (options: SamplerOptions) => Sampler;
   readonly constants: AbiConstants;
-  /** Takes what only the start needed of the program's files out of memory. */
-  releaseStartPages(): void;
+  /** Gives back what is not in use of this process's memory; takes some milliseconds. */
+  releaseUnusedMemory(): void;
 }
 
 /** Loads the addon that lies beside the bundle. */

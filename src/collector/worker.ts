@@ -48,6 +48,7 @@ const MAX_DRAIN_SECONDS = 1;
 
 /** The first picture is on the screen by then, and what runs now is what will run. */
 const START_MILLISECONDS = 4000;
+const RELEASE_MILLISECONDS = 30_000;
 
 /** Sends a message; the memory in `handedOver` is the main thread's from then on. */
 function reply(message: WorkerReply, handedOver: readonly ArrayBuffer[] = []): void {
@@ -158,7 +159,9 @@ function serve(setup: WorkerSetup): void {
     }
   });
   reply({ kind: "ready" });
-  setTimeout(() => loadAddon().releaseStartPages(), START_MILLISECONDS).unref();
+  const { releaseUnusedMemory } = loadAddon();
+  setTimeout(releaseUnusedMemory, START_MILLISECONDS).unref();
+  setInterval(releaseUnusedMemory, RELEASE_MILLISECONDS).unref();
 }
 
 async function answerLines(

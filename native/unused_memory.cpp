@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "start_pages.h"
+#include "unused_memory.h"
 
+#include <malloc.h>
 #include <sys/mman.h>
 
 #include <cinttypes>
@@ -33,7 +34,8 @@ bool parseMapping(const std::string& line, Mapping& mapping) {
 
 }  // namespace
 
-void releaseStartPages() {
+void releaseUnusedMemory() {
+  malloc_trim(0);
   std::ifstream smaps("/proc/self/smaps");
   Mapping mapping;
   for (std::string line; std::getline(smaps, line);) {
