@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// A .NET program whose stacks are known. Modes: shares, chains, mix, dynamic, deep N; each runs until it is ended.
+// A .NET program whose stacks are known. Modes: shares, chains, mix, dynamic, deep N, threaded N, calls, framework; each runs until it is ended.
 using System;
+using System.Collections.Concurrent;
 using System.Collections.Generic;
 using System.Diagnostics;
 using System.Linq;
 using System.Linq.Expressions;
+using System.Numerics;
 using System.Reflection;
 using System.Reflection.Emit;
 using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
+using System.Security.Cryptography;
 using System.Text;
+using System.Text.Json;
+using System.Text.RegularExpressions;
 using System.Threading;
 using System.Threading.Tasks;
+using System.Xml.Linq;
 
 namespace Truth;
 
@@ -49,6 +55,9 @@ static class Program
         else if (mode == "dynamic") Dynamic.Run();
         else if (mode == "corrupt") Corrupt.Run(arguments[1]);
         else if (mode == "deep") Deep(arguments.Length > 1 ? int.Parse(arguments[1]) : 60);
+        else if (mode == "threaded") new Thread(() => Deep(int.Parse(arguments[1]))).Start();
+        else if (mode == "calls") Calls.Run();
+        else if (mode == "framework") Framework.Run();
         else if (mode == "brief") Mix.Once();
         else for (;;) Mix.Once();
     }
@@ -94,6 +103,67 @@ static class Program
 
     [MethodImpl(MethodImplOptions.NoInlining)]
     static long Descend(int left) => left == 0 ? Work.Turns(200) : Descend(left - 1) + 1;
+}
+
+/// <summary>Methods that do nothing but call: B3 is called by B2 alone, B0 by Run alone. The frames are of all kinds.</summary>
+static class Calls
+{
+    struct Large { public long A, B, C, D, E; }
+
+    [MethodImpl(MethodImplOptions.NoInlining | MethodImplOptions.AggressiveOptimization)]
+    public static void Run()
+    {
+        for (long turn = 0; ; turn++) if (A0(turn) + B0(turn, 1, 2) + C0(turn) == 1) return;
+    }
+
+    // Nothing to keep.
+    [MethodImpl(MethodImplOptions.NoInlining)] static long A0(long x) => A1(x) + 1;
+    [MethodImpl(MethodImplOptions.NoInlining)] static long A1(long x) => A2(x) + 1;
+    [MethodImpl(MethodImplOptions.NoInlining)] static long A2(long x) => A3(x) + 1;
+    [MethodImpl(MethodImplOptions.NoInlining)] static long A3(long x) => A4(x) + 1;
+    [MethodImpl(MethodImplOptions.NoInlining)] static long A4(long x) => A5(x) + 1;
+    [MethodImpl(MethodImplOptions.NoInlining)] static long A5(long x) => x;
+
+    // Registers to keep, arguments on the stack.
+    [MethodImpl(MethodImplOptions.NoInlining)] static long B0(long x, long y, long z) => B1(x, y, z) + x * y + z;
+    [MethodImpl(MethodImplOptions.NoInlining)] static long B1(long x, long y, long z) => B2(x, y, z, x, y, z, x, y) + x - y - z;
+    [MethodImpl(MethodImplOptions.NoInlining)] static long B2(long a, long b, long c, long d, long e, long f, long g, long h) => B3(new Large { A = a, E = h }) + a + b + c + d + e + f + g + h;
+    [MethodImpl(MethodImplOptions.NoInlining)] static long B3(Large large) => B4(ref large) + large.E;
+    [MethodImpl(MethodImplOptions.NoInlining)] static long B4(ref Large large) => B5() + large.A;
+    [MethodImpl(MethodImplOptions.NoInlining)] static long B5() => 7;
+
+    // Frame pointers, memory of a size of its own, a page to probe, a finally block.
+    [MethodImpl(MethodImplOptions.NoInlining)] static unsafe long C0(long x) { byte* bytes = stackalloc byte[(int)(x & 31) + 1]; *bytes = 1; return C1(x) + *bytes; }
+    [MethodImpl(MethodImplOptions.NoInlining), SkipLocalsInit] static unsafe long C1(long x) { byte* bytes = stackalloc byte[9000]; *bytes = 1; return C2(x) + *bytes; }
+    [MethodImpl(MethodImplOptions.NoInlining)] static long C2(long x) { try { return C3(x) + 1; } finally { last = x; } }
+    [MethodImpl(MethodImplOptions.NoInlining)] static long C3(long x) { if (x < 0) return 1; return C4(x, x * 0.5) + 1; }
+    [MethodImpl(MethodImplOptions.NoInlining)] static long C4(long x, double y) => x;
+    static long last;
+}
+
+/// <summary>The framework's own code, in many of its assemblies.</summary>
+static class Framework
+{
+    record Order(int Number, string Name, decimal Price, DateTime At, List<string> Tags, Dictionary<string, double> Weights);
+
+    public static void Run()
+    {
+        var words = new Regex(@"(?<key>\w+)\s*=\s*(?<value>[\w.]+)(;|$)");
+        for (int turn = 0; ; turn++)
+        {
+            var order = new Order(turn, "n" + turn, turn * 1.5m, DateTime.UnixEpoch.AddDays(turn % 9999), new() { "a", "b" }, new() { ["x"] = turn / 3.0 });
+            Order again = JsonSerializer.Deserialize<Order>(JsonSerializer.Serialize(order));
+            string text = string.Join(";", Enumerable.Range(0, 9).Select(i => $"k{i} = {again.Price + i:F2}"));
+            var pairs = words.Matches(text).ToDictionary(it => it.Groups["key"].Value, it => it.Groups["value"].Value);
+            var sorted = pairs.GroupBy(it => it.Value.Length).OrderByDescending(it => it.Key).SelectMany(it => it).ToList();
+            var set = new SortedDictionary<BigInteger, string>();
+            foreach (var (key, value) in sorted) set[BigInteger.Pow(turn + 3, 20 + key.Length) / 7] = value;
+            var queue = new ConcurrentDictionary<string, Uri>(pairs.Select(it => KeyValuePair.Create(it.Key, new Uri("http://host/" + it.Value))));
+            byte[] hash = SHA256.HashData(Encoding.UTF8.GetBytes(string.Concat(queue.Values) + set.Count));
+            var xml = XDocument.Parse($"<a b='{Convert.ToBase64String(hash)}'><c>{turn}</c></a>");
+            if (xml.ToString().Length == turn) Console.WriteLine(turn);
+        }
+    }
 }
 
 /// <summary>Calls of every kind, quickly one after the other.</summary>
