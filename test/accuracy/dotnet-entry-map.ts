@@ -84,7 +84,7 @@ export function readEntryMaps(
   for (const { start: first, size, access } of mappings) {
     if (!access.startsWith("rw") || size > MAX_SEARCHED) continue;
     for (let page = first; page < first + size; page += PAGE) {
-      const read = pageAt(memory, page);
+      const read = pageAt(memory, page, page + PAGE < first + size);
       for (const { image, bytes } of wanted) {
         const at = read.indexOf(bytes);
         if (at >= 0 && image.methods.size === 0)
@@ -94,10 +94,10 @@ export function readEntryMaps(
   }
 }
 
-/** A page, empty where it is not there. */
-function pageAt(memory: ProcessMemory, page: number): Buffer {
+/** A page and, where another one follows, a word of that; empty where it is not there. */
+function pageAt(memory: ProcessMemory, page: number, isFollowed: boolean): Buffer {
   try {
-    return memory.bytes(page, PAGE);
+    return memory.bytes(page, PAGE + (isFollowed ? 8 : 0));
   } catch (error) {
     if (error instanceof Unreadable) return Buffer.alloc(0);
     throw error;
