@@ -60,7 +60,9 @@ test("a program that loads .NET while it is sampled", { timeout: TIMEOUT }, asyn
   const total = (name: string): number =>
     add(inside.map(({ functions }) => functions.find((it) => it.name === name)?.total ?? 0));
   expect(total("Truth.Program.Descend")).toBeGreaterThan(0);
-  expect(total("Truth.Program.Main")).toBe(total("Truth.Program.Descend"));
+  // Main is below all of it, and between two descents alone for a moment.
+  expect(total("Truth.Program.Main")).toBeGreaterThanOrEqual(total("Truth.Program.Descend"));
+  expect(total("Truth.Program.Descend") / total("Truth.Program.Main")).toBeGreaterThan(0.99);
   expect(total("main")).toBeGreaterThanOrEqual(total("Truth.Program.Main"));
 });
 
