@@ -222,15 +222,14 @@ __noinline int perl_step(__u32 depth)
 	struct walk *w = current_walk();
 	struct perl_file *file;
 	struct perl_walk *p;
-	__u32 index, type, kind;
+	__u32 type, kind;
 	__s32 next;
 
 	asm volatile("" : "+r"(depth));
 	if (!w)
 		return 1;
 	p = &w->perl;
-	index = p->file;
-	file = bpf_map_lookup_elem(&perls, &index);
+	file = walked_interpreter(w);
 	if (!file)
 		return stop_perl(w, COUNTER_UnwindPerlErrLayout);
 	if (w->record.perl_count >= MAX_PERL_FRAMES - 2)
@@ -268,8 +267,8 @@ __noinline int perl_step(__u32 depth)
 static __always_inline void walk_perl(struct walk *w, struct task_struct *task)
 {
 	struct perl_walk *p = &w->perl;
-	__u32 index = p->file, outcome;
-	struct perl_file *file = bpf_map_lookup_elem(&perls, &index);
+	struct perl_file *file = walked_interpreter(w);
+	__u32 outcome;
 
 	if (!file)
 		return;

@@ -48,6 +48,14 @@ static __always_inline __u64 mix(__u64 hash, __u64 word)
 	return hash ^ (hash >> 29);
 }
 
+/* The interpreter whose run loop the walk met; NULL if its file was forgotten meanwhile. */
+static __always_inline struct perl_file *walked_interpreter(struct walk *w)
+{
+	__u32 index = w->perl.file;
+
+	return bpf_map_lookup_elem(&perls, &index);
+}
+
 static __always_inline int read_words(void *into, __u32 size, __u64 address)
 {
 	return bpf_probe_read_user(into, size, (void *)address) ? -1 : 0;
@@ -258,13 +266,9 @@ __noinline int perl_name_sub(__u32 kind)
 	struct walk *w = current_walk();
 	struct perl_cv_body *body;
 	struct perl_file *file;
-	__u32 index;
 
 	asm volatile("" : "+r"(kind));
-	if (!w)
-		return -1;
-	index = w->perl.file;
-	file = bpf_map_lookup_elem(&perls, &index);
+	file = w ? walked_interpreter(w) : NULL;
 	if (!file)
 		return -1;
 	body = &w->perl.body;
@@ -277,7 +281,7 @@ __noinline int perl_name_sub(__u32 kind)
 			return -1;
 		if (!(body->flags & CVF_LEXICAL)) {
 			w->perl.string = body->stash;
-			if (perl_read_stash(index))
+			if (perl_read_stash(w->perl.file))
 				return -1;
 		}
 	} else if (read_glob(w, file, body->glob)) {

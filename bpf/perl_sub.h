@@ -62,13 +62,9 @@ __noinline int perl_name_file(__u32 kind)
 	struct walk *w = current_walk();
 	struct perl_file *file;
 	__u64 body;
-	__u32 index;
 
 	asm volatile("" : "+r"(kind));
-	if (!w)
-		return -1;
-	index = w->perl.file;
-	file = bpf_map_lookup_elem(&perls, &index);
+	file = w ? walked_interpreter(w) : NULL;
 	if (!file)
 		return -1;
 	begin_name(w, kind);

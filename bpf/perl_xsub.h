@@ -119,8 +119,7 @@ __noinline int perl_take_xsub(__u32 unused)
 	p = &w->perl;
 	op = p->callee;
 	head = p->cv_head;
-	index = p->file;
-	file = bpf_map_lookup_elem(&perls, &index);
+	file = walked_interpreter(w);
 	if (!file || read_callee_op(p))
 		return 0;
 	class = file->op_class[op[OP_BITS] & OP_TYPE_MASK];

@@ -41,12 +41,15 @@ static __always_inline int is_managed(struct walk *w, struct mapping *m, __u64 o
 	       offset >= w->dotnet.process.facts.managed_start;
 }
 
-/* A frame of native code in a file that has rows. */
-static __always_inline int step_native(struct walk *w, __u32 file, __u64 offset)
+static __always_inline void push_native_frame(struct walk *w, struct mapping *m, __u64 offset)
 {
-	struct unwind_rule *rule = find_rule(w, file, offset);
+	push_frame(w, (__u64)m->file << FRAME_FILE_SHIFT | (offset & FRAME_OFFSET_MASK));
+}
 
-	push_frame(w, (__u64)file << FRAME_FILE_SHIFT | (offset & FRAME_OFFSET_MASK));
+/* A frame of code in a file that has rows; `rule` is NULL where the file has none for it. */
+static __always_inline int step_by_row(struct walk *w, struct mapping *m, __u64 offset, struct unwind_rule *rule)
+{
+	push_native_frame(w, m, offset);
 	if (!rule)
 		return step_frame_pointer(w, COUNTER_UnwindNativeErrNoRow);
 	return step_rule(w, rule);
@@ -79,15 +82,14 @@ __noinline int step_file(__u32 index)
 		w->dotnet.frames++;
 		return dotnet_step_stub(DOTNET_STUB_IMAGE);
 	}
-	push_frame(w, (__u64)m->file << FRAME_FILE_SHIFT | (offset & FRAME_OFFSET_MASK));
 	if (managed) {
 		w->dotnet.frames++;
-		if (w->exact && dotnet_read_epilog(0))
+		if (w->exact && dotnet_read_epilog(0)) {
+			push_native_frame(w, m, offset);
 			return dotnet_enter_caller(0);
+		}
 	}
-	if (!rule)
-		return step_frame_pointer(w, COUNTER_UnwindNativeErrNoRow);
-	return step_rule(w, rule);
+	return step_by_row(w, m, offset, rule);
 }
 
 /* Records the frame that the walk is in and goes on to its caller. Returns 1 when the walk ended. */
@@ -116,7 +118,7 @@ __noinline int step(__u32 depth)
 		note_run_loop(w, m, offset);
 	/* Most frames are this one: nothing else is asked of them. */
 	if (m->state == FILE_READY && m->runtime == RUNTIME_NONE)
-		return step_native(w, m->file, offset);
+		return step_by_row(w, m, offset, find_rule(w, m->file, offset));
 	if (m->runtime == RUNTIME_DOTNET && !w->dotnet.process.top)
 		dotnet_enter_runtime(index);
 	if (m->state != FILE_READY && dotnet_know_process(w)) {
@@ -134,7 +136,7 @@ __noinline int step(__u32 depth)
 	case FILE_READY:
 		return step_file(index);
 	case FILE_NO_TABLE:
-		push_frame(w, (__u64)m->file << FRAME_FILE_SHIFT | (offset & FRAME_OFFSET_MASK));
+		push_native_frame(w, m, offset);
 		return step_frame_pointer(w, COUNTER_UnwindNativeErrNoRow);
 	case MAPPING_ANONYMOUS:
 	case FILE_NO_ELF:
@@ -142,7 +144,7 @@ __noinline int step(__u32 depth)
 		push_frame(w, (__u64)FRAME_ANONYMOUS << FRAME_KIND_SHIFT | (address & FRAME_VALUE_MASK));
 		return step_frame_pointer(w, COUNTER_UnwindNativeErrAnonymous);
 	case FILE_UNREADABLE:
-		push_frame(w, (__u64)m->file << FRAME_FILE_SHIFT | (offset & FRAME_OFFSET_MASK));
+		push_native_frame(w, m, offset);
 		return stop_walk(w, COUNTER_UnwindNativeErrFileUnreadable);
 	}
 	return stop_walk(w, COUNTER_UnwindNativeErrFilePending);

@@ -113,6 +113,8 @@ struct LineTables::Table {
   void findOther(const std::string& root);
   void find(const LineRequest& request, FoundLines& found);
   bool unitOf(Dwarf_Addr address, Dwarf_Die& unit) const;
+  template <typename Test>
+  bool anyEntryOf(Dwarf_Die& scope, int depth, Test test);
   bool functionIn(Dwarf_Die& scope, Dwarf_Addr address, Dwarf_Die& function, int depth);
   bool inlinedIn(Dwarf_Die& scope, Dwarf_Addr address, Dwarf_Die& call, int depth);
   const char* lineOf(Dwarf_Addr address, int& line);
@@ -178,38 +180,40 @@ bool LineTables::Table::unitOf(Dwarf_Addr address, Dwarf_Die& unit) const {
   return false;
 }
 
-/// The function with code at an address, by the entries below a scope.
-bool LineTables::Table::functionIn(Dwarf_Die& scope, Dwarf_Addr address, Dwarf_Die& function, int depth) {
-  Dwarf_Die child;
-  if (depth > kMaxNesting || dwarf_child(&scope, &child) != 0) return false;
+/// Whether a test holds for one of the entries just below a scope, as far as the depth and their number allow.
+template <typename Test>
+bool LineTables::Table::anyEntryOf(Dwarf_Die& scope, int depth, Test test) {
+  Dwarf_Die entry;
+  if (depth > kMaxNesting || dwarf_child(&scope, &entry) != 0) return false;
   do {
     if (entriesLeft == 0) return false;
     entriesLeft--;
-    const int tag = dwarf_tag(&child);
-    if (tag == DW_TAG_subprogram && dwarf_haspc(&child, address) > 0) {
-      function = child;
-      return true;
-    }
-    if (holdsScopes(tag) && functionIn(child, address, function, depth + 1)) return true;
-  } while (dwarf_siblingof(&child, &child) == 0);
+    if (test(entry)) return true;
+  } while (dwarf_siblingof(&entry, &entry) == 0);
   return false;
+}
+
+/// The function with code at an address, by the entries below a scope.
+bool LineTables::Table::functionIn(Dwarf_Die& scope, Dwarf_Addr address, Dwarf_Die& function, int depth) {
+  return anyEntryOf(scope, depth, [&](Dwarf_Die& entry) {
+    const int tag = dwarf_tag(&entry);
+    if (tag != DW_TAG_subprogram || dwarf_haspc(&entry, address) <= 0)
+      return holdsScopes(tag) && functionIn(entry, address, function, depth + 1);
+    function = entry;
+    return true;
+  });
 }
 
 /// The outermost call that was inlined at an address of a function.
 bool LineTables::Table::inlinedIn(Dwarf_Die& scope, Dwarf_Addr address, Dwarf_Die& call, int depth) {
-  Dwarf_Die child;
-  if (depth > kMaxNesting || dwarf_child(&scope, &child) != 0) return false;
-  do {
-    if (entriesLeft == 0) return false;
-    entriesLeft--;
-    const int tag = dwarf_tag(&child);
-    if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_lexical_block) continue;
-    if (dwarf_haspc(&child, address) <= 0) continue;
-    if (tag == DW_TAG_lexical_block) return inlinedIn(child, address, call, depth + 1);
-    call = child;
+  return anyEntryOf(scope, depth, [&](Dwarf_Die& entry) {
+    const int tag = dwarf_tag(&entry);
+    if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_lexical_block) return false;
+    if (dwarf_haspc(&entry, address) <= 0) return false;
+    if (tag == DW_TAG_lexical_block) return inlinedIn(entry, address, call, depth + 1);
+    call = entry;
     return true;
-  } while (dwarf_siblingof(&child, &child) == 0);
-  return false;
+  });
 }
 
 /// The file and line of an address; null if it is not known.

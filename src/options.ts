@@ -3,6 +3,7 @@ import meow from "meow";
 import packageJson from "../package.json" with { type: "json" };
 import { UsageError } from "./errors.ts";
 import { parseFilter } from "./model/filter.ts";
+import { parsePid } from "./model/pids.ts";
 import { SORT_KEYS, type SortKey } from "./model/sort.ts";
 import { DEFINITIONS, dashed, type Key, OPTIONS, type OptionDefinition } from "./option-table.ts";
 
@@ -65,7 +66,6 @@ export type Options =
   | { readonly command: "help" }
   | { readonly command: "version" };
 
-const MAX_PID = 4_194_304; // PID_MAX_LIMIT, include/linux/threads.h
 const MAX_PIDS = 1024;
 
 /** What was typed: a text for each option that has a value. */
@@ -282,13 +282,10 @@ function iterations(flags: Flags): number | undefined {
 
 function pids(text: string | undefined): readonly number[] {
   if (text === undefined) return [];
-  const found = text.split(",").map((part) => {
-    const pid = Number(part);
-    if (!/^\d{1,7}$/.test(part) || pid < 1 || pid > MAX_PID) {
-      throw new UsageError(`--pid is a list like 42,43, not "${text}"`);
-    }
-    return pid;
-  });
+  const found = text.split(",").map(parsePid);
+  if (!found.every((pid) => pid !== undefined)) {
+    throw new UsageError(`--pid is a list like 42,43, not "${text}"`);
+  }
   const unique = [...new Set(found)];
   if (unique.length > MAX_PIDS) throw new UsageError(`--pid takes at most ${MAX_PIDS} processes`);
   return unique;

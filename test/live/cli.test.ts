@@ -5,8 +5,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { isRunning, launcher, needsSampling, polytop } from "../support/polytop.ts";
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: it is what must not be there
-const ESCAPE = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/;
+/** A control character other than the end of a line. */
+const ESCAPE = /[^\P{Cc}\n]/u;
 
 /** Has installed its handlers, SIGHUP's last: until then Node's own and the kernel's defaults hold. */
 function catchesSignals(pid: number): boolean {
