@@ -81,16 +81,17 @@ enum outcome {
 
 /* How the canonical frame address (CFA) is found. */
 enum cfa_kind {
-	CFA_NONE = 0,       /* no rule covers this code */
-	CFA_RSP = 1,        /* rsp + cfa_offset */
-	CFA_RBP = 2,        /* rbp + cfa_offset */
-	CFA_REGISTER = 3,   /* register cfa_register + cfa_offset; known at the leaf only */
-	CFA_DEREF_RSP = 4,  /* *(rsp + cfa_offset) + cfa_addend */
-	CFA_DEREF_RBP = 5,  /* *(rbp + cfa_offset) + cfa_addend */
-	CFA_PLT = 6,        /* rsp + 8 + ((rip & 15) >= cfa_offset ? 8 : 0) */
-	CFA_SIGNAL = 7,     /* signal frame: all registers from the ucontext; it starts at rsp + cfa_offset */
-	CFA_END = 8,        /* outermost frame: the return address is undefined */
-	CFA_UNSUPPORTED = 9 /* there is a rule, and this unwinder cannot follow it */
+	CFA_NONE = 0,        /* no rule covers this code */
+	CFA_RSP = 1,         /* rsp + cfa_offset */
+	CFA_RBP = 2,         /* rbp + cfa_offset */
+	CFA_REGISTER = 3,    /* register cfa_register + cfa_offset; known at the leaf only */
+	CFA_DEREF_RSP = 4,   /* *(rsp + cfa_offset) + cfa_addend */
+	CFA_DEREF_RBP = 5,   /* *(rbp + cfa_offset) + cfa_addend */
+	CFA_PLT = 6,         /* rsp + 8 + ((rip & 15) >= cfa_offset ? 8 : 0) */
+	CFA_SIGNAL = 7,      /* signal frame: all registers from the ucontext; it starts at rsp + cfa_offset */
+	CFA_END = 8,         /* outermost frame: the return address is undefined */
+	CFA_UNSUPPORTED = 9, /* there is a rule, and this unwinder cannot follow it */
+	CFA_PROLOG = 10      /* prolog of a managed function that begins at the row: by its instructions */
 };
 
 /* Where the caller's rbp is. */

@@ -111,6 +111,23 @@ static __always_inline enum dotnet_result dotnet_end(struct walk *w)
 	return DOTNET_ENDED;
 }
 
+/*
+ * Steps over a leaf that is in the prolog of the function at d->function, as the row of its image says. What the
+ * compiler's prologs do not hold is refused: the instructions must lead to where the leaf is.
+ */
+static __always_inline enum dotnet_result dotnet_step_prolog(struct walk *w)
+{
+	struct dotnet_walk *d = &w->dotnet;
+
+	if (dotnet_read_prolog(0))
+		return dotnet_end(w);
+	if (!d->prolog.by_bp && d->prolog.position != w->ip - d->function) {
+		dotnet_fail(w, COUNTER_UnwindDotnetErrUnwindInfo);
+		return dotnet_end(w);
+	}
+	return dotnet_enter_caller(0);
+}
+
 /* Takes over how this address was unwound before, and records its frame. Returns whether it was. */
 static __always_inline int dotnet_recall_frame(struct walk *w)
 {

@@ -213,6 +213,7 @@ struct walk {
 	struct mm_struct *mm;
 	__u64 address;              /* looked for by find_vma() */
 	__u64 offset;               /* looked for by find_row() */
+	__u64 row_start;            /* offset in the file that the row found by it holds from */
 	struct vm_area_struct *vma; /* found by it */
 	__u64 registers[REG_COUNT];
 	__u64 window_start;

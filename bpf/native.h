@@ -49,7 +49,7 @@ static __always_inline int read_stack(struct walk *w, __u64 address, __u64 *valu
 }
 
 /*
- * The index of the rule for w->offset of a file, NO_RULE if the file has no row for it. A global
+ * The index of the rule for w->offset of a file, NO_RULE if the file has no row for it. Sets w->row_start. A global
  * function, so that the many ways through the search are verified once and not with all that follows.
  */
 #define NO_RULE -1
@@ -58,7 +58,7 @@ __noinline int find_row(__u32 file)
 {
 	struct walk *w = current_walk();
 	struct file_entry *entry = bpf_map_lookup_elem(&files, &file);
-	__u32 page, shard, block, first, count, target, position;
+	__u32 page, shard, block, first, count, target, position, row;
 	struct page_entry *rows;
 	struct row_block *row_block;
 	void *row_shard;
@@ -101,7 +101,9 @@ __noinline int find_row(__u32 file)
 			position = *(volatile __u32 *)&w->position;
 		}
 	}
-	return row_block->rows[(first + position) & (BLOCK_ROWS - 1)] >> ROW_OFFSET_BITS;
+	row = row_block->rows[(first + position) & (BLOCK_ROWS - 1)];
+	w->row_start = (offset & ~(__u64)ROW_OFFSET_MASK) | (row & ROW_OFFSET_MASK);
+	return row >> ROW_OFFSET_BITS;
 }
 
 /* The rule for an offset of a file; NULL if the file has no row for it. */

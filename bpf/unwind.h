@@ -88,6 +88,11 @@ __noinline int step_file(__u32 index)
 			push_native_frame(w, m, offset);
 			return dotnet_enter_caller(0);
 		}
+		if (rule->cfa == CFA_PROLOG) {
+			push_native_frame(w, m, offset);
+			w->dotnet.function = w->ip - (offset - w->row_start);
+			return dotnet_step_prolog(w);
+		}
 	}
 	return step_by_row(w, m, offset, rule);
 }

@@ -29,6 +29,7 @@ constexpr uint32_t kRuntimeFunctions = 102;  // READYTORUN_SECTION_RUNTIME_FUNCT
 constexpr uint32_t kFunctionBytes = 12;
 constexpr uint64_t kMaxUnwindInfo = 4 + 2 * 255;
 constexpr uint32_t kCorHeader = 14, kCorReadyToRun = 64;  // data directory; offset in the COR header
+constexpr unwind_rule kPrologRule = {CFA_PROLOG, RBP_SAME, 0, 0, 0, 0, 0, 0};
 /// Less than this between two functions is the padding that aligns the second.
 constexpr uint64_t kPadding = 16;
 
@@ -154,28 +155,46 @@ class ImageCodes {
     uint32_t offset, rule;
   };
 
-  /// The rows of the functions whose unwind codes are at a file offset; one that is unsupported where they
-  /// cannot be followed.
-  std::span<const Row> rowsAt(uint64_t info) {
-    const uint64_t at = info - start_;
+  /// The rows of a function in an image that starts at `base` of its file; one that is unsupported where its
+  /// unwind codes cannot be followed.
+  std::span<const Row> rowsOf(const Function& function, uint64_t base) {
+    const uint64_t at = function.info - start_;
     if (at >= bytes_.size() || at % kAlignment != 0) return kUnsupported;
     Run& run = known_[at / kAlignment];
-    if (run.count == 0) {
-      run.first = static_cast<uint32_t>(rows_.size());
-      if (sehRows(bytes_.data() + at, bytes_.size() - at, described_)) {
-        for (const SehRow& row : described_) rows_.push_back({row.offset, rules_.intern(row.rule)});
-      } else {
-        rows_.push_back(kUnsupported[0]);
-      }
-      run.count = static_cast<uint32_t>(rows_.size()) - run.first;
-    }
-    return std::span(rows_).subspan(run.first, run.count);
+    if (run.count == 0) describe(at, run);
+    const auto rows = std::span(rows_).subspan(run.first, run.count);
+    const uint64_t start = base + function.offset, body = start + rows.back().offset;
+    // A look-up sees the rows of one page: the start of the function must be among them.
+    const bool onOnePage = start / kPageSize == (body - 1) / kPageSize;
+    if (run.isPlain && onOnePage && function.offset + rows.back().offset < function.end)
+      return std::span(rows_).subspan(run.first + run.count, kShort);
+    return rows;
   }
 
  private:
+  /// Rows behind each instruction of the prolog. In plain ones, behind them: the same in short, by the prolog's bytes.
   struct Run {
     uint32_t first = 0, count = 0;
+    bool isPlain = false;
   };
+  static constexpr size_t kShort = 2;
+
+  void describe(uint64_t at, Run& run) {
+    run.first = static_cast<uint32_t>(rows_.size());
+    if (!sehRows(bytes_.data() + at, bytes_.size() - at, described_)) {
+      rows_.push_back(kUnsupported[0]);
+      run.count = 1;
+      return;
+    }
+    for (const SehRow& row : described_) rows_.push_back({row.offset, rules_.intern(row.rule)});
+    run.count = static_cast<uint32_t>(described_.size());
+    run.isPlain = isPlainProlog(described_);
+    if (!run.isPlain) return;
+    const Row body = rows_.back();
+    rows_.push_back({0, rules_.intern(kPrologRule)});
+    rows_.push_back(body);
+  }
+
   static constexpr uint64_t kAlignment = 4;  // of UNWIND_INFO, by the x64 ABI
   static constexpr Row kUnsupported[] = {{0, kUnsupportedRule}};
   FileRules& rules_;
@@ -196,7 +215,7 @@ void addImageRows(const PeFile& file, uint64_t base, FileRules& rules, UnwindTab
     if (covered != 0 && function.offset - covered >= kPadding) writer.add(base + covered, kNoRule);
     table.starts.push_back(base + function.offset);
     table.fdeCount++;
-    for (const auto& [offset, rule] : codes.rowsAt(function.info)) {
+    for (const auto& [offset, rule] : codes.rowsOf(function, base)) {
       if (function.offset + offset < function.end) writer.add(base + function.offset + offset, rule);
     }
     covered = function.end;

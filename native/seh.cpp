@@ -142,4 +142,16 @@ bool sehRows(const uint8_t* info, size_t size, std::vector<SehRow>& rows) {
   return true;
 }
 
+bool isPlainProlog(const std::vector<SehRow>& rows) {
+  // What of the code is looked at; a larger frame is probed, page by page, before it is used.
+  constexpr int32_t kLookedAt = 32, kProbed = 4096;
+  if (rows.size() < 2 || rows.back().offset > kLookedAt) return false;
+  for (size_t i = 1; i < rows.size(); i++) {
+    const unwind_rule &before = rows[i - 1].rule, &after = rows[i].rule;
+    const bool grows = after.cfa == CFA_RSP && after.cfa_offset > before.cfa_offset && after.cfa_offset < kProbed;
+    if (before.cfa != CFA_RSP || (!grows && after.cfa != CFA_RBP)) return false;
+  }
+  return true;
+}
+
 }  // namespace polytop

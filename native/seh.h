@@ -22,4 +22,7 @@ struct SehRow {
  */
 bool sehRows(const uint8_t* info, size_t size, std::vector<SehRow>& rows);
 
+/// Whether the kernel side can follow a prolog with these rows by its instructions: bpf/dotnet_prolog.h.
+bool isPlainProlog(const std::vector<SehRow>& rows);
+
 }  // namespace polytop

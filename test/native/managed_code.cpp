@@ -86,6 +86,10 @@ bool agrees(const struct prolog& prolog, const unwind_rule& rule) {
   return !prolog.bp_is_saved || rule.rbp_offset == -8 - prolog.bp_depth;
 }
 
+bool beginsAt(const std::vector<SehRow>& rows, uint64_t offset) {
+  return std::any_of(rows.begin(), rows.end(), [&](const SehRow& row) { return row.offset == offset; });
+}
+
 void compareFunction(const uint8_t* code, size_t size, const std::vector<SehRow>& rows, Comparison& sum) {
   constexpr size_t kSteps = 12, kRead = 40;  // as bpf/dotnet_unwind.h does
   uint8_t bytes[kRead] = {};
@@ -104,6 +108,9 @@ void compareFunction(const uint8_t* code, size_t size, const std::vector<SehRow>
     }
     if (step == PROLOG_END) sum.points++;
     if (step == PROLOG_END && !agrees(prolog, rule)) sum.differing++;
+    // A row says that its prolog can be followed to each of its instructions.
+    const bool reached = step == PROLOG_END && (prolog.by_bp || prolog.position == point);
+    if (point <= end && beginsAt(rows, point) && isPlainProlog(rows) && !reached) sum.differing++;
     if (step != PROLOG_END && point > end) sum.refused++;
   }
 }
