@@ -97,11 +97,20 @@ async function cost(shape: Shape, args: readonly string[], bar: number): Promise
 
 const installed = SHAPES.slice(0, 1);
 
+/** What was compiled before stays: nothing is compiled again when it is hot. */
+const neverCompiled: readonly Shape[] = SHAPES.filter(
+  ({ name }) => name === "net10-precompiled",
+).map((shape) => ({
+  ...shape,
+  name: "net10-precompiled-once",
+  flags: [...shape.flags, "-p:TieredCompilation=false"],
+}));
+
 export const dotnetCalls: readonly Section[] = [
   {
     name: "dotnet-leaf",
     about: ".NET stacks at arbitrary instructions of methods that do nothing but call",
-    run: () => each(SHAPES.slice(0, 4), leaves),
+    run: () => each([...SHAPES.slice(0, 4), ...neverCompiled], leaves),
   },
   {
     name: "dotnet-cost",
