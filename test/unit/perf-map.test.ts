@@ -267,7 +267,7 @@ test("100,000 functions take less than 80 bytes each besides their names", () =>
 test("Node's own map, through /proc", async () => {
   const program =
     "let s=0; setInterval(() => { for (let i=0;i<1e5;i++) s+=Math.sqrt(i); }, 1); console.log('on')";
-  const child = spawn(process.execPath, ["--perf-basic-prof", "--logfile=/dev/null", "--no-logfile-per-isolate", "-e", program]);
+  const child = spawn(process.execPath, ["--perf-basic-prof", "-e", program], { cwd: proc });
   const file = `/tmp/perf-${child.pid}.map`;
   try {
     await new Promise((resolve) => child.stdout.once("data", resolve));
