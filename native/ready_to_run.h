@@ -12,7 +12,8 @@ namespace polytop {
 
 /**
  * The rows of the precompiled code of a .NET assembly: a PE file whose ready-to-run header lists its functions
- * with their unwind codes. Epilogs have no rows: the kernel side recognises them by their bytes.
+ * with their unwind codes. Epilogs have no rows, and most prologs one for all of their instructions (CFA_PROLOG):
+ * the kernel side goes by the bytes of both, which matter to the innermost frame alone.
  * Returns false with `error` set where the file is no such image; an assembly without precompiled code is one
  * without rows. Bytes are read with pread: another process may cut the file at any time.
  */

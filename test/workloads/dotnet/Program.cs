@@ -58,7 +58,11 @@ static class Program
         else if (mode == "threaded") new Thread(() => Deep(int.Parse(arguments[1]))).Start();
         else if (mode == "calls") Calls.Run();
         else if (mode == "framework") Framework.Run();
-        else if (mode == "brief") Mix.Once();
+        else if (mode == "brief")
+        {
+            long end = Environment.TickCount64 + int.Parse(arguments[1]);
+            do Mix.Once(); while (Environment.TickCount64 < end);
+        }
         else for (;;) Mix.Once();
     }
 
