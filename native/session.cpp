@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdarg>
 #include <cstring>
 #include <fstream>
@@ -47,6 +48,16 @@ std::vector<uint32_t> readCpuList(const char* path) {
     if (file.peek() == ',') file.ignore();
   }
   return cpus;
+}
+
+/// The verifier gives up with EAGAIN while a signal waits, and a sampling profiler of Node sends many.
+int loadUninterrupted(bpf_object* object) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const int error = bpf_object__load(object);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return error;
 }
 
 }  // namespace
@@ -94,7 +105,7 @@ bool Session::load(const SessionOptions& options, Failure& failure) {
     if (strcmp(name, "ring_wakeup_bytes") == 0) rodata[variable.offset / 4] = bpf_map__max_entries(records) / 4;
   }
   bpf_map__set_max_entries(counts, 2 * possibleCpus_);
-  const int error = bpf_object__load(object_);
+  const int error = loadUninterrupted(object_);
   if (error) {
     failure = {"the kernel refused the BPF program\n" + libbpfLog, -error};
     return false;
