@@ -10,8 +10,10 @@
 #include <string>
 #include <thread>
 
+#include "arrays.h"
 #include "drain.h"
 #include "files.h"
+#include "kernel_values.h"
 #include "line_values.h"
 #include "map_events.h"
 #include "memory.h"
@@ -39,14 +41,6 @@ void throwFailure(Napi::Env env, const Failure& failure) {
   const Napi::Error error = Napi::Error::New(env, why);
   error.Set("errno", Napi::Number::New(env, failure.error));
   error.ThrowAsJavaScriptException();
-}
-
-/// An array has no memory once its thread is being ended, which may happen in the middle of any call.
-template <typename Array, typename Element>
-Array copyArray(Napi::Env env, const std::vector<Element>& from) {
-  Array to = Array::New(env, from.size());
-  if (to.Data() && !from.empty()) memcpy(to.Data(), from.data(), from.size() * sizeof(Element));
-  return to;
 }
 
 Napi::Array describeTasks(Napi::Env env, const std::vector<TaskInfo>& tasks) {
@@ -385,6 +379,7 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   mallopt(M_MMAP_THRESHOLD, kMmapThreshold);
   exports.Set("Sampler", Sampler::define(env));
   exports.Set("constants", constants(env));
+  exports.Set("readKernelSymbols", Napi::Function::New(env, describeKernelSymbols));
   exports.Set("releaseUnusedMemory",
               Napi::Function::New(env, [](const Napi::CallbackInfo&) { releaseUnusedMemory(); }));
   return exports;

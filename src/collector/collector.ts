@@ -69,7 +69,7 @@ export class Collector {
     this.#dotnet = new DotnetNames(this.#sampler);
     this.#sampler.onMethods(() => this.#resolveMethods());
     this.#targets = new TargetWatch(options.targets);
-    const kernel = new KernelSymbols();
+    const kernel = new KernelSymbols(addon);
     const namers = {
       native: (file: number, offset: number) =>
         this.#dotnet.holds(file, offset)

@@ -226,9 +226,25 @@ export interface PerlConstants {
   readonly latin1: number;
 }
 
-interface Addon {
+/** The functions of the kernel by address, as native/kernel_symbols.h describes them. */
+export interface KernelSymbolColumns {
+  /** Ascending, each once: the lower half. */
+  readonly addresses: Uint32Array;
+  /** Where in `text` the name begins; it ends before a line feed. */
+  readonly names: Uint32Array;
+  /** Index in `modules`; 0: no function begins here, the code before it ends. */
+  readonly owners: Uint16Array;
+  /** 1: the padding in front of the function of that name. */
+  readonly paddings: Uint8Array;
+  readonly modules: readonly string[];
+  readonly text: Buffer;
+}
+
+export interface Addon {
   readonly Sampler: new (options: SamplerOptions) => Sampler;
   readonly constants: AbiConstants;
+  /** Reads /proc/kallsyms; undefined where all addresses are hidden. Throws an error with `code`. */
+  readKernelSymbols(path: string): KernelSymbolColumns | undefined;
   /** Gives back what is not in use of this process's memory; takes some milliseconds. */
   releaseUnusedMemory(): void;
 }

@@ -1,7 +1,8 @@
 /** Names of kernel functions, as /proc/kallsyms has them, compiler's suffixes included. */
 
 import { readFileSync } from "node:fs";
-import { BPF, KERNEL, type KernelSymbolTable, readKernelSymbols } from "./kallsyms.ts";
+import type { Addon } from "../collector/sampler.ts";
+import { BPF, KERNEL, KernelSymbolTable } from "./kallsyms.ts";
 
 /** The name of a kernel address, or the reason why there is none. */
 export type KernelName =
@@ -31,6 +32,7 @@ const UNKNOWN = "no function in /proc/kallsyms holds this address";
 
 /** Names kernel addresses; kallsyms is read when the first one is asked for. */
 export class KernelSymbols {
+  readonly #read: Addon["readKernelSymbols"];
   readonly #kallsyms: string;
   readonly #modulesFile: string;
   readonly #now: () => number;
@@ -40,14 +42,15 @@ export class KernelSymbols {
   #checkedAt = 0;
   #pause = RELOAD_MILLISECONDS;
 
-  constructor(options: KernelSymbolsOptions = {}) {
+  constructor(addon: Pick<Addon, "readKernelSymbols">, options: KernelSymbolsOptions = {}) {
+    this.#read = addon.readKernelSymbols;
     this.#kallsyms = options.kallsyms ?? "/proc/kallsyms";
     this.#modulesFile = options.modules ?? "/proc/modules";
     this.#now = options.now ?? (() => performance.now());
   }
 
   /**
-   * The function that holds the address, or why it has no name. Takes some 80 ms the first
+   * The function that holds the address, or why it has no name. Takes some 100 ms the first
    * time and when code was loaded since.
    */
   resolve(address: bigint): KernelName {
@@ -94,8 +97,9 @@ export class KernelSymbols {
     this.#checkedAt = this.#now();
     this.#modulesText = readTextOrNothing(this.#modulesFile);
     try {
-      this.#table = readKernelSymbols(this.#kallsyms);
-      this.#whyNone = this.#table === undefined ? HIDDEN : undefined;
+      const columns = this.#read(this.#kallsyms);
+      this.#table = columns && new KernelSymbolTable(columns);
+      this.#whyNone = columns === undefined ? HIDDEN : undefined;
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code ?? String(error);
       this.#table = undefined;

@@ -1,9 +1,14 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
+import type { Addon } from "../../src/collector/sampler.ts";
 import { KernelSymbols } from "../../src/runtimes/kernel.ts";
+import { root } from "../support/polytop.ts";
+
+const addon = createRequire(import.meta.url)(`${root}dist/polytop.node`) as Addon;
 
 const folder = mkdtempSync(join(tmpdir(), "kallsyms-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -17,7 +22,7 @@ function write(lines: readonly string[]): string {
 
 /** Names of kallsyms lines; nothing of the machine's own takes part. */
 function namesOf(lines: readonly string[]): KernelSymbols {
-  return new KernelSymbols({ kallsyms: write(lines), modules: join(folder, "none") });
+  return new KernelSymbols(addon, { kallsyms: write(lines), modules: join(folder, "none") });
 }
 
 function nameAt(names: KernelSymbols, address: bigint): string | undefined {
@@ -84,7 +89,7 @@ describe("KernelSymbols", () => {
   });
 
   test("a file that cannot be read is a reason", () => {
-    const none = new KernelSymbols({ kallsyms: join(folder, "missing") });
+    const none = new KernelSymbols(addon, { kallsyms: join(folder, "missing") });
     expect(none.resolve(0xffffffff81000000n).whyUnnamed).toMatch(/cannot be read: ENOENT/);
   });
 
@@ -130,7 +135,7 @@ describe("code loaded later", () => {
     const kallsyms = write(KERNEL);
     const modules = join(folder, "modules");
     writeFileSync(modules, "");
-    const names = new KernelSymbols({ kallsyms, modules, now: () => time });
+    const names = new KernelSymbols(addon, { kallsyms, modules, now: () => time });
     const late = 0xffffffff81000910n;
     expect(names.resolve(late).whyUnnamed).toBeDefined();
 
@@ -148,7 +153,11 @@ describe("code loaded later", () => {
     let time = 0;
     const bpf = (at: string, name: string) => `ffffffffc0${at} t bpf_prog_${name}\t[bpf]`;
     const kallsyms = write([...KERNEL, bpf("300000", "a"), bpf("300800", "c")]);
-    const names = new KernelSymbols({ kallsyms, modules: join(folder, "none"), now: () => time });
+    const names = new KernelSymbols(addon, {
+      kallsyms,
+      modules: join(folder, "none"),
+      now: () => time,
+    });
     expect(nameAt(names, 0xffffffffc0300410n)).toBe("bpf_prog_a");
 
     writeFileSync(
@@ -181,7 +190,7 @@ test.runIf(own !== "")("the machine's own kernel, within its limit of memory", (
     const [address = "", , name = ""] = line.split(/[ \t]/);
     at.set(address, [...(at.get(address) ?? []), name]);
   }
-  const names = new KernelSymbols();
+  const names = new KernelSymbols(addon);
   names.resolve(0xffffffff81000000n);
   let checked = 0;
   for (const [address, aliases] of at) {
