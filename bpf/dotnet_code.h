@@ -165,6 +165,27 @@ static __always_inline __u64 start_by_pointer(__u64 base, __u32 word)
 }
 
 /*
+ * How many of the first `count` words of the window there are up to the last that holds a start; 0 if none does.
+ * A global function: its loop is verified once.
+ */
+__noinline int dotnet_words_to_start(__u32 count)
+{
+	struct walk *w = current_walk();
+	__u32 *words;
+
+	asm volatile("" : "+r"(count));
+	if (!w)
+		return 0;
+	words = (__u32 *)w->dotnet.bytes;
+	for (int i = 0; i < NIBBLE_WINDOW_WORDS; i++) {
+		if (!count || words[(count - 1) & (NIBBLE_WINDOW_WORDS - 1)])
+			break;
+		count--;
+	}
+	return count;
+}
+
+/*
  * Finds the start of the method that holds d->address in the section d->found.
  * Sets d->start; returns -1 with d->error set if there is none.
  */
@@ -227,23 +248,15 @@ __noinline int dotnet_find_start(__u32 unused)
 	words = (__u32 *)d->bytes;
 	for (int window = 0; window < NIBBLE_WINDOWS; window++) {
 		__u32 first = d->limit > NIBBLE_WINDOW_WORDS ? d->limit - NIBBLE_WINDOW_WORDS : 0;
+		__u32 count;
 
-		d->position = d->limit - first;
 		if (bpf_probe_read_user(words, sizeof(d->bytes), (void *)(s->map + 4ULL * first)))
 			return dotnet_fail(w, COUNTER_UnwindDotnetErrRangeMap);
-		for (int i = 0; i < NIBBLE_WINDOW_WORDS; i++) {
-			__u32 at;
-
-			if (!d->position)
-				break;
-			d->position--;
-			at = d->position;
-			asm volatile("" : "+r"(at));
-			word = words[at & (NIBBLE_WINDOW_WORDS - 1)];
-			if (word) {
-				d->start = last_start(word, base + ((__u64)(first + at + 1) << NIBBLE_WORD_SHIFT) - 32);
-				return 0;
-			}
+		count = dotnet_words_to_start(d->limit - first);
+		if (count) {
+			word = words[(count - 1) & (NIBBLE_WINDOW_WORDS - 1)];
+			d->start = last_start(word, base + ((__u64)(first + count) << NIBBLE_WORD_SHIFT) - 32);
+			return 0;
 		}
 		d->limit = first;
 		if (!first)

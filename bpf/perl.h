@@ -166,22 +166,27 @@ static __always_inline int take_frame(struct walk *w, struct perl_file *file, __
 
 /*
  * A defer block runs in a loop of its own, and its entry is not on the chain of subs: looks for it among
- * the entries between two subs, up to PERL_GAP of them.
+ * the entries between two subs, up to PERL_GAP of them. A global function: it is verified once.
  */
-static __always_inline void cut_at_defer(struct walk *w, struct perl_file *file, __s32 above, __s32 below)
+__noinline int perl_cut_at_defer(__s32 above, __s32 below)
 {
-	struct perl_walk *p = &w->perl;
+	struct walk *w = current_walk();
+	struct perl_file *file = w ? walked_interpreter(w) : NULL;
 
+	asm volatile("" : "+r"(above), "+r"(below));
+	if (!file)
+		return 0;
 	for (__s32 i = 1; i <= PERL_GAP; i++) {
 		__s32 index = above - i;
 
-		if (index <= below || load_context(p, file, index))
+		if (index <= below || load_context(&w->perl, file, index))
 			break;
-		if ((context_word(p, file, index, 0) & CX_TYPE) == CX_DEFER) {
+		if ((context_word(&w->perl, file, index, 0) & CX_TYPE) == CX_DEFER) {
 			push_cut(w);
 			break;
 		}
 	}
+	return 0;
 }
 
 /*
@@ -256,10 +261,24 @@ __noinline int perl_step(__u32 depth)
 		push_cut(w);
 	}
 	if (file->flags & PERL_DEFER)
-		cut_at_defer(w, file, p->index, next);
+		perl_cut_at_defer(p->index, next);
 	p->index = next;
 	if (p->last.type != PERL_NO_TYPE && (file->flags & PERL_SUB_CHAIN))
 		perl_repeat(p->file);
+	return 0;
+}
+
+/*
+ * Some steps at a time. A global function: the verifier goes through each turn of a loop again for every way that
+ * leads to it, and there are many turns. Returns 1 when the walk ended.
+ */
+__noinline int perl_steps(__u32 unused)
+{
+	asm volatile("" : "+r"(unused));
+	for (__u32 depth = 0; depth < PERL_STEPS_AT_ONCE; depth++) {
+		if (perl_step(depth))
+			return 1;
+	}
 	return 0;
 }
 
@@ -298,9 +317,9 @@ static __always_inline void walk_perl(struct walk *w, struct task_struct *task)
 			perl_take_xsub(0);
 		if (!enter_stack(w, file)) {
 			if (file->flags & PERL_DEFER)
-				cut_at_defer(w, file, p->top + 1, p->index);
-			for (__u32 depth = 0; depth < PERL_STEPS; depth++) {
-				if (perl_step(depth))
+				perl_cut_at_defer(p->top + 1, p->index);
+			for (__u32 steps = 0; steps < PERL_STEPS; steps += PERL_STEPS_AT_ONCE) {
+				if (perl_steps(0))
 					break;
 			}
 			if (!p->stop)

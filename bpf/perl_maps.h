@@ -62,6 +62,7 @@ struct {
 #define PERL_CACHED 16
 /* Contexts looked at: all that are no frames too, where subs are not linked. */
 #define PERL_STEPS 1600
+#define PERL_STEPS_AT_ONCE 40
 
 struct perl_cached {
 	__u64 key;
