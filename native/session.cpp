@@ -24,6 +24,10 @@ namespace {
 
 constexpr uint64_t kNanosecondsPerSecond = 1'000'000'000;
 
+/// How many drains' samples a count map holds where that takes little memory: a drain may come late.
+constexpr double kLateDrains = 6;
+constexpr double kLateEntries = 4096;
+
 /// libbpf explains failures on its log only: the last lines are kept for the error message.
 thread_local std::string libbpfLog;
 
@@ -114,8 +118,10 @@ bool Session::load(const SessionOptions& options, Failure& failure) {
 }
 
 bool Session::createCountMaps(const SessionOptions& options, Failure& failure) {
-  // Each sample may be a row of its own; half as much again for ticks that come late together.
-  const double perEpoch = 1.5 * options.frequency * std::max(1.0, options.drainSeconds);
+  // Each sample may be a row of its own; half as much again for drains that come late together. Where that is
+  // little there is room for one that comes seconds late: a busy machine that is met for the first time.
+  const double perDrain = options.frequency * std::max(1.0, options.drainSeconds);
+  const double perEpoch = std::max(1.5 * perDrain, std::min(kLateDrains * perDrain, kLateEntries));
   const auto entries = static_cast<uint32_t>(std::clamp(perEpoch, 256.0, 65536.0));
   const int outer = mapFd("counts");
   for (uint32_t slot = 0; slot < 2 * possibleCpus_; slot++) {

@@ -66,6 +66,30 @@ test("nobody takes what was counted: what does not fit is missed, and counted as
   expect(last?.metrics.SamplesLostRingFull).toBe(0);
 });
 
+test("at the default rate, a refresh that comes three seconds late loses nothing", {
+  timeout: 60_000,
+}, async (context) => {
+  needsSampling(context);
+  let resumed: Promise<void> | undefined;
+  const sums = await during([compileLoop(), compileLoop()], () =>
+    sampleJson({
+      seconds: 6,
+      frequency: 99,
+      onLine: (line, pid) => {
+        if (line !== 2) return;
+        process.kill(pid, "SIGSTOP");
+        resumed = sleep(3).then(() => void process.kill(pid, "SIGCONT"));
+      },
+    }),
+  );
+  await resumed;
+  const late = Math.max(...sums.snapshots.map((it) => it.intervalSeconds));
+  if (late > 5) return context.skip("others kept it waiting longer");
+  expect(late).toBeGreaterThan(3);
+  expect(sums.metrics.SamplesLostCountsFull).toBe(0);
+  expect(sums.metrics.SamplesLostRingFull).toBe(0);
+});
+
 test("another process gets the number of one that was asked for", async (context) => {
   needsSampling(context);
   const first = start(workload("split.c"));
