@@ -149,6 +149,20 @@ function detach(argv: readonly string[]): string[] {
   });
 }
 
+/** Refuses `--once=3` and `-b3`: the parser of the command line takes them for other things, in silence. */
+function refuseValues(words: readonly string[]): void {
+  for (const word of words.slice(0, words.includes("--") ? words.indexOf("--") : undefined)) {
+    const given = /^(--[^=]+)=(.*)$/s.exec(word) ?? /^-[a-z]*([a-z])(\d.*)$/is.exec(word);
+    const found = DEFINITIONS.find(
+      ([key, { type, shortFlag }]: [Key, OptionDefinition]) =>
+        type === "boolean" && given && [dashed(key), shortFlag].includes(given[1]),
+    );
+    if (found && given?.[2] !== "true" && given?.[2] !== "false") {
+      throw new UsageError(`${dashed(found[0])} takes no value, not "${given?.[2]}"`);
+    }
+  }
+}
+
 function read(argv: readonly string[]): { input: readonly string[]; flags: Flags } {
   const flags = Object.fromEntries(
     DEFINITIONS.map(([key, { type, shortFlag }]) => [
@@ -156,10 +170,12 @@ function read(argv: readonly string[]): { input: readonly string[]; flags: Flags
       { type, ...(shortFlag ? { shortFlag } : {}) },
     ]),
   );
+  const words = detach(argv);
+  refuseValues(words);
   try {
     const result = meow("", {
       importMeta: import.meta,
-      argv: detach(argv),
+      argv: words,
       flags,
       // The package as bundled: nothing is to be searched for on the disk.
       pkg: { name: packageJson.name, version: packageJson.version },
@@ -282,9 +298,14 @@ function iterations(flags: Flags): number | undefined {
 
 function pids(text: string | undefined): readonly number[] {
   if (text === undefined) return [];
-  const found = text.split(",").map(parsePid);
+  const words = text.split(",");
+  const found = words.map(parsePid);
   if (!found.every((pid) => pid !== undefined)) {
-    throw new UsageError(`--pid is a list like 42,43, not "${text}"`);
+    if (!words.every((word) => /^0*[1-9]\d*$/.test(word))) {
+      throw new UsageError(`--pid is a list like 42,43, not "${text}"`);
+    }
+    // More than the kernel counts to.
+    throw new UsageError(`--pid: there is no process ${words[found.indexOf(undefined)]}`);
   }
   const unique = [...new Set(found)];
   if (unique.length > MAX_PIDS) throw new UsageError(`--pid takes at most ${MAX_PIDS} processes`);
