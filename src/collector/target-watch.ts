@@ -16,7 +16,9 @@ export class TargetWatch {
 
   set(pids: readonly number[]): void {
     this.#starts = new Map(pids.map((pid) => [pid, this.#startOf(pid)]));
-    this.#notices = [];
+    // What has no start by now is a zombie, or has gone since it was asked for.
+    const gone = pids.filter((pid) => this.#starts.get(pid) === undefined);
+    this.#notices = gone.map((pid) => `pid ${pid} has exited`);
   }
 
   /** The pids that were asked for. */

@@ -9,7 +9,9 @@ export function startOfProcess(pid: number, proc = "/proc"): string | undefined 
     const stat = readFileSync(`${proc}/${pid}/stat`, "latin1");
     // The name in parentheses may hold spaces and parentheses itself.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    return fields[0] === "Z" || fields[0] === "X" ? undefined : fields[19];
+    // A main thread that has ended stays as a zombie as long as others run: it counts itself among them.
+    const isOver = fields[0] === "Z" || fields[0] === "X";
+    return isOver && !(Number(fields[17]) > 1) ? undefined : fields[19];
   } catch {
     return undefined;
   }
