@@ -120,6 +120,6 @@ const raised = (state: BudgetState): BudgetState => ({
 export function budgetNotice(state: BudgetState): string | undefined {
   const { frequency, wanted, budgetPercent } = state;
   return frequency < wanted
-    ? `${frequency} Hz, not ${wanted}: polytop took more than ${budgetPercent} % of a CPU`
+    ? `${frequency} Hz, not ${wanted}: polytop took over ${budgetPercent} % of a CPU`
     : undefined;
 }

@@ -13,7 +13,7 @@ export function healthWord(complete: number, samples: number): string {
   if (broken === 0) return "all stacks complete";
   if (samples < FEW) return `${broken} of few stacks not complete`;
   if (complete >= samples * 0.995) return "good";
-  if (complete >= samples * POOR_BELOW) return "usable: the counters below say what is missing";
+  if (complete >= samples * POOR_BELOW) return "usable: counters below say what is missing";
   return "poor: totals of outer functions are too low; enter on a counter says who";
 }
 

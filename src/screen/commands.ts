@@ -94,12 +94,23 @@ export function runCommand(session: Session, command: Command): void {
     case "language":
     case "threads":
     case "bottom-up":
-    case "back":
       session.dispatch({ type: command.do });
+      break;
+    case "back":
+      back(session);
       break;
     default:
       command satisfies never;
   }
+}
+
+/** A selection in an empty list is nothing that anybody sees: the filter that emptied it goes at once. */
+function back(session: Session): void {
+  const { view, selected, back: places } = session.state;
+  const { ids, steer } = session.shape();
+  const isHidden = selected[view] !== undefined && ids.length === 0 && !steer;
+  if (isHidden && places.length === 0) session.dispatch({ type: "back" });
+  session.dispatch({ type: "back" });
 }
 
 const SPAN_TEXTS: Readonly<Record<Span, string>> = {

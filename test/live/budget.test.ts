@@ -11,7 +11,7 @@ test("above its budget polytop samples less, and says so", async (context) => {
     polytop(["--json", "--rows", "1", "-n", "19"], { env: { POLYTOP_BUDGET: "0.001" } }),
   );
   expect(status).toBe(0);
-  expect(stderr).toBe("polytop: 49 Hz, not 99: polytop took more than 0.001 % of a CPU\n");
+  expect(stderr).toBe("polytop: 49 Hz, not 99: polytop took over 0.001 % of a CPU\n");
   const snapshots = stdout
     .trimEnd()
     .split("\n")

@@ -103,6 +103,21 @@ test("a filter that is wrong stays in the prompt, and esc leaves what was in for
   expect(session.state).toMatchObject({ mode: "list", filterText: "perl" });
 });
 
+test("where a filter leaves nothing, the first esc clears it, whatever is selected out of sight", () => {
+  const { session, type, tick } = makeSession();
+  tick();
+  let ids = [1, 2, 3];
+  session.shape = () => ({ ids, page: 3 });
+  type("jj/nothing\r");
+  expect(session.state.selected.functions).toBe(2);
+  session.key("esc");
+  expect(session.state).toMatchObject({ selected: {}, filterText: "nothing" });
+  type("j");
+  ids = [];
+  session.key("esc");
+  expect(session.state.filterText).toBe("");
+});
+
 test("the pid prompt asks the source and says what was wrong", async () => {
   const { session, asked, type } = makeSession();
   type("p42 43\r");
