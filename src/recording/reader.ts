@@ -84,7 +84,7 @@ export class RecordingReader {
         const at = this.#offset;
         const chunk = this.#next();
         if (chunk === undefined || chunk.kind === KIND_END) {
-          if (!chunk) this.problem = `${this.#path} is cut off at byte ${at}: shown up to there`;
+          if (!chunk) this.problem = `${this.#path} is cut off ${cutPlace(count, at)}`;
           return;
         }
         if (chunk.kind !== KIND_TICKS) continue;
@@ -129,7 +129,7 @@ export class RecordingReader {
       );
     }
     const chunk = isCut ? undefined : this.#tryNext();
-    if (!chunk) throw new UserError(`${this.#path} is cut off before its first refresh`);
+    if (!chunk) throw new UserError(`${this.#path} is cut off ${cutPlace(0, 0)}`);
     if (chunk.kind !== KIND_HEADER || chunk.data.length > LIMITS.headerBytes) {
       throw new UserError(`${this.#path} is damaged: it has no header`);
     }
@@ -200,3 +200,7 @@ const text = (value: unknown): string => (typeof value === "string" ? cleanName(
 
 const number = (value: unknown): number =>
   typeof value === "number" && Number.isFinite(value) ? value : 0;
+
+/** Where a file ends that should go on, and what that means for its reader. */
+const cutPlace = (ticks: number, at: number): string =>
+  ticks > 0 ? `at byte ${at}: shown up to there` : "before its first refresh";
