@@ -54,10 +54,12 @@ function stopOnSignals(): void {
 
 /** A reader that has gone ends polytop as it ends `cat`: that is no failure. A full disk is. */
 function stopOnErrors(output: Writable): void {
-  output.on("error", ({ code, message }: NodeJS.ErrnoException) => {
-    const isGone = code === "EPIPE" || code === "EIO";
-    stop.abort(isGone ? undefined : new UserError(`cannot write: ${message}`, EXIT_FAILED));
-  });
+  output.on("error", stopOnError);
+}
+
+function stopOnError({ code, message }: NodeJS.ErrnoException): void {
+  const isGone = code === "EPIPE" || code === "EIO";
+  stop.abort(isGone ? undefined : new UserError(`cannot write: ${message}`, EXIT_FAILED));
 }
 
 async function main(): Promise<number> {
@@ -66,15 +68,25 @@ async function main(): Promise<number> {
   if (options.command === "record") return record(options);
   if (options.command === "replay") return replay(options);
   if (options.command === "doctor") return doctor(options);
-  process.stdout.write(options.command === "help" ? helpText() : versionText());
-  return EXIT_OK;
+  return print(options.command === "help" ? helpText() : versionText());
+}
+
+/** Prints a text whole; what is in the way of that is a failure, unless its reader has gone. */
+async function print(text: string): Promise<number> {
+  await new Promise<void>((done) => {
+    process.stdout.write(text, (error) => {
+      if (error) stopOnError(error);
+      done();
+    });
+  });
+  return ended();
 }
 
 async function doctor({ json }: Options & { command: "doctor" }): Promise<number> {
   const { diagnose, diagnosisJson, formatDiagnosis } = await import("./doctor.ts");
   const { readFacts } = await import("./doctor-facts.ts");
   const diagnosis = diagnose(readFacts());
-  process.stdout.write(json ? diagnosisJson(diagnosis) : formatDiagnosis(diagnosis));
+  await print(json ? diagnosisJson(diagnosis) : formatDiagnosis(diagnosis));
   return diagnosis.canRun ? EXIT_OK : EXIT_CANNOT;
 }
 

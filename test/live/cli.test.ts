@@ -170,9 +170,11 @@ describe("how it ends", () => {
 
   test("a full disk is an error of one line", async (context) => {
     needsSampling(context);
-    const { status, stderr } = await shell('"$0" --once > /dev/full');
-    expect(status).toBe(1);
-    expect(stderr).toMatch(/^polytop: cannot write: .*ENOSPC.*\n$/);
+    for (const args of ["--once", "--help", "--version", "doctor --json"]) {
+      const { status, stderr } = await shell(`"$0" ${args} > /dev/full`);
+      expect(status).toBe(1);
+      expect(stderr).toMatch(/^polytop: cannot write: .*ENOSPC.*\n$/);
+    }
   });
 
   test.for(["SIGINT", "SIGTERM", "SIGHUP"] as const)(
