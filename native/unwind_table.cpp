@@ -10,6 +10,7 @@
 
 #include "dwarf_rule.h"
 #include "eh_frame.h"
+#include "go_rows.h"
 #include "row_writer.h"
 
 namespace polytop {
@@ -58,7 +59,7 @@ bool placeInFile(const std::vector<CodeRange>& code, Fde& fde) {
 class TableBuilder {
  public:
   TableBuilder(const ElfImage& image, RuleSet& rules, UnwindTable& table)
-      : code_(findCode(image)), rules_(rules), table_(table), writer_(table) {
+      : code_(findCode(image)), allRules_(rules), rules_(rules), table_(table), writer_(table) {
     Fde entry;
     entry.address = image.entry();
     entry.size = kEntryCode;
@@ -110,14 +111,50 @@ class TableBuilder {
     warn(reader, outside);
   }
 
+  /// What a Go program's own table says: for code without entries, and where entries do not know of another stack.
+  void addGoRows(const std::vector<GoRow>& rows) {
+    for (const GoRow& row : rows) {
+      Fde place;
+      place.address = row.address;
+      if (!placeInFile(code_, place)) continue;
+      if (goRows_.empty() ? !row.isStart : place.offset < goRows_.back().offset) continue;
+      goRows_.push_back({place.offset, goRule(row), row.isStart});
+      if (row.frame == GoFrame::kEnd) ends_.push_back(place.offset);
+    }
+  }
+
+  /// Code without any entries.
+  void buildWithoutEntries() {
+    for (const PlacedRow& row : goRows_) addGoRow(row);
+    writer_.flush();
+    table_.fdeCount = table_.starts.size();
+    if (table_.fdeCount > 0) table_.source = ".gopclntab";
+  }
+
  private:
+  struct PlacedRow {
+    uint64_t offset;
+    uint32_t rule;
+    bool isStart;
+  };
+
+  void addGoRow(const PlacedRow& row) {
+    std::vector<uint64_t>& starts = table_.starts;
+    if (row.isStart && (starts.empty() || starts.back() < row.offset)) starts.push_back(row.offset);
+    writer_.add(row.offset, row.rule);
+  }
+
   // The code from covered_ up to `next` has no FDE.
   void closeHole(uint64_t next) {
     const bool first = table_.starts.empty();
-    const bool hasEntry = entryOffset_ >= covered_ && entryOffset_ < next && entryEnd_ > entryOffset_;
+    const bool hasEntry =
+        goRows_.empty() && entryOffset_ >= covered_ && entryOffset_ < next && entryEnd_ > entryOffset_;
     if (next - covered_ >= kPadding && !first && !(hasEntry && entryOffset_ == covered_)) {
       writer_.add(covered_, kNoRule);
       table_.starts.push_back(covered_);
+    }
+    for (; goNext_ < goRows_.size() && goRows_[goNext_].offset < next; goNext_++) {
+      if (goRows_[goNext_].offset >= covered_) addGoRow(goRows_[goNext_]);
     }
     if (!hasEntry) return;
     // The entry point of the dynamic linker and of some C libraries: the outermost frame, nothing called it
@@ -129,6 +166,7 @@ class TableBuilder {
 
   void addFunction(const FrameSection& section, const Cie& cie, const Fde& fde, uint64_t end) {
     table_.starts.push_back(fde.offset);
+    if (std::find(ends_.begin(), ends_.end(), fde.offset) != ends_.end()) return writer_.add(fde.offset, kEndRule);
     CfaMachine machine(section, cie, fde.programBegin, fde.programEnd, fde.address);
     uint64_t at = fde.offset;
     for (;;) {
@@ -145,6 +183,16 @@ class TableBuilder {
     }
   }
 
+  uint32_t goRule(const GoRow& row) {
+    if (row.frame == GoFrame::kEnd) return kEndRule;
+    if (row.frame == GoFrame::kUnknown) return kNoRule;
+    unwind_rule rule{};
+    rule.cfa = CFA_RSP;
+    rule.cfa_offset = row.depth + 8;
+    rule.ra_offset = -8;
+    return allRules_.intern(rule);
+  }
+
   void warn(const FrameReader& reader, uint64_t outside) {
     char text[256];
     if (reader.skipped() + malformed_ + outside == 0 && !reader.cut() && !writer_.full() && !rules_.overflowed())
@@ -157,9 +205,13 @@ class TableBuilder {
   }
 
   std::vector<CodeRange> code_;
+  RuleSet& allRules_;
   RuleFinder rules_;
   UnwindTable& table_;
   RowWriter writer_;
+  std::vector<PlacedRow> goRows_;
+  size_t goNext_ = 0;
+  std::vector<uint64_t> ends_;  // of goRows_, the functions whose callers are on another stack
   uint64_t entryOffset_ = 0;
   uint64_t entryEnd_ = 0;
   uint64_t covered_ = 0;  // file offset up to which rows have been written
@@ -259,11 +311,14 @@ UnwindTable buildUnwindTable(const ElfImage& image, RuleSet& rules) {
       table.source = ".debug_frame";
     }
   }
+  TableBuilder builder(image, rules, table);
+  builder.addGoRows(readGoRows(image));
   if (reader == nullptr || reader->fdes().empty()) {
     table.source.clear();
+    builder.buildWithoutEntries();
     return table;
   }
-  TableBuilder(image, rules, table).build(section, *reader);
+  builder.build(section, *reader);
   return table;
 }
 

@@ -2,7 +2,7 @@
 # Called from the top folder: make -f test/native/symbols.mk
 #
 # What the names of native functions need of an addon that links them:
-#   sources  native/{symbols,symbol_table,debug_file,go_functions,lzma_section,demangle,demangle_cpp,elf_image,line_table}.cpp
+#   sources  native/{symbols,symbol_table,debug_file,go_functions,go_table,lzma_section,demangle,demangle_cpp,elf_image,line_table}.cpp
 #   compile  -std=c++20 -isystem /usr/lib/llvm-19/include      (RTTI on or off: both work)
 #   link     /usr/lib/llvm-19/lib/libLLVMDemangle.a -llzma -lz -ldw -lelf
 
@@ -12,7 +12,7 @@ FLAGS := -std=c++20 -O2 -g1 -Wall -Wextra -Werror -isystem $(LLVM)/include
 LIBRARIES := $(LLVM)/lib/libLLVMDemangle.a -llzma -lz -ldw -lelf
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all
 
-NAMES := symbols symbol_table debug_file go_functions lzma_section demangle demangle_cpp elf_image line_table
+NAMES := symbols symbol_table debug_file go_functions go_table lzma_section demangle demangle_cpp elf_image line_table
 OUT := build/test/symbols
 PLAIN := $(NAMES:%=$(OUT)/%.o) $(OUT)/symbols_tool.o
 CHECKED := $(NAMES:%=$(OUT)/checked/%.o) $(OUT)/checked/symbols_tool.o

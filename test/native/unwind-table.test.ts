@@ -1,5 +1,7 @@
 /** Unwind rows: against readelf, of made files with known answers, and of damaged files. */
-import { existsSync, globSync } from "node:fs";
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync, globSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { root } from "../support/polytop.ts";
@@ -39,6 +41,58 @@ test("rows without section headers are the same", () => {
   const fromTable = run(join(TOOLS, "dump-unwind"), ["--no-sections", file]).split("\n");
   expect(fromTable[0]).toContain("source=PT_GNU_EH_FRAME");
   expect(fromTable.slice(1)).toEqual(run(dumpUnwind, [file]).split("\n").slice(1));
+});
+
+/** Rows by file offset, as dump-unwind prints them. */
+function rowsOf(file: string): { source: string; rows: Map<number, string> } {
+  const [head = "", ...lines] = run(dumpUnwind, [file]).trimEnd().split("\n");
+  const pairs = lines.map((line): [number, string] => {
+    const space = line.indexOf(" ");
+    return [Number.parseInt(line.slice(0, space), 16), line.slice(space + 1)];
+  });
+  return { source: head, rows: new Map(pairs) };
+}
+
+/** The rule at each offset where one of two tables changes. */
+function* sideBySide(left: Map<number, string>, right: Map<number, string>) {
+  const offsets = [...new Set([...left.keys(), ...right.keys()])].sort((a, b) => a - b);
+  let rules: [string, string] = ["none", "none"];
+  for (const offset of offsets) {
+    rules = [left.get(offset) ?? rules[0], right.get(offset) ?? rules[1]];
+    yield rules;
+  }
+}
+
+test("a stripped Go program has the rows that its debug information gave it", {
+  timeout: 120_000,
+}, (context) => {
+  if (spawnSync("go", ["version"]).status !== 0) {
+    return context.skip("Debian's golang-go is not installed");
+  }
+  const folder = mkdtempSync(join(tmpdir(), "polytop-go-"));
+  try {
+    writeFileSync(join(folder, "main.go"), "package main\n\nfunc main() { println(1) }\n");
+    const env = { ...process.env, CGO_ENABLED: "0", GOFLAGS: "" };
+    const build = (name: string, ...options: readonly string[]): string => {
+      execFileSync("go", ["build", ...options, "-o", name, "main.go"], { cwd: folder, env });
+      return join(folder, name);
+    };
+    const full = rowsOf(build("full"));
+    const stripped = rowsOf(build("stripped", "-ldflags=-s -w"));
+    expect(full.source).toContain("source=.debug_frame");
+    expect(stripped.source).toContain("source=.gopclntab");
+    expect(stripped.rows.size).toBeGreaterThan(1000);
+    const different = [...sideBySide(full.rows, stripped.rows)].filter(([a, b]) => a !== b);
+    // The table reaches up to the next function, entries up to the last instruction.
+    expect(different.filter(([a, b]) => a !== "none" || b === "unsupported").length).toBeLessThan(
+      3,
+    );
+    // Where stacks are switched, and where goroutines and threads begin.
+    const ends = [...full.rows.values()].filter((rule) => rule === "end");
+    expect(ends.length).toBeGreaterThan(6);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 });
 
 test("made files give the rows they must", { timeout: 60_000 }, () => {
