@@ -24,9 +24,10 @@ namespace {
 
 constexpr uint64_t kNanosecondsPerSecond = 1'000'000'000;
 
-/// How many drains' samples a count map holds where that takes little memory: a drain may come late.
+/// How many drains' samples a count map holds where all of them take little memory: a drain may come late.
 constexpr double kLateDrains = 6;
-constexpr double kLateEntries = 4096;
+/// Of all CPUs together: some 150 bytes each.
+constexpr double kLateEntries = 8192;
 
 /// libbpf explains failures on its log only: the last lines are kept for the error message.
 thread_local std::string libbpfLog;
@@ -121,7 +122,7 @@ bool Session::createCountMaps(const SessionOptions& options, Failure& failure) {
   // Each sample may be a row of its own; half as much again for drains that come late together. Where that is
   // little there is room for one that comes seconds late: a busy machine that is met for the first time.
   const double perDrain = options.frequency * std::max(1.0, options.drainSeconds);
-  const double perEpoch = std::max(1.5 * perDrain, std::min(kLateDrains * perDrain, kLateEntries));
+  const double perEpoch = std::max(1.5 * perDrain, std::min(kLateDrains * perDrain, kLateEntries / possibleCpus_));
   const auto entries = static_cast<uint32_t>(std::clamp(perEpoch, 256.0, 65536.0));
   const int outer = mapFd("counts");
   for (uint32_t slot = 0; slot < 2 * possibleCpus_; slot++) {
