@@ -1,13 +1,12 @@
 /** Pids as somebody types them. */
 
-const MAX_PID = 4_194_304; // PID_MAX_LIMIT, include/linux/threads.h
 /** In the prompt: a list that can still be read there. */
 const MAX_PROMPT_PIDS = 64;
 
-/** The pid that a word spells; undefined where it spells none. */
+/** The pid that a word spells, whether there is such a process or not; undefined where it spells none. */
 export function parsePid(word: string): number | undefined {
   const pid = Number(word);
-  return /^\d{1,7}$/.test(word) && pid > 0 && pid <= MAX_PID ? pid : undefined;
+  return /^\d{1,10}$/.test(word) && pid > 0 ? pid : undefined;
 }
 
 /** Pids from the text of the prompt, or what is wrong with it: shown as one types. */

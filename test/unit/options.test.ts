@@ -119,7 +119,7 @@ describe("what is refused", () => {
     ["-p 1,x", '--pid is a list like 42,43, not "1,x"'],
     ["-p 0", '--pid is a list like 42,43, not "0"'],
     ["-p 1,,2", '--pid is a list like 42,43, not "1,,2"'],
-    ["-p 1,99999999", "--pid: there is no process 99999999"],
+    ["-p 12345678901", '--pid is a list like 42,43, not "12345678901"'],
     ["--once=3", '--once takes no value, not "3"'],
     ["--help=", '--help takes no value, not ""'],
     ["-b1", '--batch takes no value, not "1"'],
