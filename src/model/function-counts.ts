@@ -1,4 +1,5 @@
 /** Samples by function: the inner loop of the aggregate. */
+import { idOfCode, PlainStack, runtimeOfCode } from "../collector/plain-stack.ts";
 import {
   type Frame,
   type FunctionInfo,
@@ -77,6 +78,8 @@ class LazyFunctionRow implements FunctionRow {
 /** A bit for each runtime, in the order of RUNTIMES. */
 export const BITS: Readonly<Record<Runtime, number>> = { perl: 1, dotnet: 2, native: 4, kernel: 8 };
 
+const KERNEL = RUNTIMES.indexOf("kernel");
+
 /** The same without a look-up by name, for the inner loop. */
 const bitOf = (runtime: Runtime): number =>
   runtime === "perl" ? 1 : runtime === "dotnet" ? 2 : runtime === "native" ? 4 : 8;
@@ -116,6 +119,33 @@ export class FunctionCounts {
 
   /** Adds a stack and says whose its innermost visible frame is. */
   add(stack: Stack, count: number): FunctionInfo {
+    return stack instanceof PlainStack ? this.#addPlain(stack, count) : this.#addAny(stack, count);
+  }
+
+  /** The same as below, of numbers: nearly all stacks of a busy machine are of this kind. */
+  #addPlain(stack: PlainStack, count: number): FunctionInfo {
+    const kernel = this.#kernel;
+    const stamp = ++this.#stamp;
+    const { codes, start, end } = stack;
+    let leaf = -1;
+    let held = 0;
+    for (let at = start; at < end; at++) {
+      const code = codes[at] ?? 0;
+      const runtime = runtimeOfCode(code);
+      held |= 1 << runtime;
+      if (runtime === KERNEL && !kernel) continue;
+      if (leaf < 0) leaf = at;
+      const slot = idOfCode(code) + FIRST;
+      if (this.#seen[slot] === stamp) continue;
+      if (this.#touch(slot, count, stamp)) this.#infos[slot] ??= stack.frameAt(at).function;
+    }
+    this.held = held;
+    const isHidden = leaf < 0;
+    const info = !isHidden ? stack.frameAt(leaf).function : held === 0 ? NO_FRAMES : KERNEL_ONLY;
+    return this.#addSelf(isHidden ? (held === 0 ? 1 : 0) : info.id + FIRST, info, count, stamp);
+  }
+
+  #addAny(stack: Stack, count: number): FunctionInfo {
     const kernel = this.#kernel;
     const nativeFrames = this.#nativeFrames;
     const stamp = ++this.#stamp;
@@ -135,7 +165,7 @@ export class FunctionCounts {
       leaf ??= frame;
       const slot = info.id + FIRST;
       if (this.#seen[slot] === stamp) continue;
-      this.#touch(slot, info, count, stamp);
+      if (this.#touch(slot, count, stamp)) this.#infos[slot] ??= info;
       if (frame.line !== undefined) this.#lines.add(slot, frame.line, count);
     }
     this.held = held;
@@ -143,21 +173,24 @@ export class FunctionCounts {
     if (!leaf && (held & BITS.kernel) === 0) leaf = frames[0];
     const info = leaf?.function ?? (held === 0 ? NO_FRAMES : KERNEL_ONLY);
     const slot = leaf ? info.id + FIRST : held === 0 ? 1 : 0;
-    if (this.#seen[slot] !== stamp) this.#touch(slot, info, count, stamp);
-    this.#self[slot] = (this.#self[slot] ?? 0) + count;
     if (leaf?.note !== undefined) this.#notes.set(slot, leaf.note);
+    return this.#addSelf(slot, info, count, stamp);
+  }
+
+  #addSelf(slot: number, info: FunctionInfo, count: number, stamp: number): FunctionInfo {
+    if (this.#seen[slot] !== stamp && this.#touch(slot, count, stamp)) this.#infos[slot] ??= info;
+    this.#self[slot] = (this.#self[slot] ?? 0) + count;
     return info;
   }
 
-  #touch(slot: number, info: FunctionInfo, count: number, stamp: number): void {
+  /** Counts a function of a stack; says whether it is the first time in this process. */
+  #touch(slot: number, count: number, stamp: number): boolean {
     if (slot >= this.#seen.length) this.#grow(slot);
     this.#seen[slot] = stamp;
     const before = this.#within[slot] ?? 0;
-    if (before === 0) {
-      this.#touched.push(slot);
-      this.#infos[slot] ??= info;
-    }
+    if (before === 0) this.#touched.push(slot);
     this.#within[slot] = before + count;
+    return before === 0;
   }
 
   #grow(slot: number): void {
