@@ -99,6 +99,7 @@ export class FrameReader {
   readonly #functions: FunctionTable;
   /** By file id and start of the function in the file. */
   readonly #byStart = new Map<number, Map<number, NumberedFrame>>();
+  #latest: { file: number; starts: Map<number, NumberedFrame> } | undefined;
   /** By its text: one object for all frames, which crosses to the other thread once. */
   readonly #bodies = new Map<string, FrameDetail>();
 
@@ -163,13 +164,16 @@ export class FrameReader {
   /** Forgets the functions of files whose numbers are given to other files now. */
   forgetFiles(ids: Iterable<number>): void {
     for (const id of ids) this.#byStart.delete(id);
+    this.#latest = undefined;
   }
 
   /** Code of one function is named once: hot loops bring many addresses of few functions. */
   #native(frames: NewFrames, index: number): NumberedFrame {
     const file = frames.file(index);
     const start = frames.start(index);
-    const starts = inner(this.#byStart, file);
+    // Frames that come together are of few files.
+    if (this.#latest?.file !== file) this.#latest = { file, starts: inner(this.#byStart, file) };
+    const { starts } = this.#latest;
     const known = start > 0 ? starts.get(start) : undefined;
     if (known !== undefined) return known;
     const frame = this.#numbered(this.#namers.native(file, frames.offset(index), start));
