@@ -1,4 +1,5 @@
 /** The frames that stacks may refer to, by their numbers: these go upwards without gaps. */
+import { Numbers } from "../numbers.ts";
 import { codeOf, idOfCode, NO_CODE } from "./plain-stack.ts";
 import type { Frame, FunctionInfo } from "./tick.ts";
 import type { WireFrames } from "./wire.ts";
@@ -6,6 +7,8 @@ import type { WireFrames } from "./wire.ts";
 export class FrameNumbers {
   /** By function id: a frame that says nothing more; all addresses of a function share it. */
   readonly plain: Frame[] = [];
+  /** By function id: see codeOf. */
+  readonly #functionCodes = new Numbers();
   /** By number less `first`: see codeOf; NO_CODE where the frame says more than its function. */
   #codes: Uint32Array = new Uint32Array(1024);
   #first = 0;
@@ -13,9 +16,12 @@ export class FrameNumbers {
   /** Frames that say more, by number. */
   readonly #detailed = new Map<number, Frame>();
 
-  /** Takes in functions; ids go on from those before. */
+  /** Takes in functions; ids are from 0 and go on from those before. */
   learn(functions: readonly FunctionInfo[]): void {
-    for (const info of functions) this.plain[info.id] = { function: info };
+    for (const info of functions) {
+      this.plain.push({ function: info });
+      this.#functionCodes.push(codeOf(info));
+    }
   }
 
   /** Takes in frames, numbered on from `first`. */
@@ -23,10 +29,11 @@ export class FrameNumbers {
     if (this.#count === 0) this.#first = first;
     const begin = first - this.#first;
     this.#reserve(begin + functions.length);
+    const known = this.#functionCodes.length;
     for (let index = 0; index < functions.length; index++) {
-      const plain = this.plain[functions[index] ?? 0];
-      if (!plain) throw new Error(`frame ${first + index} is of an unknown function`);
-      this.#codes[begin + index] = codeOf(plain.function);
+      const id = functions[index] ?? 0;
+      if (id >= known) throw new Error(`frame ${first + index} is of an unknown function`);
+      this.#codes[begin + index] = this.#functionCodes.at(id);
     }
     for (const [index, detail] of details) {
       const plain = this.plain[functions[index] ?? 0];
