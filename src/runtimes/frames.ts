@@ -49,18 +49,27 @@ function runtimeOf(reason: CounterDefinition | undefined): Runtime {
   return RUNTIMES.find((it) => it === reason?.runtime) ?? "native";
 }
 
+/** The functions of a module. */
+interface ModuleFunctions {
+  /** Clean. */
+  readonly module: string;
+  readonly ids: Map<string, number>;
+}
+
 /** Gives each different function one id. */
 export class FunctionTable {
-  /** Ids by name, for each runtime and module. */
-  readonly #modules = new Map<string, Map<string, number>>();
+  /** By module as it was named, for each runtime. */
+  readonly #modules = new Map<Runtime, Map<string, ModuleFunctions>>();
+  /** The same by module's clean name. */
+  readonly #cleanModules = new Map<Runtime, Map<string, ModuleFunctions>>();
   #count = 0;
   #added: FunctionInfo[] = [];
 
   /** The id of a function; its names are cleaned here, once. */
-  intern({ runtime, whyUnnamed, ...named }: NamedFunction): number {
+  intern(named: NamedFunction): number {
+    const { runtime, whyUnnamed } = named;
+    const { module, ids } = this.#module(runtime, named.module);
     const name = cleanName(named.name);
-    const module = cleanName(named.module);
-    const ids = inner(this.#modules, `${runtime} ${module}`);
     const known = ids.get(name);
     if (known !== undefined) return known;
     const id = this.#count++;
@@ -68,6 +77,18 @@ export class FunctionTable {
     const unnamed = whyUnnamed === undefined ? {} : { whyUnnamed };
     this.#added.push({ id, runtime, name, module, ...unnamed });
     return id;
+  }
+
+  #module(runtime: Runtime, named: string): ModuleFunctions {
+    const modules = inner(this.#modules, runtime);
+    const known = modules.get(named);
+    if (known) return known;
+    const module = cleanName(named);
+    const clean = inner(this.#cleanModules, runtime);
+    const functions = clean.get(module) ?? { module, ids: new Map<string, number>() };
+    clean.set(module, functions);
+    modules.set(named, functions);
+    return functions;
   }
 
   /** Functions that are new since the last call. */
