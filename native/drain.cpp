@@ -10,8 +10,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
-#include <map>
-#include <tuple>
+#include <unordered_map>
 
 #include "clock.h"
 
@@ -29,6 +28,29 @@ struct RunTotals {
   uint64_t lastRuntime = 0;
   uint64_t lastTid = 0;
 };
+
+/// An exec gives a thread another name: samples from before it and after it are those of two.
+struct TaskKey {
+  uint32_t tgid;
+  uint32_t tid;
+  uint64_t comm[COMM_LENGTH / sizeof(uint64_t)];
+  bool operator==(const TaskKey&) const = default;
+};
+static_assert(COMM_LENGTH == 2 * sizeof(uint64_t));
+
+struct TaskHash {
+  size_t operator()(const TaskKey& key) const {
+    const uint64_t ids = static_cast<uint64_t>(key.tgid) << 32 | key.tid;
+    return (ids * 0x9e3779b97f4a7c15ULL ^ key.comm[0] ^ key.comm[1] * 0xff51afd7ed558ccdULL) >> 8;
+  }
+};
+
+/// Names end at their first zero byte; what is behind it says nothing.
+TaskKey taskKey(const count_key& key, const count_value& value) {
+  TaskKey task = {key.tgid, key.tid, {}};
+  memcpy(task.comm, value.comm, strnlen(value.comm, COMM_LENGTH));
+  return task;
+}
 
 std::string commString(const char (&comm)[COMM_LENGTH]) { return {comm, strnlen(comm, COMM_LENGTH)}; }
 
@@ -149,8 +171,7 @@ void Drain::restart() {
 }
 
 void Drain::readCounts(uint32_t epoch, Drained& drained) {
-  // An exec gives a thread another name: samples from before it and after it are those of two.
-  std::map<std::tuple<uint32_t, uint32_t, std::string>, uint32_t> tasks;
+  std::unordered_map<TaskKey, uint32_t, TaskHash> tasks;
   for (uint32_t cpu = 0; cpu < session_->possibleCpus(); cpu++) {
     const int fd = session_->countMapFd(epoch, cpu);
     uint32_t position = 0;
@@ -163,24 +184,29 @@ void Drain::readCounts(uint32_t epoch, Drained& drained) {
       for (uint32_t i = 0; i < count; i++) {
         const count_key& key = keys_[i];
         const count_value& value = values_[i];
-        const uint32_t stack = stacks_.find(key.stack);
-        if (stack == 0) {
+        const Stacks::Known stack = stacks_.find(key.stack);
+        if (stack.number == 0) {
           drained.counters[COUNTER_SamplesLostStackUnknown] += value.count;
           drained.missed += value.count;
           continue;
         }
-        for (uint16_t file : stacks_.filesOf(key.stack)) files_->touch(file, lastTime_);
-        const std::string comm = commString(value.comm);
-        const auto [it, isNew] =
-            tasks.try_emplace({key.tgid, key.tid, comm}, static_cast<uint32_t>(drained.tasks.size()));
+        for (uint16_t file : stack.files) sampledFiles_.set(file);
+        const auto [it, isNew] = tasks.try_emplace(taskKey(key, value), static_cast<uint32_t>(drained.tasks.size()));
         if (isNew)
-          drained.tasks.push_back({key.tgid, key.tid, value.parent, value.uid, value.cgroup, value.start_time, comm,
-                                   commString(value.thread)});
-        drained.counts.insert(drained.counts.end(), {stack, it->second, static_cast<uint32_t>(value.count)});
+          drained.tasks.push_back({key.tgid, key.tid, value.parent, value.uid, value.cgroup, value.start_time,
+                                   commString(value.comm), commString(value.thread)});
+        drained.counts.insert(drained.counts.end(), {stack.number, it->second, static_cast<uint32_t>(value.count)});
         drained.samples += value.count;
       }
     }
   }
+  touchFiles();
+}
+
+void Drain::touchFiles() {
+  for (size_t id = sampledFiles_._Find_first(); id < sampledFiles_.size(); id = sampledFiles_._Find_next(id))
+    files_->touch(static_cast<uint32_t>(id), lastTime_);
+  sampledFiles_.reset();
 }
 
 void Drain::readCounters(Drained& drained) {

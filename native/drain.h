@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <bitset>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -67,6 +68,7 @@ class Drain {
   void consume();
   void addStack(const stack_record& record);
   void readCounts(uint32_t epoch, Drained& drained);
+  void touchFiles();
   void readCounters(Drained& drained);
   void renewIfFull();
   void renewStacks();
@@ -82,6 +84,7 @@ class Drain {
   PerlLines perlLines_;
   std::vector<count_key> keys_;
   std::vector<count_value> values_;
+  std::bitset<1 << 16> sampledFiles_;  ///< by id: in a stack that was counted since the last drain
 
   uint64_t lastTime_ = 0;
   uint64_t lastNanoseconds_ = 0;

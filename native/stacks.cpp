@@ -14,9 +14,9 @@ constexpr uint64_t kFolded = static_cast<uint64_t>(PERL_FOLDED) << 32;
 }  // namespace
 
 uint32_t Stacks::numberFrame(uint64_t word, uint64_t extra, uint32_t owner) {
-  const auto [it, isNew] = current_.frames.try_emplace({word, extra, owner}, nextFrame_);
+  const auto [number, isNew] = current_.frames.add({word, extra, owner});
   if (isNew) {
-    nextFrame_++;
+    number = nextFrame_++;
     news_.frames.push_back(word);
     news_.extras.push_back(extra);
     news_.owners.push_back(owner);
@@ -28,7 +28,7 @@ uint32_t Stacks::numberFrame(uint64_t word, uint64_t extra, uint32_t owner) {
       news_.owners.push_back(owner);
     }
   }
-  return it->second;
+  return number;
 }
 
 /// Whether a frame word means something in its process only.
@@ -38,14 +38,13 @@ static bool isOfProcess(uint64_t word) {
 }
 
 void Stacks::add(const stack_record& record, const uint64_t* frames) {
-  const auto [it, isNew] = current_.stacks.try_emplace(record.hash);
+  const auto [stack, isNew] = current_.stacks.add(record.hash);
   if (!isNew) return;
-  Stack& stack = it->second;
   stack.number = nextStack_++;
+  stack.firstFile = static_cast<uint32_t>(current_.files.size());
   news_.stacks.push_back(stack.number);
-  news_.stacks.push_back(record.outcome);
-  news_.stacks.push_back(record.frame_count);
-  news_.stacks.push_back(record.perl_count);
+  news_.stacks.push_back(record.outcome | static_cast<uint32_t>(record.perl_count) << 8);
+  news_.stacks.push_back(record.frame_count + record.perl_count);
   const uint64_t beside = record.perl_count > 0 ? kBeside : 0;
   for (uint32_t i = 0; i < record.frame_count; i++) {
     const uint64_t word = frames[i];
@@ -53,8 +52,10 @@ void Stacks::add(const stack_record& record, const uint64_t* frames) {
     news_.stacks.push_back(numberFrame(word, kind == FRAME_NATIVE ? beside : 0, isOfProcess(word) ? record.tgid : 0));
     if (kind != FRAME_NATIVE) continue;
     const auto file = static_cast<uint16_t>(word >> FRAME_FILE_SHIFT);
-    if (std::find(stack.files.begin(), stack.files.end(), file) == stack.files.end()) stack.files.push_back(file);
+    const auto first = current_.files.begin() + stack.firstFile;
+    if (std::find(first, current_.files.end(), file) == current_.files.end()) current_.files.push_back(file);
   }
+  stack.fileCount = static_cast<uint32_t>(current_.files.size()) - stack.firstFile;
   const uint64_t* perl = frames + record.frame_count;
   for (uint32_t i = 0; i < record.perl_count; i++) news_.stacks.push_back(numberFrame(perl[2 * i], perl[2 * i + 1], 0));
 }
@@ -64,29 +65,20 @@ void Stacks::addName(const perl_name_record& record) {
   names_++;
 }
 
-const Stacks::Stack* Stacks::lookUp(uint64_t hash) const {
+Stacks::Known Stacks::find(uint64_t hash) const {
   for (const Generation* generation : {&current_, &previous_}) {
-    const auto found = generation->stacks.find(hash);
-    if (found != generation->stacks.end()) return &found->second;
+    if (const Stack* stack = generation->stacks.find(hash))
+      return {stack->number, std::span(generation->files).subspan(stack->firstFile, stack->fileCount)};
   }
-  return nullptr;
-}
-
-uint32_t Stacks::find(uint64_t hash) const {
-  const Stack* stack = lookUp(hash);
-  return stack ? stack->number : 0;
-}
-
-const std::vector<uint16_t>& Stacks::filesOf(uint64_t hash) const {
-  static const std::vector<uint16_t> kNone;
-  const Stack* stack = lookUp(hash);
-  return stack ? stack->files : kNone;
+  return {};
 }
 
 Stacks::News Stacks::take() {
   News news = std::exchange(news_, {});
   news.firstFrame = nextFrame_ - static_cast<uint32_t>(news.frames.size());
-  const Generation& oldest = previous_.stacks.empty() ? current_ : previous_;
+  // The next ones are about as many.
+  news_.stacks.reserve(news.stacks.size());
+  const Generation& oldest = previous_.stacks.size() == 0 ? current_ : previous_;
   news.forgottenStacks = oldest.firstStack;
   news.forgottenFrames = oldest.firstFrame;
   return news;

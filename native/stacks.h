@@ -3,10 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <unordered_map>
+#include <span>
 #include <vector>
 
 #include "../bpf/abi.h"
+#include "flat_map.h"
 
 namespace polytop {
 
@@ -21,14 +22,16 @@ class Stacks {
   void add(const stack_record& record, const uint64_t* frames);
   /// Takes in the strings of Perl subs.
   void addName(const perl_name_record& record);
-  /// The number of a stack; 0 if it is unknown.
-  uint32_t find(uint64_t hash) const;
-  /// Ids of the files in the stack, each once.
-  const std::vector<uint16_t>& filesOf(uint64_t hash) const;
+  /// A stack that is known.
+  struct Known {
+    uint32_t number = 0;              ///< 0: it is not
+    std::span<const uint16_t> files;  ///< ids of the files in it, each once; valid until the next add() or renew()
+  };
+  Known find(uint64_t hash) const;
 
   /// News for JavaScript since the last take().
   struct News {
-    /// For each: number, outcome, frame count, Perl frame count, numbers of the frames (leaf first),
+    /// For each: number, outcome | Perl frame count << 8, count of all frames, numbers of the frames (leaf first),
     /// numbers of the Perl frames (innermost first).
     std::vector<uint32_t> stacks;
     uint32_t firstFrame = 0;       ///< number of the first new frame
@@ -55,7 +58,13 @@ class Stacks {
 
   struct Stack {
     uint32_t number = 0;
-    std::vector<uint16_t> files;
+    uint32_t firstFile = 0;  ///< in Generation::files
+    uint32_t fileCount = 0;
+    bool operator==(const Stack&) const = default;
+  };
+  struct StackHash {
+    /// The kernel side's hash is one already.
+    size_t operator()(uint64_t hash) const { return hash ^ hash >> 32; }
   };
   struct FrameKey {
     uint64_t word;
@@ -71,19 +80,19 @@ class Stacks {
     }
   };
   struct Generation {
-    std::unordered_map<uint64_t, Stack> stacks;
-    std::unordered_map<FrameKey, uint32_t, FrameHash> frames;
+    FlatMap<uint64_t, Stack, StackHash> stacks;
+    FlatMap<FrameKey, uint32_t, FrameHash> frames;
+    std::vector<uint16_t> files;
     uint32_t firstStack = 1;
-    uint32_t firstFrame = 0;
+    uint32_t firstFrame = 1;
   };
 
-  const Stack* lookUp(uint64_t hash) const;
   uint32_t numberFrame(uint64_t word, uint64_t extra, uint32_t owner);
 
   Generation current_;
   Generation previous_;
   uint32_t nextStack_ = 1;
-  uint32_t nextFrame_ = 0;
+  uint32_t nextFrame_ = 1;
   size_t names_ = 0;  ///< taken in since the last renewal
   News news_;
 };

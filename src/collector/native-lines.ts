@@ -49,7 +49,8 @@ export class NativeLines {
   learn(frames: NewFrames, functions: Uint32Array): void {
     if (frames.length === 0) return;
     const { first, words } = frames;
-    const ids = Int32Array.from(functions, (id, index) => (frames.isCode(index) ? id : NONE));
+    const ids = new Int32Array(functions);
+    for (let index = 0; index < ids.length; index++) if (!frames.isCode(index)) ids[index] = NONE;
     this.#blocks.push({ first, words, functions: ids });
   }
 

@@ -113,8 +113,8 @@ export interface Drained {
   readonly counts: Uint32Array<ArrayBuffer>;
   readonly tasks: readonly SampledTask[];
   /**
-   * New stacks; for each: number, outcome, frame count, Perl frame count, numbers of the frames (leaf
-   * first), numbers of the Perl frames (innermost first).
+   * New stacks; for each: number, outcome | Perl frame count << 8, count of all frames, numbers of the
+   * frames (leaf first), numbers of the Perl frames (innermost first).
    */
   readonly stacks: Uint32Array<ArrayBuffer>;
   /** Number of the first of `frames`. */

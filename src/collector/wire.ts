@@ -2,7 +2,7 @@
  * Ticks between the collecting thread and the rest: what is new is sent once and referred to by
  * number from then on.
  */
-import { Numbered } from "./numbered.ts";
+import { FrameNumbers } from "./frame-numbers.ts";
 import { StackTable } from "./stack-table.ts";
 import type { Frame, FunctionInfo, StackCount, Task, Tick } from "./tick.ts";
 
@@ -44,19 +44,13 @@ export const buffersOf = ({ frames, stacks, counts }: TickDelta): ArrayBuffer[] 
 
 /** Makes ticks of deltas. Equal frames and functions of its ticks are the same objects. */
 export class TickAssembler {
-  readonly #functions: FunctionInfo[] = [];
-  /** By function id: a frame that says nothing more; all addresses of a function share it. */
-  readonly #plain: Frame[] = [];
-  readonly #frames = new Numbered<Frame>();
-  readonly #stacks = new StackTable();
+  readonly #frames = new FrameNumbers();
+  readonly #stacks = new StackTable(this.#frames);
 
   /** The tick of a delta; deltas must come in order, none left out. */
   assemble(delta: TickDelta): Tick {
-    for (const it of delta.functions) {
-      this.#functions[it.id] = it;
-      this.#plain[it.id] = { function: it };
-    }
-    this.#addFrames(delta.firstFrame, delta.frames);
+    this.#frames.learn(delta.functions);
+    this.#frames.add(delta.firstFrame, delta.frames);
     this.#stacks.add(delta.stacks);
     const counts = this.#count(delta);
     this.#stacks.endRefresh(delta.forgottenStacks);
@@ -69,20 +63,10 @@ export class TickAssembler {
     return this.#stacks.frameNumber(stack, index);
   }
 
-  #addFrames(first: number, { functions, details }: WireFrames): void {
-    functions.forEach((id, index) => {
-      const plain = this.#plain[id];
-      if (!plain) throw new Error(`frame ${first + index} is of an unknown function`);
-      const detail = details.get(index);
-      this.#frames.set(first + index, detail ? { ...plain, ...detail } : plain);
-    });
-  }
-
   #count({ counts, tasks }: TickDelta): StackCount[] {
-    const frameOf = (number: number) => this.#frames.get(number);
     const list: StackCount[] = [];
     for (let at = 0; at + 2 < counts.length; at += 3) {
-      const stack = this.#stacks.get(counts[at] ?? 0, frameOf);
+      const stack = this.#stacks.get(counts[at] ?? 0);
       const task = tasks[counts[at + 1] ?? 0];
       if (stack && task) list.push({ stack, task, count: counts[at + 2] ?? 0 });
     }

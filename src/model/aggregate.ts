@@ -98,27 +98,33 @@ interface ProcessCounts {
 function byProcess(
   ticks: readonly Tick[],
   { filter, parents }: AggregateOptions,
-): Iterable<ProcessCounts> {
-  const groups = new Map<number, ProcessCounts[]>();
+): readonly ProcessCounts[] {
+  const processes: ProcessCounts[] = [];
+  const lives = new Map<number, ProcessCounts[]>();
+  // Few tasks have many counts; undefined is for those that the filter leaves out.
+  const known = new Map<Task, ProcessCounts | undefined>();
+  const processOf = (task: Task): ProcessCounts | undefined => {
+    if (filter?.hasTaskTerms && !filter.matchesTask(task, parents)) return undefined;
+    const others = lives.get(task.pid) ?? [];
+    // A pid that was used again is another process.
+    const same = others.find((other) => other.task.startTime === task.startTime);
+    if (same) return same;
+    const made = { task, counts: [] };
+    processes.push(made);
+    lives.set(task.pid, [...others, made]);
+    return made;
+  };
   for (const tick of ticks) {
     for (const count of tick.counts) {
-      const { task } = count;
-      if (filter?.hasTaskTerms && !filter.matchesTask(task, parents)) continue;
-      let lives = groups.get(task.pid);
-      if (!lives) {
-        lives = [];
-        groups.set(task.pid, lives);
+      let process = known.get(count.task);
+      if (!process && !known.has(count.task)) {
+        process = processOf(count.task);
+        known.set(count.task, process);
       }
-      // A pid that was used again is another process.
-      let life = lives.find((other) => other.task.startTime === task.startTime);
-      if (!life) {
-        life = { task, counts: [] };
-        lives.push(life);
-      }
-      life.counts.push(count);
+      process?.counts.push(count);
     }
   }
-  return [...groups.values()].flat();
+  return processes;
 }
 
 const noRuntimes = (): Record<Runtime, number> => ({ perl: 0, dotnet: 0, native: 0, kernel: 0 });
@@ -174,23 +180,29 @@ export function aggregate(ticks: readonly Tick[], options: AggregateOptions): Ag
   };
 }
 
-/** Counts different ids; a bit map where they are dense, as those of the collector are. */
+/** Ids on either side of the first that are counted in a bit map: those of the collector lie close. */
+const NEAR = 1 << 15;
+
+/** Counts different ids. */
 class UniqueIds {
-  readonly #bits = new Uint8Array(1 << 16);
+  readonly #near = new Uint8Array(2 * NEAR);
   readonly #others = new Set<number>();
-  #dense = 0;
+  #first: number | undefined;
+  #count = 0;
 
   add(id: number): void {
-    if (id < 0 || id >= this.#bits.length) {
+    this.#first ??= id;
+    const place = id - this.#first + NEAR;
+    if (place < 0 || place >= this.#near.length) {
       this.#others.add(id);
-    } else if (this.#bits[id] === 0) {
-      this.#bits[id] = 1;
-      this.#dense++;
+    } else if (this.#near[place] === 0) {
+      this.#near[place] = 1;
+      this.#count++;
     }
   }
 
   get count(): number {
-    return this.#dense + this.#others.size;
+    return this.#count + this.#others.size;
   }
 }
 

@@ -1,4 +1,5 @@
 /** Samples by function: the inner loop of the aggregate. */
+import { idOfCode, PlainStack, runtimeOfCode } from "../collector/plain-stack.ts";
 import {
   type Frame,
   type FunctionInfo,
@@ -77,6 +78,8 @@ class LazyFunctionRow implements FunctionRow {
 /** A bit for each runtime, in the order of RUNTIMES. */
 export const BITS: Readonly<Record<Runtime, number>> = { perl: 1, dotnet: 2, native: 4, kernel: 8 };
 
+const KERNEL = RUNTIMES.indexOf("kernel");
+
 /** The same without a look-up by name, for the inner loop. */
 const bitOf = (runtime: Runtime): number =>
   runtime === "perl" ? 1 : runtime === "dotnet" ? 2 : runtime === "native" ? 4 : 8;
@@ -84,6 +87,36 @@ const bitOf = (runtime: Runtime): number =>
 /** The runtimes of some bits. */
 export const bitsToRuntimes = (bits: number): Runtime[] =>
   RUNTIMES.filter((runtime) => (bits & BITS[runtime]) !== 0);
+
+/** Arrays by slot: zeros, but for `seen`. Made once, since a refresh touches a small part of them. */
+class Slots {
+  /** The last stack that counted a function: recursion counts once. */
+  seen: Int32Array = new Int32Array(1024);
+  within: Int32Array = new Int32Array(1024);
+  self: Int32Array = new Int32Array(1024);
+  total: Int32Array = new Int32Array(1024);
+  /** Of the stack that was added last. */
+  stamp = 0;
+
+  grow(slot: number): void {
+    this.seen = grown(this.seen, slot + 1);
+    this.within = grown(this.within, slot + 1);
+    this.self = grown(this.self, slot + 1);
+    this.total = grown(this.total, slot + 1);
+  }
+}
+
+/** Those that no count is under way in. */
+let freeSlots: Slots | undefined;
+
+/** More stacks than this are not told apart by the stamps of the same arrays. */
+const MAX_STAMP = 2 ** 30;
+
+function takeSlots(): Slots {
+  const slots = freeSlots && freeSlots.stamp < MAX_STAMP ? freeSlots : new Slots();
+  freeSlots = undefined;
+  return slots;
+}
 
 /**
  * Samples by function. Within a process they are added up in one array, so that the inner loop
@@ -94,18 +127,14 @@ export class FunctionCounts {
   readonly #nativeFrames: boolean;
   readonly #pids = new CountLists();
   readonly #lines = new CountLists();
-  readonly #infos: (FunctionInfo | undefined)[] = [];
   readonly #notes = new Map<number, string>();
-  /** Slots with samples. */
+  readonly #slots = takeSlots();
+  /** Slots with samples, and their functions. */
   readonly #used: number[] = [];
-  /** The last stack that counted a function: recursion counts once. */
-  #seen: Int32Array = new Int32Array(highestSlot + 1);
-  #within: Int32Array = new Int32Array(highestSlot + 1);
-  #self: Int32Array = new Int32Array(highestSlot + 1);
-  #total: Int32Array = new Int32Array(highestSlot + 1);
-  /** Slots with samples in this process. */
-  #touched: number[] = [];
-  #stamp = 0;
+  readonly #usedInfos: FunctionInfo[] = [];
+  /** The same within this process. */
+  readonly #touched: number[] = [];
+  readonly #touchedInfos: FunctionInfo[] = [];
   /** Runtimes of the frames of the stack that was added last, hidden ones too. */
   held = 0;
 
@@ -116,9 +145,38 @@ export class FunctionCounts {
 
   /** Adds a stack and says whose its innermost visible frame is. */
   add(stack: Stack, count: number): FunctionInfo {
+    return stack instanceof PlainStack ? this.#addPlain(stack, count) : this.#addAny(stack, count);
+  }
+
+  /** The same as below, of numbers: nearly all stacks of a busy machine are of this kind. */
+  #addPlain(stack: PlainStack, count: number): FunctionInfo {
+    const kernel = this.#kernel;
+    const slots = this.#slots;
+    const stamp = ++slots.stamp;
+    const { codes, start, end } = stack;
+    let leaf = -1;
+    let held = 0;
+    for (let at = start; at < end; at++) {
+      const code = codes[at] ?? 0;
+      const runtime = runtimeOfCode(code);
+      held |= 1 << runtime;
+      if (runtime === KERNEL && !kernel) continue;
+      if (leaf < 0) leaf = at;
+      const slot = idOfCode(code) + FIRST;
+      if (slots.seen[slot] === stamp) continue;
+      if (this.#touch(slot, count)) this.#touchedInfos.push(stack.frameAt(at).function);
+    }
+    this.held = held;
+    const isHidden = leaf < 0;
+    const info = !isHidden ? stack.frameAt(leaf).function : held === 0 ? NO_FRAMES : KERNEL_ONLY;
+    return this.#addSelf(isHidden ? (held === 0 ? 1 : 0) : info.id + FIRST, info, count);
+  }
+
+  #addAny(stack: Stack, count: number): FunctionInfo {
     const kernel = this.#kernel;
     const nativeFrames = this.#nativeFrames;
-    const stamp = ++this.#stamp;
+    const slots = this.#slots;
+    const stamp = ++slots.stamp;
     const { frames } = stack;
     let leaf: Frame | undefined;
     let held = 0;
@@ -134,8 +192,8 @@ export class FunctionCounts {
       if (runtime === "kernel" ? !kernel : frame.folded === true && !nativeFrames) continue;
       leaf ??= frame;
       const slot = info.id + FIRST;
-      if (this.#seen[slot] === stamp) continue;
-      this.#touch(slot, info, count, stamp);
+      if (slots.seen[slot] === stamp) continue;
+      if (this.#touch(slot, count)) this.#touchedInfos.push(info);
       if (frame.line !== undefined) this.#lines.add(slot, frame.line, count);
     }
     this.held = held;
@@ -143,61 +201,62 @@ export class FunctionCounts {
     if (!leaf && (held & BITS.kernel) === 0) leaf = frames[0];
     const info = leaf?.function ?? (held === 0 ? NO_FRAMES : KERNEL_ONLY);
     const slot = leaf ? info.id + FIRST : held === 0 ? 1 : 0;
-    if (this.#seen[slot] !== stamp) this.#touch(slot, info, count, stamp);
-    this.#self[slot] = (this.#self[slot] ?? 0) + count;
     if (leaf?.note !== undefined) this.#notes.set(slot, leaf.note);
+    return this.#addSelf(slot, info, count);
+  }
+
+  #addSelf(slot: number, info: FunctionInfo, count: number): FunctionInfo {
+    const slots = this.#slots;
+    if (slots.seen[slot] !== slots.stamp && this.#touch(slot, count)) this.#touchedInfos.push(info);
+    slots.self[slot] = (slots.self[slot] ?? 0) + count;
     return info;
   }
 
-  #touch(slot: number, info: FunctionInfo, count: number, stamp: number): void {
-    if (slot >= this.#seen.length) this.#grow(slot);
-    this.#seen[slot] = stamp;
-    const before = this.#within[slot] ?? 0;
-    if (before === 0) {
-      this.#touched.push(slot);
-      this.#infos[slot] ??= info;
-    }
-    this.#within[slot] = before + count;
-  }
-
-  #grow(slot: number): void {
-    highestSlot = Math.max(slot, highestSlot);
-    this.#seen = grown(this.#seen, slot + 1);
-    this.#within = grown(this.#within, slot + 1);
-    this.#self = grown(this.#self, slot + 1);
-    this.#total = grown(this.#total, slot + 1);
+  /** Counts a function of a stack; says whether it is the first time in this process. */
+  #touch(slot: number, count: number): boolean {
+    const slots = this.#slots;
+    if (slot >= slots.seen.length) slots.grow(slot);
+    slots.seen[slot] = slots.stamp;
+    const before = slots.within[slot] ?? 0;
+    if (before === 0) this.#touched.push(slot);
+    slots.within[slot] = before + count;
+    return before === 0;
   }
 
   /** The stacks added since the last call were those of `pid`. */
   endProcess(pid: number): void {
-    for (const slot of this.#touched) {
-      const count = this.#within[slot] ?? 0;
-      this.#within[slot] = 0;
-      if (this.#total[slot] === 0) this.#used.push(slot);
-      this.#total[slot] = (this.#total[slot] ?? 0) + count;
+    const { within, total } = this.#slots;
+    for (let i = 0; i < this.#touched.length; i++) {
+      const slot = this.#touched[i] ?? 0;
+      const count = within[slot] ?? 0;
+      within[slot] = 0;
+      if (total[slot] === 0) {
+        this.#used.push(slot);
+        this.#usedInfos.push(this.#touchedInfos[i] as FunctionInfo);
+      }
+      total[slot] = (total[slot] ?? 0) + count;
       this.#pids.push(slot, pid, count);
     }
-    this.#touched = [];
+    this.#touched.length = 0;
+    this.#touchedInfos.length = 0;
   }
 
-  /** A row for each function that `filter` lets pass. */
+  /** A row for each function that `filter` lets pass. To be called once, when all is added. */
   rows(filter: Filter | undefined): FunctionRow[] {
     const rows: FunctionRow[] = [];
-    for (const slot of this.#used) {
-      const info = this.#infos[slot];
-      if (!info || (filter?.hasFunctionTerms && !filter.matchesFunction(info))) continue;
-      const counts = {
-        slot,
-        self: this.#self[slot] ?? 0,
-        total: this.#total[slot] ?? 0,
-        line: this.#lines.busiest(slot),
-        note: this.#notes.get(slot),
-      };
-      rows.push(new LazyFunctionRow(info, counts, this.#pids));
+    const { self, total } = this.#slots;
+    for (let i = 0; i < this.#used.length; i++) {
+      const slot = this.#used[i] ?? 0;
+      const info = this.#usedInfos[i] as FunctionInfo;
+      const counts = { self: self[slot] ?? 0, total: total[slot] ?? 0 };
+      self[slot] = 0;
+      total[slot] = 0;
+      if (filter?.hasFunctionTerms && !filter.matchesFunction(info)) continue;
+      const line = this.#lines.busiest(slot);
+      const note = this.#notes.get(slot);
+      rows.push(new LazyFunctionRow(info, { slot, line, note, ...counts }, this.#pids));
     }
+    freeSlots = this.#slots;
     return rows;
   }
 }
-
-/** The highest slot met so far: what arrays start with, so that they need not grow. */
-let highestSlot = 1023;

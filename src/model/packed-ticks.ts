@@ -4,6 +4,7 @@
  * holds the ticks of about a minute as numbers in a few arrays; a tick is made of them again when
  * somebody steps back to it. A segment refers to nothing but functions, frames and tasks, each once.
  */
+import { idOfCode, PlainStack } from "../collector/plain-stack.ts";
 import {
   type Frame,
   type FunctionInfo,
@@ -15,6 +16,7 @@ import {
 } from "../collector/tick.ts";
 import { Numbers } from "../numbers.ts";
 import { ArchivedNumbers } from "./archived-numbers.ts";
+import { grown } from "./count-lists.ts";
 
 /** What tells frames of one function apart. */
 const variantOf = ({ line, note, body, folded }: Frame): number | string =>
@@ -45,6 +47,8 @@ export class FrameTable {
 interface Filling {
   readonly columns: Columns<Numbers>;
   readonly frames: Map<Frame, number>;
+  /** Numbers of plain frames by function id: one more, 0 where there is none yet. */
+  plain: Int32Array;
   readonly stacks: Map<number, number>;
   readonly tasks: Map<string, number>;
 }
@@ -81,6 +85,7 @@ export class Segment {
   #filling: Filling | undefined = {
     columns: { stacks: new Numbers(), words: new Numbers(), counts: new Numbers() },
     frames: new Map(),
+    plain: new Int32Array(1024),
     stacks: new Map(),
     tasks: new Map(),
   };
@@ -98,9 +103,12 @@ export class Segment {
     if (!filling) throw new Error("the segment is sealed");
     const { counts } = filling.columns;
     const first = counts.length;
+    const tasks = new Map<Task, number>();
     for (const { stack, task, count } of tick.counts) {
+      const taskNumber = tasks.get(task) ?? this.#task(task, filling);
+      tasks.set(task, taskNumber);
       counts.push(this.#stack(stack, filling));
-      counts.push(this.#task(task, filling));
+      counts.push(taskNumber);
       counts.push(count);
     }
     const { counts: _, ...header } = tick;
@@ -116,16 +124,34 @@ export class Segment {
     stacks.push(words.length);
     stacks.push(stack.id);
     stacks.push(OUTCOMES.indexOf(stack.outcome));
-    for (const frame of stack.frames) {
-      const same = this.#table.same(frame);
-      let word = filling.frames.get(same);
-      if (word === undefined) {
-        word = this.#frames.push(same) - 1;
-        filling.frames.set(same, word);
-      }
-      words.push(word);
-    }
+    if (stack instanceof PlainStack) this.#plainWords(stack, filling);
+    else for (const frame of stack.frames) words.push(this.#word(frame, filling));
     return number;
+  }
+
+  #plainWords(stack: PlainStack, filling: Filling): void {
+    const { codes, start, end } = stack;
+    const { words } = filling.columns;
+    for (let at = start; at < end; at++) {
+      const id = idOfCode(codes[at] ?? 0);
+      if (id >= filling.plain.length) filling.plain = grown(filling.plain, id + 1);
+      let known = filling.plain[id] ?? 0;
+      if (known === 0) {
+        known = this.#word(stack.frameAt(at), filling) + 1;
+        filling.plain[id] = known;
+      }
+      words.push(known - 1);
+    }
+  }
+
+  #word(frame: Frame, filling: Filling): number {
+    const same = this.#table.same(frame);
+    let word = filling.frames.get(same);
+    if (word === undefined) {
+      word = this.#frames.push(same) - 1;
+      filling.frames.set(same, word);
+    }
+    return word;
   }
 
   /** Tasks come anew with each tick. */

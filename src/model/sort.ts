@@ -48,6 +48,26 @@ export function sortFunctions(
   return rows.toSorted((a, b) => sign * order(a, b) || a.function.id - b.function.id);
 }
 
+/** The first `count` functions in the order of a key: cheaper than to sort all for a few. */
+export function topFunctions(
+  rows: readonly FunctionRow[],
+  key: SortKey,
+  count: number,
+): FunctionRow[] {
+  const order = FUNCTION_ORDERS[key];
+  const compare: Compare<FunctionRow> = (a, b) => order(a, b) || a.function.id - b.function.id;
+  const top: FunctionRow[] = [];
+  for (const row of rows) {
+    const last = top.at(-1);
+    if (last && top.length === count && compare(last, row) < 0) continue;
+    let place = top.length;
+    while (place > 0 && compare(row, top[place - 1] as FunctionRow) < 0) place--;
+    top.splice(place, 0, row);
+    if (top.length > count) top.pop();
+  }
+  return top;
+}
+
 /** A process and how deep it stands below others that are shown. */
 export interface PlacedProcess {
   readonly row: ProcessRow;

@@ -3,7 +3,7 @@ import type { CounterDefinition } from "../collector/source.ts";
 import type { Tick } from "../collector/tick.ts";
 import type { FunctionRow } from "../model/aggregate.ts";
 import type { Filter } from "../model/filter.ts";
-import { type SortKey, sortFunctions } from "../model/sort.ts";
+import { type SortKey, sortFunctions, topFunctions } from "../model/sort.ts";
 
 /** Makes text of refreshes. */
 export interface Sink {
@@ -30,8 +30,7 @@ export function firstRows(
   functions: readonly FunctionRow[],
   { sort, rows }: SinkOptions,
 ): FunctionRow[] {
-  const sorted = sortFunctions(functions, sort, false);
-  return rows === 0 ? sorted : sorted.slice(0, rows);
+  return rows === 0 ? sortFunctions(functions, sort, false) : topFunctions(functions, sort, rows);
 }
 
 /** One decimal, as a number. */

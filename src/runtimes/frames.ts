@@ -49,18 +49,27 @@ function runtimeOf(reason: CounterDefinition | undefined): Runtime {
   return RUNTIMES.find((it) => it === reason?.runtime) ?? "native";
 }
 
+/** The functions of a module. */
+interface ModuleFunctions {
+  /** Clean. */
+  readonly module: string;
+  readonly ids: Map<string, number>;
+}
+
 /** Gives each different function one id. */
 export class FunctionTable {
-  /** Ids by name, for each runtime and module. */
-  readonly #modules = new Map<string, Map<string, number>>();
+  /** By module as it was named, for each runtime. */
+  readonly #modules = new Map<Runtime, Map<string, ModuleFunctions>>();
+  /** The same by module's clean name. */
+  readonly #cleanModules = new Map<Runtime, Map<string, ModuleFunctions>>();
   #count = 0;
   #added: FunctionInfo[] = [];
 
   /** The id of a function; its names are cleaned here, once. */
-  intern({ runtime, whyUnnamed, ...named }: NamedFunction): number {
+  intern(named: NamedFunction): number {
+    const { runtime, whyUnnamed } = named;
+    const { module, ids } = this.#module(runtime, named.module);
     const name = cleanName(named.name);
-    const module = cleanName(named.module);
-    const ids = inner(this.#modules, `${runtime} ${module}`);
     const known = ids.get(name);
     if (known !== undefined) return known;
     const id = this.#count++;
@@ -68,6 +77,18 @@ export class FunctionTable {
     const unnamed = whyUnnamed === undefined ? {} : { whyUnnamed };
     this.#added.push({ id, runtime, name, module, ...unnamed });
     return id;
+  }
+
+  #module(runtime: Runtime, named: string): ModuleFunctions {
+    const modules = inner(this.#modules, runtime);
+    const known = modules.get(named);
+    if (known) return known;
+    const module = cleanName(named);
+    const clean = inner(this.#cleanModules, runtime);
+    const functions = clean.get(module) ?? { module, ids: new Map<string, number>() };
+    clean.set(module, functions);
+    modules.set(named, functions);
+    return functions;
   }
 
   /** Functions that are new since the last call. */
@@ -99,6 +120,7 @@ export class FrameReader {
   readonly #functions: FunctionTable;
   /** By file id and start of the function in the file. */
   readonly #byStart = new Map<number, Map<number, NumberedFrame>>();
+  #latest: { file: number; starts: Map<number, NumberedFrame> } | undefined;
   /** By its text: one object for all frames, which crosses to the other thread once. */
   readonly #bodies = new Map<string, FrameDetail>();
 
@@ -163,13 +185,16 @@ export class FrameReader {
   /** Forgets the functions of files whose numbers are given to other files now. */
   forgetFiles(ids: Iterable<number>): void {
     for (const id of ids) this.#byStart.delete(id);
+    this.#latest = undefined;
   }
 
   /** Code of one function is named once: hot loops bring many addresses of few functions. */
   #native(frames: NewFrames, index: number): NumberedFrame {
     const file = frames.file(index);
     const start = frames.start(index);
-    const starts = inner(this.#byStart, file);
+    // Frames that come together are of few files.
+    if (this.#latest?.file !== file) this.#latest = { file, starts: inner(this.#byStart, file) };
+    const { starts } = this.#latest;
     const known = start > 0 ? starts.get(start) : undefined;
     if (known !== undefined) return known;
     const frame = this.#numbered(this.#namers.native(file, frames.offset(index), start));

@@ -28,6 +28,8 @@ const NEWLINE = 10;
 
 export class KernelSymbolTable {
   readonly #columns: KernelSymbolColumns;
+  /** Those that were asked for, by index of the symbol: a kernel has some thousand hot functions. */
+  readonly #read = new Map<number, KernelFunction | undefined>();
 
   constructor(columns: KernelSymbolColumns) {
     this.#columns = columns;
@@ -50,7 +52,12 @@ export class KernelSymbolTable {
     const start = addresses[last];
     if (start === undefined) return undefined;
     const lastOfModule = owners[last + 1] !== owners[last];
-    return { function: this.#function(last), distance: low - start, lastOfModule };
+    let found = this.#read.get(last);
+    if (!found) {
+      found = this.#function(last);
+      this.#read.set(last, found);
+    }
+    return { function: found, distance: low - start, lastOfModule };
   }
 
   #function(index: number): KernelFunction | undefined {

@@ -9,7 +9,7 @@ export function moduleName(path: string): string {
 
 export class NativeNames {
   readonly #sampler: Pick<Sampler, "name">;
-  readonly #files = new Map<number, SampledFile>();
+  readonly #files = new Map<number, { readonly module: string; readonly why: string }>();
 
   constructor(sampler: Pick<Sampler, "name">) {
     this.#sampler = sampler;
@@ -17,12 +17,12 @@ export class NativeNames {
 
   /** Takes in what became known of files; an id may be given to another file later. */
   learn(files: readonly SampledFile[]): void {
-    for (const file of files) this.#files.set(file.id, file);
+    for (const { id, path, why } of files) this.#files.set(id, { module: moduleName(path), why });
   }
 
   name(id: number, offset: number): NamedFunction {
     const file = this.#files.get(id);
-    const module = file ? moduleName(file.path) : "";
+    const module = file?.module ?? "";
     const [name, address] = this.#sampler.name(id, offset);
     if (name !== "") return { runtime: "native", name, module };
     if (address > 0) {

@@ -11,6 +11,17 @@ import {
 
 const TRUNCATED_OR_OPEN = 1;
 
+/** The second word of a stack, as `Drained.stacks` has it. */
+const OUTCOME_MASK = 0xff;
+const PERL_COUNT_SHIFT = 8;
+
+function hasPerl(stacks: Uint32Array): boolean {
+  for (let at = 0; at + 2 < stacks.length; at += 3 + (stacks[at + 2] ?? 0)) {
+    if ((stacks[at + 1] ?? 0) > OUTCOME_MASK) return true;
+  }
+  return false;
+}
+
 export class PerlStacks {
   readonly #abi: AbiConstants;
   readonly #interpreters = new Map<number, PerlInterpreter>();
@@ -44,7 +55,13 @@ export class PerlStacks {
   #learnFrame(frames: NewFrames, index: number): void {
     const number = frames.first + index;
     const { native, folded, cut, stop, main, xsub, xsubCode, kindMask } = this.#abi.perl;
-    const kind = frames.perlMeta(index) & kindMask;
+    const meta = frames.perlMeta(index);
+    if (meta === 0) {
+      // Beside Perl frames code of files has a mark, and what has none is plain, but for stops.
+      if (frames.kind(index) === this.#abi.kindStop) this.#roles.set(number, "stop");
+      return;
+    }
+    const kind = meta & kindMask;
     if (kind === native) this.#code.set(number, codeKey(frames.file(index), frames.start(index)));
     if (kind === xsubCode)
       this.#code.set(number, codeKey(frames.file(index), frames.offset(index)));
@@ -59,15 +76,17 @@ export class PerlStacks {
   }
 
   /** The stacks as the wire has them (number, outcome, count, frames): with the lists merged. */
-  merge(stacks: Uint32Array): Uint32Array<ArrayBuffer> {
-    // A merged stack has no frames that the two lists have not, and one word less before them.
+  merge(stacks: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
+    if (!hasPerl(stacks)) return stacks;
+    // A merged stack has no frames that the two lists have not.
     const merged = new Uint32Array(stacks.length);
     let end = 0;
-    for (let at = 0; at + 3 < stacks.length; ) {
-      const outcome = stacks[at + 1] ?? 0;
-      const nativeEnd = at + 4 + (stacks[at + 2] ?? 0);
-      const perlEnd = nativeEnd + (stacks[at + 3] ?? 0);
-      const native = stacks.subarray(at + 4, nativeEnd);
+    for (let at = 0; at + 2 < stacks.length; ) {
+      const kind = stacks[at + 1] ?? 0;
+      const outcome = kind & OUTCOME_MASK;
+      const perlEnd = at + 3 + (stacks[at + 2] ?? 0);
+      const nativeEnd = perlEnd - (kind >>> PERL_COUNT_SHIFT);
+      const native = stacks.subarray(at + 3, nativeEnd);
       const perl = stacks.subarray(nativeEnd, perlEnd);
       const frames = perl.length === 0 ? native : this.#mergeOne(native, perl, outcome);
       merged[end] = stacks[at] ?? 0;
@@ -122,7 +141,6 @@ export class PerlStacks {
 
   #role(frames: NewFrames, index: number): NativeRole {
     const kind = frames.kind(index);
-    if (kind === this.#abi.kindStop) return "stop";
     if (kind !== this.#abi.kindNative) return "other";
     const perl = this.#interpreters.get(frames.file(index));
     if (!perl) return "other";

@@ -19,20 +19,37 @@ interface Placed {
 }
 
 /** Names of threads that were listed: their number is a part of the identity of a row. */
-const threadNames: string[] = [];
+const threadNames = new Map<number, string>();
 const threadNumbers = new Map<string, number>();
+let lastNumber = 0;
+
+/** Programs may name threads as they like: the names that were met first are forgotten when there are more. */
+const MAX_THREAD_NAMES = 20_000;
+
+/** Numbers begin again behind this: a row's identity is a whole number below 2^53. */
+const MAX_NUMBER = 2 ** 20;
 
 function threadRowId({ pid, thread }: ThreadRow): number {
   let number = threadNumbers.get(thread);
   if (number === undefined) {
-    number = threadNames.push(thread);
+    number = (lastNumber % MAX_NUMBER) + 1;
+    lastNumber = number;
+    threadNames.set(number, thread);
     threadNumbers.set(thread, number);
+    forgetOldest();
   }
   return number * 2 ** 32 + pid;
 }
 
-/** The name of the thread of a row. */
-export const threadOfRow = (id: number): string => threadNames[Math.floor(id / 2 ** 32) - 1] ?? "";
+function forgetOldest(): void {
+  const oldest = threadNames.entries().next().value;
+  if (!oldest || threadNames.size <= MAX_THREAD_NAMES) return;
+  threadNames.delete(oldest[0]);
+  threadNumbers.delete(oldest[1]);
+}
+
+/** The name of the thread of a row; empty where it was forgotten. */
+export const threadOfRow = (id: number): string => threadNames.get(Math.floor(id / 2 ** 32)) ?? "";
 
 /** Remembers the layout for a width. */
 export class ProcessList {

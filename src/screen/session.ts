@@ -123,7 +123,7 @@ export class Session {
       this.error = undefined;
       this.latest = tick;
       this.received++;
-      for (const { task } of tick.counts) this.family.learn(task);
+      for (const task of new Set(tick.counts.map((one) => one.task))) this.family.learn(task);
       this.history.push(tick);
       this.totals.add(tick, this.everything(tick));
       this.state = reduce(this.state, { type: "tick", now: this.now() });

@@ -47,7 +47,8 @@ export class SourceLines {
         return found ? { ...frame, line: found.line } : frame;
       });
       const isSame = frames.every((frame, i) => frame === stack.frames[i]);
-      const made = isSame ? stack : { ...stack, frames };
+      const { id, outcome } = stack;
+      const made = isSame ? stack : { id, frames, outcome };
       stacks.set(stack, made);
       return made;
     };

@@ -2,9 +2,10 @@
 import { createRequire } from "node:module";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { FrameNumbers } from "../../src/collector/frame-numbers.ts";
 import type { AbiConstants } from "../../src/collector/sampler.ts";
 import { StackTable } from "../../src/collector/stack-table.ts";
-import { type Frame, type FunctionInfo, OUTCOMES } from "../../src/collector/tick.ts";
+import { type FunctionInfo, OUTCOMES, type Stack } from "../../src/collector/tick.ts";
 import { TickAssembler, type TickDelta } from "../../src/collector/wire.ts";
 import { ArchivedNumbers } from "../../src/model/archived-numbers.ts";
 import { root } from "../support/polytop.ts";
@@ -19,6 +20,20 @@ const info = (id: number): FunctionInfo => ({
 
 const { counts: _, ...header } = makeTick([]);
 const worker = task(1, "worker");
+
+/** A stack as what it says, however it holds that. */
+const plainly = (stack: Stack | undefined) =>
+  stack && { id: stack.id, outcome: stack.outcome, frames: stack.frames };
+
+/** Frames 0 to 50, each of a function of its own; every seventh says more than that. */
+function someFrames(): FrameNumbers {
+  const numbers = Array.from({ length: 51 }, (_, i) => i);
+  const frames = new FrameNumbers();
+  frames.learn(numbers.map(info));
+  const details = new Map(numbers.filter((i) => i % 7 === 6).map((line) => [line, { line }]));
+  frames.add(0, { functions: Uint32Array.from(numbers), details });
+  return frames;
+}
 
 function delta(parts: Partial<TickDelta>): TickDelta {
   const none = new Uint32Array(0);
@@ -64,13 +79,33 @@ test("frames carry what they say beside their function", () => {
   ]);
 });
 
+test("stacks of plain frames keep them when these are forgotten, and make them once", () => {
+  const assembler = new TickAssembler();
+  const frames = { functions: Uint32Array.of(1, 0), details: new Map() };
+  const made = assembler.assemble(
+    delta({
+      functions: [info(0), info(1)],
+      firstFrame: 7,
+      frames,
+      stacks: Uint32Array.of(5, 0, 3, 7, 8, 7),
+      counts: Uint32Array.of(5, 0, 2),
+    }),
+  );
+  assembler.assemble(delta({ forgottenStacks: 6, forgottenFrames: 9, firstFrame: 9 }));
+  const stack = made.counts[0]?.stack;
+  const [first, second] = [{ function: info(1) }, { function: info(0) }];
+  expect(plainly(stack)).toEqual({ id: 5, outcome: "complete", frames: [first, second, first] });
+  expect(stack?.frames).toBe(stack?.frames);
+});
+
 test("a frame of a function that was never sent is an error", () => {
   const frames = { functions: Uint32Array.of(3), details: new Map() };
   expect(() => new TickAssembler().assemble(delta({ frames }))).toThrow("unknown function");
 });
 
 test("stacks are found by number until they are forgotten, however they came", () => {
-  const frameOf = (number: number): Frame => ({ function: info(number) });
+  const known = someFrames();
+  const frameOf = (id: number) => ({ function: info(id), ...(id % 7 === 6 ? { line: id } : {}) });
   const stack = fc.record({
     outcome: fc.nat(OUTCOMES.length - 1),
     frames: fc.array(fc.nat(50), { maxLength: 8 }),
@@ -81,7 +116,7 @@ test("stacks are found by number until they are forgotten, however they came", (
   });
   fc.assert(
     fc.property(fc.nat(1000), fc.array(refresh, { maxLength: 12 }), (start, refreshes) => {
-      const table = new StackTable();
+      const table = new StackTable(known);
       const sent = new Map<number, { outcome: number; frames: number[] }>();
       let next = start;
       let forgotten = start;
@@ -93,13 +128,13 @@ test("stacks are found by number until they are forgotten, however they came", (
         table.add(Uint32Array.from(words));
         for (let id = forgotten; id < next; id++) {
           const { outcome = 0, frames = [] } = sent.get(id) ?? {};
-          expect(table.get(id, frameOf)).toEqual({
+          expect(plainly(table.get(id))).toEqual({
             id,
             outcome: OUTCOMES[outcome],
             frames: frames.map(frameOf),
           });
         }
-        expect(table.get(next, frameOf)).toBeUndefined();
+        expect(table.get(next)).toBeUndefined();
         forgotten = Math.min(next, forgotten + more);
         table.endRefresh(forgotten);
       }
@@ -108,15 +143,14 @@ test("stacks are found by number until they are forgotten, however they came", (
 });
 
 test("a hot stack is the same object in ticks that follow each other", () => {
-  const table = new StackTable();
-  const frameOf = () => undefined;
+  const table = new StackTable(someFrames());
   table.add(Uint32Array.of(1, 0, 0));
-  const first = table.get(1, frameOf);
+  const first = table.get(1);
   table.endRefresh(0);
-  expect(table.get(1, frameOf)).toBe(first);
+  expect(table.get(1)).toBe(first);
   table.endRefresh(0);
   table.endRefresh(0);
-  expect(table.get(1, frameOf)).not.toBe(first);
+  expect(table.get(1)).not.toBe(first);
 });
 
 test("outcomes have the numbers of the kernel side", () => {

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace polytop {
+
+/**
+ * A hash map in one piece of memory: no allocation for each entry, and mostly one cache line for a look-up.
+ * Nothing is ever taken out. A value that is equal to Value{} marks a free place: none must be put in.
+ */
+template <typename Key, typename Value, typename Hash>
+class FlatMap {
+ public:
+  /// The value of a key; nullptr if there is none. Valid until the next add().
+  const Value* find(const Key& key) const {
+    if (places_.empty()) return nullptr;
+    const Place& place = places_[placeOf(key)];
+    return place.value == Value{} ? nullptr : &place.value;
+  }
+
+  /// The value of a key and whether it is new: then it must be set at once. Valid until the next add().
+  std::pair<Value&, bool> add(const Key& key) {
+    if (4 * (used_ + 1) > 3 * places_.size()) grow();
+    Place& place = places_[placeOf(key)];
+    const bool isNew = place.value == Value{};
+    if (isNew) {
+      place.key = key;
+      used_++;
+    }
+    return {place.value, isNew};
+  }
+
+  size_t size() const { return used_; }
+
+ private:
+  static constexpr size_t kFirstSize = 1024;
+
+  struct Place {
+    Key key;
+    Value value;
+  };
+
+  /// Where the key is, or the free place where it belongs; at least a quarter is free.
+  size_t placeOf(const Key& key) const {
+    const size_t mask = places_.size() - 1;
+    size_t at = Hash{}(key)&mask;
+    while (places_[at].value != Value{} && !(places_[at].key == key)) at = (at + 1) & mask;
+    return at;
+  }
+
+  void grow() {
+    std::vector<Place> before(places_.empty() ? kFirstSize : 2 * places_.size());
+    before.swap(places_);
+    for (const Place& place : before) {
+      if (place.value != Value{}) places_[placeOf(place.key)] = place;
+    }
+  }
+
+  std::vector<Place> places_;  ///< a power of two
+  size_t used_ = 0;
+};
+
+}  // namespace polytop
