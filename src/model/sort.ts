@@ -48,12 +48,16 @@ export function sortFunctions(
   return rows.toSorted((a, b) => sign * order(a, b) || a.function.id - b.function.id);
 }
 
-/** The first `count` functions in the order of a key: cheaper than to sort all for a few. */
+/** Below this share of all rows it is cheaper to pick the first ones than to sort. */
+const FEW = 1 / 8;
+
+/** The first `count` functions in the order of a key. */
 export function topFunctions(
   rows: readonly FunctionRow[],
   key: SortKey,
   count: number,
 ): FunctionRow[] {
+  if (count > rows.length * FEW) return sortFunctions(rows, key, false).slice(0, count);
   const order = FUNCTION_ORDERS[key];
   const compare: Compare<FunctionRow> = (a, b) => order(a, b) || a.function.id - b.function.id;
   const top: FunctionRow[] = [];
