@@ -12,7 +12,8 @@ import { layoutOf, readDescriptor } from "../../src/runtimes/dotnet/layout.ts";
 import { ProcessMemory } from "../../src/runtimes/dotnet/memory.ts";
 import { MethodReader } from "../../src/runtimes/dotnet/method.ts";
 import type { ImageCache } from "../../src/runtimes/dotnet/modules.ts";
-import { ReadyToRunImage } from "../../src/runtimes/dotnet/ready-to-run.ts";
+import { tablesInMemory } from "../../src/runtimes/dotnet/names.ts";
+import type { ReadyToRunImage } from "../../src/runtimes/dotnet/ready-to-run.ts";
 import { attempt } from "../../src/runtimes/dotnet/unnamed.ts";
 import type { NamedFunction } from "../../src/runtimes/frames.ts";
 import { NewFrames } from "../../src/runtimes/new-frames.ts";
@@ -79,7 +80,7 @@ function openReader(
   const cache: ImageCache = {
     pages,
     tables: (image) => {
-      const tables = known.get(image.key) ?? new ReadyToRunImage(image, image.wholeMetadata());
+      const tables = known.get(image.key) ?? tablesInMemory(image);
       known.set(image.key, tables);
       return tables;
     },
