@@ -5,6 +5,7 @@
  */
 import type { PeImage } from "./image.ts";
 import type { ImageModule } from "./instance-name.ts";
+import { CORE_MODULE } from "./instance-signature.ts";
 import { Unreadable } from "./memory.ts";
 import type { Metadata } from "./metadata.ts";
 import { type ReadyToRunSections, readCoreSections } from "./ready-to-run-header.ts";
@@ -20,6 +21,8 @@ const GUID_BYTES = 16;
 const NO_BUILD = "0".repeat(2 * GUID_BYTES);
 /** In signatures 0 is no assembly of the image, 1 the manifest; since format 6.3. */
 const FIRST_ASSEMBLY = 2;
+
+const CORE_NAME = "System.Private.CoreLib";
 
 /** The metadata of the assembly of a name that is the build of an id; throws Unreadable where it cannot be read. */
 export type OpenComponent = (name: string, moduleId: string) => Metadata;
@@ -83,6 +86,7 @@ export class CompositeImage {
 
   /** An assembly as signatures number it; throws Unreadable. */
   moduleOfSignature(index: number): ImageModule {
+    if (index === CORE_MODULE) return this.module(this.#names.indexOf(CORE_NAME));
     if (index < FIRST_ASSEMBLY)
       throw new Unreadable("its image does not say of which assembly it is");
     return this.module(index - FIRST_ASSEMBLY);

@@ -30,13 +30,18 @@ export function instanceMethod(instance: MethodInstance, find: FindModule): Imag
     return { name: `${type.name}.${name}`, module: type.assembly || module };
   }
   const row = metadata.typeOfMethod(instance.row);
-  const { owner } = instance;
-  // The two low bits say that it is a definition.
-  if (owner !== undefined && !("token" in owner && owner.token === row * 4))
-    throw new Unreadable("its image names a method that is not of its type");
   const { type, name } = metadata.method(instance.row);
+  if (!isOwner(instance.owner, row, type))
+    throw new Unreadable("its image names a method that is not of its type");
   const genericArguments = argumentsOf(instance, metadata, row, find);
   return { name: `${type}.${name}`, module, genericArguments };
+}
+
+function isOwner(owner: SignatureType | undefined, row: number, type: string): boolean {
+  if (owner === undefined) return true;
+  if ("name" in owner) return owner.name === type;
+  // The two low bits say that it is a definition.
+  return "token" in owner && owner.token === row * 4;
 }
 
 /** None where one of them cannot be told. */

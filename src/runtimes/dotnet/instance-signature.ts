@@ -52,6 +52,8 @@ const MAX_RANK = 32;
 
 /** What tells the module that a token is of: 0 is the image itself, others as the image counts them. */
 export type ModuleIndex = number;
+/** The module of the types that have no token: System.Private.CoreLib. */
+export const CORE_MODULE: ModuleIndex = -1;
 
 /** A type of a signature. */
 export type SignatureType =
@@ -85,9 +87,15 @@ export function readMethodInstance(reader: CompressedReader): MethodInstance {
   const count = flags & METHOD_INSTANTIATION ? reader.next() : 0;
   const methodArguments = readTypes(reader, count, 0);
   const isMemberRef = (flags & MEMBER_REF) !== 0;
-  // A row of a definition is of the module that defines its type.
-  const isOwned = owner !== undefined && "token" in owner && !isMemberRef;
-  return { module: isOwned ? owner.module : context, isMemberRef, row, owner, methodArguments };
+  const module = owner === undefined || isMemberRef ? context : moduleOf(owner);
+  return { module, isMemberRef, row, owner, methodArguments };
+}
+
+/** A row of a definition is of the module that defines its type. */
+function moduleOf(owner: SignatureType): ModuleIndex {
+  if ("token" in owner) return owner.module;
+  if ("name" in owner) return CORE_MODULE;
+  throw new Unreadable("a signature has a method of no class");
 }
 
 function readTypes(reader: CompressedReader, count: number, depth: number): SignatureType[] {

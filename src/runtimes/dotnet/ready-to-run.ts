@@ -6,7 +6,7 @@ import { type Bytes, WholeBytes } from "./bytes.ts";
 import { CompositeImage, isComposite, type OpenComponent } from "./composite.ts";
 import type { Directory, PeImage } from "./image.ts";
 import { type ImageMethod, type ImageModule, instanceMethod } from "./instance-name.ts";
-import { type MethodInstance, readMethodInstance } from "./instance-signature.ts";
+import { CORE_MODULE, type MethodInstance, readMethodInstance } from "./instance-signature.ts";
 import { Unreadable } from "./memory.ts";
 import { CompressedReader, type Metadata } from "./metadata.ts";
 import { NativeReader, readHashtable } from "./native-format.ts";
@@ -42,7 +42,9 @@ class SingleModule {
   }
 
   moduleOfSignature(index: number): ImageModule {
-    if (index !== 0) throw new Unreadable("it is an instance of another assembly's method");
+    // Whether it is the one that defines the types without a token is seen by their names.
+    if (index !== 0 && index !== CORE_MODULE)
+      throw new Unreadable("it is an instance of another assembly's method");
     return this.#module;
   }
 }
