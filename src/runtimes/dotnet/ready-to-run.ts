@@ -15,6 +15,7 @@ import { type ReadyToRunSections, readSections } from "./ready-to-run-header.ts"
 const SECTION_FUNCTIONS = 102;
 const SECTION_METHODS = 103;
 const SECTION_INSTANCES = 109;
+const SECTION_COLD_PARTS = 120;
 const FUNCTION_BYTES = 12;
 /** Funclets follow the body of their method; how far back it is looked for. */
 const MAX_FUNCLETS = 256;
@@ -61,6 +62,8 @@ export class ReadyToRunImage {
   /** Numbers of the assemblies of the definitions; empty in an image of one. */
   readonly #components: Uint16Array;
   readonly #signatures: Bytes | undefined;
+  /** Parts of functions that were put behind all others, ascending; for each: its index, that of its function. */
+  readonly #coldParts: Uint32Array;
   #maxFunclets = MAX_FUNCLETS;
 
   /** Reads the tables of an image; throws Unreadable where it is not precompiled. */
@@ -72,6 +75,10 @@ export class ReadyToRunImage {
       functions.readUInt32LE(at * FUNCTION_BYTES),
     );
     this.#methods = new Uint32Array(count);
+    const parts = sections.bytes(SECTION_COLD_PARTS);
+    this.#coldParts = Uint32Array.from({ length: 2 * Math.floor(parts.length / 8) }, (_, at) =>
+      parts.readUInt32LE(at * 4),
+    );
     if (isComposite(sections)) {
       const composite = new CompositeImage(
         image,
@@ -97,13 +104,14 @@ export class ReadyToRunImage {
   /** Roughly what the tables take in memory. */
   get memoryBytes(): number {
     const signatures = this.#signatures instanceof WholeBytes ? this.#signatures.length : 0;
-    const tables = [this.#begins, this.#methods, this.#components];
+    const tables = [this.#begins, this.#methods, this.#components, this.#coldParts];
     return tables.reduce((sum, { byteLength }) => sum + byteLength, signatures);
   }
 
   /** The method whose code is at an RVA; throws Unreadable where there is none. */
   method(rva: number): ImageMethod {
-    const body = this.#bodyOf(this.#functionAt(rva));
+    const index = this.#functionAt(rva);
+    const body = this.#bodyOf(this.#hotPartOf(index));
     const method = this.#methods[body] ?? 0;
     if (method === 0)
       throw new Unreadable("its image does not say which method this code belongs to");
@@ -133,6 +141,14 @@ export class ReadyToRunImage {
       else high = middle - 1;
     }
     return low;
+  }
+
+  /** Index of the function that a part belongs to: mostly itself. Funclets of a cold part follow it, as others do. */
+  #hotPartOf(index: number): number {
+    const parts = this.#coldParts;
+    for (let at = parts.length - 2; at >= 0 && index >= (parts[0] ?? 0); at -= 2)
+      if ((parts[at] ?? 0) <= index) return parts[at + 1] ?? index;
+    return index;
   }
 
   /** Index of the function that is the body of the method, -1 if it is not known. */
