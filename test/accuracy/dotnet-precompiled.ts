@@ -12,7 +12,7 @@ import { layoutOf, readDescriptor } from "../../src/runtimes/dotnet/layout.ts";
 import { ProcessMemory } from "../../src/runtimes/dotnet/memory.ts";
 import { MethodReader } from "../../src/runtimes/dotnet/method.ts";
 import type { ImageCache } from "../../src/runtimes/dotnet/modules.ts";
-import { tablesInMemory } from "../../src/runtimes/dotnet/names.ts";
+import { bodyText, tablesInMemory } from "../../src/runtimes/dotnet/names.ts";
 import type { ReadyToRunImage } from "../../src/runtimes/dotnet/ready-to-run.ts";
 import { attempt } from "../../src/runtimes/dotnet/unnamed.ts";
 import type { NamedFunction } from "../../src/runtimes/frames.ts";
@@ -123,6 +123,7 @@ async function compare(
   readEntryMaps(memory, seen.major, [...maps.values()], mappings);
 
   const sum = { named: 0, entries: 0, both: 0, same: 0, mapped: 0, sameMemory: 0 };
+  const generic = { told: 0, of: 0, same: 0 };
   for (const { file, path, offset, address } of addressed) {
     const byImage = attempt(() => images.method(file, offset));
     if (byImage.whyUnnamed === undefined) sum.named++;
@@ -141,6 +142,15 @@ async function compare(
     if ((byEntry.whyUnnamed ?? byImage.whyUnnamed) === undefined) {
       sum.both++;
       if (isSame(byImage, byEntry)) sum.same++;
+      const own = bodyText({
+        genericArguments: images.method(file, offset).genericArguments ?? [],
+      });
+      const { genericArguments } = reader.body(address, methodDescAt(map, address));
+      const truth = bodyText({ genericArguments });
+      if (own !== "") generic.told++;
+      if (truth !== "") generic.of++;
+      if (own !== "" && own === truth) generic.same++;
+      if (process.env.POLYTOP_DEBUG && own !== truth) console.error(byImage.name, own, truth);
     }
     if (process.env.POLYTOP_DEBUG && !isSame(byImage, byEntry)) console.error(byImage, byEntry);
   }
@@ -166,6 +176,13 @@ async function compare(
       figure: `${percent(sum.same, sum.both)} (${met - sum.entries} not told)`,
       samples: sum.both,
       ok: sum.both >= ENOUGH && ratio(sum.same, sum.both) >= 0.999,
+    },
+    {
+      what: `${shape.name}: … generic arguments that the image tells, as the runtime has them`,
+      bar: "≥ 99.9 %",
+      figure: `${percent(generic.same, generic.told)} (${generic.of} methods are generic)`,
+      samples: generic.told,
+      ok: ratio(generic.same, generic.told) >= 0.999,
     },
     // A composite image is always in a file, as are its assemblies.
     ...(isComposite(shape) ? [] : [byMemory]),
