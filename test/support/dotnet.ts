@@ -26,6 +26,8 @@ const COMPOSITE = [
   "-p:PublishReadyToRun=true",
   "-p:PublishReadyToRunComposite=true",
   "-p:PublishTrimmed=true",
+  // A trimmed program lacks it, and one of the things that this one does is JSON of its own types.
+  "-p:JsonSerializerIsReflectionEnabledByDefault=true",
 ];
 
 export const SHAPES: readonly Shape[] = [
