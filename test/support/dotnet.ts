@@ -55,6 +55,16 @@ export const SHAPES: readonly Shape[] = [
     version: "10.0.12",
     flags: [...SELF_CONTAINED, "-p:PublishReadyToRun=true"],
   },
+  {
+    name: "net10-split",
+    framework: "net10.0",
+    version: "10.0.12",
+    flags: [
+      ...SELF_CONTAINED,
+      "-p:PublishReadyToRun=true",
+      "-p:PublishReadyToRunCrossgen2ExtraArgs=--hot-cold-splitting",
+    ],
+  },
   // Of these versions there is a compiler of composite images.
   { name: "net8-composite", framework: "net8.0", version: "8.0.30", flags: COMPOSITE },
   { name: "net9-composite", framework: "net9.0", version: "9.0.19", flags: COMPOSITE },
