@@ -253,13 +253,15 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     return got == size ? buffer : Napi::Buffer<uint8_t>::Copy(info.Env(), buffer.Data(), got);
   }
 
-  /// readFile(file, offset, size): a Buffer with the bytes of a file, shorter where it ends.
+  /// readFile(file, offset, size, name?): a Buffer with the bytes of a file, shorter where it ends; with a name: of
+  /// another file in its folder.
   Napi::Value readFile(const Napi::CallbackInfo& info) {
     const Napi::Env env = info.Env();
     if (!isOpen(env)) return env.Undefined();
     const auto offset = static_cast<uint64_t>(info[1].As<Napi::Number>().Int64Value());
     const size_t size = std::min<size_t>(info[2].As<Napi::Number>().Uint32Value(), kMaxFileRead);
-    const std::vector<uint8_t> bytes = parts_->files.read(info[0].As<Napi::Number>().Uint32Value(), offset, size);
+    const std::string name = info[3].IsString() ? info[3].As<Napi::String>().Utf8Value() : "";
+    const std::vector<uint8_t> bytes = parts_->files.read(info[0].As<Napi::Number>().Uint32Value(), name, offset, size);
     return Napi::Buffer<uint8_t>::Copy(env, bytes.data(), bytes.size());
   }
 

@@ -86,6 +86,25 @@ std::string folderOf(int fd, const std::string& root) {
   return path.substr(0, path.rfind('/'));
 }
 
+/// O_PATH only names the file: a FIFO does not wait for its writer, a device does not notice.
+FileDescriptor nameUnderRoot(const std::string& root, const std::string& path, uint64_t flags) {
+  const FileDescriptor folder(open(root.empty() ? "/" : root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!folder.valid()) return {};
+  open_how how{};
+  how.flags = O_PATH | O_CLOEXEC | flags;
+  how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+  // A container may have mounted something that never answers.
+  if (!root.empty()) how.resolve |= RESOLVE_NO_XDEV;
+  return FileDescriptor(static_cast<int>(syscall(SYS_openat2, folder.get(), path.c_str(), &how, sizeof how)));
+}
+
+/// Opens what is named for reading if it is a regular file.
+FileDescriptor openNamed(const FileDescriptor& named) {
+  struct stat status;
+  if (!named.valid() || fstat(named.get(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
+  return FileDescriptor(open(descriptorPath(named.get()).c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+}
+
 /// Opens a candidate and keeps it if it belongs to the image.
 DebugFile openCandidate(const std::string& root, const std::string& path, const std::string& buildId,
                         std::optional<uint32_t> crc) {
@@ -117,18 +136,19 @@ FileDescriptor::~FileDescriptor() {
 int FileDescriptor::release() { return std::exchange(fd_, -1); }
 
 FileDescriptor openUnderRoot(const std::string& root, const std::string& path) {
-  const FileDescriptor folder(open(root.empty() ? "/" : root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  return openNamed(nameUnderRoot(root, path, 0));
+}
+
+FileDescriptor openBeside(int fd, const std::string& root, const std::string& name) {
+  const std::string path = folderOf(fd, root);
+  if (path.empty() || name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos) return {};
+  const FileDescriptor folder = nameUnderRoot(root, path, O_DIRECTORY);
   if (!folder.valid()) return {};
   open_how how{};
   how.flags = O_PATH | O_CLOEXEC;
-  how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
-  // A container may have mounted something that never answers.
-  if (!root.empty()) how.resolve |= RESOLVE_NO_XDEV;
-  // O_PATH only names the file: a FIFO does not wait for its writer, a device does not notice.
-  const FileDescriptor named(static_cast<int>(syscall(SYS_openat2, folder.get(), path.c_str(), &how, sizeof how)));
-  struct stat status;
-  if (!named.valid() || fstat(named.get(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
-  return FileDescriptor(open(descriptorPath(named.get()).c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV;
+  return openNamed(
+      FileDescriptor(static_cast<int>(syscall(SYS_openat2, folder.get(), name.c_str(), &how, sizeof how))));
 }
 
 DebugFile findDebugFile(int fd, const ElfImage& image, const std::string& root) {

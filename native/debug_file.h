@@ -41,6 +41,13 @@ struct DebugFile {
 FileDescriptor openUnderRoot(const std::string& root, const std::string& path);
 
 /**
+ * Opens a regular file in the folder of an open one, whose path is looked at below `root`. The name is no path, links
+ * are not followed and mounts not entered. Invalid where it is anything else; what is found there has to prove that
+ * it belongs to the file.
+ */
+FileDescriptor openBeside(int fd, const std::string& root, const std::string& name);
+
+/**
  * The separate debug file of an image: by its build-id, /usr/lib/debug/.build-id/xx/yyyy.debug, else by the
  * name in .gnu_debuglink beside the file, in .debug beside it, or in /usr/lib/debug/<its folder>. All of
  * them below `root`. The build-ids have to agree; a file without one must have the CRC that the link says.

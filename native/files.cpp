@@ -21,6 +21,7 @@ namespace {
 
 /// A vDSO is two pages of code and a few of data.
 constexpr size_t kVdsoBytes = 2 * 4096;
+constexpr size_t kMaxBeside = 1024;  // open files for each
 
 std::vector<Segment> codeSegments(const ElfImage& image) {
   std::vector<Segment> code;
@@ -212,13 +213,16 @@ uint32_t Files::takeId() {
   return nextId_ < MAX_FILES ? nextId_++ : 0;
 }
 
+std::string Files::rootOf(const Entry& entry) {
+  return entry.rootFd >= 0 ? "/proc/self/fd/" + std::to_string(entry.rootFd) : "";
+}
+
 void Files::indexSymbols(Entry& entry) {
   if (entry.indexed || entry.fd < 0) return;
   entry.indexed = true;
   std::string error;
   const std::unique_ptr<ElfImage> image = ElfImage::open(entry.fd, error);
-  const std::string root = entry.rootFd >= 0 ? "/proc/self/fd/" + std::to_string(entry.rootFd) : "";
-  if (image) entry.symbols = SymbolIndex::build(entry.fd, *image, root);
+  if (image) entry.symbols = SymbolIndex::build(entry.fd, *image, rootOf(entry));
 }
 
 uint64_t Files::enclosingStart(const Entry& entry, uint64_t offset) {
@@ -226,10 +230,17 @@ uint64_t Files::enclosingStart(const Entry& entry, uint64_t offset) {
   return next == entry.starts.begin() ? 0 : *std::prev(next);
 }
 
-std::vector<uint8_t> Files::read(uint32_t id, uint64_t offset, size_t size) {
-  const Entry* found = find(id);
-  if (!found || found->fd < 0) return {};
-  return readBytes(found->fd, offset, size);
+std::vector<uint8_t> Files::read(uint32_t id, const std::string& name, uint64_t offset, size_t size) {
+  Entry* found = find(id);
+  const int fd = !found ? -1 : name.empty() ? found->fd : besideOf(*found, name);
+  return fd < 0 ? std::vector<uint8_t>{} : readBytes(fd, offset, size);
+}
+
+int Files::besideOf(Entry& entry, const std::string& name) {
+  const auto known = entry.beside.find(name);
+  if (known != entry.beside.end()) return known->second.get();
+  if (entry.fd < 0 || entry.beside.size() >= kMaxBeside) return -1;
+  return entry.beside.emplace(name, openBeside(entry.fd, rootOf(entry), name)).first->second.get();
 }
 
 uint32_t Files::idOf(const file_key& key) const {

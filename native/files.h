@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <deque>
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -13,6 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "debug_file.h"
 #include "dotnet_file.h"
 #include "line_table.h"
 #include "mapped_file.h"
@@ -80,8 +82,8 @@ class Files {
   // the index of a large file takes longer than a walk can wait for rows.
   /// The function that holds a file offset; indexes the file's symbols at its first hit.
   NamedOffset name(uint32_t id, uint64_t offset);
-  /// Bytes of the file, fewer where it ends.
-  std::vector<uint8_t> read(uint32_t id, uint64_t offset, size_t size);
+  /// Bytes of the file, fewer where it ends; with a name: of the file of that name in its folder, none without one.
+  std::vector<uint8_t> read(uint32_t id, const std::string& name, uint64_t offset, size_t size);
   DotnetFile dotnet(uint32_t id);
   /// Gives a request for source lines descriptors of its own; leaves it without where the file is not known.
   void openAgain(uint32_t id, LineRequest& request);
@@ -110,7 +112,8 @@ class Files {
     uint64_t lastSeen = 0;
     RowStore::Placement placement;
     std::vector<uint64_t> starts;
-    std::vector<Segment> code;  ///< executable segments
+    std::vector<Segment> code;                     ///< executable segments
+    std::map<std::string, FileDescriptor> beside;  ///< that were asked for; those that are not there too
     std::unique_ptr<SymbolIndex> symbols;
     bool indexed = false;
   };
@@ -138,8 +141,12 @@ class Files {
   bool publish(Entry& entry, const UnwindTable& table, bool isElf);
   void publishDotnet(Entry& entry, const DotnetRuntime& runtime);
   void indexSymbols(Entry& entry);
+  /// For openUnderRoot() and the like.
+  static std::string rootOf(const Entry& entry);
   static uint64_t enclosingStart(const Entry& entry, uint64_t offset);
   void publishPerl(FileInfo& info, PerlFile perl);
+  /// The descriptor of a file in the folder of another, -1 if there is none. It lasts as long as the entry.
+  static int besideOf(Entry& entry, const std::string& name);
   static uint64_t addressOf(const Entry& entry, uint64_t offset);
   uint32_t takeId();
   void forget(Entry& entry);

@@ -28,6 +28,7 @@ constexpr uint32_t kMaxSections = 96, kMaxFunctions = 4 << 20, kMaxReadyToRunSec
 constexpr uint32_t kRuntimeFunctions = 102;  // READYTORUN_SECTION_RUNTIME_FUNCTIONS
 constexpr uint32_t kFunctionBytes = 12;
 constexpr uint64_t kMaxUnwindInfo = 4 + 2 * 255;
+constexpr char kHeaderExport[] = "RTR_HEADER";
 constexpr uint32_t kCorHeader = 14, kCorReadyToRun = 64;  // data directory; offset in the COR header
 constexpr unwind_rule kPrologRule = {CFA_PROLOG, RBP_SAME, 0, 0, 0, 0, 0, 0};
 /// Less than this between two functions is the padding that aligns the second.
@@ -58,9 +59,11 @@ class PeFile {
     }
     uint64_t cor = 0;
     isAssembly_ = toOffset(value<uint32_t>(directories + 8 * kCorHeader), cor) && value<uint32_t>(cor) == 72;
-    if (isAssembly_) readyToRun_ = value<uint32_t>(cor + kCorReadyToRun);
+    readyToRun_ = isAssembly_ ? value<uint32_t>(cor + kCorReadyToRun) : exportedHeader(value<uint32_t>(directories));
+    isAssembly_ = isAssembly_ || readyToRun_ != 0;
   }
 
+  /// One assembly, or a composite image of several.
   bool isAssembly() const { return isAssembly_; }
   /// RVA of the ready-to-run header, 0 if the assembly is not precompiled.
   uint32_t readyToRun() const { return readyToRun_; }
@@ -90,6 +93,24 @@ class PeFile {
   struct Section {
     uint32_t rva, raw, size;
   };
+
+  uint32_t valueAtRva(uint64_t rva) const {
+    uint64_t offset = 0;
+    return rva <= UINT32_MAX && toOffset(static_cast<uint32_t>(rva), offset) ? value<uint32_t>(offset) : 0;
+  }
+
+  /// A composite image need not have a COR header: the runtime finds its code by the one name that it exports. 0: none.
+  uint32_t exportedHeader(uint32_t directory) const {
+    uint64_t exports = 0, name = 0;
+    if (!toOffset(directory, exports)) return 0;
+    // Export directory of the PE format: addresses at 28, names at 32, ordinals at 36.
+    if (!toOffset(valueAtRva(value<uint32_t>(exports + 32)), name)) return 0;
+    const std::vector<uint8_t> text = read(name, sizeof kHeaderExport);
+    if (text.size() < sizeof kHeaderExport || memcmp(text.data(), kHeaderExport, text.size()) != 0) return 0;
+    const uint32_t ordinal = valueAtRva(value<uint32_t>(exports + 36)) & 0xffff;
+    return valueAtRva(uint64_t{value<uint32_t>(exports + 28)} + 4 * uint64_t{ordinal});
+  }
+
   int fd_;
   uint64_t base_;
   uint64_t size_;
@@ -140,7 +161,8 @@ std::vector<Function> readFunctions(const PeFile& file) {
 /// The unwind codes of an image: they lie together, and most functions share theirs with others.
 class ImageCodes {
  public:
-  ImageCodes(const PeFile& file, const std::vector<Function>& functions, FileRules& rules) : rules_(rules) {
+  ImageCodes(const PeFile& file, const std::vector<Function>& functions, FileRules& rules)
+      : file_(file), rules_(rules) {
     if (functions.empty()) return;
     const auto [first, last] =
         std::minmax_element(functions.begin(), functions.end(),
@@ -180,6 +202,7 @@ class ImageCodes {
   static constexpr size_t kShort = 2;
 
   void describe(uint64_t at, Run& run) {
+    if (const uint32_t parent = chainedInfo(bytes_.data() + at, bytes_.size() - at)) return describeCold(parent, run);
     run.first = static_cast<uint32_t>(rows_.size());
     if (!sehRows(bytes_.data() + at, bytes_.size() - at, described_)) {
       rows_.push_back(kUnsupported[0]);
@@ -195,8 +218,19 @@ class ImageCodes {
     rows_.push_back(body);
   }
 
+  /// A part of a function that was put elsewhere, because it seldom runs: all of it is behind the function's prolog.
+  void describeCold(uint32_t parent, Run& run) {
+    uint64_t info = 0;
+    const bool isKnown = file_.toOffset(parent, info) && info >= start_ && info - start_ < bytes_.size() &&
+                         sehRows(bytes_.data() + (info - start_), bytes_.size() - (info - start_), described_);
+    run.first = static_cast<uint32_t>(rows_.size());
+    run.count = 1;
+    rows_.push_back(isKnown ? Row{0, rules_.intern(described_.back().rule)} : kUnsupported[0]);
+  }
+
   static constexpr uint64_t kAlignment = 4;  // of UNWIND_INFO, by the x64 ABI
   static constexpr Row kUnsupported[] = {{0, kUnsupportedRule}};
+  const PeFile& file_;
   FileRules& rules_;
   uint64_t start_ = 0;
   std::vector<uint8_t> bytes_;

@@ -142,6 +142,15 @@ bool sehRows(const uint8_t* info, size_t size, std::vector<SehRow>& rows) {
   return true;
 }
 
+uint32_t chainedInfo(const uint8_t* info, size_t size) {
+  // Behind the header the other function's RUNTIME_FUNCTION: begin, end, codes.
+  constexpr size_t kCodes = kHeaderSize + 8;
+  if (size < kCodes + 4 || (info[0] & 7) != kVersion || (info[0] >> 3 & kChained) == 0 || info[2] != 0) return 0;
+  uint32_t rva = 0;
+  memcpy(&rva, info + kCodes, sizeof rva);
+  return rva;
+}
+
 bool isPlainProlog(const std::vector<SehRow>& rows) {
   // What of the code is looked at; a larger frame is probed, page by page, before it is used.
   constexpr int32_t kLookedAt = 32, kProbed = 4096;

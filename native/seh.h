@@ -22,6 +22,12 @@ struct SehRow {
  */
 bool sehRows(const uint8_t* info, size_t size, std::vector<SehRow>& rows);
 
+/**
+ * RVA of the unwind codes that hold for a function which has none of its own: a part of another one, without a
+ * prolog. 0 if it has codes of its own, or both.
+ */
+uint32_t chainedInfo(const uint8_t* info, size_t size);
+
 /// Whether the kernel side can follow a prolog with these rows by its instructions: bpf/dotnet_prolog.h.
 bool isPlainProlog(const std::vector<SehRow>& rows);
 

@@ -169,8 +169,8 @@ export interface Sampler {
   readMemory(pid: number, address: bigint, size: number): Buffer;
   /** Calls back soon after .NET methods were met for the first time. */
   onMethods(callback: () => void): void;
-  /** Bytes of a sampled file, shorter where it ends. */
-  readFile(file: number, offset: number, size: number): Buffer;
+  /** Bytes of a sampled file, shorter where it ends; with a name: of the file of that name in its folder. */
+  readFile(file: number, offset: number, size: number, name?: string): Buffer;
   /** The id of a file that a method is in; 0 while the file is not known. */
   fileId(key: BigUint64Array): number;
   takeMethods(): readonly SeenMethod[];

@@ -3,7 +3,8 @@ import { readFileSync } from "node:fs";
 import { PeImage } from "../../src/runtimes/dotnet/image.ts";
 import { type ProcessMemory, Unreadable } from "../../src/runtimes/dotnet/memory.ts";
 
-/** Of ReadyToRunInfo (src/coreclr/vm/readytoruninfo.h), measured on 8.0.29, 9.0.18, 10.0.12: its functions, their number, its map. */
+/** Of ReadyToRunInfo (src/coreclr/vm/readytoruninfo.h), measured on 8.0.29, 9.0.18, 10.0.12: that of the composite image, itself in another one; its functions, their number, its map. */
+const COMPOSITE_INFO = 40;
 const FUNCTIONS = 80;
 const COUNT = 88;
 const ENTRY_MAP: Readonly<Record<number, number>> = { 8: 432, 9: 432, 10: 360 };
@@ -87,8 +88,9 @@ export function readEntryMaps(
       const read = pageAt(memory, page, page + PAGE < first + size);
       for (const { image, bytes } of wanted) {
         const at = read.indexOf(bytes);
-        if (at >= 0 && image.methods.size === 0)
-          readHashMap(memory, page + at - FUNCTIONS + (ENTRY_MAP[major] ?? 0), image.methods);
+        if (at < 0 || image.methods.size > 0) continue;
+        const info = memory.pointer(page + at - FUNCTIONS + COMPOSITE_INFO);
+        readHashMap(memory, info + (ENTRY_MAP[major] ?? 0), image.methods);
       }
     }
   }

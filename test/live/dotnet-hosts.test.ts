@@ -1,12 +1,13 @@
 /** .NET where it is not expected: loaded late, with damaged metadata, and of no known version. */
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { expect, type TestContext, test } from "vitest";
+import { PeImage } from "../../src/runtimes/dotnet/image.ts";
 import { dotnetProgram, SHAPES } from "../support/dotnet.ts";
 import { withFolder } from "../support/live.ts";
 import { Lacking } from "../support/measure.ts";
 import { needsSampling, polytop } from "../support/polytop.ts";
-import { during, sampleJson, sleep, start } from "../support/profile.ts";
+import { during, sampleFolded, sampleJson, sleep, start } from "../support/profile.ts";
 import { workload } from "../support/workloads.ts";
 
 const TIMEOUT = 400_000;
@@ -78,6 +79,36 @@ test("an assembly whose metadata is damaged", { timeout: TIMEOUT }, async (conte
   expect(sums.samples).toBeGreaterThan(0);
   expect(names).toContain("[unnamed method: its image has no metadata]");
   expect(names.filter((name) => name.startsWith("Truth."))).toEqual([]);
+});
+
+test("an assembly that was replaced lends its names to no code of a composite image", {
+  timeout: TIMEOUT,
+}, async (context) => {
+  const folder = dirname(built("net10-composite", context));
+  await withFolder(async (copy) => {
+    cpSync(folder, copy, { recursive: true });
+    const assembly = join(copy, "program.dll");
+    const bytes = readFileSync(assembly);
+    const image = new PeImage((at, size) => bytes.subarray(at, at + size), [false]);
+    const id = Buffer.from(image.wholeMetadata().moduleId, "hex");
+    const command = 'DOTNET_TieredCompilation=0 exec "$0" deep 40';
+    const program = start("/bin/sh", ["-c", command, join(copy, "program")]);
+    const framesOf = async (pids: readonly number[]): Promise<string[]> => {
+      const stacks = await sampleFolded({ seconds: 3, frequency: 199, pids });
+      return stacks.flatMap(({ frames }) => frames);
+    };
+    await during([program], async (pids) => {
+      await sleep(3);
+      expect(await framesOf(pids)).toContain("Truth.Program.Descend");
+      bytes.fill(7, bytes.indexOf(id), bytes.indexOf(id) + 8);
+      rmSync(assembly);
+      writeFileSync(assembly, bytes);
+      const frames = await framesOf(pids);
+      expect(frames).toContain("[unnamed method: the file of its assembly is of another build]");
+      // Others were compiled at run time: those the process itself names.
+      expect(frames).not.toContain("Truth.Program.Descend");
+    });
+  });
 });
 
 test("a runtime of a version that is not known is told of", {

@@ -159,6 +159,38 @@ Original makeBundle(const std::vector<uint8_t>& elf, const Original& assembly) {
   return bundle;
 }
 
+template <typename Value>
+void put(std::vector<uint8_t>& bytes, size_t place, Value value) {
+  if (place + sizeof value <= bytes.size()) memcpy(&bytes[place], &value, sizeof value);
+}
+
+/// The assembly as the runtime also takes a composite image: its code is found by an export, which is written over the
+/// COR header. Its second function is made a cold part of the first.
+Original makeComposite(const Original& original) {
+  Original composite = original;
+  composite.path = original.path + " by its export";
+  std::vector<uint8_t>& bytes = composite.bytes;
+  const Assembly assembly(original.bytes);
+  const size_t optional = assembly.at<uint32_t>(60) + 24;
+  const size_t directories = optional + (assembly.at<uint16_t>(optional) == 0x20b ? 112 : 96);
+  const auto cor = assembly.at<uint32_t>(directories + 8 * 14);
+  const size_t at = assembly.offset(cor);
+  const auto header = assembly.at<uint32_t>(at + 64);
+  ByteWriter exports;
+  for (int i = 0; i < 7; i++) exports.u32(0);
+  exports.u32(cor + 40).u32(cor + 44).u32(cor + 48).u32(header).u32(cor + 50).u16(0).text("RTR_HEADER");
+  memcpy(&bytes[at], exports.bytes.data(), exports.bytes.size());
+  put<uint64_t>(bytes, directories + 8 * 14, 0);
+  put<uint64_t>(bytes, directories, cor | uint64_t{61} << 32);
+  composite.regions.push_back({at, exports.bytes.size()});
+  const size_t functions = assembly.functions.offset;
+  const size_t info = assembly.offset(assembly.at<uint32_t>(functions + 12 + 8));
+  put<uint32_t>(bytes, info, 0x21);
+  for (size_t i = 0; i < 3; i++) put(bytes, info + 4 + 4 * i, assembly.at<uint32_t>(functions + 4 * i));
+  composite.regions.push_back({info, 16});
+  return composite;
+}
+
 Original makeOriginal(const char* path) {
   Original original;
   original.path = path;
@@ -209,6 +241,7 @@ int main(int argc, char** argv) {
   std::vector<Original> originals;
   for (int i = 4; i < argc; i++) {
     originals.push_back(makeOriginal(argv[i]));
+    originals.push_back(makeComposite(originals.back()));
     originals.push_back(makeBundle(elf, originals.back()));
   }
   uint64_t done = 0, built = 0, functions = 0;

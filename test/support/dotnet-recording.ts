@@ -10,8 +10,8 @@ import type { Sampler, SamplerOptions, SeenMethod } from "../../src/collector/sa
 import { PageBudget } from "../../src/runtimes/dotnet/bytes.ts";
 import { ProcessMemory, type ReadMemory } from "../../src/runtimes/dotnet/memory.ts";
 import type { ImageCache } from "../../src/runtimes/dotnet/modules.ts";
+import { tablesInMemory } from "../../src/runtimes/dotnet/names.ts";
 import { DotnetProcess } from "../../src/runtimes/dotnet/process.ts";
-import { ReadyToRunImage } from "../../src/runtimes/dotnet/ready-to-run.ts";
 import { dotnetProgram, type PerfMethod, readPerfMap, SHAPES } from "./dotnet.ts";
 import { cleanEnvironment, root } from "./polytop.ts";
 
@@ -59,7 +59,7 @@ export function recordedMemory({ memory }: Recording): ReadMemory {
 /** Keeps nothing but pages: each image is read anew. */
 export const noCache = (): ImageCache => ({
   pages: new PageBudget(1 << 20),
-  tables: (image) => new ReadyToRunImage(image, image.wholeMetadata()),
+  tables: (image) => tablesInMemory(image),
 });
 
 async function record(shapeName: string, major: number): Promise<void> {

@@ -6,9 +6,17 @@ import { Metadata } from "./metadata.ts";
 /** Exactly `size` bytes at an offset of the image; throws Unreadable where they are not there. */
 export type ReadImage = (offset: number, size: number) => Buffer;
 
-interface Directory {
+/** A table of an image. */
+export interface Directory {
   readonly rva: number;
   readonly size: number;
+}
+
+/** What the headers of an image lead to, and how it lies. */
+interface Headers {
+  readonly mapped: boolean;
+  readonly metadata: Directory;
+  readonly readyToRun: Directory;
 }
 
 interface Section {
@@ -25,6 +33,8 @@ const ROOT_BYTES = 256;
 const MAX_METADATA = 256 << 20;
 const COR_HEADER_SIZE = 72;
 const SIGNATURE = 0x424a5342; // BSJB
+const EXPORTS_SIZE = 40;
+const HEADER_EXPORT = "RTR_HEADER\0";
 
 export class PeImage {
   readonly #read: ReadImage;
@@ -49,6 +59,7 @@ export class PeImage {
     this.#header = coff.toString("latin1") + optional.toString("latin1");
     const directories = optional.readUInt16LE(0) === 0x20b ? 112 : 96;
     const cor = optional.readUInt32LE(directories + 14 * 8);
+    const exported = optional.readUInt32LE(directories);
     const count = Math.min(coff.readUInt16LE(6), MAX_SECTIONS);
     const table = read(header + 24 + optional.length, 40 * count);
     this.#sections = Array.from({ length: count }, (_, at) => ({
@@ -57,7 +68,7 @@ export class PeImage {
       raw: table.readUInt32LE(40 * at + 20),
     }));
     const found = layouts
-      .map((mapped) => this.#corHeader(cor, mapped))
+      .map((mapped) => this.#corHeader(cor, mapped) ?? this.#exportedHeader(exported, mapped))
       .find((it) => it !== undefined);
     if (!found) throw new Unreadable("its image has no metadata");
     this.#mapped = found.mapped;
@@ -92,15 +103,13 @@ export class PeImage {
     return this.#metadata.size;
   }
 
-  /** The metadata, read as it is needed: for as long as the image can be read. */
-  metadata(budget: PageBudget): Metadata {
-    const { rva, size } = this.#metadata;
+  /** The metadata, read as it is needed: for as long as the image can be read. Without `place`, that of the image. */
+  metadata(budget: PageBudget, { rva, size }: Directory = this.#metadata): Metadata {
     return new Metadata(new PagedBytes(size, (at, count) => this.at(rva + at, count), budget));
   }
 
   /** All of the metadata, for when the image is gone. */
-  wholeMetadata(): Metadata {
-    const { rva, size } = this.#metadata;
+  wholeMetadata({ rva, size }: Directory = this.#metadata): Metadata {
     if (size > MAX_METADATA) throw new Unreadable("its metadata is too long");
     return new Metadata(this.at(rva, size));
   }
@@ -113,13 +122,8 @@ export class PeImage {
   }
 
   /** ECMA-335 II.25.3.3. */
-  #corHeader(
-    rva: number,
-    mapped: boolean,
-  ):
-    | { readonly mapped: boolean; readonly metadata: Directory; readonly readyToRun: Directory }
-    | undefined {
-    try {
+  #corHeader(rva: number, mapped: boolean): Headers | undefined {
+    return orNothing(() => {
       const header = this.#read(this.#offset(rva, mapped), COR_HEADER_SIZE);
       if (header.readUInt32LE(0) !== COR_HEADER_SIZE) return undefined;
       const metadata = { rva: header.readUInt32LE(8), size: header.readUInt32LE(12) };
@@ -127,9 +131,29 @@ export class PeImage {
         return undefined;
       const readyToRun = { rva: header.readUInt32LE(64), size: header.readUInt32LE(68) };
       return { mapped, metadata, readyToRun };
-    } catch (error) {
-      if (error instanceof Unreadable) return undefined;
-      throw error;
-    }
+    });
+  }
+
+  /** A composite image need not have a COR header: the runtime finds its code by the one name that it exports. */
+  #exportedHeader(rva: number, mapped: boolean): Headers | undefined {
+    return orNothing(() => {
+      const read = (at: number, size: number): Buffer => this.#read(this.#offset(at, mapped), size);
+      // Export directory of the PE format: addresses at 28, names at 32, ordinals at 36.
+      const table = read(rva, EXPORTS_SIZE);
+      const name = read(read(table.readUInt32LE(32), 4).readUInt32LE(0), HEADER_EXPORT.length);
+      if (name.toString("latin1") !== HEADER_EXPORT) return undefined;
+      const ordinal = read(table.readUInt32LE(36), 2).readUInt16LE(0);
+      const address = read(table.readUInt32LE(28) + 4 * ordinal, 4).readUInt32LE(0);
+      return { mapped, metadata: { rva: 0, size: 0 }, readyToRun: { rva: address, size: 0 } };
+    });
+  }
+}
+
+function orNothing<Value>(read: () => Value | undefined): Value | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof Unreadable || error instanceof RangeError) return undefined;
+    throw error;
   }
 }

@@ -1,15 +1,16 @@
 /** Names of precompiled code by its file: the same in every process, and after the last of them. */
 import type { SampledFile, Sampler } from "../../collector/sampler.ts";
-import type { PageBudget } from "./bytes.ts";
+import { type PageBudget, PagedBytes } from "./bytes.ts";
 import { PeImage } from "./image.ts";
+import type { ImageMethod } from "./instance-name.ts";
 import { Unreadable } from "./memory.ts";
 import type { Metadata } from "./metadata.ts";
-import { type ImageMethod, ReadyToRunImage } from "./ready-to-run.ts";
+import { ReadyToRunImage } from "./ready-to-run.ts";
 
 /** An image in a file: alone, or one of a single-file program. */
 interface PlacedImage {
   readonly image: PeImage;
-  readonly metadata: Metadata;
+  metadata: Metadata | undefined;
   tables: ReadyToRunImage | undefined;
   /** Roughly what it takes in memory. */
   bytes: number;
@@ -19,6 +20,8 @@ interface PlacedImage {
 /** Roughly, of an image whose tables and metadata are not read yet. */
 const IMAGE_BYTES = 16 << 10;
 const MAX_IMAGE_BYTES = 8 << 20;
+/** Of a file, in which the assembly of a composite image is looked for. */
+const MAX_ASSEMBLIES = 4096;
 
 export class ImageNames {
   readonly #sampler: Pick<Sampler, "readFile">;
@@ -27,6 +30,8 @@ export class ImageNames {
   readonly #places = new Map<number, Float64Array>();
   /** By id of the file and place in it; the one used last is the last. */
   readonly #images = new Map<string, PlacedImage>();
+  /** Where in a single-file program the builds of assemblies are, by the file's id. */
+  readonly #builds = new Map<number, ReadonlyMap<string, number>>();
 
   constructor(sampler: Pick<Sampler, "readFile">, pages: PageBudget) {
     this.#sampler = sampler;
@@ -52,7 +57,7 @@ export class ImageNames {
     const [base] = this.#placeOf(file, offset);
     const placed = this.#at(file, base);
     if (!placed.tables) {
-      placed.tables = new ReadyToRunImage(placed.image, placed.metadata);
+      placed.tables = this.#readTables(file, base, placed.image);
       placed.bytes += placed.tables.memoryBytes;
     }
     return placed.tables.method(placed.image.rvaOfOffset(offset - base));
@@ -60,9 +65,10 @@ export class ImageNames {
 
   /** The method of a row of the metadata of the image at an offset of a file. */
   methodOfRow(file: number, base: number, row: number): ImageMethod {
-    const { metadata } = this.#at(file, base);
-    const { type, name } = metadata.method(row);
-    return { name: `${type}.${name}`, module: metadata.assemblyName };
+    const placed = this.#at(file, base);
+    placed.metadata ??= placed.image.metadata(this.#pages);
+    const { type, name } = placed.metadata.method(row);
+    return { name: `${type}.${name}`, module: placed.metadata.assemblyName };
   }
 
   #at(file: number, base: number): PlacedImage {
@@ -76,8 +82,50 @@ export class ImageNames {
 
   #readImage(file: number, base: number): PlacedImage {
     const image = new PeImage((at, size) => this.#bytes(file, base + at, size), [false]);
-    const metadata = image.metadata(this.#pages);
-    return { image, metadata, tables: undefined, bytes: IMAGE_BYTES };
+    return { image, metadata: undefined, tables: undefined, bytes: IMAGE_BYTES };
+  }
+
+  #readTables(file: number, base: number, image: PeImage): ReadyToRunImage {
+    return new ReadyToRunImage(image, {
+      metadata: (place) => image.metadata(this.#pages, place),
+      table: ({ rva, size }) =>
+        new PagedBytes(size, (at, count) => image.at(rva + at, count), this.#pages),
+      component: (name, build) =>
+        base === 0 ? this.#beside(file, name) : this.#inProgram(file, build),
+    });
+  }
+
+  /** An assembly of a composite image: a file of its own, in the same folder. */
+  #beside(file: number, name: string): Metadata {
+    const read = (offset: number, size: number): Buffer => {
+      const bytes = this.#sampler.readFile(file, offset, size, `${name}.dll`);
+      if (bytes.length < size) throw new Unreadable("the file of its assembly could not be read");
+      return bytes;
+    };
+    return new PeImage(read, [false]).metadata(this.#pages);
+  }
+
+  /** … and where that is a part of a single-file program, another part of it. */
+  #inProgram(file: number, build: string): Metadata {
+    const builds = this.#builds.get(file) ?? this.#findBuilds(file);
+    this.#builds.set(file, builds);
+    const base = builds.get(build);
+    if (base === undefined) throw new Unreadable("its assembly is not in its program");
+    return this.#readImage(file, base).image.metadata(this.#pages);
+  }
+
+  #findBuilds(file: number): Map<string, number> {
+    const builds = new Map<string, number>();
+    const places = this.#places.get(file) ?? new Float64Array();
+    for (let at = 0; at < Math.min(places.length, 2 * MAX_ASSEMBLIES); at += 2) {
+      const base = places[at] ?? 0;
+      try {
+        builds.set(this.#readImage(file, base).image.metadata(this.#pages).moduleId, base);
+      } catch (error) {
+        if (!(error instanceof Unreadable || error instanceof RangeError)) throw error;
+      }
+    }
+    return builds;
   }
 
   #forgetOldest(): void {
@@ -91,6 +139,7 @@ export class ImageNames {
   }
 
   #forgetFile(file: number): void {
+    this.#builds.delete(file);
     for (const key of this.#images.keys()) {
       if (key.startsWith(`${file}:`)) this.#images.delete(key);
     }

@@ -23,6 +23,7 @@ import {
 const MAX_NESTING = 16;
 const MAX_NAME_BYTES = 1024;
 const MAX_STREAMS = 16;
+const GUID_BYTES = 16;
 /** Of a type's signature, as far as it is read. */
 const MAX_TYPE_BYTES = 64;
 /** Enough for the version text and the list of streams. */
@@ -58,6 +59,7 @@ export class Metadata {
   #sorted = 0n;
   #strings = { start: 0, end: 0 };
   #blobs = { start: 0, end: 0 };
+  #guids = { start: 0, end: 0 };
   #methodPointers: Map<number, number> | undefined;
 
   /** `bytes`: from the signature `BSJB` on. Throws Unreadable where they are no metadata. */
@@ -82,6 +84,20 @@ export class Metadata {
     return this.#rows(ASSEMBLY) > 0 ? this.#string(ASSEMBLY, 1, 7) : this.#string(MODULE, 1, 1);
   }
 
+  /** What tells a build of the module from every other: its MVID, in hexadecimal; empty where it has none. */
+  get moduleId(): string {
+    const index = this.#value(MODULE, 1, 2);
+    const at = this.#guids.start + GUID_BYTES * (index - 1);
+    if (index < 1 || at + GUID_BYTES > this.#guids.end) return "";
+    return this.#bytes.slice(at, GUID_BYTES).toString("hex");
+  }
+
+  /** Simple names of the assemblies that it refers to. */
+  referredAssemblies(): string[] {
+    const count = this.#rows(ASSEMBLY_REF);
+    return Array.from({ length: count }, (_, at) => this.#string(ASSEMBLY_REF, at + 1, 6));
+  }
+
   /** The method of a row, and its type: both as written. */
   method(row: number): { readonly type: string; readonly name: string } {
     if (row < 1 || row > this.#rows(METHOD))
@@ -99,6 +115,20 @@ export class Metadata {
       outer = this.#outerType(outer);
     }
     return name;
+  }
+
+  /** The row of the type that holds a method of this assembly. */
+  typeOfMethod(method: number): number {
+    if (method < 1 || method > this.#rows(METHOD))
+      throw new Unreadable("its token is not in the metadata");
+    return this.#declaringType(method);
+  }
+
+  /** The type of a TypeDefOrRefOrSpecEncoded; throws Unreadable where it is neither defined nor referred to here. */
+  typeOfToken(token: number): TypeName {
+    const reference = typeOfToken(token);
+    if (reference.table === TYPE_SPEC) throw new Unreadable("a type is no class");
+    return this.#type(reference);
   }
 
   genericParameterName(row: number): string {
@@ -261,6 +291,7 @@ export class Metadata {
       const name = bytes.toString("latin1", at + 8, nameEnd);
       if (name === "#~" || name === "#-") tables = start;
       if (name === "#Strings") this.#strings = { start, end };
+      if (name === "#GUID") this.#guids = { start, end };
       if (name === "#Blob") this.#blobs = { start, end };
       at = nameEnd + 4 - ((nameEnd - at) % 4);
     }
@@ -308,7 +339,7 @@ function columnSize(column: Column, heaps: number, rows: readonly number[]): num
 }
 
 /** TypeDefOrRefOrSpecEncoded (section 23.2.8). */
-export function typeOfToken(token: number): Reference {
+function typeOfToken(token: number): Reference {
   return { table: [TYPE_DEF, TYPE_REF, TYPE_SPEC][token & 3] ?? -1, row: token >>> 2 };
 }
 

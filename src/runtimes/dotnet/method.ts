@@ -1,5 +1,7 @@
 /** MethodDesc -> name and body, out of the memory of its process. */
+import { type GenericArgument, paired } from "./generic-arguments.ts";
 import { PeImage } from "./image.ts";
+import type { ImageMethod } from "./instance-name.ts";
 import type { Layout } from "./layout.ts";
 import { type ProcessMemory, pointerAt, Unreadable } from "./memory.ts";
 import { type ImageCache, type Module, ModuleReader } from "./modules.ts";
@@ -18,14 +20,6 @@ export interface MethodBody {
   readonly tier?: Tier;
   /** What it was compiled for, for the parameters of the type and then of the method; none: it is not generic. */
   readonly genericArguments: readonly GenericArgument[];
-}
-
-/** `System.__Canon` stands for every class: they share a body. */
-export interface GenericArgument {
-  /** Of the type or the method. */
-  readonly of: "type" | "method";
-  readonly parameter: string;
-  readonly type: string;
 }
 
 /** MethodDesc.Flags: what kind of method it is. */
@@ -87,7 +81,7 @@ export class MethodReader {
   }
 
   /** The precompiled method at an address in an image that was loaded without its file. */
-  imageMethod(address: number, base: number): MethodName {
+  imageMethod(address: number, base: number): ImageMethod {
     const image = new PeImage((offset, size) => this.#memory.bytes(base + offset, size));
     return this.#cache.tables(image).method(address - base);
   }
@@ -141,14 +135,4 @@ export class MethodReader {
       module: this.#types.elementModule(type),
     };
   }
-}
-
-function paired(
-  of: GenericArgument["of"],
-  parameters: readonly string[],
-  types: readonly string[],
-): GenericArgument[] {
-  if (parameters.length !== types.length)
-    throw new Unreadable("its generic arguments do not fit its parameters");
-  return types.map((type, at) => ({ of, parameter: parameters[at] ?? "", type }));
 }

@@ -3,9 +3,10 @@ import { statSync } from "node:fs";
 import type { SampledFile, Sampler, SeenMethod } from "../../collector/sampler.ts";
 import { cleanName } from "../clean-name.ts";
 import type { NamedFunction } from "../frames.ts";
-import { PageBudget } from "./bytes.ts";
+import { PageBudget, WholeBytes } from "./bytes.ts";
 import type { PeImage } from "./image.ts";
 import { ImageNames } from "./images.ts";
+import type { ImageMethod } from "./instance-name.ts";
 import { ProcessMemory, Unreadable } from "./memory.ts";
 import type { MethodBody } from "./method.ts";
 import type { ImageCache } from "./modules.ts";
@@ -74,7 +75,7 @@ export class DotnetNames {
 
   /** The precompiled method at an offset of a file. */
   image(file: number, offset: number): NamedFunction {
-    return precompiled(attempt(() => this.#images.method(file, offset)));
+    return precompiled(() => this.#images.method(file, offset));
   }
 
   /** Resolves the methods met since the last call, while their processes live. */
@@ -122,7 +123,7 @@ export class DotnetNames {
       const named =
         seen.methodDesc > 0n
           ? attempt(() => process.method(start, Number(seen.methodDesc)))
-          : precompiled(attempt(() => process.imageMethod(start, Number(seen.image))));
+          : precompiled(() => process.imageMethod(start, Number(seen.image)));
       process.keep(seen.word, named);
     }
   }
@@ -182,11 +183,22 @@ class SharedTables {
       this.#bytes = 0;
     }
     // The process that it is read from may be gone when the next one needs it.
-    const found = new ReadyToRunImage(image, image.wholeMetadata());
+    const found = tablesInMemory(image);
     this.#bytes += image.metadataSize + found.memoryBytes;
     this.#known.set(key, found);
     return found;
   }
+}
+
+/** The tables of an image that may be gone soon: what naming needs of it is kept whole. */
+export function tablesInMemory(image: PeImage): ReadyToRunImage {
+  return new ReadyToRunImage(image, {
+    metadata: (place) => image.wholeMetadata(place),
+    table: ({ rva, size }) => new WholeBytes(image.at(rva, size)),
+    component: () => {
+      throw new Unreadable("its composite image is in no file");
+    },
+  });
 }
 
 /** The user that a process runs as; -1 if it is gone. */
@@ -194,9 +206,12 @@ function ownerOf(pid: number): number {
   return statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid ?? -1;
 }
 
-function precompiled(named: NamedFunction): NamedFunction {
-  const body: Tier = "precompiled";
-  return named.whyUnnamed === undefined ? { ...named, body } : named;
+function precompiled(resolve: () => ImageMethod): NamedFunction {
+  const tier: Tier = "precompiled";
+  return attempt(() => {
+    const { name, module, genericArguments = [] } = resolve();
+    return { name, module, body: bodyText({ tier, genericArguments }) };
+  });
 }
 
 /** The body at a frame word, as text; empty where it cannot be told. It may have become certain since the last time. */

@@ -1,6 +1,7 @@
 /** A process that runs .NET: what its methods are called. */
 import type { SeenMethod } from "../../collector/sampler.ts";
 import type { NamedFunction } from "../frames.ts";
+import type { ImageMethod } from "./instance-name.ts";
 import { type Layout, layoutOf, readDescriptor } from "./layout.ts";
 import { type ProcessMemory, Unreadable } from "./memory.ts";
 import { type MethodBody, type MethodName, MethodReader } from "./method.ts";
@@ -98,7 +99,7 @@ export class DotnetProcess {
   }
 
   /** The precompiled method at an address of an image. */
-  imageMethod(address: number, image: number): MethodName {
+  imageMethod(address: number, image: number): ImageMethod {
     return this.#parts.reader.imageMethod(address, image);
   }
 

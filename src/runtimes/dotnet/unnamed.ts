@@ -56,7 +56,7 @@ export function unnamed(reason: string): NamedFunction {
 
 /** What `resolve` finds, or an unnamed method that says why it found none. */
 export function attempt(
-  resolve: () => { readonly name: string; readonly module: string },
+  resolve: () => { readonly name: string; readonly module: string; readonly body?: string },
 ): NamedFunction {
   try {
     return { runtime: "dotnet", ...resolve() };
