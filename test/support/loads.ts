@@ -34,6 +34,9 @@ template <int N> int add(Item${number}<N>& item, const std::string& text) {
 ${[1, 2, 3, 4, 5].map((n) => `int use${number}_${n}(const std::string& text) { Item${number}<${n}> item; return add(item, text); }`).join("\n")}
 `;
 
+/** Shell: goes on until what started it is gone, also where that was killed and could stop nothing. */
+const WHILE_WANTED = "while kill -0 $PPID 2>/dev/null; do";
+
 /** Compiles C++ files for ever, as many at once as there are CPUs. */
 export function compileLoop(): Running {
   const place = `${folder}compile/`;
@@ -42,9 +45,13 @@ export function compileLoop(): Running {
   for (const number of numbers) writeFileSync(`${place}unit${number}.cpp`, source(number));
   const objects = numbers.map((number) => `unit${number}.o`).join(" ");
   writeFileSync(`${place}Makefile`, `all: ${objects}\n%.o: %.cpp\n\tg++ -O2 -c -o $@ $<\n`);
-  return start("/bin/sh", ["-c", `while :; do make -s -B -j${cpus().length} all || exit; done`], {
-    cwd: place,
-  });
+  return start(
+    "/bin/sh",
+    ["-c", `${WHILE_WANTED} make -s -B -j${cpus().length} all || exit; done`],
+    {
+      cwd: place,
+    },
+  );
 }
 
 /** The same program under a name of our own: names of processes are those of the links that start them. */
@@ -79,7 +86,7 @@ export function perlLoop(): Running {
   const rate = 50_000 / (time(50_000) - empty);
   const count = Math.max(1000, Math.round(rate * (15 - empty)));
   const program = PERL.replace("COUNT", String(count));
-  return start(shell, ["-c", `while :; do ${perl} -e '${program}'; done`]);
+  return start(shell, ["-c", `${WHILE_WANTED} ${perl} -e '${program}'; done`]);
 }
 
 const HOT_PERL =
