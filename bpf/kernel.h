@@ -195,4 +195,16 @@ struct task_struct {
 	char comm[16];
 } RELOCATED;
 
+/* From 5.11 on the running task is had as a typed pointer, whose fields are read like memory; before, by a call each.
+ */
+#define HAS_TYPED_TASK bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf)
+
+static __always_inline struct task_struct *current_task(void)
+{
+	return HAS_TYPED_TASK ? bpf_get_current_task_btf() : (struct task_struct *)bpf_get_current_task();
+}
+
+/* A field of current_task(), or of a struct that it points to. */
+#define READ_TYPED(pointer, field) (HAS_TYPED_TASK ? (pointer)->field : BPF_CORE_READ(pointer, field))
+
 #endif

@@ -202,6 +202,10 @@ static __always_inline __u32 find_cached(struct walk *w, __u64 address)
 	return MAPPINGS_CACHED;
 }
 
+/* The mappings may be any others at the next sample. */
+#define LAYOUT_UNKNOWN 0
+#define LAYOUT_KNOWN (1ULL << 63)
+
 /*
  * Finds the executable mapping that holds `w->ip` (the instruction before it, if
  * it is a return address) and puts it into the cache.
@@ -247,54 +251,59 @@ static __always_inline __u32 find_mapping(struct walk *w, __u64 address)
 		m->runtime = RUNTIME_NONE;
 	}
 	w->cache.next++;
-	/* What is not answered yet must be asked again at the next sample. */
+	m->plain = m->state == FILE_READY && m->runtime == RUNTIME_NONE && !m->perl;
 	if (m->file || !file || m->runtime == RUNTIME_OWN_CODE)
 		w->mappings_changed = 1;
 	else
-		w->file_pending = 1;
+		w->cache.layout = LAYOUT_UNKNOWN; /* it must be asked again at the next sample */
 	return index;
 }
-
-/* The mappings may be any others at the next sample. */
-#define LAYOUT_UNKNOWN 0
-#define LAYOUT_KNOWN (1ULL << 63)
 
 /*
  * A number that changes when the mappings of a process or the file ids change. Where the kernel keeps none
  * (6.1 to 6.3), LAYOUT_UNKNOWN: neither the count of mappings nor their size tells one library from another.
  */
-static __always_inline __u64 mapping_layout(struct mm_struct *mm)
+static __always_inline __u64 mapping_layout(struct task_struct *task, struct mm_struct *mm)
 {
 	struct mm_struct___seqcount *counted = (void *)mm;
 	struct mm_struct___sequence *numbered = (void *)mm;
 	struct mm_struct___vmacache *cached = (void *)mm;
-	struct task_struct *task = (void *)bpf_get_current_task();
 	/* An exec may get an mm at the same address, with as many changes behind it. */
-	__u64 layout = (__u64)files_version << 32 ^ BPF_CORE_READ(task, self_exec_id) << 40;
+	__u64 layout = (__u64)files_version << 32 ^ READ_TYPED(task, self_exec_id) << 40;
 
 	if (bpf_core_field_exists(counted->mm_lock_seq))
-		return (layout ^ BPF_CORE_READ(counted, mm_lock_seq.sequence)) | LAYOUT_KNOWN;
+		return (layout ^ READ_TYPED(counted, mm_lock_seq.sequence)) | LAYOUT_KNOWN;
 	if (bpf_core_field_exists(numbered->mm_lock_seq))
-		return (layout ^ (__u32)BPF_CORE_READ(numbered, mm_lock_seq)) | LAYOUT_KNOWN;
+		return (layout ^ (__u32)READ_TYPED(numbered, mm_lock_seq)) | LAYOUT_KNOWN;
 	if (bpf_core_field_exists(cached->vmacache_seqnum))
-		return (layout ^ BPF_CORE_READ(cached, vmacache_seqnum)) | LAYOUT_KNOWN;
+		return (layout ^ READ_TYPED(cached, vmacache_seqnum)) | LAYOUT_KNOWN;
 	return LAYOUT_UNKNOWN;
 }
 
-/* Takes over the mappings of the last sample of this process, if they still hold. */
-static __always_inline void load_mappings(struct walk *w)
+static __always_inline int is_cache_of(struct mapping_cache *cache, struct walk *w, __u64 mm, __u64 layout)
 {
-	struct mapping_cache *cache = bpf_map_lookup_elem(&mapping_caches, &w->tgid);
-	__u64 layout = mapping_layout(w->mm);
+	return cache->mm == mm && cache->layout == layout && cache->tgid == w->tgid;
+}
+
+/* Takes over the mappings of the last sample of this process, on this CPU or on any, if they still hold. */
+static __always_inline void load_mappings(struct walk *w, struct task_struct *task, struct mm_struct *mm)
+{
+	__u64 layout = mapping_layout(task, mm);
+	struct mapping_cache *cache;
 
 	w->mappings_changed = 0;
-	w->file_pending = 0;
-	if (cache && layout != LAYOUT_UNKNOWN && cache->mm == (__u64)w->mm && cache->layout == layout) {
-		__builtin_memcpy(&w->cache, cache, sizeof(w->cache));
-		return;
+	if (layout != LAYOUT_UNKNOWN) {
+		if (is_cache_of(&w->cache, w, (__u64)mm, layout))
+			return;
+		cache = bpf_map_lookup_elem(&mapping_caches, &w->tgid);
+		if (cache && is_cache_of(cache, w, (__u64)mm, layout)) {
+			__builtin_memcpy(&w->cache, cache, sizeof(w->cache));
+			return;
+		}
 	}
-	w->cache.mm = (__u64)w->mm;
+	w->cache.mm = (__u64)mm;
 	w->cache.layout = layout;
+	w->cache.tgid = w->tgid;
 	w->cache.next = 0;
 	for (int i = 0; i < MAPPINGS_CACHED; i++)
 		w->cache.mappings[i].end = 0;
@@ -304,9 +313,10 @@ static __always_inline void load_mappings(struct walk *w)
  * Keeps the mappings for the next sample. A young process is left out: most
  * live no longer than that, and the insertion would cost more than it saves.
  */
-static __always_inline void keep_mappings(struct walk *w, __u64 process_age)
+static __always_inline void keep_mappings(struct walk *w, struct task_struct *task)
 {
-	if (w->mappings_changed && !w->file_pending && w->cache.layout != LAYOUT_UNKNOWN && process_age > 100000000ULL)
+	if (w->mappings_changed && w->cache.layout != LAYOUT_UNKNOWN &&
+	    bpf_ktime_get_ns() - READ_TYPED(task, start_time) > 100000000ULL)
 		bpf_map_update_elem(&mapping_caches, &w->tgid, &w->cache, BPF_ANY);
 }
 

@@ -7,7 +7,6 @@
 #define POLYTOP_MAPS_H
 
 #include "abi.h"
-#include "counters.h"
 #include "kernel.h"
 
 #define MAX_TARGETS 1024
@@ -79,6 +78,27 @@ struct {
 	__array(values, struct row_shard);
 } shards SEC(".maps");
 
+/* ---- what the walk has found before: its own memory, one part for each CPU --- */
+
+/* The rule for a place in a file. Processes share it: it holds as long as no file id is taken back. */
+struct known_rule {
+	__u64 place;        /* its frame word */
+	__u32 version;      /* files_version of that time */
+	__u32 row_distance; /* from the start of its row to the place */
+	struct unwind_rule rule;
+};
+_Static_assert(sizeof(struct known_rule) == 32, "two in a line of the CPU's cache");
+
+#define KNOWN_RULE_BITS 10
+#define KNOWN_RULES (1 << KNOWN_RULE_BITS)
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, KNOWN_RULES); /* user space sets that many for each CPU before the load */
+	__type(key, __u32);
+	__type(value, struct known_rule);
+} known_rules SEC(".maps");
+
 /* ---- which processes are wanted: user space writes ------------------------ */
 
 struct {
@@ -111,27 +131,11 @@ struct {
 	__uint(max_entries, 1 << 20);
 } records SEC(".maps");
 
-/* By counter id of counters.json. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, COUNTERS);
-	__type(key, __u32);
-	__type(value, __u64);
-} counters SEC(".maps");
-
-/* What the program costs on a CPU, and what was lost between two runs. */
-struct run_totals {
-	__u64 nanoseconds;  /* time of the wanted samples */
-	__u64 last_start;   /* of the last run that hit a wanted process */
-	__u64 last_runtime; /* CPU time that its thread had used by then */
-	__u64 last_tid;
-};
-
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct run_totals);
+	__type(value, struct cpu_totals);
 } totals SEC(".maps");
 
 /* ---- memory of the program alone ------------------------------------------ */
@@ -161,7 +165,7 @@ struct mapping {
 	__u16 state;   /* enum file_state, or MAPPING_ANONYMOUS */
 	__u16 runtime; /* enum file_runtime */
 	__u32 perl;    /* index in `perls`, 0: no interpreter */
-	__u32 reserved;
+	__u32 plain;   /* code of a file that has rows, and of no runtime */
 };
 
 #define MAPPING_ANONYMOUS 0x100
@@ -172,8 +176,10 @@ struct mapping {
 struct mapping_cache {
 	__u64 mm;
 	__u64 layout; /* changes when the mappings of the process change */
-	__u32 used;
-	__u32 next;
+	__u32 tgid;
+	__u32 next; /* where the next new mapping goes */
+	__u32 last; /* where the last one was found */
+	__u32 reserved;
 	struct mapping mappings[MAPPINGS_CACHED];
 };
 
@@ -206,28 +212,30 @@ struct walk {
 	__u32 stop;            /* counter id of the outcome, 0 while walking */
 	__u32 user_frames;
 	__u32 tgid;
-	__u32 process_frames; /* frames that mean something in this process only */
-	__u32 mappings_changed;
-	__u32 file_pending; /* a mapping of a file that is not answered yet is in the cache */
-	__u32 reserved;
+	__u32 process_frames;   /* frames that mean something in this process only */
+	__u32 mappings_changed; /* the cache holds one that is new */
 	struct mm_struct *mm;
 	__u64 address;              /* looked for by find_vma() */
 	__u64 offset;               /* looked for by find_row() */
+	__u64 place;                /* looked for by learn_rule() */
 	__u64 row_start;            /* offset in the file that the row found by it holds from */
 	struct vm_area_struct *vma; /* found by it */
 	__u64 registers[REG_COUNT];
 	__u64 window_start;
 	__u32 window_valid;
 	__u32 position;
+	__u32 known_rules;   /* index of this CPU's first one */
+	__u32 files_version; /* when the walk began */
 	struct mapping_cache cache;
+	/* What every walk touches is at the start of this struct and of these two, and around `record`. */
+	struct dotnet_walk dotnet;
+	struct perl_walk perl;
+	__u64 node[32];          /* scratch: a maple tree node */
+	struct file_record file; /* scratch: a request */
+	__u8 window[WINDOW_BYTES];
 	struct count_value task; /* scratch for a new count */
 	struct stack_record record;
 	__u64 frames[MAX_WORDS]; /* continues `record` */
-	__u8 window[WINDOW_BYTES];
-	__u64 node[32];          /* scratch: a maple tree node */
-	struct file_record file; /* scratch: a request */
-	struct perl_walk perl;
-	struct dotnet_walk dotnet;
 };
 
 struct {
@@ -245,9 +253,11 @@ static __always_inline struct walk *current_walk(void)
 
 static __always_inline void add_counter(__u32 id, __u64 amount)
 {
-	__u64 *value = bpf_map_lookup_elem(&counters, &id);
-	if (value)
-		*value += amount;
+	__u32 zero = 0;
+	struct cpu_totals *total = bpf_map_lookup_elem(&totals, &zero);
+
+	if (total && id < COUNTERS)
+		total->counters[id] += amount;
 }
 
 #endif

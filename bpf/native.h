@@ -14,14 +14,34 @@
 
 #include "counters.h"
 #include "mapping.h"
-
-#define PAGE_SHIFT 12
-/* Rows of a page are at most one for each of its bytes: twelve halvings. */
-#define ROW_SEARCH_STEPS 12
-_Static_assert(1 << ROW_SEARCH_STEPS == 1 << ROW_OFFSET_BITS, "the search must reach every row of a page");
+#include "rows.h"
 
 /* Room below an address that the next reads may need: callee-saved registers lie there. */
 #define WINDOW_BELOW 64
+
+/* Eight bytes of the user stack, if the window holds them. Returns 0, or -1. */
+static __always_inline int read_window(struct walk *w, __u64 address, __u64 *value)
+{
+	__u64 offset = address - w->window_start;
+
+	if (!w->window_valid || offset > WINDOW_BYTES - 8 || (offset & 7))
+		return -1;
+	*value = *(__u64 *)(w->window + (offset & (WINDOW_BYTES - 8)));
+	return 0;
+}
+
+/* Reads the window anew, for an aligned address. */
+static __always_inline void move_window(struct walk *w, __u64 address)
+{
+	__u64 start = address - WINDOW_BELOW;
+
+	if (start < w->sp)
+		start = w->sp & ~7ULL;
+	if (start > address || address - start > WINDOW_BYTES - 8)
+		start = address;
+	w->window_valid = !bpf_probe_read_user(w->window, WINDOW_BYTES, (void *)start);
+	w->window_start = start;
+}
 
 /*
  * Reads eight bytes of the user stack, through a window: a read of user memory
@@ -29,91 +49,15 @@ _Static_assert(1 << ROW_SEARCH_STEPS == 1 << ROW_OFFSET_BITS, "the search must r
  */
 static __always_inline int read_stack(struct walk *w, __u64 address, __u64 *value)
 {
-	__u64 offset = address - w->window_start;
-
-	if (!w->window_valid || offset > WINDOW_BYTES - 8) {
-		__u64 start = (address - WINDOW_BELOW) & ~7ULL;
-
-		if (start < w->sp)
-			start = w->sp & ~7ULL;
-		if (start > address || address - start > WINDOW_BYTES - 8)
-			start = address & ~7ULL;
-		w->window_valid = !bpf_probe_read_user(w->window, WINDOW_BYTES, (void *)start);
-		w->window_start = start;
-		offset = address - start;
+	if (!read_window(w, address, value))
+		return 0;
+	if (!(address & 7)) {
+		move_window(w, address);
+		if (!read_window(w, address, value))
+			return 0;
 	}
-	if (!w->window_valid || (offset & 7)) /* the end of the stack, or an unaligned frame */
-		return bpf_probe_read_user(value, sizeof(*value), (void *)address) ? -1 : 0;
-	*value = *(__u64 *)(w->window + (offset & (WINDOW_BYTES - 8)));
-	return 0;
-}
-
-/*
- * The index of the rule for w->offset of a file, NO_RULE if the file has no row for it. Sets w->row_start. A global
- * function, so that the many ways through the search are verified once and not with all that follows.
- */
-#define NO_RULE -1
-
-__noinline int find_row(__u32 file)
-{
-	struct walk *w = current_walk();
-	struct file_entry *entry = bpf_map_lookup_elem(&files, &file);
-	__u32 page, shard, block, first, count, target, position, row;
-	struct page_entry *rows;
-	struct row_block *row_block;
-	void *row_shard;
-	__u64 offset;
-
-	if (!entry || !w)
-		return NO_RULE;
-	offset = w->offset;
-	position = 0;
-	page = (__u32)(offset >> PAGE_SHIFT) - entry->page_base;
-	if (page >= entry->page_count)
-		return NO_RULE;
-	page += entry->first_page;
-	rows = bpf_map_lookup_elem(&pages, &page);
-	if (!rows || !rows->row_count)
-		return NO_RULE;
-	first = rows->first_row;
-	count = rows->row_count;
-	shard = first / SHARD_ROWS;
-	block = first / BLOCK_ROWS % SHARD_BLOCKS;
-	row_shard = bpf_map_lookup_elem(&shards, &shard);
-	if (!row_shard)
-		return NO_RULE;
-	row_block = bpf_map_lookup_elem(row_shard, &block);
-	if (!row_block)
-		return NO_RULE;
-
-	/*
-	 * The last row at or below the offset; the first row of a page is at 0. The position goes through
-	 * the map so that the verifier does not tell the 4096 outcomes of the search apart.
-	 */
-	target = offset & ROW_OFFSET_MASK;
-#pragma unroll
-	for (int i = ROW_SEARCH_STEPS - 1; i >= 0; i--) {
-		__u32 probe = position + (1U << i);
-		if (probe < count && (row_block->rows[(first + probe) & (BLOCK_ROWS - 1)] & ROW_OFFSET_MASK) <= target)
-			position = probe;
-		if (i % 3 == 0) {
-			*(volatile __u32 *)&w->position = position;
-			position = *(volatile __u32 *)&w->position;
-		}
-	}
-	row = row_block->rows[(first + position) & (BLOCK_ROWS - 1)];
-	w->row_start = (offset & ~(__u64)ROW_OFFSET_MASK) | (row & ROW_OFFSET_MASK);
-	return row >> ROW_OFFSET_BITS;
-}
-
-/* The rule for an offset of a file; NULL if the file has no row for it. */
-static __always_inline struct unwind_rule *find_rule(struct walk *w, __u32 file, __u64 offset)
-{
-	__u32 rule;
-
-	w->offset = offset;
-	rule = find_row(file);
-	return bpf_map_lookup_elem(&rules, &rule);
+	/* the end of the stack, or an unaligned frame */
+	return bpf_probe_read_user(value, sizeof(*value), (void *)address) ? -1 : 0;
 }
 
 /* DWARF register number -> word of struct pt_regs (psABI figure 3.36); REG_COUNT if it is none of them. */

@@ -60,15 +60,17 @@ static __always_inline __u32 walk_process(struct walk *w, __u64 *interrupted, st
 {
 	__u32 outcome;
 
-	w->mm = BPF_CORE_READ(task, mm);
-	if (!w->mm || (BPF_CORE_READ(task, flags) & (PF_KTHREAD | PF_IO_WORKER)))
+	struct mm_struct *mm = READ_TYPED(task, mm);
+
+	w->mm = mm;
+	if (!mm || (READ_TYPED(task, flags) & (PF_KTHREAD | PF_IO_WORKER)))
 		return 0;
 	w->dotnet.frames = 0;
 	w->dotnet.error = 0;
 	if (user_registers(w, interrupted, task)) {
 		outcome = COUNTER_UnwindNativeErrRegisters;
 	} else {
-		load_mappings(w);
+		load_mappings(w, task, mm);
 		walk_user(w);
 		outcome = w->stop;
 		/* In the middle of an exec the mappings are the new program's, the registers still the old one's. */
@@ -100,13 +102,15 @@ static __always_inline void set_outcome(struct walk *w, __u32 kernel, __u32 user
 	}
 }
 
-static __always_inline void take_sample(struct walk *w, struct bpf_perf_event_data *context, __u32 tgid, __u32 tid)
+static __always_inline void take_sample(struct walk *w, struct bpf_perf_event_data *context, struct task_struct *task,
+					__u32 tgid, __u32 tid)
 {
-	struct task_struct *task = (void *)bpf_get_current_task();
 	__u64 *interrupted = (void *)&context->regs;
 	__u32 kernel = 0, user;
 
 	w->tgid = tgid;
+	w->known_rules = bpf_get_smp_processor_id() * KNOWN_RULES;
+	w->files_version = files_version;
 	w->process_frames = 0;
 	w->mappings_changed = 0;
 	w->stop = 0;
@@ -128,7 +132,7 @@ static __always_inline void take_sample(struct walk *w, struct bpf_perf_event_da
 		walk_perl(w, task);
 	add_counter(count_sample(w, task, tid), 1);
 	if (user)
-		keep_mappings(w, bpf_ktime_get_ns() - BPF_CORE_READ(task, start_time));
+		keep_mappings(w, task);
 }
 
 /* A longer gap between two runs is no loss: sampling stood still, or the machine did. */
@@ -141,10 +145,9 @@ static __always_inline void take_sample(struct walk *w, struct bpf_perf_event_da
  * met now, and used the CPU all the time, was running at them. (An idle CPU leaves out ticks as well,
  * and who ran between two different threads cannot be known: neither is counted.)
  */
-static __always_inline void count_skipped(struct run_totals *run, __u64 start, __u32 tid)
+static __always_inline void count_skipped(struct cpu_totals *run, __u64 start, struct task_struct *task, __u32 tid)
 {
-	struct task_struct *task = (void *)bpf_get_current_task();
-	__u64 runtime = BPF_CORE_READ(task, se.sum_exec_runtime);
+	__u64 runtime = READ_TYPED(task, se.sum_exec_runtime);
 	__u64 gap = start - run->last_start;
 
 	if (period && run->last_tid == tid && gap > period + period / 2 && gap < period * MAX_SKIPPED &&
@@ -160,7 +163,8 @@ int sample(struct bpf_perf_event_data *context)
 {
 	__u64 id = bpf_get_current_pid_tgid();
 	__u32 tid = (__u32)id, tgid = id >> 32, zero = 0;
-	struct run_totals *run;
+	struct cpu_totals *run;
+	struct task_struct *task;
 	struct walk *w;
 	__u64 start;
 
@@ -169,10 +173,11 @@ int sample(struct bpf_perf_event_data *context)
 	start = bpf_ktime_get_ns();
 	run = bpf_map_lookup_elem(&totals, &zero);
 	w = current_walk();
+	task = current_task();
 	if (!run || !w)
 		return 0;
-	count_skipped(run, start, tid);
-	take_sample(w, context, tgid, tid);
+	count_skipped(run, start, task, tid);
+	take_sample(w, context, task, tgid, tid);
 	run->nanoseconds += bpf_ktime_get_ns() - start;
 	return 0;
 }

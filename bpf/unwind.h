@@ -43,16 +43,16 @@ static __always_inline int is_managed(struct walk *w, struct mapping *m, __u64 o
 
 static __always_inline void push_native_frame(struct walk *w, struct mapping *m, __u64 offset)
 {
-	push_frame(w, (__u64)m->file << FRAME_FILE_SHIFT | (offset & FRAME_OFFSET_MASK));
+	push_frame(w, place_of(m, offset));
 }
 
-/* A frame of code in a file that has rows; `rule` is NULL where the file has none for it. */
-static __always_inline int step_by_row(struct walk *w, struct mapping *m, __u64 offset, struct unwind_rule *rule)
+/* A frame of code in a file that has rows; `known` is NULL where the file has none for it. */
+static __always_inline int step_by_row(struct walk *w, struct mapping *m, __u64 offset, struct known_rule *known)
 {
 	push_native_frame(w, m, offset);
-	if (!rule)
+	if (!known)
 		return step_frame_pointer(w, COUNTER_UnwindNativeErrNoRow);
-	return step_rule(w, rule);
+	return step_rule(w, &known->rule);
 }
 
 /*
@@ -62,7 +62,7 @@ static __always_inline int step_by_row(struct walk *w, struct mapping *m, __u64 
 __noinline int step_file(__u32 index)
 {
 	struct walk *w = current_walk();
-	struct unwind_rule *rule;
+	struct known_rule *known;
 	struct mapping *m;
 	__u64 offset;
 	int managed;
@@ -73,8 +73,8 @@ __noinline int step_file(__u32 index)
 	m = &w->cache.mappings[index & (MAPPINGS_CACHED - 1)];
 	offset = (w->exact ? w->ip : w->ip - 1) - m->start + m->offset;
 	managed = is_managed(w, m, offset);
-	rule = find_rule(w, m->file, offset);
-	if (managed && (!rule || rule->cfa == CFA_NONE)) {
+	known = find_rule(w, m, offset);
+	if (managed && (!known || known->rule.cfa == CFA_NONE)) {
 		int result = dotnet_know_process(w) ? dotnet_step(0) : DOTNET_NOT_MANAGED;
 
 		if (result != DOTNET_NOT_MANAGED)
@@ -88,17 +88,63 @@ __noinline int step_file(__u32 index)
 			push_native_frame(w, m, offset);
 			return dotnet_enter_caller(0);
 		}
-		if (rule->cfa == CFA_PROLOG) {
+		if (known->rule.cfa == CFA_PROLOG) {
 			push_native_frame(w, m, offset);
-			w->dotnet.function = w->ip - (offset - w->row_start);
+			w->dotnet.function = w->ip - known->row_distance;
 			return dotnet_step_prolog(w);
 		}
 	}
-	return step_by_row(w, m, offset, rule);
+	return step_by_row(w, m, offset, known);
 }
 
-/* Records the frame that the walk is in and goes on to its caller. Returns 1 when the walk ended. */
-__noinline int step(__u32 depth)
+/*
+ * Most frames are like this one: not the leaf, in the same file as the one before, with a rule that is known, and what
+ * must be read is in the window. Goes on to the caller and returns 1; 0 where it is not that simple, with nothing done.
+ */
+static __always_inline int step_known(struct walk *w)
+{
+	struct mapping *m = &w->cache.mappings[w->cache.last & (MAPPINGS_CACHED - 1)];
+	__u64 address = w->ip - 1, place = place_of(m, address - m->start + m->offset);
+	__u32 slot = rule_slot(w, place);
+	struct known_rule *known = bpf_map_lookup_elem(&known_rules, &slot);
+	__u64 cfa, return_address, bp = w->bp;
+
+	if (w->exact || !m->plain || address < m->start || address >= m->end)
+		return 0;
+	if (!known || !is_known(w, known, place) || known->rule.ra_register)
+		return 0;
+	if (known->rule.cfa == CFA_RSP)
+		cfa = w->sp;
+	else if (known->rule.cfa == CFA_RBP && !w->bp_lost)
+		cfa = w->bp;
+	else
+		return 0;
+	cfa += known->rule.cfa_offset;
+	if (cfa <= w->sp || read_window(w, cfa + known->rule.ra_offset, &return_address) || !return_address)
+		return 0;
+	if (known->rule.rbp == RBP_CFA) {
+		if (read_window(w, cfa + known->rule.rbp_offset, &bp))
+			return 0;
+		w->bp_lost = 0;
+	} else if (known->rule.rbp != RBP_SAME) {
+		return 0;
+	}
+	w->user_frames++;
+	push_frame(w, place);
+	w->ip = return_address;
+	w->sp = cfa;
+	w->bp = bp;
+	return 1;
+}
+
+/* Frames of step_known() at most in one step(): the verifier goes through all of them. */
+#define KNOWN_AT_ONCE 15
+
+/*
+ * Records the frame that the walk is in, after simple ones, and goes on to its caller. Returns 1 when the walk ended,
+ * without w->stop where the limit of frames was met.
+ */
+__noinline int step(__u32 unused)
 {
 	struct walk *w = current_walk();
 	struct mapping *m;
@@ -106,11 +152,18 @@ __noinline int step(__u32 depth)
 	__u32 index;
 	int result;
 
+	asm volatile("" : "+r"(unused));
 	if (!w)
 		return 1;
+	for (int i = 0; i < KNOWN_AT_ONCE && w->user_frames < MAX_USER_FRAMES; i++) {
+		if (!step_known(w))
+			break;
+	}
+	if (w->user_frames >= MAX_USER_FRAMES)
+		return 1;
+	w->user_frames++;
 	/* A return address may lie behind the function that it belongs to: look up the call. */
 	address = w->exact ? w->ip : w->ip - 1;
-	w->user_frames = depth + 1;
 	/* Managed code of this walk's sections needs no mapping. */
 	if (w->dotnet.process.top && dotnet_cached_section(&w->dotnet, address) < DOTNET_SECTIONS)
 		return dotnet_step(0);
@@ -118,12 +171,12 @@ __noinline int step(__u32 depth)
 	if (index >= MAPPINGS_CACHED)
 		return stop_walk(w, COUNTER_UnwindNativeErrNoMapping);
 	m = &w->cache.mappings[index];
+	w->cache.last = index;
 	offset = address - m->start + m->offset;
 	if (m->perl)
 		note_run_loop(w, m, offset);
-	/* Most frames are this one: nothing else is asked of them. */
 	if (m->state == FILE_READY && m->runtime == RUNTIME_NONE)
-		return step_by_row(w, m, offset, find_rule(w, m->file, offset));
+		return step_by_row(w, m, offset, find_rule(w, m, offset));
 	if (m->runtime == RUNTIME_DOTNET && !w->dotnet.process.top)
 		dotnet_enter_runtime(index);
 	if (m->state != FILE_READY && dotnet_know_process(w)) {
@@ -170,7 +223,7 @@ static __always_inline int user_registers(struct walk *w, __u64 *interrupted, st
 			w->registers[i] = interrupted[i];
 		return 0;
 	}
-	top = (__u64)BPF_CORE_READ(task, stack) + KERNEL_STACK_SIZE;
+	top = (__u64)READ_TYPED(task, stack) + KERNEL_STACK_SIZE;
 	/* Kernels with FRED leave 16 bytes above the registers. */
 	for (int padding = 0; padding <= 16; padding += 16) {
 		__u64 from = top - padding - sizeof(w->registers);
@@ -185,8 +238,6 @@ static __always_inline int user_registers(struct walk *w, __u64 *interrupted, st
 /* Walks the user stack into w->frames. Sets w->stop to the counter of its outcome. */
 static __always_inline void walk_user(struct walk *w)
 {
-	__u32 depth;
-
 	w->ip = w->registers[REG_RIP];
 	w->sp = w->registers[REG_RSP];
 	w->bp = w->registers[REG_RBP];
@@ -201,8 +252,8 @@ static __always_inline void walk_user(struct walk *w)
 		w->stop = COUNTER_UnwindNativeErrCompat;
 		return;
 	}
-	for (depth = 0; depth < MAX_USER_FRAMES; depth++) {
-		if (step(depth))
+	for (int i = 0; i <= MAX_USER_FRAMES; i++) {
+		if (step(0))
 			break;
 	}
 	if (!w->stop)

@@ -21,14 +21,6 @@ namespace {
 constexpr uint32_t kBatch = 1024;
 constexpr int kReaderNice = -15;
 
-/// The values of the map `totals` of bpf/maps.h.
-struct RunTotals {
-  uint64_t nanoseconds = 0;
-  uint64_t lastStart = 0;
-  uint64_t lastRuntime = 0;
-  uint64_t lastTid = 0;
-};
-
 /// An exec gives a thread another name: samples from before it and after it are those of two.
 struct TaskKey {
   uint32_t tgid;
@@ -210,27 +202,19 @@ void Drain::touchFiles() {
 }
 
 void Drain::readCounters(Drained& drained) {
-  const uint32_t cpus = session_->possibleCpus();
-  std::vector<uint64_t> values(cpus);
-  const int countersFd = session_->mapFd("counters");
-  for (uint32_t id = 0; id < COUNTERS; id++) {
-    if (bpf_map_lookup_elem(countersFd, &id, values.data()) != 0) continue;
-    uint64_t sum = 0;
-    for (uint64_t value : values) sum += value;
-    drained.counters[id] += sum - lastCounters_[id];
-    lastCounters_[id] = sum;
+  std::vector<cpu_totals> totals(session_->possibleCpus());
+  const uint32_t zero = 0;
+  if (bpf_map_lookup_elem(session_->mapFd("totals"), &zero, totals.data()) != 0) return;
+  cpu_totals sums = {};
+  for (const cpu_totals& cpu : totals) {
+    for (uint32_t id = 0; id < COUNTERS; id++) sums.counters[id] += cpu.counters[id];
+    sums.nanoseconds += cpu.nanoseconds;
   }
+  for (uint32_t id = 0; id < COUNTERS; id++) drained.counters[id] += sums.counters[id] - lastTotals_.counters[id];
+  drained.bpfNanoseconds = sums.nanoseconds - lastTotals_.nanoseconds;
+  lastTotals_ = sums;
   for (uint32_t loss : {COUNTER_SamplesLostRingFull, COUNTER_SamplesLostCountsFull, COUNTER_SamplesLostSkipped})
     drained.missed += drained.counters[loss];
-
-  std::vector<RunTotals> totals(cpus);
-  const uint32_t zero = 0;
-  uint64_t nanoseconds = 0;
-  if (bpf_map_lookup_elem(session_->mapFd("totals"), &zero, totals.data()) == 0) {
-    for (const RunTotals& cpu : totals) nanoseconds += cpu.nanoseconds;
-  }
-  drained.bpfNanoseconds = nanoseconds - lastNanoseconds_;
-  lastNanoseconds_ = nanoseconds;
 }
 
 void Drain::renewIfFull() {

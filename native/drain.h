@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "counters.h"
+#include "../bpf/abi.h"
 #include "files.h"
 #include "methods.h"
 #include "perl_lines.h"
@@ -87,8 +87,7 @@ class Drain {
   std::bitset<1 << 16> sampledFiles_;  ///< by id: in a stack that was counted since the last drain
 
   uint64_t lastTime_ = 0;
-  uint64_t lastNanoseconds_ = 0;
-  std::array<uint64_t, COUNTERS> lastCounters_ = {};
+  cpu_totals lastTotals_ = {};  ///< of all CPUs
 };
 
 }  // namespace polytop
