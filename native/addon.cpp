@@ -186,7 +186,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     result.Set("stacks", copyArray<Napi::Uint32Array>(env, drained.news.stacks));
     result.Set("firstFrame", drained.news.firstFrame);
     result.Set("frames", copyArray<Napi::BigUint64Array>(env, drained.news.frames));
-    result.Set("starts", functionStarts(env, drained.news.frames));
+    result.Set("functions", copyArray<Napi::Uint32Array>(env, functionsOf(drained.news.frames)));
     result.Set("extras", copyArray<Napi::BigUint64Array>(env, drained.news.extras));
     result.Set("perlNames", describePerlNames(env, drained.news.perlNames));
     result.Set("renewed", drained.news.renewed);
@@ -197,16 +197,16 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     return result;
   }
 
-  /// For each frame word: the file offset where its function starts; 0 if it is not known or no native frame.
-  Napi::Value functionStarts(Napi::Env env, const std::vector<uint64_t>& words) {
-    std::vector<double> starts;
-    starts.reserve(words.size());
+  /// For each frame word: the number of its function (Files::functionOf); 0 if it has none or is no native frame.
+  std::vector<uint32_t> functionsOf(const std::vector<uint64_t>& words) {
+    std::vector<uint32_t> functions;
+    functions.reserve(words.size());
     for (const uint64_t word : words) {
       const bool native = word >> FRAME_KIND_SHIFT == FRAME_NATIVE;
       const auto file = static_cast<uint32_t>(word >> FRAME_FILE_SHIFT);
-      starts.push_back(native ? static_cast<double>(parts_->files.startOf(file, word & FRAME_OFFSET_MASK)) : 0);
+      functions.push_back(native ? parts_->files.functionOf(file, word & FRAME_OFFSET_MASK) : 0);
     }
-    return copyArray<Napi::Float64Array>(env, starts);
+    return functions;
   }
 
   /// renew(): all stacks and frames are new from the next drain on.

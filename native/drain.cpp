@@ -219,19 +219,21 @@ void Drain::readCounters(Drained& drained) {
 
 void Drain::renewIfFull() {
   const bool evict = files_->mustEvict();
-  if (!evict && !stacks_.mustRenew()) return;
   if (evict) files_->evict(*session_);
-  renewStacks();
+  if (evict || stacks_.mustRenewFrames()) return renewFrames();
+  if (!stacks_.mustRenewStacks()) return;
+  session_->renewStacks();
+  stacks_.renewStacks();
 }
 
 void Drain::renew() {
   std::lock_guard lock(ringMutex_);
-  renewStacks();
+  renewFrames();
 }
 
-void Drain::renewStacks() {
+void Drain::renewFrames() {
   session_->renewStacks();
-  stacks_.renew();
+  stacks_.renewFrames();
 }
 
 }  // namespace polytop

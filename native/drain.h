@@ -71,7 +71,7 @@ class Drain {
   void touchFiles();
   void readCounters(Drained& drained);
   void renewIfFull();
-  void renewStacks();
+  void renewFrames();
 
   Session* session_ = nullptr;
   Files* files_ = nullptr;

@@ -267,14 +267,19 @@ Files::Entry* Files::find(uint32_t id) {
   return found == entries_.end() ? nullptr : found->second.get();
 }
 
-uint64_t Files::startOf(uint32_t id, uint64_t offset) {
+uint32_t Files::functionOf(uint32_t id, uint64_t offset) {
   Entry* found = find(id);
   if (!found) return 0;
   Entry& entry = *found;
   indexSymbols(entry);
-  const uint64_t enclosing = enclosingStart(entry, offset);
-  const uint64_t symbol = entry.symbols ? entry.symbols->startOf(offset, enclosing) : 0;
-  return symbol ? symbol : enclosing;
+  uint64_t start = enclosingStart(entry, offset);
+  if (entry.symbols) {
+    if (const uint64_t symbol = entry.symbols->startOf(offset, start)) start = symbol;
+  }
+  if (start == 0) return 0;
+  const auto [number, isNew] = functions_.add(uint64_t{id} << FRAME_FILE_SHIFT | start);
+  if (isNew) number = nextFunction_++;
+  return number;
 }
 
 NamedOffset Files::name(uint32_t id, uint64_t offset) {

@@ -16,6 +16,7 @@
 
 #include "debug_file.h"
 #include "dotnet_file.h"
+#include "flat_map.h"
 #include "line_table.h"
 #include "mapped_file.h"
 #include "perl_file.h"
@@ -87,8 +88,9 @@ class Files {
   DotnetFile dotnet(uint32_t id);
   /// Gives a request for source lines descriptors of its own; leaves it without where the file is not known.
   void openAgain(uint32_t id, LineRequest& request);
-  /// File offset where that function starts: equal for all of its code, 0 if it is not known.
-  uint64_t startOf(uint32_t id, uint64_t offset);
+  /// A number of that function, equal for all of its code: from 1 on as they are met, 0 if its start is not known.
+  /// It may get another one when files are evicted.
+  uint32_t functionOf(uint32_t id, uint64_t offset);
 
   /// The id of a file; 0 if it was not answered yet.
   uint32_t idOf(const file_key& key) const;
@@ -104,6 +106,9 @@ class Files {
   size_t queued() const { return queued_; }
 
  private:
+  struct PlaceHash {
+    size_t operator()(uint64_t place) const { return place * 0x9e3779b97f4a7c15ULL >> 32; }
+  };
   struct Entry {
     file_key key = {};
     FileInfo info;
@@ -178,6 +183,9 @@ class Files {
   std::vector<uint32_t> evicted_;
   std::vector<uint32_t> quarantine_[2];
   uint32_t nextId_ = FILE_VDSO + 1;
+  /// Numbers of functions that were met, by file id << FRAME_FILE_SHIFT | file offset of their start.
+  FlatMap<uint64_t, uint32_t, PlaceHash> functions_;
+  uint32_t nextFunction_ = 1;
 };
 
 }  // namespace polytop

@@ -66,6 +66,8 @@ void Files::evict(Session& session) {
 
 void Files::forgetEvicted() {
   std::lock_guard lock(mutex_);
+  // Their ids are given to other files.
+  if (!evicted_.empty()) functions_ = {};
   for (const uint32_t id : evicted_) {
     const auto found = entries_.find(id);
     closeFiles(found->second->fd, found->second->rootFd);

@@ -14,7 +14,7 @@ constexpr uint64_t kFolded = static_cast<uint64_t>(PERL_FOLDED) << 32;
 }  // namespace
 
 uint32_t Stacks::numberFrame(uint64_t word, uint64_t extra, uint32_t owner) {
-  const auto [number, isNew] = current_.frames.add({word, extra, owner});
+  const auto [number, isNew] = frames_.add({word, extra, owner});
   if (isNew) {
     number = nextFrame_++;
     news_.frames.push_back(word);
@@ -84,12 +84,19 @@ Stacks::News Stacks::take() {
   return news;
 }
 
-void Stacks::renew() {
+void Stacks::renewStacks() {
+  const uint32_t firstFrame = current_.firstFrame;
   previous_ = std::exchange(current_, {});
   current_.firstStack = nextStack_;
-  current_.firstFrame = nextFrame_;
+  current_.firstFrame = firstFrame;
   names_ = 0;
   news_.renewed = true;
+}
+
+void Stacks::renewFrames() {
+  renewStacks();
+  frames_ = {};
+  current_.firstFrame = nextFrame_;
 }
 
 }  // namespace polytop

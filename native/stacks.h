@@ -13,8 +13,9 @@ namespace polytop {
 
 /**
  * Numbers stacks and frames as they are first seen, so that JavaScript meets each
- * once. Numbers only grow. When the tables get big they start anew: what is still
- * sampled then is sent and numbered again, and what is not is forgotten.
+ * once. Numbers only grow. When a table gets big it starts anew: what is still
+ * sampled then is sent and numbered again, and what is not is forgotten. That of
+ * the stacks soon does: on a busy machine most are met once.
  */
 class Stacks {
  public:
@@ -45,11 +46,12 @@ class Stacks {
   };
   News take();
 
-  bool mustRenew() const {
-    return current_.stacks.size() > kMaxStacks || current_.frames.size() > kMaxFrames || names_ > kMaxNames;
-  }
-  /// Starts anew; the tables until now stay readable up to the next call.
-  void renew();
+  bool mustRenewStacks() const { return current_.stacks.size() > kMaxStacks || names_ > kMaxNames; }
+  bool mustRenewFrames() const { return frames_.size() > kMaxFrames; }
+  /// Stacks start anew, and keep the numbers of their frames; those until now stay readable up to the next call.
+  void renewStacks();
+  /// Stacks and frames start anew.
+  void renewFrames();
 
  private:
   static constexpr size_t kMaxStacks = 12'000;
@@ -81,16 +83,16 @@ class Stacks {
   };
   struct Generation {
     FlatMap<uint64_t, Stack, StackHash> stacks;
-    FlatMap<FrameKey, uint32_t, FrameHash> frames;
     std::vector<uint16_t> files;
     uint32_t firstStack = 1;
-    uint32_t firstFrame = 1;
+    uint32_t firstFrame = 1;  ///< no frame of its stacks has a lower number
   };
 
   uint32_t numberFrame(uint64_t word, uint64_t extra, uint32_t owner);
 
   Generation current_;
   Generation previous_;
+  FlatMap<FrameKey, uint32_t, FrameHash> frames_;
   uint32_t nextStack_ = 1;
   uint32_t nextFrame_ = 1;
   size_t names_ = 0;  ///< taken in since the last renewal

@@ -109,7 +109,6 @@ export class Collector {
     const drained = this.#sampler.drain();
     this.#native.learn(drained.files);
     const files = drained.files.map((it) => it.id);
-    this.#reader.forgetFiles(files);
     this.#lines.forget(drained.forgottenFrames, files);
     this.#perl.learn(drained);
     const frames = new NewFrames(drained, this.#abi);

@@ -121,8 +121,11 @@ export interface Drained {
   readonly firstFrame: number;
   /** New frames, as bpf/abi.h defines a frame word. */
   readonly frames: BigUint64Array;
-  /** For each of `frames`: the file offset where its function starts, 0 if that is not known or no file's. */
-  readonly starts: Float64Array;
+  /**
+   * For each of `frames`: the number of its function, from 1 on as functions are met; 0 if its start is not known or
+   * it is no file's. A number is never given to another function.
+   */
+  readonly functions: Uint32Array;
   /** For each of `frames`: meta << 32 | line of a Perl frame, or a mark of user space; else 0. */
   readonly extras: BigUint64Array;
   readonly perlNames: readonly PerlName[];

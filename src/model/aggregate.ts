@@ -13,7 +13,7 @@ import {
 } from "../collector/tick.ts";
 import type { Family } from "./family.ts";
 import type { Filter } from "./filter.ts";
-import { BITS, bitsToRuntimes, FunctionCounts } from "./function-counts.ts";
+import { BITS, bitsToRuntimes, type FirstRows, FunctionCounts } from "./function-counts.ts";
 
 /** Samples of one process. */
 export interface PidCount {
@@ -87,6 +87,8 @@ export interface AggregateOptions {
   readonly kernel: boolean;
   /** Show the interpreter's own frames. */
   readonly nativeFrames: boolean;
+  /** Functions that are not among these may be left out: a busy machine has thousands in a refresh. */
+  readonly first?: FirstRows;
 }
 
 interface ProcessCounts {
@@ -170,7 +172,7 @@ export function aggregate(ticks: readonly Tick[], options: AggregateOptions): Ag
   const [perl = none, dotnet = none, native = none, kernel = none] = health;
   return {
     samples,
-    functions: functions.rows(filter),
+    functions: functions.rows(filter, options.first),
     processes,
     outcomes,
     runtimes,

@@ -28,6 +28,12 @@ const NO_FRAMES = hidden("[no frames]", "native", "the stack is empty");
 /** Slots of the two stand-ins come first; function `id` has slot `id + FIRST`. */
 const FIRST = 2;
 
+/** The rows that somebody will look at: the most samples of a kind. */
+export interface FirstRows {
+  readonly by: "self" | "total";
+  readonly count: number;
+}
+
 interface SlotCounts {
   readonly slot: number;
   readonly self: number;
@@ -241,22 +247,46 @@ export class FunctionCounts {
     this.#touchedInfos.length = 0;
   }
 
-  /** A row for each function that `filter` lets pass. To be called once, when all is added. */
-  rows(filter: Filter | undefined): FunctionRow[] {
+  /**
+   * A row for each function that `filter` lets pass; with `first`, those that come first, and maybe more.
+   * To be called once, when all is added.
+   */
+  rows(filter: Filter | undefined, first?: FirstRows): FunctionRow[] {
     const rows: FunctionRow[] = [];
     const { self, total } = this.#slots;
+    // A filter may leave out whatever comes first.
+    const least = first && !filter?.hasFunctionTerms ? this.#least(first) : 0;
+    const ranked = first?.by === "self" ? self : total;
     for (let i = 0; i < this.#used.length; i++) {
       const slot = this.#used[i] ?? 0;
       const info = this.#usedInfos[i] as FunctionInfo;
-      const counts = { self: self[slot] ?? 0, total: total[slot] ?? 0 };
+      const isWanted = (ranked[slot] ?? 0) >= least;
+      if (isWanted && !(filter?.hasFunctionTerms && !filter.matchesFunction(info))) {
+        rows.push(this.#row(slot, info));
+      }
       self[slot] = 0;
       total[slot] = 0;
-      if (filter?.hasFunctionTerms && !filter.matchesFunction(info)) continue;
-      const line = this.#lines.busiest(slot);
-      const note = this.#notes.get(slot);
-      rows.push(new LazyFunctionRow(info, { slot, line, note, ...counts }, this.#pids));
     }
     freeSlots = this.#slots;
     return rows;
+  }
+
+  #row(slot: number, info: FunctionInfo): FunctionRow {
+    const { self, total } = this.#slots;
+    const counts = {
+      slot,
+      self: self[slot] ?? 0,
+      total: total[slot] ?? 0,
+      line: this.#lines.busiest(slot),
+      note: this.#notes.get(slot),
+    };
+    return new LazyFunctionRow(info, counts, this.#pids);
+  }
+
+  /** What a function must have to be among the first. */
+  #least({ by, count }: FirstRows): number {
+    const counts = this.#slots[by];
+    const ranked = Int32Array.from(this.#used, (slot) => counts[slot] ?? 0).sort();
+    return ranked[ranked.length - count] ?? 0;
   }
 }

@@ -1,9 +1,9 @@
 /** `--json`: one object a refresh, one a line. Programs rely on its shape: `polytop.snapshot/1`. */
 import type { CounterDefinition } from "../collector/source.ts";
 import type { Tick } from "../collector/tick.ts";
-import { aggregate, type FunctionRow, type ProcessRow } from "../model/aggregate.ts";
+import type { FunctionRow, ProcessRow } from "../model/aggregate.ts";
 import { cleanName } from "../runtimes/clean-name.ts";
-import { firstRows, percentage, type Sink, type SinkOptions, tenth } from "./sink.ts";
+import { firstRows, percentage, type Sink, type SinkOptions, sumsOf, tenth } from "./sink.ts";
 
 /** A sink that writes each refresh as one line of JSON. */
 export function jsonSink(options: SinkOptions): Sink {
@@ -15,8 +15,7 @@ export function jsonSink(options: SinkOptions): Sink {
 
 /** One refresh in the form that is promised. */
 function snapshot(tick: Tick, options: SinkOptions): object {
-  const { filter, kernel, nativeFrames } = options;
-  const sums = aggregate([tick], { ...(filter ? { filter } : {}), kernel, nativeFrames });
+  const sums = sumsOf(tick, options);
   const { samples } = sums;
   return {
     schema: "polytop.snapshot/1",

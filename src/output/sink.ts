@@ -1,7 +1,7 @@
 /** What plain outputs have in common. */
 import type { CounterDefinition } from "../collector/source.ts";
 import type { Tick } from "../collector/tick.ts";
-import type { FunctionRow } from "../model/aggregate.ts";
+import { type Aggregate, aggregate, type FunctionRow } from "../model/aggregate.ts";
 import type { Filter } from "../model/filter.ts";
 import { type SortKey, sortFunctions, topFunctions } from "../model/sort.ts";
 
@@ -23,6 +23,18 @@ export interface SinkOptions {
   readonly nativeFrames: boolean;
   /** Counters that a tick can hold. */
   readonly counters: readonly CounterDefinition[];
+}
+
+/** What a refresh amounts to; functions that are not among the rows that were asked for may be left out. */
+export function sumsOf(tick: Tick, options: SinkOptions): Aggregate {
+  const { filter, sort, rows, kernel, nativeFrames } = options;
+  const isRanked = rows > 0 && (sort === "self" || sort === "total");
+  return aggregate([tick], {
+    kernel,
+    nativeFrames,
+    ...(filter ? { filter } : {}),
+    ...(isRanked ? { first: { by: sort, count: rows } } : {}),
+  });
 }
 
 /** The rows that were asked for, in the order that was asked for. */

@@ -1,6 +1,6 @@
 /** `--batch` and `--once`: a table each refresh, header lines with `#`, numbers first, for awk and eyes. */
 import { RUNTIMES, type Tick } from "../collector/tick.ts";
-import { type Aggregate, aggregate, type FunctionRow } from "../model/aggregate.ts";
+import type { Aggregate, FunctionRow } from "../model/aggregate.ts";
 import {
   type Column,
   FUNCTION_COLUMNS,
@@ -9,7 +9,7 @@ import {
 } from "../model/columns.ts";
 import { ASCII_GLYPHS, bytes, displayWidth, percent, sharePercent } from "../model/format.ts";
 import { cleanName } from "../runtimes/clean-name.ts";
-import { firstRows, type Sink, type SinkOptions } from "./sink.ts";
+import { firstRows, type Sink, type SinkOptions, sumsOf } from "./sink.ts";
 
 type PlainColumn = Column<FunctionRow, FunctionContext>;
 
@@ -30,8 +30,8 @@ export function textSink(options: SinkOptions): Sink {
 }
 
 function table(tick: Tick, options: SinkOptions): string {
-  const { filter, kernel, nativeFrames } = options;
-  const sums = aggregate([tick], { ...(filter ? { filter } : {}), kernel, nativeFrames });
+  const { filter } = options;
+  const sums = sumsOf(tick, options);
   const rows = firstRows(sums.functions, options);
   const lines = [...header(tick, sums, filter?.text ?? ""), ...body(rows, sums)];
   if (rows.length === 0) lines.push(`# ${whyEmpty(tick, filter?.text ?? "")}`);

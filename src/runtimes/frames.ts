@@ -27,8 +27,7 @@ interface NumberedFrame {
 
 /** Knows the functions of one kind of frames. */
 export interface FrameNamers {
-  /** `start`: where the function starts in the file, 0 if that is not known. */
-  native(file: number, offset: number, start: number): NamedFunction;
+  native(file: number, offset: number): NamedFunction;
   kernel(address: bigint): NamedFunction;
   /** A method of .NET in the process `pid`. */
   dotnet(word: bigint, pid: number): NamedFunction;
@@ -118,9 +117,8 @@ export class FrameReader {
   readonly #stops: ReadonlyMap<number, CounterDefinition>;
   readonly #namers: FrameNamers;
   readonly #functions: FunctionTable;
-  /** By file id and start of the function in the file. */
-  readonly #byStart = new Map<number, Map<number, NumberedFrame>>();
-  #latest: { file: number; starts: Map<number, NumberedFrame> } | undefined;
+  /** By number of the function, where it is native and was met. */
+  readonly #native: (NumberedFrame | undefined)[] = [];
   /** By its text: one object for all frames, which crosses to the other thread once. */
   readonly #bodies = new Map<string, FrameDetail>();
 
@@ -151,7 +149,7 @@ export class FrameReader {
 
   #frame(frames: NewFrames, index: number): NumberedFrame {
     if (frames.perlMeta(index) !== 0) return this.#perl(frames, index);
-    if (frames.kind(index) === this.#abi.kindNative) return this.#native(frames, index);
+    if (frames.kind(index) === this.#abi.kindNative) return this.#codeOfFile(frames, index);
     return this.#numbered(this.#name(frames, index));
   }
 
@@ -174,31 +172,25 @@ export class FrameReader {
     const meta = frames.perlMeta(index);
     const { kindMask, stop, folded, native } = this.#abi.perl;
     const kind = meta & kindMask;
-    if (kind === native) return this.#native(frames, index);
-    if (kind === folded) return { id: this.#native(frames, index).id, detail: { folded: true } };
+    if (kind === native) return this.#codeOfFile(frames, index);
+    if (kind === folded)
+      return { id: this.#codeOfFile(frames, index).id, detail: { folded: true } };
     const word = frames.word(index);
     if (kind === stop) return this.#numbered(this.#stop(Number(word)));
     const { named, ...detail } = this.#namers.perl(word, meta, frames.perlLine(index));
     return { id: this.#functions.intern(named), detail };
   }
 
-  /** Forgets the functions of files whose numbers are given to other files now. */
-  forgetFiles(ids: Iterable<number>): void {
-    for (const id of ids) this.#byStart.delete(id);
-    this.#latest = undefined;
-  }
-
   /** Code of one function is named once: hot loops bring many addresses of few functions. */
-  #native(frames: NewFrames, index: number): NumberedFrame {
-    const file = frames.file(index);
-    const start = frames.start(index);
-    // Frames that come together are of few files.
-    if (this.#latest?.file !== file) this.#latest = { file, starts: inner(this.#byStart, file) };
-    const { starts } = this.#latest;
-    const known = start > 0 ? starts.get(start) : undefined;
-    if (known !== undefined) return known;
-    const frame = this.#numbered(this.#namers.native(file, frames.offset(index), start));
-    starts.set(start, frame);
+  #codeOfFile(frames: NewFrames, index: number): NumberedFrame {
+    const number = frames.functionNumber(index);
+    const known = this.#native[number];
+    if (known) return known;
+    const named = this.#namers.native(frames.file(index), frames.offset(index));
+    const frame = this.#numbered(named);
+    if (number === 0) return frame;
+    while (this.#native.length < number) this.#native.push(undefined);
+    this.#native[number] = frame;
     return frame;
   }
 

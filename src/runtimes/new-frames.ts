@@ -61,9 +61,9 @@ export class NewFrames {
     return kind === this.#abi.perl.native || kind === this.#abi.perl.folded;
   }
 
-  /** The file offset where the function of a native frame starts, 0 if that is not known. */
-  start(index: number): number {
-    return this.#drained.starts[index] ?? 0;
+  /** The number of the function of a native frame (Drained.functions), 0 if that is not known. */
+  functionNumber(index: number): number {
+    return this.#drained.functions[index] ?? 0;
   }
 
   /** The process that the word means something in, 0 for all. */

@@ -28,8 +28,8 @@ export class PerlStacks {
   /** Native frames of interpreters and stops, by number; others are plain. */
   readonly #roles = new Map<number, NativeRole>();
   readonly #perl = new Map<number, PerlFrame>();
-  /** The first byte of the functions of native frames beside Perl frames, and of XSUBs. */
-  readonly #code = new Map<number, string>();
+  /** The numbers of the functions of native frames beside Perl frames, and of XSUBs. */
+  readonly #code = new Map<number, number>();
   /** Stacks in which the frames could not be paired, since the last call of `takeUnpaired`. */
   #unpaired = 0;
 
@@ -62,9 +62,9 @@ export class PerlStacks {
       return;
     }
     const kind = meta & kindMask;
-    if (kind === native) this.#code.set(number, codeKey(frames.file(index), frames.start(index)));
-    if (kind === xsubCode)
-      this.#code.set(number, codeKey(frames.file(index), frames.offset(index)));
+    if (kind === native || kind === xsubCode) {
+      this.#code.set(number, frames.functionNumber(index));
+    }
     if (kind === 0 || kind === native || kind === folded) {
       const role = this.#role(frames, index);
       if (role !== "other") this.#roles.set(number, role);
@@ -129,12 +129,12 @@ export class PerlStacks {
    */
   #findXsub(
     native: readonly NativeFrame[],
-    [sub = 0, code = 0]: Uint32Array,
+    [sub = 0, xsubCode = 0]: Uint32Array,
   ): CalledXsub | undefined {
-    const start = this.#perl.has(sub) ? undefined : this.#code.get(code);
-    if (start === undefined) return undefined;
+    const code = this.#perl.has(sub) ? undefined : this.#code.get(xsubCode);
+    if (!code) return undefined;
     for (let at = native.findIndex(({ role }) => role === "run-loop") - 1; at >= 0; at--) {
-      if (this.#code.get(native[at]?.number ?? -1) === start) return { number: sub, at };
+      if (this.#code.get(native[at]?.number ?? -1) === code) return { number: sub, at };
     }
     return undefined;
   }
@@ -154,8 +154,6 @@ export class PerlStacks {
     return isIn(callSub) || isIn(callList) ? "call" : "interpreter";
   }
 }
-
-const codeKey = (file: number, offset: number): string => `${file}+${offset}`;
 
 /** Numbers are inserted in ascending order, so that the lowest come first. */
 function forgetBelow(map: Map<number, unknown>, limit: number): void {
