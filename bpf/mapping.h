@@ -251,7 +251,8 @@ static __always_inline __u32 find_mapping(struct walk *w, __u64 address)
 		m->runtime = RUNTIME_NONE;
 	}
 	w->cache.next++;
-	m->plain = m->state == FILE_READY && m->runtime == RUNTIME_NONE && !m->perl;
+	m->plain = m->state == FILE_READY && m->runtime == RUNTIME_NONE && !m->perl &&
+		   m->offset + (m->end - m->start) <= FRAME_OFFSET_MASK;
 	if (m->file || !file || m->runtime == RUNTIME_OWN_CODE)
 		w->mappings_changed = 1;
 	else

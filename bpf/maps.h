@@ -92,11 +92,15 @@ _Static_assert(sizeof(struct known_rule) == 32, "two in a line of the CPU's cach
 #define KNOWN_RULE_BITS 10
 #define KNOWN_RULES (1 << KNOWN_RULE_BITS)
 
+struct known_rules {
+	struct known_rule slots[KNOWN_RULES];
+};
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, KNOWN_RULES); /* user space sets that many for each CPU before the load */
+	__uint(max_entries, 1); /* user space sets one for each CPU before the load */
 	__type(key, __u32);
-	__type(value, struct known_rule);
+	__type(value, struct known_rules);
 } known_rules SEC(".maps");
 
 /* ---- which processes are wanted: user space writes ------------------------ */
@@ -224,7 +228,7 @@ struct walk {
 	__u64 window_start;
 	__u32 window_valid;
 	__u32 position;
-	__u32 known_rules;   /* index of this CPU's first one */
+	__u32 cpu;
 	__u32 files_version; /* when the walk began */
 	struct mapping_cache cache;
 	/* What every walk touches is at the start of this struct and of these two, and around `record`. */

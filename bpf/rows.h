@@ -72,17 +72,33 @@ __noinline int find_row(__u32 file)
 	return row >> ROW_OFFSET_BITS;
 }
 
-/* Searches the rule for w->offset, at w->place, and remembers it in the slot. */
-__noinline int learn_rule(__u32 slot)
+/* Where a CPU remembers the rule of a place. */
+static __always_inline struct known_rule *known_slot(struct known_rules *rules, __u64 place)
+{
+	return &rules->slots[place * 0x9e3779b97f4a7c15ULL >> (64 - KNOWN_RULE_BITS)];
+}
+
+static __always_inline int is_known(struct walk *w, struct known_rule *known, __u64 place)
+{
+	return known->place == place && known->version == w->files_version;
+}
+
+/* Searches the rule for w->offset, at w->place, and remembers it. */
+__noinline int learn_rule(__u32 file)
 {
 	struct walk *w = current_walk();
-	struct known_rule *known = bpf_map_lookup_elem(&known_rules, &slot);
+	struct known_rules *rules_known;
+	struct known_rule *known;
 	struct unwind_rule *rule;
 	__u32 index;
 
-	if (!w || !known)
+	if (!w)
 		return 0;
-	index = find_row((__u32)(w->place >> FRAME_FILE_SHIFT));
+	rules_known = bpf_map_lookup_elem(&known_rules, &w->cpu);
+	if (!rules_known)
+		return 0;
+	index = find_row(file);
+	known = known_slot(rules_known, w->place);
 	rule = bpf_map_lookup_elem(&rules, &index);
 	if (!rule) {
 		known->place = 0;
@@ -101,30 +117,20 @@ static __always_inline __u64 place_of(struct mapping *m, __u64 offset)
 	return (__u64)m->file << FRAME_FILE_SHIFT | (offset & FRAME_OFFSET_MASK);
 }
 
-/* Where this CPU remembers the rule of a place. */
-static __always_inline __u32 rule_slot(struct walk *w, __u64 place)
-{
-	return w->known_rules + (__u32)(place * 0x9e3779b97f4a7c15ULL >> (64 - KNOWN_RULE_BITS));
-}
-
-static __always_inline int is_known(struct walk *w, struct known_rule *known, __u64 place)
-{
-	return known->place == place && known->version == w->files_version;
-}
-
 /* The rule for an offset of a mapping's file; NULL if the file has no row for it. */
 static __always_inline struct known_rule *find_rule(struct walk *w, struct mapping *m, __u64 offset)
 {
+	struct known_rules *rules_known = bpf_map_lookup_elem(&known_rules, &w->cpu);
 	__u64 place = place_of(m, offset);
-	__u32 slot = rule_slot(w, place);
-	struct known_rule *known = bpf_map_lookup_elem(&known_rules, &slot);
+	struct known_rule *known;
 
-	if (!known)
+	if (!rules_known)
 		return NULL;
+	known = known_slot(rules_known, place);
 	if (!is_known(w, known, place)) {
 		w->offset = offset;
 		w->place = place;
-		learn_rule(slot);
+		learn_rule(m->file);
 	}
 	return known->place == place ? known : NULL;
 }

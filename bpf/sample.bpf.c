@@ -109,7 +109,7 @@ static __always_inline void take_sample(struct walk *w, struct bpf_perf_event_da
 	__u32 kernel = 0, user;
 
 	w->tgid = tgid;
-	w->known_rules = bpf_get_smp_processor_id() * KNOWN_RULES;
+	w->cpu = bpf_get_smp_processor_id();
 	w->files_version = files_version;
 	w->process_frames = 0;
 	w->mappings_changed = 0;

@@ -97,48 +97,53 @@ __noinline int step_file(__u32 index)
 	return step_by_row(w, m, offset, known);
 }
 
-/*
- * Most frames are like this one: not the leaf, in the same file as the one before, with a rule that is known, and what
- * must be read is in the window. Goes on to the caller and returns 1; 0 where it is not that simple, with nothing done.
- */
-static __always_inline int step_known(struct walk *w)
-{
-	struct mapping *m = &w->cache.mappings[w->cache.last & (MAPPINGS_CACHED - 1)];
-	__u64 address = w->ip - 1, place = place_of(m, address - m->start + m->offset);
-	__u32 slot = rule_slot(w, place);
-	struct known_rule *known = bpf_map_lookup_elem(&known_rules, &slot);
-	__u64 cfa, return_address, bp = w->bp;
-
-	if (w->exact || !m->plain || address < m->start || address >= m->end)
-		return 0;
-	if (!known || !is_known(w, known, place) || known->rule.ra_register)
-		return 0;
-	if (known->rule.cfa == CFA_RSP)
-		cfa = w->sp;
-	else if (known->rule.cfa == CFA_RBP && !w->bp_lost)
-		cfa = w->bp;
-	else
-		return 0;
-	cfa += known->rule.cfa_offset;
-	if (cfa <= w->sp || read_window(w, cfa + known->rule.ra_offset, &return_address) || !return_address)
-		return 0;
-	if (known->rule.rbp == RBP_CFA) {
-		if (read_window(w, cfa + known->rule.rbp_offset, &bp))
-			return 0;
-		w->bp_lost = 0;
-	} else if (known->rule.rbp != RBP_SAME) {
-		return 0;
-	}
-	w->user_frames++;
-	push_frame(w, place);
-	w->ip = return_address;
-	w->sp = cfa;
-	w->bp = bp;
-	return 1;
-}
-
-/* Frames of step_known() at most in one step(): the verifier goes through all of them. */
+/* Frames of step_known_frames() at most in one step(): the verifier goes through all of them. */
 #define KNOWN_AT_ONCE 15
+
+/*
+ * Most frames are like these: not the leaf, in the same file as the one before, with a rule that is known, and what
+ * must be read is in the window. Takes them one after the other, and leaves the walk at the first that is not that
+ * simple.
+ */
+static __always_inline void step_known_frames(struct walk *w)
+{
+	struct known_rules *rules_known = bpf_map_lookup_elem(&known_rules, &w->cpu);
+	struct mapping *m = &w->cache.mappings[w->cache.last & (MAPPINGS_CACHED - 1)];
+	__u64 start = m->start, length = m->end - start, to_place = place_of(m, m->offset) - start;
+	__u64 ip = w->ip;
+
+	if (!rules_known || w->exact || !m->plain)
+		return;
+	for (int i = 0; i < KNOWN_AT_ONCE && w->user_frames < MAX_USER_FRAMES; i++) {
+		__u64 place = ip - 1 + to_place, cfa, return_address, bp = w->bp;
+		struct known_rule *known = known_slot(rules_known, place);
+
+		if (ip - 1 - start >= length || !is_known(w, known, place) || known->rule.ra_register)
+			break;
+		if (known->rule.cfa == CFA_RSP)
+			cfa = w->sp;
+		else if (known->rule.cfa == CFA_RBP && !w->bp_lost)
+			cfa = bp;
+		else
+			break;
+		cfa += known->rule.cfa_offset;
+		if (cfa <= w->sp || read_window(w, cfa + known->rule.ra_offset, &return_address) || !return_address)
+			break;
+		if (known->rule.rbp == RBP_CFA) {
+			if (read_window(w, cfa + known->rule.rbp_offset, &bp))
+				break;
+			w->bp = bp;
+			w->bp_lost = 0;
+		} else if (known->rule.rbp != RBP_SAME) {
+			break;
+		}
+		w->user_frames++;
+		push_frame(w, place);
+		w->sp = cfa;
+		ip = return_address;
+	}
+	w->ip = ip;
+}
 
 /*
  * Records the frame that the walk is in, after simple ones, and goes on to its caller. Returns 1 when the walk ended,
@@ -155,10 +160,7 @@ __noinline int step(__u32 unused)
 	asm volatile("" : "+r"(unused));
 	if (!w)
 		return 1;
-	for (int i = 0; i < KNOWN_AT_ONCE && w->user_frames < MAX_USER_FRAMES; i++) {
-		if (!step_known(w))
-			break;
-	}
+	step_known_frames(w);
 	if (w->user_frames >= MAX_USER_FRAMES)
 		return 1;
 	w->user_frames++;

@@ -110,8 +110,7 @@ bool Session::load(const SessionOptions& options, Failure& failure) {
     if (strcmp(name, "ring_wakeup_bytes") == 0) rodata[variable.offset / 4] = bpf_map__max_entries(records) / 4;
   }
   bpf_map__set_max_entries(counts, 2 * possibleCpus_);
-  bpf_map* knownRules = bpf_object__find_map_by_name(object_, "known_rules");
-  bpf_map__set_max_entries(knownRules, bpf_map__max_entries(knownRules) * possibleCpus_);
+  bpf_map__set_max_entries(bpf_object__find_map_by_name(object_, "known_rules"), possibleCpus_);
   const int error = loadUninterrupted(object_);
   if (error) {
     failure = {"the kernel refused the BPF program\n" + libbpfLog, -error};
