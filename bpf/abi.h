@@ -13,7 +13,6 @@
 #define _Static_assert static_assert
 #endif
 
-#include "counters.h"
 #include "perl_abi.h"
 
 /* ---- limits ------------------------------------------------------------ */
@@ -216,16 +215,6 @@ struct count_value {
 	char thread[COMM_LENGTH]; /* of the thread */
 };
 _Static_assert(sizeof(struct count_value) == 64, "count_value");
-
-/* What the program counted on a CPU, and what it costs there. */
-struct cpu_totals {
-	__u64 counters[COUNTERS]; /* by id */
-	__u64 nanoseconds;        /* time of the wanted samples */
-	/* of the last run that hit a wanted process */
-	__u64 last_start;
-	__u64 last_runtime; /* CPU time that its thread had used by then */
-	__u64 last_tid;
-};
 
 /* ---- records of the ring buffer ------------------------------------------ */
 

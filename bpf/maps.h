@@ -8,6 +8,7 @@
 
 #include "abi.h"
 #include "kernel.h"
+#include "totals.h"
 
 #define MAX_TARGETS 1024
 #define MAPPINGS_CACHED 8

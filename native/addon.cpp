@@ -102,7 +102,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
          InstanceMethod<&Sampler::close>("close")});
   }
 
-  /// new Sampler({objectPath, frequency, drainSeconds, targets}): loads, attaches, samples from now on.
+  /// new Sampler({objectPath, frequency, drainSeconds, targets, byFunction}): loads, attaches, samples from now on.
   explicit Sampler(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Sampler>(info) {
     const Napi::Object given = info[0].As<Napi::Object>();
     SessionOptions options;
@@ -110,11 +110,12 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     options.frequency = given.Get("frequency").As<Napi::Number>().Uint32Value();
     options.drainSeconds = given.Get("drainSeconds").As<Napi::Number>().DoubleValue();
     options.targets = readTargets(given.Get("targets"));
+    const bool byFunction = given.Get("byFunction").ToBoolean();
     parts_ = std::make_unique<Parts>();
     Failure failure;
     if (parts_->session.load(options, failure) && findsOwnMappings(parts_->session, failure) &&
         parts_->files.open(parts_->session, failure) &&
-        parts_->drain.open(parts_->session, parts_->files, parts_->methods, failure) && warmUp(failure) &&
+        parts_->drain.open(parts_->session, parts_->files, parts_->methods, byFunction, failure) && warmUp(failure) &&
         parts_->session.attach(options.frequency, failure)) {
       parts_->mapEvents.open(parts_->session, parts_->files);
       return;
@@ -186,7 +187,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     result.Set("stacks", copyArray<Napi::Uint32Array>(env, drained.news.stacks));
     result.Set("firstFrame", drained.news.firstFrame);
     result.Set("frames", copyArray<Napi::BigUint64Array>(env, drained.news.frames));
-    result.Set("functions", copyArray<Napi::Uint32Array>(env, functionsOf(drained.news.frames)));
+    result.Set("functions", copyArray<Napi::Uint32Array>(env, drained.news.functions));
     result.Set("extras", copyArray<Napi::BigUint64Array>(env, drained.news.extras));
     result.Set("perlNames", describePerlNames(env, drained.news.perlNames));
     result.Set("renewed", drained.news.renewed);
@@ -195,18 +196,6 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     result.Set("forgottenFrames", drained.news.forgottenFrames);
     result.Set("files", describeFiles(env, drained.files));
     return result;
-  }
-
-  /// For each frame word: the number of its function (Files::functionOf); 0 if it has none or is no native frame.
-  std::vector<uint32_t> functionsOf(const std::vector<uint64_t>& words) {
-    std::vector<uint32_t> functions;
-    functions.reserve(words.size());
-    for (const uint64_t word : words) {
-      const bool native = word >> FRAME_KIND_SHIFT == FRAME_NATIVE;
-      const auto file = static_cast<uint32_t>(word >> FRAME_FILE_SHIFT);
-      functions.push_back(native ? parts_->files.functionOf(file, word & FRAME_OFFSET_MASK) : 0);
-    }
-    return functions;
   }
 
   /// renew(): all stacks and frames are new from the next drain on.

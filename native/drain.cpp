@@ -13,6 +13,7 @@
 #include <unordered_map>
 
 #include "clock.h"
+#include "flat_map.h"
 
 namespace polytop {
 
@@ -37,6 +38,10 @@ struct TaskHash {
   }
 };
 
+struct PairHash {
+  size_t operator()(uint64_t pair) const { return pair * 0x9e3779b97f4a7c15ULL >> 32; }
+};
+
 /// Names end at their first zero byte; what is behind it says nothing.
 TaskKey taskKey(const count_key& key, const count_value& value) {
   TaskKey task = {key.tgid, key.tid, {}};
@@ -50,7 +55,8 @@ std::string commString(const char (&comm)[COMM_LENGTH]) { return {comm, strnlen(
 
 Drain::~Drain() { close(); }
 
-bool Drain::open(Session& session, Files& files, Methods& methods, Failure& failure) {
+bool Drain::open(Session& session, Files& files, Methods& methods, bool byFunction, Failure& failure) {
+  if (byFunction) stacks_.mergeByFunction();
   session_ = &session;
   files_ = &files;
   methods_ = &methods;
@@ -132,6 +138,22 @@ void Drain::addStack(const stack_record& record) {
   stacks_.add(record, words.data());
 }
 
+void Drain::numberStacks() {
+  std::unique_lock lock(ringMutex_);
+  const std::vector<uint64_t> words = stacks_.newFrames();
+  // The index of a large file takes a while: the reader goes on meanwhile.
+  lock.unlock();
+  std::vector<uint32_t> functions;
+  functions.reserve(words.size());
+  for (const uint64_t word : words) {
+    const bool native = word >> FRAME_KIND_SHIFT == FRAME_NATIVE;
+    const auto file = static_cast<uint32_t>(word >> FRAME_FILE_SHIFT);
+    functions.push_back(native ? files_->functionOf(file, word & FRAME_OFFSET_MASK) : 0);
+  }
+  lock.lock();
+  stacks_.number(functions);
+}
+
 Drained Drain::drain() {
   Drained drained;
   files_->forgetEvicted();
@@ -139,6 +161,7 @@ Drained Drain::drain() {
   const uint32_t epoch = session_->switchEpoch();
   // A stack is sent before it is counted: after this every stack of the old epoch is known.
   consume();
+  numberStacks();
   std::lock_guard lock(ringMutex_);
   readCounts(epoch, drained);
   readCounters(drained);
@@ -156,6 +179,7 @@ void Drain::restart() {
   Drained ignored;
   const uint32_t epoch = session_->switchEpoch();
   consume();
+  numberStacks();
   std::lock_guard lock(ringMutex_);
   readCounts(epoch, ignored);
   readCounters(ignored);
@@ -164,6 +188,8 @@ void Drain::restart() {
 
 void Drain::readCounts(uint32_t epoch, Drained& drained) {
   std::unordered_map<TaskKey, uint32_t, TaskHash> tasks;
+  // Behind the count of a stack in a task: several CPUs may have counted it.
+  FlatMap<uint64_t, uint32_t, PairHash> places;
   for (uint32_t cpu = 0; cpu < session_->possibleCpus(); cpu++) {
     const int fd = session_->countMapFd(epoch, cpu);
     uint32_t position = 0;
@@ -187,7 +213,12 @@ void Drain::readCounts(uint32_t epoch, Drained& drained) {
         if (isNew)
           drained.tasks.push_back({key.tgid, key.tid, value.parent, value.uid, value.cgroup, value.start_time,
                                    commString(value.comm), commString(value.thread)});
-        drained.counts.insert(drained.counts.end(), {stack.number, it->second, static_cast<uint32_t>(value.count)});
+        const auto [place, isFirst] = places.add(static_cast<uint64_t>(stack.number) << 32 | it->second);
+        if (isFirst) {
+          drained.counts.insert(drained.counts.end(), {stack.number, it->second, 0});
+          place = static_cast<uint32_t>(drained.counts.size());
+        }
+        drained.counts[place - 1] += static_cast<uint32_t>(value.count);
         drained.samples += value.count;
       }
     }

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "../bpf/abi.h"
+#include "../bpf/totals.h"
 #include "files.h"
 #include "methods.h"
 #include "perl_lines.h"
@@ -52,7 +52,8 @@ class Drain {
   Drain() = default;
   ~Drain();
 
-  bool open(Session& session, Files& files, Methods& methods, Failure& failure);
+  /// `byFunction`: stacks of the same functions are one.
+  bool open(Session& session, Files& files, Methods& methods, bool byFunction, Failure& failure);
   void close();
   /// Everything since the last call. Waits for the runs that are under way: some 10 ms.
   Drained drain();
@@ -67,6 +68,7 @@ class Drain {
   void read();
   void consume();
   void addStack(const stack_record& record);
+  void numberStacks();
   void readCounts(uint32_t epoch, Drained& drained);
   void touchFiles();
   void readCounters(Drained& drained);

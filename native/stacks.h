@@ -19,11 +19,18 @@ namespace polytop {
  */
 class Stacks {
  public:
+  /// Stacks of the same functions get one number, wherever in these they are. To be set before anything is added.
+  void mergeByFunction() { byFunction_ = true; }
   /// Takes in a stack record; a stack already known is left out.
   void add(const stack_record& record, const uint64_t* frames);
+  /// Words of the frames that are new since the last number().
+  const std::vector<uint64_t>& newFrames() const { return new_.words; }
+  /// Gives numbers to the stacks that were added. `functions`: of the first of newFrames(), as far as they are known:
+  /// a number each, 0 where there is none. Stacks with further new frames wait for the next call.
+  void number(const std::vector<uint32_t>& functions);
   /// Takes in the strings of Perl subs.
   void addName(const perl_name_record& record);
-  /// A stack that is known.
+  /// A stack that is known and numbered.
   struct Known {
     uint32_t number = 0;              ///< 0: it is not
     std::span<const uint16_t> files;  ///< ids of the files in it, each once; valid until the next add() or renew()
@@ -35,9 +42,10 @@ class Stacks {
     /// For each: number, outcome | Perl frame count << 8, count of all frames, numbers of the frames (leaf first),
     /// numbers of the Perl frames (innermost first).
     std::vector<uint32_t> stacks;
-    uint32_t firstFrame = 0;       ///< number of the first new frame
-    std::vector<uint64_t> frames;  ///< words of the new frames, numbered on from firstFrame
-    std::vector<uint64_t> extras;  ///< for each: line and meta of a Perl frame; PERL_NATIVE, PERL_FOLDED; else 0
+    uint32_t firstFrame = 0;          ///< number of the first new frame
+    std::vector<uint64_t> frames;     ///< words of the new frames, numbered on from firstFrame
+    std::vector<uint32_t> functions;  ///< for each: the number of its function, 0 if it has none
+    std::vector<uint64_t> extras;     ///< for each: line and meta of a Perl frame; PERL_NATIVE, PERL_FOLDED; else 0
     std::vector<perl_name_record> perlNames;
     bool renewed = false;          ///< names sent before the last renewal but one will not be referred to again
     std::vector<uint32_t> owners;  ///< for each: the process that the word means something in, 0 for all
@@ -57,6 +65,8 @@ class Stacks {
   static constexpr size_t kMaxStacks = 12'000;
   static constexpr size_t kMaxFrames = 48'000;
   static constexpr size_t kMaxNames = 60'000;
+
+  static constexpr uint32_t kUnnumbered = ~0u;
 
   struct Stack {
     uint32_t number = 0;
@@ -83,16 +93,36 @@ class Stacks {
   };
   struct Generation {
     FlatMap<uint64_t, Stack, StackHash> stacks;
+    FlatMap<uint64_t, uint32_t, StackHash> byFunction;  ///< by hash of the functions
     std::vector<uint16_t> files;
     uint32_t firstStack = 1;
     uint32_t firstFrame = 1;  ///< no frame of its stacks has a lower number
   };
 
+  /// A stack without a number.
+  struct Unnumbered {
+    uint64_t hash;
+    uint32_t kind;        ///< the second word of News::stacks
+    uint32_t firstFrame;  ///< in unnumberedFrames_
+    uint32_t frameCount;
+  };
+
   uint32_t numberFrame(uint64_t word, uint64_t extra, uint32_t owner);
+  uint64_t functionHash(const Unnumbered& stack) const;
+
+  bool byFunction_ = false;
 
   Generation current_;
   Generation previous_;
   FlatMap<FrameKey, uint32_t, FrameHash> frames_;
+  std::vector<uint32_t> functions_;  ///< of the frames from current_.firstFrame on
+  /// Frames whose functions are not known yet, numbered on from those that are in functions_.
+  struct {
+    std::vector<uint64_t> words, extras;
+    std::vector<uint32_t> owners;
+  } new_;
+  std::vector<Unnumbered> unnumbered_;
+  std::vector<uint32_t> unnumberedFrames_;
   uint32_t nextStack_ = 1;
   uint32_t nextFrame_ = 1;
   size_t names_ = 0;  ///< taken in since the last renewal

@@ -194,6 +194,7 @@ async function openMachine(
     firstDelaySeconds,
     event,
     pids,
+    byFunction: !isWatched,
     ...(budget === undefined ? {} : { budgetPercent: budget }),
   });
   return { source, frequency };

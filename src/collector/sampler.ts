@@ -155,6 +155,8 @@ export interface SamplerOptions {
   /** Longest time between two drains, in seconds. */
   readonly drainSeconds: number;
   readonly targets: readonly number[];
+  /** Stacks of the same functions are one, wherever in these they are; nothing tells addresses apart then. */
+  readonly byFunction?: boolean;
 }
 
 /** A running sampler; samples from its construction to close(). */

@@ -19,6 +19,8 @@ export interface LiveOptions {
   /** Only `cpu` by now. */
   readonly event: string;
   readonly pids: readonly number[];
+  /** Stacks of the same functions are one: for who asks for no source lines of native functions. */
+  readonly byFunction?: boolean;
   /** What polytop may cost, percent of one CPU, before it samples less; 0: no limit. */
   readonly budgetPercent?: number;
 }
@@ -41,6 +43,7 @@ export async function openLiveSource(options: LiveOptions): Promise<LiveSource> 
       frequency: options.frequency,
       drainSeconds: 1,
       targets: options.pids,
+      byFunction: options.byFunction ?? false,
     },
     delaySeconds: options.delaySeconds,
     firstDelaySeconds: options.firstDelaySeconds ?? options.delaySeconds,

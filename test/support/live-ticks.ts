@@ -10,19 +10,22 @@ export interface LiveTicksOptions {
   readonly frequency: number;
   /** Only these; every process where it is left out. */
   readonly pids?: readonly number[];
+  /** Stacks of the same functions are one. */
+  readonly byFunction?: boolean;
   /** Called when sampling has begun. */
   readonly onReady?: () => void;
 }
 
 /** Samples for a while, and returns its ticks, one a second. */
 export async function liveTicks(options: LiveTicksOptions): Promise<Tick[]> {
-  const { seconds, frequency, pids = [], onReady } = options;
+  const { seconds, frequency, pids = [], byFunction = false, onReady } = options;
   const setup: WorkerSetup = {
     sampler: {
       objectPath: `${root}dist/polytop.bpf.o`,
       frequency,
       drainSeconds: 1,
       targets: pids,
+      byFunction,
     },
     delaySeconds: 1,
     firstDelaySeconds: 1,
