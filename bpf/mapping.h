@@ -192,6 +192,12 @@ static __always_inline void describe_file(struct walk *w, struct vm_area_struct 
 	m->runtime = entry->runtime;
 }
 
+static __always_inline void forget_mapping(struct mapping *m)
+{
+	m->end = 0;
+	m->plain = 0;
+}
+
 /* The mapping in the cache that holds the address, MAPPINGS_CACHED if none does. */
 static __always_inline __u32 find_cached(struct walk *w, __u64 address)
 {
@@ -231,7 +237,7 @@ static __always_inline __u32 find_mapping(struct walk *w, __u64 address)
 	m->start = BPF_CORE_READ(vma, vm_start);
 	m->end = BPF_CORE_READ(vma, vm_end);
 	if (address < m->start || address >= m->end || !(BPF_CORE_READ(vma, vm_flags) & VM_EXEC)) {
-		m->end = 0;
+		forget_mapping(m);
 		return MAPPINGS_CACHED;
 	}
 	file = BPF_CORE_READ(vma, vm_file);
@@ -307,7 +313,7 @@ static __always_inline void load_mappings(struct walk *w, struct task_struct *ta
 	w->cache.tgid = w->tgid;
 	w->cache.next = 0;
 	for (int i = 0; i < MAPPINGS_CACHED; i++)
-		w->cache.mappings[i].end = 0;
+		forget_mapping(&w->cache.mappings[i]);
 }
 
 /*
