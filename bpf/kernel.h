@@ -195,7 +195,9 @@ struct task_struct {
 	char comm[16];
 } RELOCATED;
 
-/* From 5.11 on the running task is had as a typed pointer, whose fields are read like memory; before, by a call each.
+/*
+ * From 5.11 on the running task is had as a typed pointer, whose fields are read like memory;
+ * before that each of them takes a call.
  */
 #define HAS_TYPED_TASK bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf)
 

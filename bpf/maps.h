@@ -170,7 +170,7 @@ struct mapping {
 	__u16 state;   /* enum file_state, or MAPPING_ANONYMOUS */
 	__u16 runtime; /* enum file_runtime */
 	__u32 perl;    /* index in `perls`, 0: no interpreter */
-	__u32 plain;   /* code of a file that has rows, and of no runtime */
+	__u32 plain;   /* code of a file that has rows, and of no runtime: see step_known_frames() */
 };
 
 #define MAPPING_ANONYMOUS 0x100
@@ -229,7 +229,7 @@ struct walk {
 	__u64 window_start;
 	__u32 window_valid;
 	__u32 position;
-	__u32 cpu;
+	__u32 cpu;           /* that it runs on */
 	__u32 files_version; /* when the walk began */
 	struct mapping_cache cache;
 	/* What every walk touches is at the start of this struct and of these two, and around `record`. */

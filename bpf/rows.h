@@ -73,9 +73,9 @@ __noinline int find_row(__u32 file)
 }
 
 /* Where a CPU remembers the rule of a place. */
-static __always_inline struct known_rule *known_slot(struct known_rules *rules, __u64 place)
+static __always_inline struct known_rule *known_slot(struct known_rules *remembered, __u64 place)
 {
-	return &rules->slots[place * 0x9e3779b97f4a7c15ULL >> (64 - KNOWN_RULE_BITS)];
+	return &remembered->slots[place * 0x9e3779b97f4a7c15ULL >> (64 - KNOWN_RULE_BITS)];
 }
 
 static __always_inline int is_known(struct walk *w, struct known_rule *known, __u64 place)
@@ -87,18 +87,18 @@ static __always_inline int is_known(struct walk *w, struct known_rule *known, __
 __noinline int learn_rule(__u32 file)
 {
 	struct walk *w = current_walk();
-	struct known_rules *rules_known;
+	struct known_rules *remembered;
 	struct known_rule *known;
 	struct unwind_rule *rule;
 	__u32 index;
 
 	if (!w)
 		return 0;
-	rules_known = bpf_map_lookup_elem(&known_rules, &w->cpu);
-	if (!rules_known)
+	remembered = bpf_map_lookup_elem(&known_rules, &w->cpu);
+	if (!remembered)
 		return 0;
 	index = find_row(file);
-	known = known_slot(rules_known, w->place);
+	known = known_slot(remembered, w->place);
 	rule = bpf_map_lookup_elem(&rules, &index);
 	if (!rule) {
 		known->place = 0;
@@ -120,13 +120,13 @@ static __always_inline __u64 place_of(struct mapping *m, __u64 offset)
 /* The rule for an offset of a mapping's file; NULL if the file has no row for it. */
 static __always_inline struct known_rule *find_rule(struct walk *w, struct mapping *m, __u64 offset)
 {
-	struct known_rules *rules_known = bpf_map_lookup_elem(&known_rules, &w->cpu);
+	struct known_rules *remembered = bpf_map_lookup_elem(&known_rules, &w->cpu);
 	__u64 place = place_of(m, offset);
 	struct known_rule *known;
 
-	if (!rules_known)
+	if (!remembered)
 		return NULL;
-	known = known_slot(rules_known, place);
+	known = known_slot(remembered, place);
 	if (!is_known(w, known, place)) {
 		w->offset = offset;
 		w->place = place;

@@ -58,9 +58,8 @@ static __always_inline __u32 walk_kernel(struct walk *w, void *context)
 /* Takes the user frames, if the task has any. Returns the counter of the outcome, 0 if there is no user stack. */
 static __always_inline __u32 walk_process(struct walk *w, __u64 *interrupted, struct task_struct *task)
 {
-	__u32 outcome;
-
 	struct mm_struct *mm = READ_TYPED(task, mm);
+	__u32 outcome;
 
 	w->mm = mm;
 	if (!mm || (READ_TYPED(task, flags) & (PF_KTHREAD | PF_IO_WORKER)))

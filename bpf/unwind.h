@@ -107,16 +107,16 @@ __noinline int step_file(__u32 index)
  */
 static __always_inline void step_known_frames(struct walk *w)
 {
-	struct known_rules *rules_known = bpf_map_lookup_elem(&known_rules, &w->cpu);
+	struct known_rules *remembered = bpf_map_lookup_elem(&known_rules, &w->cpu);
 	struct mapping *m = &w->cache.mappings[w->cache.last & (MAPPINGS_CACHED - 1)];
 	__u64 start = m->start, length = m->end - start, to_place = place_of(m, m->offset) - start;
 	__u64 ip = w->ip;
 
-	if (!rules_known || w->exact || !m->plain)
+	if (!remembered || w->exact || !m->plain)
 		return;
 	for (int i = 0; i < KNOWN_AT_ONCE && w->user_frames < MAX_USER_FRAMES; i++) {
 		__u64 place = ip - 1 + to_place, cfa, return_address, bp = w->bp;
-		struct known_rule *known = known_slot(rules_known, place);
+		struct known_rule *known = known_slot(remembered, place);
 
 		if (ip - 1 - start >= length || !is_known(w, known, place) || known->rule.ra_register)
 			break;
