@@ -23,7 +23,8 @@ export interface PerfMapsOptions {
 /** What is kept at once, of as many processes as that holds. */
 const MAX_PROCESSES = 256;
 const MAX_MEMORY_BYTES = 64 * 1024 * 1024;
-const CHECK_MILLISECONDS = 1000;
+/** Less than a refresh takes: each of them reads what was written since the one before. */
+const CHECK_MILLISECONDS = 900;
 /** A file that names nothing of what was asked for is looked at less and less often. */
 const MAX_CHECK_MILLISECONDS = 64_000;
 /** Addresses without a name that are remembered of a process, to be looked for in what it writes later. */
@@ -70,7 +71,7 @@ export class PerfMaps {
   }
 
   /**
-   * The function of a process that holds the address. A file that has grown is read on, at most once a second.
+   * The function of a process that holds the address. A file that has grown is read on, once a refresh.
    * A process that is gone keeps the names that are known, until another one has its pid.
    */
   resolve(pid: number, address: bigint): PerfMapName {
