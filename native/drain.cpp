@@ -38,10 +38,6 @@ struct TaskHash {
   }
 };
 
-struct PairHash {
-  size_t operator()(uint64_t pair) const { return pair * 0x9e3779b97f4a7c15ULL >> 32; }
-};
-
 /// Names end at their first zero byte; what is behind it says nothing.
 TaskKey taskKey(const count_key& key, const count_value& value) {
   TaskKey task = {key.tgid, key.tid, {}};
@@ -189,7 +185,7 @@ void Drain::restart() {
 void Drain::readCounts(uint32_t epoch, Drained& drained) {
   std::unordered_map<TaskKey, uint32_t, TaskHash> tasks;
   // Behind the count of a stack in a task: several CPUs may have counted it.
-  FlatMap<uint64_t, uint32_t, PairHash> places;
+  FlatMap<uint64_t, uint32_t, NumberHash> places;
   for (uint32_t cpu = 0; cpu < session_->possibleCpus(); cpu++) {
     const int fd = session_->countMapFd(epoch, cpu);
     uint32_t position = 0;

@@ -106,9 +106,6 @@ class Files {
   size_t queued() const { return queued_; }
 
  private:
-  struct PlaceHash {
-    size_t operator()(uint64_t place) const { return place * 0x9e3779b97f4a7c15ULL >> 32; }
-  };
   struct Entry {
     file_key key = {};
     FileInfo info;
@@ -184,7 +181,7 @@ class Files {
   std::vector<uint32_t> quarantine_[2];
   uint32_t nextId_ = FILE_VDSO + 1;
   /// Numbers of functions that were met, by file id << FRAME_FILE_SHIFT | file offset of their start.
-  FlatMap<uint64_t, uint32_t, PlaceHash> functions_;
+  FlatMap<uint64_t, uint32_t, NumberHash> functions_;
   uint32_t nextFunction_ = 1;
 };
 

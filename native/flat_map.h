@@ -2,10 +2,16 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
 namespace polytop {
+
+/// Of a number that is no hash itself: neighbours come far apart.
+struct NumberHash {
+  size_t operator()(uint64_t number) const { return number * 0x9e3779b97f4a7c15ULL >> 32; }
+};
 
 /**
  * A hash map in one piece of memory: no allocation for each entry, and mostly one cache line for a look-up.

@@ -33,7 +33,7 @@ class Stacks {
   /// A stack that is known and numbered.
   struct Known {
     uint32_t number = 0;              ///< 0: it is not
-    std::span<const uint16_t> files;  ///< ids of the files in it, each once; valid until the next add() or renew()
+    std::span<const uint16_t> files;  ///< ids of the files in it, each once; valid until the next add() or renewal
   };
   Known find(uint64_t hash) const;
 

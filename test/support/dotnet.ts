@@ -19,12 +19,13 @@ export interface Shape {
 
 const SELF_CONTAINED = ["--self-contained", "true"];
 const SINGLE_FILE = [...SELF_CONTAINED, "-p:PublishSingleFile=true"];
+const PRECOMPILED = [...SELF_CONTAINED, "-p:PublishReadyToRun=true"];
+const AS_COMPOSITE = "-p:PublishReadyToRunComposite=true";
 
 /** One image for the program and the part of the framework that it uses: of all of it that takes minutes. */
 const COMPOSITE = [
-  ...SELF_CONTAINED,
-  "-p:PublishReadyToRun=true",
-  "-p:PublishReadyToRunComposite=true",
+  ...PRECOMPILED,
+  AS_COMPOSITE,
   "-p:PublishTrimmed=true",
   // A trimmed program lacks it, and one of the things that this one does is JSON of its own types.
   "-p:JsonSerializerIsReflectionEnabledByDefault=true",
@@ -53,17 +54,13 @@ export const SHAPES: readonly Shape[] = [
     name: "net10-precompiled",
     framework: "net10.0",
     version: "10.0.12",
-    flags: [...SELF_CONTAINED, "-p:PublishReadyToRun=true"],
+    flags: PRECOMPILED,
   },
   {
     name: "net10-split",
     framework: "net10.0",
     version: "10.0.12",
-    flags: [
-      ...SELF_CONTAINED,
-      "-p:PublishReadyToRun=true",
-      "-p:PublishReadyToRunCrossgen2ExtraArgs=--hot-cold-splitting",
-    ],
+    flags: [...PRECOMPILED, "-p:PublishReadyToRunCrossgen2ExtraArgs=--hot-cold-splitting"],
   },
   // Of these versions there is a compiler of composite images.
   { name: "net8-composite", framework: "net8.0", version: "8.0.30", flags: COMPOSITE },
@@ -77,7 +74,7 @@ export const SHAPES: readonly Shape[] = [
   },
 ];
 
-export const isComposite = ({ flags }: Shape): boolean => flags.includes(COMPOSITE[2] ?? "");
+export const isComposite = ({ flags }: Shape): boolean => flags.includes(AS_COMPOSITE);
 
 const sources = `${root}test/workloads/dotnet/`;
 

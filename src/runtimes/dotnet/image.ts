@@ -1,6 +1,6 @@
 /** Precompiled and plain assemblies: PE images in a file or in the memory of a process. */
 import { type PageBudget, PagedBytes } from "./bytes.ts";
-import { Unreadable } from "./memory.ts";
+import { readOr, Unreadable } from "./memory.ts";
 import { Metadata } from "./metadata.ts";
 
 /** Exactly `size` bytes at an offset of the image; throws Unreadable where they are not there. */
@@ -123,7 +123,7 @@ export class PeImage {
 
   /** ECMA-335 II.25.3.3. */
   #corHeader(rva: number, mapped: boolean): Headers | undefined {
-    return orNothing(() => {
+    return readOr<Headers | undefined>(() => {
       const header = this.#read(this.#offset(rva, mapped), COR_HEADER_SIZE);
       if (header.readUInt32LE(0) !== COR_HEADER_SIZE) return undefined;
       const metadata = { rva: header.readUInt32LE(8), size: header.readUInt32LE(12) };
@@ -131,12 +131,12 @@ export class PeImage {
         return undefined;
       const readyToRun = { rva: header.readUInt32LE(64), size: header.readUInt32LE(68) };
       return { mapped, metadata, readyToRun };
-    });
+    }, undefined);
   }
 
   /** A composite image need not have a COR header: the runtime finds its code by the one name that it exports. */
   #exportedHeader(rva: number, mapped: boolean): Headers | undefined {
-    return orNothing(() => {
+    return readOr<Headers | undefined>(() => {
       const read = (at: number, size: number): Buffer => this.#read(this.#offset(at, mapped), size);
       // Export directory of the PE format: addresses at 28, names at 32, ordinals at 36.
       const table = read(rva, EXPORTS_SIZE);
@@ -145,15 +145,6 @@ export class PeImage {
       const ordinal = read(table.readUInt32LE(36), 2).readUInt16LE(0);
       const address = read(table.readUInt32LE(28) + 4 * ordinal, 4).readUInt32LE(0);
       return { mapped, metadata: { rva: 0, size: 0 }, readyToRun: { rva: address, size: 0 } };
-    });
-  }
-}
-
-function orNothing<Value>(read: () => Value | undefined): Value | undefined {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof Unreadable || error instanceof RangeError) return undefined;
-    throw error;
+    }, undefined);
   }
 }

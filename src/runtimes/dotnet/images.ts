@@ -3,7 +3,7 @@ import type { SampledFile, Sampler } from "../../collector/sampler.ts";
 import { type PageBudget, PagedBytes } from "./bytes.ts";
 import { PeImage } from "./image.ts";
 import type { ImageMethod } from "./instance-name.ts";
-import { Unreadable } from "./memory.ts";
+import { readOr, Unreadable } from "./memory.ts";
 import type { Metadata } from "./metadata.ts";
 import { ReadyToRunImage } from "./ready-to-run.ts";
 
@@ -119,11 +119,9 @@ export class ImageNames {
     const places = this.#places.get(file) ?? new Float64Array();
     for (let at = 0; at < Math.min(places.length, 2 * MAX_ASSEMBLIES); at += 2) {
       const base = places[at] ?? 0;
-      try {
-        builds.set(this.#readImage(file, base).image.metadata(this.#pages).moduleId, base);
-      } catch (error) {
-        if (!(error instanceof Unreadable || error instanceof RangeError)) throw error;
-      }
+      const read = () => this.#readImage(file, base).image.metadata(this.#pages).moduleId;
+      const build = readOr<string | undefined>(read, undefined);
+      if (build !== undefined) builds.set(build, base);
     }
     return builds;
   }

@@ -1,7 +1,7 @@
 /** What a precompiled generic instance is called, and what it was compiled for. */
 import { type GenericArgument, paired } from "./generic-arguments.ts";
 import type { MethodInstance, ModuleIndex, SignatureType } from "./instance-signature.ts";
-import { Unreadable } from "./memory.ts";
+import { readOr, Unreadable } from "./memory.ts";
 import type { Metadata } from "./metadata.ts";
 
 /** A method of an image by name. */
@@ -53,15 +53,13 @@ function argumentsOf(
 ): readonly GenericArgument[] {
   const ofType = owner !== undefined && "token" in owner ? owner.typeArguments : [];
   const names = (types: readonly SignatureType[]): string[] => types.map((it) => nameOf(it, find));
-  try {
-    return [
+  return readOr(
+    () => [
       ...paired("type", metadata.genericParameters("type", type), names(ofType)),
       ...paired("method", metadata.genericParameters("method", row), names(methodArguments)),
-    ];
-  } catch (error) {
-    if (error instanceof Unreadable || error instanceof RangeError) return [];
-    throw error;
-  }
+    ],
+    [],
+  );
 }
 
 /** `System.Collections.Generic.KeyValuePair`2[System.Int32,System.__Canon][]` */

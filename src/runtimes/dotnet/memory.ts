@@ -3,6 +3,16 @@
 /** What should be there is not, or does not fit: it says what, for the reason that is shown. */
 export class Unreadable extends Error {}
 
+/** What `read` returns, `otherwise` where something that it needs is not there or does not fit. */
+export function readOr<Value>(read: () => Value, otherwise: Value): Value {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof Unreadable || error instanceof RangeError) return otherwise;
+    throw error;
+  }
+}
+
 /** Addresses of user space have 47 bits: numbers hold them exactly. */
 export const ADDRESS_LIMIT = 2 ** 47;
 

@@ -7,7 +7,7 @@ import { PageBudget, WholeBytes } from "./bytes.ts";
 import type { PeImage } from "./image.ts";
 import { ImageNames } from "./images.ts";
 import type { ImageMethod } from "./instance-name.ts";
-import { ProcessMemory, Unreadable } from "./memory.ts";
+import { ProcessMemory, readOr, Unreadable } from "./memory.ts";
 import type { MethodBody } from "./method.ts";
 import type { ImageCache } from "./modules.ts";
 import { DotnetProcess, type RuntimeFile } from "./process.ts";
@@ -217,12 +217,7 @@ function precompiled(resolve: () => ImageMethod): NamedFunction {
 /** The body at a frame word, as text; empty where it cannot be told. It may have become certain since the last time. */
 function bodyOf(process: DotnetProcess, word: bigint, named: NamedFunction): string {
   if (named.body !== undefined || named.whyUnnamed !== undefined) return named.body ?? "";
-  try {
-    return bodyText(process.body(Number(word & START_MASK)));
-  } catch (error) {
-    if (error instanceof Unreadable || error instanceof RangeError) return "";
-    throw error;
-  }
+  return readOr(() => bodyText(process.body(Number(word & START_MASK))), "");
 }
 
 /** `tier 1  TKey=System.Int32  TValue=System.__Canon` */
