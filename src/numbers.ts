@@ -1,6 +1,14 @@
+/**
+ * Gives back the memory of numbers that nobody uses any more. The garbage collector would too, but counts
+ * what is outside of its heap as a reason to look through all of it.
+ */
+export function release({ buffer }: Uint32Array<ArrayBuffer>): void {
+  buffer.transfer(0);
+}
+
 /** Whole numbers below 2^32 that grow without a copy of the whole each time, outside of the garbage collector's heap. */
 export class Numbers {
-  #values: Uint32Array = new Uint32Array(256);
+  #values = new Uint32Array(256);
   #length = 0;
 
   get length(): number {
@@ -32,6 +40,12 @@ export class Numbers {
     return this.#values.subarray(0, this.#length);
   }
 
+  /** Gives back the memory; nothing can be asked for afterwards. */
+  release(): void {
+    release(this.#values);
+    this.#length = 0;
+  }
+
   /** What is taken, also in advance. */
   get bytes(): number {
     return this.#values.byteLength;
@@ -42,6 +56,7 @@ export class Numbers {
     if (needed <= this.#values.length) return;
     const larger = new Uint32Array(Math.max(needed, this.#values.length * 2));
     larger.set(this.#values);
+    release(this.#values);
     this.#values = larger;
   }
 }

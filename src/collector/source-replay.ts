@@ -171,7 +171,7 @@ export class ReplaySource implements TickSource {
 /** A tick as if only these processes had been sampled; what the counters counted stays that of all. */
 function narrowed(tick: Tick, pids: readonly number[]): Tick {
   if (pids.length === 0) return tick;
-  const counts = tick.counts.filter(({ task }) => pids.includes(task.pid));
+  const counts = [...tick.counts].filter(({ task }) => pids.includes(task.pid));
   const samples = counts.reduce((sum, { count }) => sum + count, 0);
   return { ...tick, pids, counts, samples };
 }

@@ -1,11 +1,9 @@
 /** The stacks that deltas may refer to, kept as numbers: most are met once and never again. */
 import { Numbers } from "../numbers.ts";
 import type { FrameNumbers } from "./frame-numbers.ts";
-import { NO_CODE, PlainStack } from "./plain-stack.ts";
-import { type Frame, OUTCOMES, type Stack } from "./tick.ts";
-
-/** Codes of the frames of so many stacks are one array: some hundreds. */
-const CHUNK = 16_384;
+import { PlainCounts } from "./plain-counts.ts";
+import { NO_CODE } from "./plain-stack.ts";
+import { type Frame, OUTCOMES, type Stack, type Task } from "./tick.ts";
 
 export class StackTable {
   readonly #frames: FrameNumbers;
@@ -14,12 +12,9 @@ export class StackTable {
   /** For each stack, where in `words` it is. */
   #places = new Numbers();
   #first = 0;
-  /** Stacks of this refresh and of the one before: a hot one is the same object all the time. */
+  /** Stacks of this refresh and of the one before whose frames say more than their functions. */
   #current = new Map<number, Stack>();
   #previous = new Map<number, Stack>();
-  /** Codes of the stacks that were made last. */
-  #codes: Uint32Array = new Uint32Array(CHUNK);
-  #used = 0;
 
   constructor(frames: FrameNumbers) {
     this.#frames = frames;
@@ -34,52 +29,76 @@ export class StackTable {
     this.#words.append(words);
   }
 
-  /** The stack of a number; undefined if it is not known. */
-  get(number: number): Stack | undefined {
-    const known = this.#current.get(number);
-    if (known) return known;
-    const stack = this.#previous.get(number) ?? this.#read(number);
-    if (stack) this.#current.set(number, stack);
-    return stack;
+  /** What the counts of a delta (TickDelta.counts) stand for; those of unknown stacks are left out. */
+  counts(numbers: Uint32Array, tasks: readonly Task[]): PlainCounts {
+    const words = this.#words.view();
+    const known: number[] = [];
+    let frames = 0;
+    for (let at = 0; at + 2 < numbers.length; at += 3) {
+      const place = this.#placeOf(numbers[at] ?? 0);
+      if (place < 0 || (numbers[at + 1] ?? 0) >= tasks.length) continue;
+      known.push(at);
+      frames += words[place + 2] ?? 0;
+    }
+    const codes = new Uint32Array(frames);
+    const counts = new PlainCounts(known.length, tasks, { codes, plain: this.#frames.plain });
+    let used = 0;
+    for (let i = 0; i < known.length; i++) {
+      const at = known[i] ?? 0;
+      const number = numbers[at] ?? 0;
+      const place = this.#placeOf(number);
+      const end = used + (words[place + 2] ?? 0);
+      counts.put(i, numbers[at + 1] ?? 0, numbers[at + 2] ?? 0);
+      if (this.#encode(words, place + 3, codes, used, end)) {
+        counts.putPlain(i, number, words[place + 1] ?? 0, used, end);
+        used = end;
+      } else {
+        counts.putDetailed(i, this.#detailed(number, place));
+      }
+    }
+    return counts;
+  }
+
+  /** Where in `words` a stack is; -1 if it is not known. */
+  #placeOf(number: number): number {
+    const index = number - this.#first;
+    return index >= 0 && index < this.#places.length ? this.#places.at(index) : -1;
   }
 
   /** The number of a frame of a stack, the leaf is 0; undefined if the stack is not known. */
   frameNumber(id: number, index: number): number | undefined {
-    const place = id - this.#first;
-    if (place < 0 || place >= this.#places.length) return undefined;
-    const at = this.#places.at(place);
-    return index < this.#words.at(at + 2) ? this.#words.at(at + 3 + index) : undefined;
+    const place = this.#placeOf(id);
+    if (place < 0) return undefined;
+    return index < this.#words.at(place + 2) ? this.#words.at(place + 3 + index) : undefined;
   }
 
-  #read(id: number): Stack | undefined {
-    const index = id - this.#first;
-    if (index < 0 || index >= this.#places.length) return undefined;
-    const at = this.#places.at(index);
-    const count = this.#words.at(at + 2);
-    const outcome = OUTCOMES[this.#words.at(at + 1)] ?? "broken";
-    const start = this.#encode(at + 3, count);
-    if (start < 0) return { id, frames: this.#made(at + 3, count), outcome };
-    const place = { codes: this.#codes, start, end: start + count };
-    return new PlainStack(id, outcome, place, this.#frames.plain);
-  }
-
-  /** Puts the codes of frames into `codes`; returns where, or -1 if one of them has none. */
-  #encode(from: number, count: number): number {
-    if (this.#used + count > this.#codes.length) {
-      this.#codes = new Uint32Array(Math.max(CHUNK, count));
-      this.#used = 0;
-    }
+  /** Writes the codes of frames; says whether all have one. */
+  #encode(
+    words: Uint32Array,
+    from: number,
+    codes: Uint32Array,
+    start: number,
+    end: number,
+  ): boolean {
     const frames = this.#frames;
-    const codes = this.#codes;
-    const words = this.#words.view();
-    const start = this.#used;
-    for (let i = 0; i < count; i++) {
-      const code = frames.code(words[from + i] ?? 0);
-      if (code === NO_CODE) return -1;
-      codes[start + i] = code;
+    for (let at = start, word = from; at < end; at++, word++) {
+      const code = frames.code(words[word] ?? 0);
+      if (code === NO_CODE) return false;
+      codes[at] = code;
     }
-    this.#used += count;
-    return start;
+    return true;
+  }
+
+  /** The stack at a place in `words`: one that comes again and again is the same object all the time. */
+  #detailed(number: number, place: number): Stack {
+    const known = this.#current.get(number) ?? this.#previous.get(number);
+    const stack = known ?? {
+      id: number,
+      frames: this.#made(place + 3, this.#words.at(place + 2)),
+      outcome: OUTCOMES[this.#words.at(place + 1)] ?? "broken",
+    };
+    this.#current.set(number, stack);
+    return stack;
   }
 
   #made(from: number, count: number): Frame[] {
@@ -98,6 +117,8 @@ export class StackTable {
     const gone = forgotten - this.#first;
     if (gone <= 0 || this.#places.length === 0) return;
     const rest = gone < this.#places.length ? this.#words.from(this.#places.at(gone)) : undefined;
+    this.#words.release();
+    this.#places.release();
     this.#words = new Numbers();
     this.#places = new Numbers();
     if (rest) this.add(rest);

@@ -71,6 +71,15 @@ export interface StackCount {
   readonly count: number;
 }
 
+/** The counts of a refresh: a list, or what can be gone through like one. */
+export interface Counts extends Iterable<StackCount> {
+  readonly length: number;
+}
+
+/** The counts of some refreshes, one after the other. */
+export const countsOf = (ticks: readonly Tick[]): StackCount[] =>
+  ticks.flatMap(({ counts }) => [...counts]);
+
 /** What polytop itself cost during one refresh. */
 export interface OwnCost {
   /** Process and BPF programs, percent of one CPU. */
@@ -96,7 +105,7 @@ export interface Tick {
   readonly pids: readonly number[];
   readonly samples: number;
   readonly missed: number;
-  readonly counts: readonly StackCount[];
+  readonly counts: Counts;
   /** Increments of every counter of bpf/counters.json, by its name. */
   readonly metrics: Readonly<Record<string, number>>;
   readonly self: OwnCost;

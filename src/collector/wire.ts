@@ -2,9 +2,10 @@
  * Ticks between the collecting thread and the rest: what is new is sent once and referred to by
  * number from then on.
  */
+import { release } from "../numbers.ts";
 import { FrameNumbers } from "./frame-numbers.ts";
 import { StackTable } from "./stack-table.ts";
-import type { Frame, FunctionInfo, StackCount, Task, Tick } from "./tick.ts";
+import type { Frame, FunctionInfo, Task, Tick } from "./tick.ts";
 
 /** Everything of a tick but its counts. */
 export type TickHeader = Omit<Tick, "counts">;
@@ -47,29 +48,20 @@ export class TickAssembler {
   readonly #frames = new FrameNumbers();
   readonly #stacks = new StackTable(this.#frames);
 
-  /** The tick of a delta; deltas must come in order, none left out. */
+  /** The tick of a delta, whose arrays are used up; deltas must come in order, none left out. */
   assemble(delta: TickDelta): Tick {
     this.#frames.learn(delta.functions);
     this.#frames.add(delta.firstFrame, delta.frames);
     this.#stacks.add(delta.stacks);
-    const counts = this.#count(delta);
+    const counts = this.#stacks.counts(delta.counts, delta.tasks);
     this.#stacks.endRefresh(delta.forgottenStacks);
     this.#frames.forgetBelow(delta.forgottenFrames);
+    for (const taken of [delta.frames.functions, delta.stacks, delta.counts]) release(taken);
     return { ...delta.header, counts };
   }
 
   /** The number of a frame of a stack, while deltas may still refer to that. */
   frameNumber(stack: number, index: number): number | undefined {
     return this.#stacks.frameNumber(stack, index);
-  }
-
-  #count({ counts, tasks }: TickDelta): StackCount[] {
-    const list: StackCount[] = [];
-    for (let at = 0; at + 2 < counts.length; at += 3) {
-      const stack = this.#stacks.get(counts[at] ?? 0);
-      const task = tasks[counts[at + 1] ?? 0];
-      if (stack && task) list.push({ stack, task, count: counts[at + 2] ?? 0 });
-    }
-    return list;
   }
 }

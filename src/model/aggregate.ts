@@ -2,8 +2,10 @@
  * From ticks to what is listed: functions with their own and total samples, processes,
  * shares by runtime, and how the walks ended.
  */
+import { PlainCounts } from "../collector/plain-counts.ts";
 import {
   type FunctionInfo,
+  OUTCOMES,
   type Outcome,
   RUNTIMES,
   type Runtime,
@@ -94,92 +96,151 @@ export interface AggregateOptions {
 interface ProcessCounts {
   readonly task: Task;
   readonly counts: StackCount[];
+  /** Those that are numbers, and the places of what is of this process. */
+  readonly plain: { readonly of: PlainCounts; readonly places: number[] }[];
 }
 
 /** Counts grouped by process, so that a function meets a process once. */
-function byProcess(
-  ticks: readonly Tick[],
-  { filter, parents }: AggregateOptions,
-): readonly ProcessCounts[] {
-  const processes: ProcessCounts[] = [];
-  const lives = new Map<number, ProcessCounts[]>();
-  // Few tasks have many counts; undefined is for those that the filter leaves out.
-  const known = new Map<Task, ProcessCounts | undefined>();
-  const processOf = (task: Task): ProcessCounts | undefined => {
+class Processes {
+  readonly all: ProcessCounts[] = [];
+  readonly #options: AggregateOptions;
+  readonly #lives = new Map<number, ProcessCounts[]>();
+  /** Few tasks have many counts; undefined is for those that the filter leaves out. */
+  readonly #known = new Map<Task, ProcessCounts | undefined>();
+
+  constructor(ticks: readonly Tick[], options: AggregateOptions) {
+    this.#options = options;
+    for (const { counts } of ticks) {
+      if (counts instanceof PlainCounts) this.#addPlain(counts);
+      else for (const count of counts) this.#of(count.task)?.counts.push(count);
+    }
+  }
+
+  #addPlain(counts: PlainCounts): void {
+    const processes = counts.tasks.map((task) => this.#of(task));
+    for (let place = 0; place < counts.length; place++) {
+      const process = processes[counts.taskOf(place)];
+      if (!process) continue;
+      if (!counts.isPlain(place)) {
+        const task = counts.tasks[counts.taskOf(place)] ?? process.task;
+        process.counts.push({ stack: counts.stackOf(place), task, count: counts.countOf(place) });
+        continue;
+      }
+      const last = process.plain.at(-1);
+      if (last?.of === counts) last.places.push(place);
+      else process.plain.push({ of: counts, places: [place] });
+    }
+  }
+
+  /** The process of a task; undefined if the filter leaves it out. */
+  #of(task: Task): ProcessCounts | undefined {
+    const known = this.#known.get(task);
+    if (known || this.#known.has(task)) return known;
+    const process = this.#find(task);
+    this.#known.set(task, process);
+    return process;
+  }
+
+  #find(task: Task): ProcessCounts | undefined {
+    const { filter, parents } = this.#options;
     if (filter?.hasTaskTerms && !filter.matchesTask(task, parents)) return undefined;
-    const others = lives.get(task.pid) ?? [];
+    const others = this.#lives.get(task.pid) ?? [];
     // A pid that was used again is another process.
     const same = others.find((other) => other.task.startTime === task.startTime);
     if (same) return same;
-    const made = { task, counts: [] };
-    processes.push(made);
-    lives.set(task.pid, [...others, made]);
+    const made = { task, counts: [], plain: [] };
+    this.all.push(made);
+    this.#lives.set(task.pid, [...others, made]);
     return made;
-  };
-  for (const tick of ticks) {
-    for (const count of tick.counts) {
-      let process = known.get(count.task);
-      if (!process && !known.has(count.task)) {
-        process = processOf(count.task);
-        known.set(count.task, process);
-      }
-      process?.counts.push(count);
-    }
   }
-  return processes;
 }
 
 const noRuntimes = (): Record<Runtime, number> => ({ perl: 0, dotnet: 0, native: 0, kernel: 0 });
+
+/** What is added up beside functions. */
+class Sums {
+  readonly outcomes = { complete: 0, truncated: 0, broken: 0 };
+  readonly runtimes = noRuntimes();
+  readonly health = RUNTIMES.map(() => ({ samples: 0, complete: 0 }));
+  readonly unique = new UniqueIds();
+  readonly processes: ProcessRow[] = [];
+  samples = 0;
+  /** Of the process that is added up. */
+  #process = { samples: 0, complete: 0, anywhere: 0, leaves: 0 };
+
+  /** Adds a stack by its id, the runtime of its leaf, and the bits of all that it holds. */
+  add(id: number, outcome: Outcome, leaf: Runtime, held: number, count: number): void {
+    const complete = outcome === "complete" ? count : 0;
+    this.unique.add(id);
+    this.outcomes[outcome] += count;
+    this.runtimes[leaf] += count;
+    for (let i = 0; i < this.health.length; i++) {
+      const runtime = this.health[i];
+      if (!runtime || (held & (1 << i)) === 0) continue;
+      runtime.samples += count;
+      runtime.complete += complete;
+    }
+    const process = this.#process;
+    process.samples += count;
+    process.complete += complete;
+    process.anywhere |= held;
+    process.leaves |= BITS[leaf];
+  }
+
+  /** What was added since the last call was of this process. Says whether that was anything. */
+  endProcess(task: Task): boolean {
+    const process = this.#process;
+    if (process.samples === 0) return false;
+    this.samples += process.samples;
+    this.processes.push(processRow(task, process));
+    this.#process = { samples: 0, complete: 0, anywhere: 0, leaves: 0 };
+    return true;
+  }
+}
 
 /** Adds ticks up. Runs once a refresh over every frame: no allocation for each of them. */
 export function aggregate(ticks: readonly Tick[], options: AggregateOptions): Aggregate {
   const { filter } = options;
   const functions = new FunctionCounts(options.kernel, options.nativeFrames);
-  const processes: ProcessRow[] = [];
-  const outcomes = { complete: 0, truncated: 0, broken: 0 };
-  const runtimes = noRuntimes();
-  const health = RUNTIMES.map(() => ({ samples: 0, complete: 0 }));
-  const unique = new UniqueIds();
-  let samples = 0;
-
-  for (const { task, counts } of byProcess(ticks, options)) {
-    const sum = { samples: 0, complete: 0, anywhere: 0, leaves: 0 };
-    for (const { stack, count } of counts) {
-      if (count <= 0) continue;
-      const leaf = functions.add(stack, count);
-      const complete = stack.outcome === "complete" ? count : 0;
-      unique.add(stack.id);
-      outcomes[stack.outcome] += count;
-      runtimes[leaf.runtime] += count;
-      for (let i = 0; i < health.length; i++) {
-        const runtime = health[i];
-        if (!runtime || (functions.held & (1 << i)) === 0) continue;
-        runtime.samples += count;
-        runtime.complete += complete;
-      }
-      sum.samples += count;
-      sum.complete += complete;
-      sum.anywhere |= functions.held;
-      sum.leaves |= BITS[leaf.runtime];
-    }
-    if (sum.samples === 0) continue;
-    functions.endProcess(task.pid);
-    samples += sum.samples;
-    processes.push(processRow(task, sum));
+  const sums = new Sums();
+  for (const { task, counts, plain } of new Processes(ticks, options).all) {
+    for (const one of counts) addObject(one, functions, sums);
+    for (const { of, places } of plain) addPlain(of, places, functions, sums);
+    if (sums.endProcess(task)) functions.endProcess(task.pid);
   }
-
   const none: RuntimeHealth = { samples: 0, complete: 0 };
-  const [perl = none, dotnet = none, native = none, kernel = none] = health;
+  const [perl = none, dotnet = none, native = none, kernel = none] = sums.health;
   return {
-    samples,
+    samples: sums.samples,
     functions: functions.rows(filter, options.first),
-    processes,
-    outcomes,
-    runtimes,
+    processes: sums.processes,
+    outcomes: sums.outcomes,
+    runtimes: sums.runtimes,
     health: { perl, dotnet, native, kernel },
-    uniqueStacks: unique.count,
+    uniqueStacks: sums.unique.count,
     seconds: ticks.reduce((sum, tick) => sum + tick.intervalSeconds, 0),
   };
+}
+
+function addObject({ stack, count }: StackCount, functions: FunctionCounts, sums: Sums): void {
+  if (count <= 0) return;
+  const leaf = functions.add(stack, count);
+  sums.add(stack.id, stack.outcome, leaf, functions.held, count);
+}
+
+function addPlain(
+  counts: PlainCounts,
+  places: readonly number[],
+  functions: FunctionCounts,
+  sums: Sums,
+): void {
+  for (const place of places) {
+    const count = counts.countOf(place);
+    if (count <= 0) continue;
+    const leaf = functions.addPlain(counts, place);
+    const outcome = OUTCOMES[counts.outcomeOf(place)] ?? "broken";
+    sums.add(counts.idOf(place), outcome, leaf, functions.held, count);
+  }
 }
 
 /** Ids on either side of the first that are counted in a bit map: those of the collector lie close. */

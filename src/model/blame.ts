@@ -1,6 +1,6 @@
 /** Who is behind a counter of the unwinder: the processes and places of the stacks it counted. */
 import type { CounterDefinition } from "../collector/source.ts";
-import type { FunctionInfo, Stack, Tick } from "../collector/tick.ts";
+import { countsOf, type FunctionInfo, type Stack, type Tick } from "../collector/tick.ts";
 
 /** A process with how many of the samples are its. */
 export interface BlamedProcess {
@@ -50,7 +50,7 @@ export function blame(ticks: readonly Tick[], counter: CounterDefinition): Blame
   const files = new Map<string, number>();
   let samples = 0;
   if (!test) return { samples, processes: [], places: [], files: [] };
-  for (const { stack, task, count } of ticks.flatMap((tick) => tick.counts)) {
+  for (const { stack, task, count } of countsOf(ticks)) {
     if (!test(stack)) continue;
     samples += count;
     processes.set(task.pid, (processes.get(task.pid) ?? 0) + count);

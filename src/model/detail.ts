@@ -1,6 +1,13 @@
 /** One function from near: who calls it, what it calls, which lines and bodies, which processes. */
 import type { SourceLine } from "../collector/source.ts";
-import type { Frame, FunctionInfo, Stack, StackCount, Tick } from "../collector/tick.ts";
+import {
+  countsOf,
+  type Frame,
+  type FunctionInfo,
+  type Stack,
+  type StackCount,
+  type Tick,
+} from "../collector/tick.ts";
 import type { AggregateOptions, PidCount } from "./aggregate.ts";
 
 /** A neighbour, or none where the function is the innermost or outermost frame. */
@@ -117,7 +124,7 @@ export function functionDetail(
     processes.add(task.pid, count);
     comms.set(task.pid, task.comm);
   };
-  for (const count of ticks.flatMap((tick) => tick.counts)) {
+  for (const count of countsOf(ticks)) {
     if (!options.filter?.hasTaskTerms || options.filter.matchesTask(count.task, options.parents))
       add(count);
   }

@@ -1,5 +1,6 @@
 /** Samples by function: the inner loop of the aggregate. */
-import { idOfCode, PlainStack, runtimeOfCode } from "../collector/plain-stack.ts";
+import type { PlainCounts } from "../collector/plain-counts.ts";
+import { idOfCode, runtimeOfCode } from "../collector/plain-stack.ts";
 import {
   type Frame,
   type FunctionInfo,
@@ -149,36 +150,49 @@ export class FunctionCounts {
     this.#nativeFrames = nativeFrames;
   }
 
-  /** Adds a stack and says whose its innermost visible frame is. */
-  add(stack: Stack, count: number): FunctionInfo {
-    return stack instanceof PlainStack ? this.#addPlain(stack, count) : this.#addAny(stack, count);
-  }
-
-  /** The same as below, of numbers: nearly all stacks of a busy machine are of this kind. */
-  #addPlain(stack: PlainStack, count: number): FunctionInfo {
+  /** Adds the plain stack at a place; the same as below, of numbers: nearly all are of this kind. */
+  addPlain(counts: PlainCounts, place: number): Runtime {
     const kernel = this.#kernel;
     const slots = this.#slots;
+    if (slots.seen.length < counts.functionCount + FIRST) slots.grow(counts.functionCount + FIRST);
+    const { seen, within } = slots;
     const stamp = ++slots.stamp;
-    const { codes, start, end } = stack;
+    const count = counts.countOf(place);
+    const { codes } = counts;
+    const end = counts.endOf(place);
     let leaf = -1;
     let held = 0;
-    for (let at = start; at < end; at++) {
+    for (let at = counts.startOf(place); at < end; at++) {
       const code = codes[at] ?? 0;
       const runtime = runtimeOfCode(code);
       held |= 1 << runtime;
       if (runtime === KERNEL && !kernel) continue;
-      if (leaf < 0) leaf = at;
-      const slot = idOfCode(code) + FIRST;
-      if (slots.seen[slot] === stamp) continue;
-      if (this.#touch(slot, count)) this.#touchedInfos.push(stack.frameAt(at).function);
+      const id = idOfCode(code);
+      if (leaf < 0) leaf = id;
+      const slot = id + FIRST;
+      if (seen[slot] === stamp) continue;
+      seen[slot] = stamp;
+      const before = within[slot] ?? 0;
+      if (before === 0) {
+        this.#touched.push(slot);
+        this.#touchedInfos.push(counts.functionOf(id));
+      }
+      within[slot] = before + count;
     }
     this.held = held;
-    const isHidden = leaf < 0;
-    const info = !isHidden ? stack.frameAt(leaf).function : held === 0 ? NO_FRAMES : KERNEL_ONLY;
-    return this.#addSelf(isHidden ? (held === 0 ? 1 : 0) : info.id + FIRST, info, count);
+    if (leaf < 0) return this.#addHidden(held, count);
+    slots.self[leaf + FIRST] = (slots.self[leaf + FIRST] ?? 0) + count;
+    return counts.functionOf(leaf).runtime;
   }
 
-  #addAny(stack: Stack, count: number): FunctionInfo {
+  /** Adds a stack of which nothing is shown. */
+  #addHidden(held: number, count: number): Runtime {
+    const info = held === 0 ? NO_FRAMES : KERNEL_ONLY;
+    return this.#addSelf(held === 0 ? 1 : 0, info, count);
+  }
+
+  /** Adds a stack and says the runtime of its innermost visible frame. */
+  add(stack: Stack, count: number): Runtime {
     const kernel = this.#kernel;
     const nativeFrames = this.#nativeFrames;
     const slots = this.#slots;
@@ -205,17 +219,17 @@ export class FunctionCounts {
     this.held = held;
     // Nothing but frames that are folded into none: better them than nothing.
     if (!leaf && (held & BITS.kernel) === 0) leaf = frames[0];
-    const info = leaf?.function ?? (held === 0 ? NO_FRAMES : KERNEL_ONLY);
-    const slot = leaf ? info.id + FIRST : held === 0 ? 1 : 0;
-    if (leaf?.note !== undefined) this.#notes.set(slot, leaf.note);
-    return this.#addSelf(slot, info, count);
+    if (!leaf) return this.#addHidden(held, count);
+    const slot = leaf.function.id + FIRST;
+    if (leaf.note !== undefined) this.#notes.set(slot, leaf.note);
+    return this.#addSelf(slot, leaf.function, count);
   }
 
-  #addSelf(slot: number, info: FunctionInfo, count: number): FunctionInfo {
+  #addSelf(slot: number, info: FunctionInfo, count: number): Runtime {
     const slots = this.#slots;
     if (slots.seen[slot] !== slots.stamp && this.#touch(slot, count)) this.#touchedInfos.push(info);
     slots.self[slot] = (slots.self[slot] ?? 0) + count;
-    return info;
+    return info.runtime;
   }
 
   /** Counts a function of a stack; says whether it is the first time in this process. */

@@ -4,8 +4,10 @@
  * holds the ticks of about a minute as numbers in a few arrays; a tick is made of them again when
  * somebody steps back to it. A segment refers to nothing but functions, frames and tasks, each once.
  */
-import { idOfCode, PlainStack } from "../collector/plain-stack.ts";
+import { PlainCounts } from "../collector/plain-counts.ts";
+import { idOfCode } from "../collector/plain-stack.ts";
 import {
+  type Counts,
   type Frame,
   type FunctionInfo,
   OUTCOMES,
@@ -77,6 +79,23 @@ const mapColumns = <From, To>(from: Columns<From>, to: (column: From) => To): Co
   counts: to(from.counts),
 });
 
+function pushCount({ columns }: Filling, stack: number, task: number, count: number): void {
+  columns.counts.push(stack);
+  columns.counts.push(task);
+  columns.counts.push(count);
+}
+
+/** Begins a stack, whose frames are to follow; returns its number. */
+function newStack({ columns, stacks: numbers }: Filling, id: number, outcome: number): number {
+  const { stacks, words } = columns;
+  const number = stacks.length / 3;
+  numbers.set(id, number);
+  stacks.push(words.length);
+  stacks.push(id);
+  stacks.push(outcome);
+  return number;
+}
+
 /** Some ticks as numbers. */
 export class Segment {
   readonly #table: FrameTable;
@@ -103,45 +122,58 @@ export class Segment {
     if (!filling) throw new Error("the segment is sealed");
     const { counts } = filling.columns;
     const first = counts.length;
-    const tasks = new Map<Task, number>();
-    for (const { stack, task, count } of tick.counts) {
-      const taskNumber = tasks.get(task) ?? this.#task(task, filling);
-      tasks.set(task, taskNumber);
-      counts.push(this.#stack(stack, filling));
-      counts.push(taskNumber);
-      counts.push(count);
-    }
+    if (tick.counts instanceof PlainCounts) this.#addPlain(tick.counts, filling);
+    else this.#addObjects(tick.counts, filling);
     const { counts: _, ...header } = tick;
     return { segment: this, header, first, end: counts.length };
   }
 
-  #stack(stack: Stack, filling: Filling): number {
-    const known = filling.stacks.get(stack.id);
+  #addObjects(counts: Counts, filling: Filling): void {
+    const tasks = new Map<Task, number>();
+    for (const { stack, task, count } of counts) {
+      const taskNumber = tasks.get(task) ?? this.#task(task, filling);
+      tasks.set(task, taskNumber);
+      pushCount(filling, this.#stack(stack, filling), taskNumber, count);
+    }
+  }
+
+  #addPlain(counts: PlainCounts, filling: Filling): void {
+    const tasks = counts.tasks.map((task) => this.#task(task, filling));
+    for (let place = 0; place < counts.length; place++) {
+      const stack = counts.isPlain(place)
+        ? this.#plainStack(counts, place, filling)
+        : this.#stack(counts.stackOf(place), filling);
+      pushCount(filling, stack, tasks[counts.taskOf(place)] ?? 0, counts.countOf(place));
+    }
+  }
+
+  #stack({ id, outcome, frames }: Stack, filling: Filling): number {
+    const known = filling.stacks.get(id);
     if (known !== undefined) return known;
-    const { stacks, words } = filling.columns;
-    const number = stacks.length / 3;
-    filling.stacks.set(stack.id, number);
-    stacks.push(words.length);
-    stacks.push(stack.id);
-    stacks.push(OUTCOMES.indexOf(stack.outcome));
-    if (stack instanceof PlainStack) this.#plainWords(stack, filling);
-    else for (const frame of stack.frames) words.push(this.#word(frame, filling));
+    const number = newStack(filling, id, OUTCOMES.indexOf(outcome));
+    for (const frame of frames) filling.columns.words.push(this.#word(frame, filling));
     return number;
   }
 
-  #plainWords(stack: PlainStack, filling: Filling): void {
-    const { codes, start, end } = stack;
+  #plainStack(counts: PlainCounts, place: number, filling: Filling): number {
+    const stack = counts.idOf(place);
+    const known = filling.stacks.get(stack);
+    if (known !== undefined) return known;
+    const number = newStack(filling, stack, counts.outcomeOf(place));
     const { words } = filling.columns;
-    for (let at = start; at < end; at++) {
+    const { codes } = counts;
+    const end = counts.endOf(place);
+    for (let at = counts.startOf(place); at < end; at++) {
       const id = idOfCode(codes[at] ?? 0);
       if (id >= filling.plain.length) filling.plain = grown(filling.plain, id + 1);
-      let known = filling.plain[id] ?? 0;
-      if (known === 0) {
-        known = this.#word(stack.frameAt(at), filling) + 1;
-        filling.plain[id] = known;
+      let word = filling.plain[id] ?? 0;
+      if (word === 0) {
+        word = this.#word(counts.frameOf(id), filling) + 1;
+        filling.plain[id] = word;
       }
-      words.push(known - 1);
+      words.push(word - 1);
     }
+    return number;
   }
 
   #word(frame: Frame, filling: Filling): number {
@@ -168,7 +200,11 @@ export class Segment {
   /** No tick comes any more. */
   seal(): void {
     if (!this.#filling) return;
-    this.#sealed = mapColumns(this.#filling.columns, (it) => new ArchivedNumbers(it.from(0)));
+    this.#sealed = mapColumns(this.#filling.columns, (column) => {
+      const archived = new ArchivedNumbers(column.from(0));
+      column.release();
+      return archived;
+    });
     this.#filling = undefined;
   }
 

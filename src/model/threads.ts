@@ -1,5 +1,5 @@
 /** Threads of processes, those of one name together: pools have hundreds. */
-import type { Task, Tick } from "../collector/tick.ts";
+import { countsOf, type Task, type Tick } from "../collector/tick.ts";
 import type { AggregateOptions, ProcessRow } from "./aggregate.ts";
 import { BITS, bitsToRuntimes } from "./function-counts.ts";
 
@@ -24,7 +24,7 @@ export function threadRows(
 ): Map<number, ThreadRow[]> {
   const { filter, parents, kernel, nativeFrames } = options;
   const groups = new Map<string, Sums>();
-  for (const { stack, task, count } of ticks.flatMap((tick) => tick.counts)) {
+  for (const { stack, task, count } of countsOf(ticks)) {
     if (count <= 0 || (filter?.hasTaskTerms && !filter.matchesTask(task, parents))) continue;
     const key = `${task.pid} ${task.startTime} ${task.thread}`;
     let sums = groups.get(key);

@@ -171,7 +171,7 @@ export class TickEncoder {
     const dictionary = this.#dictionary;
     // Functions get numbers in the order of their ids: a replay then orders equal rows as they were.
     this.#numberFunctions(tick);
-    const stacks = tick.counts.map(({ stack }) => dictionary.stack(stack));
+    const stacks = Array.from(tick.counts, ({ stack }) => dictionary.stack(stack));
     const tasks = this.#tasks(tick);
     const body = facts(tick, dictionary);
     this.#news();
@@ -207,7 +207,7 @@ export class TickEncoder {
   #tasks({ counts }: Tick): number[] {
     const dictionary = this.#dictionary;
     const met = new Map<Task, number>();
-    return counts.map(({ task }) => {
+    return Array.from(counts, ({ task }) => {
       let number = met.get(task);
       if (number === undefined) {
         const { pid, tid, comm, thread, parentPid, uid, cgroup, startTime } = task;

@@ -39,10 +39,14 @@ export function openPerfMap(folder: string, start: string | undefined): number {
 
 function open(process: string, status: string, start: string | undefined): number {
   const opened: number[] = [];
+  let known: string | undefined;
   const refer = (path: string, flags: number): number => {
     const descriptor = openSync(path, O_PATH | flags);
     opened.push(descriptor);
-    const type = fileSystemType(descriptor, process);
+    const mount = mountOf(descriptor);
+    // One that is referred to stays what it is, and its number its own.
+    const type = mount === known ? undefined : fileSystemType(mount, process);
+    known = mount;
     if (type !== undefined && REMOTE.test(type)) {
       throw new Refusal(
         `generated code; the /tmp of its process is on ${type}, which is not waited for`,
@@ -68,10 +72,12 @@ function open(process: string, status: string, start: string | undefined): numbe
 
 const within = (folder: number, name: string): string => `/proc/self/fd/${folder}/${name}`;
 
-/** The type of the file system that a descriptor refers to, without asking it; undefined where it is not told. */
-function fileSystemType(descriptor: number, process: string): string | undefined {
-  const info = readFileSync(`/proc/self/fdinfo/${descriptor}`, "latin1");
-  const mount = /^mnt_id:\s*(\d+)/m.exec(info)?.[1];
+/** The number of the mount that a descriptor is in; undefined where it is not told. */
+const mountOf = (descriptor: number): string | undefined =>
+  /^mnt_id:\s*(\d+)/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, "latin1"))?.[1];
+
+/** The type of the file system of a mount, without asking it; undefined where it is not told. */
+function fileSystemType(mount: string | undefined, process: string): string | undefined {
   for (const table of [`${process}/mountinfo`, "/proc/self/mountinfo"]) {
     const type = new RegExp(`^${mount} .* - (\\S+)`, "m").exec(readOrEmpty(table))?.[1];
     if (type !== undefined) return type;

@@ -27,6 +27,8 @@ const MAX_MEMORY_BYTES = 64 * 1024 * 1024;
 const CHECK_MILLISECONDS = 900;
 /** A file that names nothing of what was asked for is looked at less and less often. */
 const MAX_CHECK_MILLISECONDS = 64_000;
+/** A file that is not there mostly never will be. */
+const MAX_ABSENT_MILLISECONDS = 5000;
 /** Addresses without a name that are remembered of a process, to be looked for in what it writes later. */
 const MAX_MISSED = 256;
 /** Most that one look-up reads: the rest follows with later ones. */
@@ -76,7 +78,8 @@ export class PerfMaps {
    */
   resolve(pid: number, address: bigint): PerfMapName {
     const process = this.#process(pid);
-    this.#updateAfter(CHECK_MILLISECONDS, pid, process);
+    const most = process.whyNot === undefined ? CHECK_MILLISECONDS : MAX_ABSENT_MILLISECONDS;
+    this.#updateAfter(Math.min(process.patience, most), pid, process);
     const name = process.map.find(Number(address));
     if (name !== undefined) return { name };
     if (process.missed.size < MAX_MISSED) process.missed.add(Number(address));

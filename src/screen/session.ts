@@ -2,6 +2,7 @@
  * What runs behind the screen: the state, the ticks, and what keys do to them. React only draws
  * it; several keys that arrive in one read each see what the one before did.
  */
+import { tasksOf } from "../collector/plain-counts.ts";
 import type { CounterDefinition, SourceEvent, TickSource } from "../collector/source.ts";
 import type { Tick } from "../collector/tick.ts";
 import type { Aggregate } from "../model/aggregate.ts";
@@ -123,7 +124,7 @@ export class Session {
       this.error = undefined;
       this.latest = tick;
       this.received++;
-      for (const task of new Set(tick.counts.map((one) => one.task))) this.family.learn(task);
+      for (const task of tasksOf(tick.counts)) this.family.learn(task);
       this.history.push(tick);
       this.totals.add(tick, this.everything(tick));
       this.state = reduce(this.state, { type: "tick", now: this.now() });
@@ -166,7 +167,7 @@ export class Session {
     const tick = this.shown;
     if (!tick) return { processes: [], threads: [] };
     const { processes } = this.everything(tick);
-    const threads = new Set(tick.counts.map(({ task }) => task.thread));
+    const threads = new Set(Array.from(tasksOf(tick.counts), ({ thread }) => thread));
     return {
       processes: processes.toSorted((a, b) => b.samples - a.samples || a.pid - b.pid),
       threads: [...threads],

@@ -54,7 +54,7 @@ export class SourceLines {
     };
     return ticks.map((tick) => ({
       ...tick,
-      counts: tick.counts.map((one) => ({ ...one, stack: withLines(one.stack) })),
+      counts: Array.from(tick.counts, (one) => ({ ...one, stack: withLines(one.stack) })),
     }));
   }
 

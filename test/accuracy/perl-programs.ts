@@ -1,6 +1,6 @@
 /** Programs of Debian that are written in Perl, and one with an interpreter in it: whether all of their stacks are whole. */
 import { writeFileSync } from "node:fs";
-import type { FunctionInfo, StackCount } from "../../src/collector/tick.ts";
+import { countsOf, type FunctionInfo, type StackCount } from "../../src/collector/tick.ts";
 import { unpackDebian } from "../support/debian.ts";
 import { liveTicks } from "../support/live-ticks.ts";
 import { Lacking, percent, type Row, ratio } from "../support/measure.ts";
@@ -45,10 +45,9 @@ async function sampleProgram(root: string, command: readonly string[]): Promise<
   try {
     await sleep(1);
     const ticks = await liveTicks({ seconds: SECONDS, frequency: FREQUENCY });
-    return ticks
-      .slice(WARM_UP_SECONDS)
-      .flatMap(({ counts }) => counts)
-      .filter(({ task }) => task.pid !== loop.pid && task.parentPid === loop.pid);
+    return countsOf(ticks.slice(WARM_UP_SECONDS)).filter(
+      ({ task }) => task.pid !== loop.pid && task.parentPid === loop.pid,
+    );
   } finally {
     await loop.stop();
   }

@@ -1,6 +1,6 @@
 /** How right the stacks of Perl are: against caller(), and against programs whose truth is in their source. */
 import { readdirSync, readFileSync } from "node:fs";
-import type { Frame, Stack, StackCount, Tick } from "../../src/collector/tick.ts";
+import { countsOf, type Frame, type Stack, type Tick } from "../../src/collector/tick.ts";
 import { liveTicks } from "../support/live-ticks.ts";
 import { Lacking, percent, type Row, ratio, type Section } from "../support/measure.ts";
 import {
@@ -50,8 +50,6 @@ async function eachPerl(section: (perl: Perl) => Promise<readonly Row[]>): Promi
   }
   return rows;
 }
-
-const counts = (ticks: readonly Tick[]): StackCount[] => ticks.flatMap((tick) => tick.counts);
 
 async function sampleProgram(
   perl: Perl,
@@ -152,7 +150,7 @@ async function churn(perl: Perl): Promise<Row[]> {
   let samples = 0;
   let pairs = 0;
   let lines = 0;
-  for (const { stack, count } of counts(ticks)) {
+  for (const { stack, count } of countsOf(ticks)) {
     if (perlFrames(stack).length === 0) continue;
     samples += count;
     const result = checkChurn(stack, calls);
@@ -190,7 +188,7 @@ async function reuse(): Promise<Row[]> {
   const ticks = await sampleProgram(ofMachine(), "reuse.pl", 28);
   let subs = 0;
   let wrong = 0;
-  for (const { stack, count } of counts(ticks)) {
+  for (const { stack, count } of countsOf(ticks)) {
     const frames = perlFrames(stack);
     frames.forEach((frame, i) => {
       const number = /^main::made_(\d+)$/.exec(frame.function.name)?.[1];
@@ -225,7 +223,7 @@ async function short(milliseconds: number, rounds: number): Promise<Row> {
   let samples = 0;
   let good = 0;
   const pids = new Set<number>();
-  for (const { stack, task, count } of counts(ticks)) {
+  for (const { stack, task, count } of countsOf(ticks)) {
     if (task.comm !== "perl" || task.parentPid !== loop.pid) continue;
     pids.add(task.pid);
     samples += count;
@@ -252,7 +250,7 @@ async function shares(): Promise<Row[]> {
   const ticks = await sampleProgram(ofMachine(), "shares.pl", 10);
   const total = ticks.reduce((sum, { samples }) => sum + samples, 0);
   const off = Object.entries(SHARES).map(([name, truth]) => {
-    const in_ = counts(ticks).filter(({ stack }) =>
+    const in_ = countsOf(ticks).filter(({ stack }) =>
       perlFrames(stack).some((it) => it.function.name === name),
     );
     const share = (100 * in_.reduce((sum, { count }) => sum + count, 0)) / total;
@@ -277,7 +275,7 @@ async function workers(): Promise<Row[]> {
   await program.stop();
   const ids = new Map<string, Set<number>>();
   const pids = new Set<number>();
-  for (const { stack, task } of counts(ticks)) {
+  for (const { stack, task } of countsOf(ticks)) {
     if (task.comm !== "perl") continue;
     for (const { function: sub } of perlFrames(stack)) {
       if (!/workers\.pl$/.test(sub.module)) continue;

@@ -1,6 +1,6 @@
 /** Plain outputs tell no addresses apart: stacks of the same functions are one there, of any language. */
 import { describe, expect, test } from "vitest";
-import type { Stack, StackCount, Tick } from "../../src/collector/tick.ts";
+import { countsOf, type Stack, type StackCount, type Tick } from "../../src/collector/tick.ts";
 import { liveTicks } from "../support/live-ticks.ts";
 import { needsSampling } from "../support/polytop.ts";
 import { during, type Running, start } from "../support/profile.ts";
@@ -12,8 +12,6 @@ const PERL =
 /** Everything that a reader can see of a stack. */
 const appearance = ({ frames, outcome }: Stack): string =>
   JSON.stringify([outcome, frames.map(({ function: { id }, ...rest }) => [id, rest])]);
-
-const countsOf = (ticks: readonly Tick[]): StackCount[] => ticks.flatMap((tick) => tick.counts);
 
 async function sample(program: () => Running, byFunction: boolean): Promise<Tick[]> {
   return during([program()], ([pid = -1]) =>
@@ -48,7 +46,7 @@ describe("stacks of the same functions", () => {
   test("are counted once in a thread and refresh", async (context) => {
     needsSampling(context);
     for (const tick of await sample(() => start(workload("deep.c"), ["20", "waves"]), true)) {
-      const pairs = tick.counts.map(({ stack, task }) => `${stack.id} in ${task.tid}`);
+      const pairs = Array.from(tick.counts, ({ stack, task }) => `${stack.id} in ${task.tid}`);
       expect(new Set(pairs).size).toBe(pairs.length);
     }
   });

@@ -2,7 +2,7 @@
 import { chmodSync, copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { Tick } from "../../src/collector/tick.ts";
+import { countsOf, type Tick } from "../../src/collector/tick.ts";
 import { symbolOffset } from "../support/elf.ts";
 import { withFolder } from "../support/live.ts";
 import { liveTicks } from "../support/live-ticks.ts";
@@ -25,8 +25,8 @@ const sample = (program: Running, seconds = 3): Promise<Tick[]> =>
 
 /** The names of the Perl frames, and of the reasons why there are no more. */
 function namesOf(ticks: readonly Tick[]): { names: Set<string>; reasons: Set<string> } {
-  const all = ticks.flatMap(({ counts }) =>
-    counts.flatMap(({ stack }) => perlFrames(stack).map((it) => it.function.name)),
+  const all = countsOf(ticks).flatMap(({ stack }) =>
+    perlFrames(stack).map((it) => it.function.name),
   );
   const isReason = (name: string) => name.startsWith("[");
   return {

@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { countsOf } from "../../src/collector/tick.ts";
 import { liveTicks } from "../support/live-ticks.ts";
 import {
   compareWithCaller,
@@ -79,12 +80,10 @@ test("subs and methods written in C have their own name, and hide their C functi
   const ticks = await during([program], ([pid = 0]) =>
     liveTicks({ seconds: 2, frequency: 499, pids: [pid] }),
   );
-  const names = ticks.flatMap(({ counts }) =>
-    counts.map(({ stack }) =>
-      perlFrames(stack)
-        .map((it) => it.function.name)
-        .join(" < "),
-    ),
+  const names = countsOf(ticks).map(({ stack }) =>
+    perlFrames(stack)
+      .map((it) => it.function.name)
+      .join(" < "),
   );
   expect(names).toContain("Digest::SHA::sha512_hex < main::sums < (main)");
   expect(names).toContain("Digest::SHA::add < main::adds < (main)");
@@ -97,9 +96,7 @@ test("deeper than the limit: truncated, the inner frames are right", async (cont
   const ticks = await during([program], ([pid = 0]) =>
     liveTicks({ seconds: 2, frequency: 499, pids: [pid] }),
   );
-  const stacks = ticks
-    .flatMap(({ counts }) => counts)
-    .filter(({ stack }) => perlFrames(stack).length > 100);
+  const stacks = countsOf(ticks).filter(({ stack }) => perlFrames(stack).length > 100);
   expect(stacks.length).toBeGreaterThan(0);
   for (const { stack } of stacks) {
     expect(stack.outcome).toBe("truncated");
@@ -116,9 +113,7 @@ test("names of any length and any bytes", async (context) => {
     liveTicks({ seconds: 2, frequency: 499, pids: [pid] }),
   );
   const names = new Set(
-    ticks.flatMap(({ counts }) =>
-      counts.flatMap(({ stack }) => perlFrames(stack).map((it) => it.function.name)),
-    ),
+    countsOf(ticks).flatMap(({ stack }) => perlFrames(stack).map((it) => it.function.name)),
   );
   expect(names).toContain(`main::${"n".repeat(256)}…`);
   expect(names).toContain("main::e\\x1b[31mred");
@@ -135,7 +130,7 @@ test("libperl in a C program: two interpreters, each in its thread", async (cont
     await sleep(0.3);
     return liveTicks({ seconds: 2, frequency: 499, pids: [pid] });
   });
-  const stacks = ticks.flatMap(({ counts }) => counts.map(({ stack }) => stack));
+  const stacks = countsOf(ticks).map(({ stack }) => stack);
   const names = new Set(
     stacks.map((it) =>
       perlFrames(it)

@@ -21,8 +21,9 @@ function tickNow(): Tick {
   const tick = made[sent % made.length] as Tick;
   const time = (made[0]?.time ?? 0) + sent * 1000;
   if (options.idle) return { ...tick, time, samples: 0, missed: 0, counts: [] };
-  const counts =
-    pids.length > 0 ? tick.counts.filter(({ task }) => pids.includes(task.pid)) : tick.counts;
+  const counts = [...tick.counts].filter(
+    ({ task }) => pids.length === 0 || pids.includes(task.pid),
+  );
   const samples = counts.reduce((sum, { count }) => sum + count, 0);
   return { ...tick, time, pids, counts, samples };
 }

@@ -27,6 +27,7 @@ function importsOf(file: string): Import[] {
 /** What flows through everything: any layer may know these. */
 const SHARED = [
   "src/collector/tick.ts",
+  "src/collector/plain-counts.ts",
   "src/collector/plain-stack.ts",
   "src/collector/source.ts",
   "src/runtimes/clean-name.ts",

@@ -2,7 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import counterFile from "../../bpf/counters.json" with { type: "json" };
-import type { Frame, Stack, Tick } from "../../src/collector/tick.ts";
+import { countsOf, type Frame, type Stack, type Tick } from "../../src/collector/tick.ts";
 import { debianCache, unpackDebian } from "./debian.ts";
 import { root } from "./polytop.ts";
 import { type Running, start } from "./profile.ts";
@@ -140,7 +140,7 @@ export function compareWithCaller(ticks: readonly Tick[], truth: ReadonlySet<str
     sameLines: 0,
     wrong: [] as string[],
   };
-  for (const { stack, count } of ticks.flatMap((tick) => tick.counts)) {
+  for (const { stack, count } of countsOf(ticks)) {
     result.samples += count;
     if (stack.outcome === "complete") result.complete += count;
     const frames = perlFrames(stack);

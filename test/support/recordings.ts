@@ -74,7 +74,7 @@ export function readRecording(path: string): { ticks: Tick[]; problem: string | 
 export function plain(tick: Tick): object {
   return {
     ...tick,
-    counts: tick.counts.map(({ stack, task: it, count }) => ({
+    counts: Array.from(tick.counts, ({ stack, task: it, count }) => ({
       outcome: stack.outcome,
       frames: stack.frames.map(({ function: { id: _, ...info }, ...frame }) => ({
         ...frame,

@@ -33,7 +33,7 @@ const tickOf = (counts: Tick["counts"]): Tick => ({
   cpus: 2,
   host: "h",
   pids: [],
-  samples: counts.reduce((sum, one) => sum + one.count, 0),
+  samples: [...counts].reduce((sum, one) => sum + one.count, 0),
   missed: 0,
   counts,
   metrics: {},

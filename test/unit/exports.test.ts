@@ -149,7 +149,7 @@ describe("speedscope", () => {
         const file = read(list);
         expect(speedscopeErrors(file)).toEqual([]);
         const ns = list.flatMap(({ counts, frequency }) =>
-          counts.map(({ count }) => (count * 1e9) / frequency),
+          Array.from(counts, ({ count }) => (count * 1e9) / frequency),
         );
         const all = file.profiles[0]?.endValue ?? 0;
         expect(Math.abs(all - sum(ns))).toBeLessThanOrEqual(ns.length + sum(ns) * 1e-9);

@@ -13,7 +13,7 @@ import { makeTick, TickMaker, task } from "../support/ticks.ts";
 
 const SHOW = { kernel: true, nativeFrames: false };
 const plain = ({ counts }: Tick) =>
-  counts.map(({ stack, task: one, count }) => ({
+  Array.from(counts, ({ stack, task: one, count }) => ({
     frames: stack.frames.map(({ function: info, line }) => [info.id, line]),
     outcome: stack.outcome,
     one,

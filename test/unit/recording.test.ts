@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { deflateSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Tick } from "../../src/collector/tick.ts";
+import { countsOf, type Tick } from "../../src/collector/tick.ts";
 import { UserError } from "../../src/errors.ts";
 import { ByteReader, ByteWriter } from "../../src/recording/bytes.ts";
 import { packChunk, prefix } from "../../src/recording/chunks.ts";
@@ -115,10 +115,11 @@ describe("a whole recording", () => {
       expect(isRenewed).toBe(true);
       return [...decoder.chunk(bytes, isRenewed)];
     });
-    const functions = read.map((tick) => tick.counts[0]?.stack.frames[0]?.function);
+    const stacks = read.map(({ counts }) => [...counts][0]?.stack);
+    const functions = stacks.map((stack) => stack?.frames[0]?.function);
     expect(new Set(functions).size).toBe(1);
-    expect(read[0]?.counts[0]?.stack).toBe(read[1]?.counts[0]?.stack);
-    expect(read[0]?.counts[0]?.stack.id).not.toBe(read[2]?.counts[0]?.stack.id);
+    expect(stacks[0]).toBe(stacks[1]);
+    expect(stacks[0]?.id).not.toBe(stacks[2]?.id);
   });
 
   test("numbers functions in the order of their ids", () => {
@@ -126,8 +127,8 @@ describe("a whole recording", () => {
     const [a, b] = [make.stack(["n:a"]), make.stack(["n:b"])];
     const counts = [b, a].map((stack) => ({ stack, task: task(1, "x"), count: 1 }));
     const read = readBytes(recordingBytes([makeTick(counts)]));
-    const ids = "ticks" in read ? read.ticks[0]?.counts : [];
-    expect(ids?.map(({ stack }) => stack.frames[0]?.function)).toMatchObject([
+    const ids = "ticks" in read ? countsOf(read.ticks) : [];
+    expect(ids.map(({ stack }) => stack.frames[0]?.function)).toMatchObject([
       { id: 1, name: "b" },
       { id: 0, name: "a" },
     ]);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Tick } from "../../src/collector/tick.ts";
+import type { StackCount, Tick } from "../../src/collector/tick.ts";
 import type { ProcessRow } from "../../src/model/aggregate.ts";
 import { History } from "../../src/model/history.ts";
 import { sortProcesses } from "../../src/model/sort.ts";
@@ -109,7 +109,7 @@ test("languages, sort keys, intervals and views go round", () => {
   expect(views).toEqual(["processes", "tree", "flame"]);
 });
 
-const tickAt = (time: number, counts: Tick["counts"] = []): Tick =>
+const tickAt = (time: number, counts: readonly StackCount[] = []): Tick =>
   makeTick(counts, { time, intervalSeconds: 1 });
 
 test("history is bounded by time, and can be stepped through", () => {
