@@ -52,6 +52,8 @@ export class Collector {
   readonly #lines: NativeLines;
   readonly #host = cleanName(hostname());
   readonly #targets: TargetWatch;
+  /** Nobody asks for lines then. */
+  readonly #mergesStacks: boolean;
   #gathered: Gathered | undefined;
   #closed = false;
   #cpu = process.cpuUsage();
@@ -69,6 +71,7 @@ export class Collector {
     this.#dotnet = new DotnetNames(this.#sampler);
     this.#sampler.onMethods(() => this.#resolveMethods());
     this.#targets = new TargetWatch(options.targets);
+    this.#mergesStacks = options.byFunction ?? false;
     const kernel = new KernelSymbols(addon);
     const namers = {
       native: (file: number, offset: number) =>
@@ -116,7 +119,7 @@ export class Collector {
     this.#dotnet.learn(drained.files);
     this.#dotnet.resolveSeen();
     const named = this.#reader.read(frames);
-    this.#lines.learn(frames, named.functions);
+    if (!this.#mergesStacks) this.#lines.learn(frames, named.functions);
     if (this.#generated.hasNewNames()) this.#sampler.renew();
     this.#gathered ??= emptyGathered(drained);
     gather(this.#gathered, drained, named, this.#perlStacks.merge(drained.stacks));

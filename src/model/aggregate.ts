@@ -97,7 +97,54 @@ interface ProcessCounts {
   readonly task: Task;
   readonly counts: StackCount[];
   /** Those that are numbers, and the places of what is of this process. */
-  readonly plain: { readonly of: PlainCounts; readonly places: number[] }[];
+  readonly plain: { readonly of: PlainCounts; readonly places: Int32Array }[];
+}
+
+/** The places of plain stacks, ordered by process. */
+class PlacesByProcess {
+  readonly all: readonly ProcessCounts[];
+  readonly #places: Int32Array;
+  /** For each process, where its places end. */
+  readonly #ends: Int32Array;
+
+  constructor(counts: PlainCounts, processOf: (task: Task) => ProcessCounts | undefined) {
+    const numbers = new Map<ProcessCounts, number>();
+    const ofTask = Int32Array.from(counts.tasks, (task) => {
+      const process = processOf(task);
+      if (!process) return -1;
+      const number = numbers.get(process) ?? numbers.size;
+      numbers.set(process, number);
+      return number;
+    });
+    const ends = new Int32Array(numbers.size);
+    const groupOf = (place: number): number =>
+      counts.isPlain(place) ? (ofTask[counts.taskOf(place)] ?? -1) : -1;
+    for (let place = 0; place < counts.length; place++) {
+      const group = groupOf(place);
+      if (group >= 0) ends[group] = (ends[group] ?? 0) + 1;
+    }
+    let sum = 0;
+    ends.forEach((count, group) => {
+      ends[group] = sum;
+      sum += count;
+    });
+    const places = new Int32Array(sum);
+    for (let place = 0; place < counts.length; place++) {
+      const group = groupOf(place);
+      if (group < 0) continue;
+      const at = ends[group] ?? 0;
+      places[at] = place;
+      ends[group] = at + 1;
+    }
+    this.all = [...numbers.keys()];
+    this.#places = places;
+    this.#ends = ends;
+  }
+
+  /** Those of a process, by its index in `all`. */
+  of(index: number): Int32Array {
+    return this.#places.subarray(this.#ends[index - 1] ?? 0, this.#ends[index]);
+  }
 }
 
 /** Counts grouped by process, so that a function meets a process once. */
@@ -117,19 +164,16 @@ class Processes {
   }
 
   #addPlain(counts: PlainCounts): void {
-    const processes = counts.tasks.map((task) => this.#of(task));
+    const places = new PlacesByProcess(counts, (task) => this.#of(task));
     for (let place = 0; place < counts.length; place++) {
-      const process = processes[counts.taskOf(place)];
-      if (!process) continue;
-      if (!counts.isPlain(place)) {
-        const task = counts.tasks[counts.taskOf(place)] ?? process.task;
-        process.counts.push({ stack: counts.stackOf(place), task, count: counts.countOf(place) });
-        continue;
-      }
-      const last = process.plain.at(-1);
-      if (last?.of === counts) last.places.push(place);
-      else process.plain.push({ of: counts, places: [place] });
+      if (counts.isPlain(place)) continue;
+      const task = counts.tasks[counts.taskOf(place)];
+      const one = { stack: counts.stackOf(place), count: counts.countOf(place) };
+      if (task) this.#of(task)?.counts.push({ ...one, task });
     }
+    places.all.forEach((process, index) => {
+      process.plain.push({ of: counts, places: places.of(index) });
+    });
   }
 
   /** The process of a task; undefined if the filter leaves it out. */
@@ -155,27 +199,28 @@ class Processes {
   }
 }
 
-const noRuntimes = (): Record<Runtime, number> => ({ perl: 0, dotnet: 0, native: 0, kernel: 0 });
+const COMPLETE = OUTCOMES.indexOf("complete");
 
 /** What is added up beside functions. */
 class Sums {
-  readonly outcomes = { complete: 0, truncated: 0, broken: 0 };
-  readonly runtimes = noRuntimes();
-  readonly health = RUNTIMES.map(() => ({ samples: 0, complete: 0 }));
+  /** By place in OUTCOMES, and in RUNTIMES. */
+  readonly #outcomes = OUTCOMES.map(() => 0);
+  readonly #leaves = RUNTIMES.map(() => 0);
+  readonly #held = RUNTIMES.map(() => ({ samples: 0, complete: 0 }));
   readonly unique = new UniqueIds();
   readonly processes: ProcessRow[] = [];
   samples = 0;
   /** Of the process that is added up. */
   #process = { samples: 0, complete: 0, anywhere: 0, leaves: 0 };
 
-  /** Adds a stack by its id, the runtime of its leaf, and the bits of all that it holds. */
-  add(id: number, outcome: Outcome, leaf: Runtime, held: number, count: number): void {
-    const complete = outcome === "complete" ? count : 0;
+  /** Adds a stack by its id, its outcome, the runtime of its leaf, and the bits of all that it holds. */
+  add(id: number, outcome: number, leaf: number, held: number, count: number): void {
+    const complete = outcome === COMPLETE ? count : 0;
     this.unique.add(id);
-    this.outcomes[outcome] += count;
-    this.runtimes[leaf] += count;
-    for (let i = 0; i < this.health.length; i++) {
-      const runtime = this.health[i];
+    this.#outcomes[outcome] = (this.#outcomes[outcome] ?? 0) + count;
+    this.#leaves[leaf] = (this.#leaves[leaf] ?? 0) + count;
+    for (let i = 0; i < this.#held.length; i++) {
+      const runtime = this.#held[i];
       if (!runtime || (held & (1 << i)) === 0) continue;
       runtime.samples += count;
       runtime.complete += complete;
@@ -184,7 +229,7 @@ class Sums {
     process.samples += count;
     process.complete += complete;
     process.anywhere |= held;
-    process.leaves |= BITS[leaf];
+    process.leaves |= 1 << leaf;
   }
 
   /** What was added since the last call was of this process. Says whether that was anything. */
@@ -195,6 +240,22 @@ class Sums {
     this.processes.push(processRow(task, process));
     this.#process = { samples: 0, complete: 0, anywhere: 0, leaves: 0 };
     return true;
+  }
+
+  get outcomes(): Record<Outcome, number> {
+    const [complete = 0, truncated = 0, broken = 0] = this.#outcomes;
+    return { complete, truncated, broken };
+  }
+
+  get runtimes(): Record<Runtime, number> {
+    const [perl = 0, dotnet = 0, native = 0, kernel = 0] = this.#leaves;
+    return { perl, dotnet, native, kernel };
+  }
+
+  get health(): Record<Runtime, RuntimeHealth> {
+    const none: RuntimeHealth = { samples: 0, complete: 0 };
+    const [perl = none, dotnet = none, native = none, kernel = none] = this.#held;
+    return { perl, dotnet, native, kernel };
   }
 }
 
@@ -208,15 +269,13 @@ export function aggregate(ticks: readonly Tick[], options: AggregateOptions): Ag
     for (const { of, places } of plain) addPlain(of, places, functions, sums);
     if (sums.endProcess(task)) functions.endProcess(task.pid);
   }
-  const none: RuntimeHealth = { samples: 0, complete: 0 };
-  const [perl = none, dotnet = none, native = none, kernel = none] = sums.health;
   return {
     samples: sums.samples,
     functions: functions.rows(filter, options.first),
     processes: sums.processes,
     outcomes: sums.outcomes,
     runtimes: sums.runtimes,
-    health: { perl, dotnet, native, kernel },
+    health: sums.health,
     uniqueStacks: sums.unique.count,
     seconds: ticks.reduce((sum, tick) => sum + tick.intervalSeconds, 0),
   };
@@ -225,21 +284,21 @@ export function aggregate(ticks: readonly Tick[], options: AggregateOptions): Ag
 function addObject({ stack, count }: StackCount, functions: FunctionCounts, sums: Sums): void {
   if (count <= 0) return;
   const leaf = functions.add(stack, count);
-  sums.add(stack.id, stack.outcome, leaf, functions.held, count);
+  sums.add(stack.id, OUTCOMES.indexOf(stack.outcome), leaf, functions.held, count);
 }
 
 function addPlain(
   counts: PlainCounts,
-  places: readonly number[],
+  places: Int32Array,
   functions: FunctionCounts,
   sums: Sums,
 ): void {
-  for (const place of places) {
+  for (let i = 0; i < places.length; i++) {
+    const place = places[i] ?? 0;
     const count = counts.countOf(place);
     if (count <= 0) continue;
     const leaf = functions.addPlain(counts, place);
-    const outcome = OUTCOMES[counts.outcomeOf(place)] ?? "broken";
-    sums.add(counts.idOf(place), outcome, leaf, functions.held, count);
+    sums.add(counts.idOf(place), counts.outcomeOf(place), leaf, functions.held, count);
   }
 }
 

@@ -87,29 +87,42 @@ export const BITS: Readonly<Record<Runtime, number>> = { perl: 1, dotnet: 2, nat
 
 const KERNEL = RUNTIMES.indexOf("kernel");
 
-/** The same without a look-up by name, for the inner loop. */
-const bitOf = (runtime: Runtime): number =>
-  runtime === "perl" ? 1 : runtime === "dotnet" ? 2 : runtime === "native" ? 4 : 8;
+/** The place in RUNTIMES without a search, for the inner loop. */
+const placeOf = (runtime: Runtime): number =>
+  runtime === "perl" ? 0 : runtime === "dotnet" ? 1 : runtime === "native" ? 2 : 3;
 
 /** The runtimes of some bits. */
 export const bitsToRuntimes = (bits: number): Runtime[] =>
   RUNTIMES.filter((runtime) => (bits & BITS[runtime]) !== 0);
 
-/** Arrays by slot: zeros, but for `seen`. Made once, since a refresh touches a small part of them. */
+const FIRST_ROOM = 1024;
+
+/** Arrays with room for every slot. Made once, since a refresh touches a small part of them. */
 class Slots {
   /** The last stack that counted a function: recursion counts once. */
-  seen: Int32Array = new Int32Array(1024);
-  within: Int32Array = new Int32Array(1024);
-  self: Int32Array = new Int32Array(1024);
-  total: Int32Array = new Int32Array(1024);
+  seen: Int32Array = new Int32Array(FIRST_ROOM);
+  /** Zeros between two uses; samples of a process, of all. */
+  within: Int32Array = new Int32Array(FIRST_ROOM);
+  self: Int32Array = new Int32Array(FIRST_ROOM);
+  total: Int32Array = new Int32Array(FIRST_ROOM);
+  /** Whose a slot with samples is. */
+  readonly functions: FunctionInfo[] = new Array(FIRST_ROOM).fill(NO_FRAMES);
+  /** Lists of slots: those with samples of a process, of all. */
+  touched: Int32Array = new Int32Array(FIRST_ROOM);
+  used: Int32Array = new Int32Array(FIRST_ROOM);
   /** Of the stack that was added last. */
   stamp = 0;
 
-  grow(slot: number): void {
-    this.seen = grown(this.seen, slot + 1);
-    this.within = grown(this.within, slot + 1);
-    this.self = grown(this.self, slot + 1);
-    this.total = grown(this.total, slot + 1);
+  /** Makes room for slots below `count`. */
+  reserve(count: number): void {
+    if (count <= this.seen.length) return;
+    this.seen = grown(this.seen, count);
+    this.within = grown(this.within, count);
+    this.self = grown(this.self, count);
+    this.total = grown(this.total, count);
+    this.touched = grown(this.touched, count);
+    this.used = grown(this.used, count);
+    while (this.functions.length < this.seen.length) this.functions.push(NO_FRAMES);
   }
 }
 
@@ -136,12 +149,9 @@ export class FunctionCounts {
   readonly #lines = new CountLists();
   readonly #notes = new Map<number, string>();
   readonly #slots = takeSlots();
-  /** Slots with samples, and their functions. */
-  readonly #used: number[] = [];
-  readonly #usedInfos: FunctionInfo[] = [];
-  /** The same within this process. */
-  readonly #touched: number[] = [];
-  readonly #touchedInfos: FunctionInfo[] = [];
+  /** Lengths of the lists of slots. */
+  #used = 0;
+  #touched = 0;
   /** Runtimes of the frames of the stack that was added last, hidden ones too. */
   held = 0;
 
@@ -150,17 +160,21 @@ export class FunctionCounts {
     this.#nativeFrames = nativeFrames;
   }
 
-  /** Adds the plain stack at a place; the same as below, of numbers: nearly all are of this kind. */
-  addPlain(counts: PlainCounts, place: number): Runtime {
+  /**
+   * Adds the plain stack at a place and says the runtime of its innermost visible frame, as its place in RUNTIMES.
+   * The same as below, of numbers: nearly all are of this kind.
+   */
+  addPlain(counts: PlainCounts, place: number): number {
     const kernel = this.#kernel;
     const slots = this.#slots;
-    if (slots.seen.length < counts.functionCount + FIRST) slots.grow(counts.functionCount + FIRST);
-    const { seen, within } = slots;
+    slots.reserve(counts.functionCount + FIRST);
+    const { seen, within, touched, functions } = slots;
     const stamp = ++slots.stamp;
     const count = counts.countOf(place);
     const { codes } = counts;
     const end = counts.endOf(place);
     let leaf = -1;
+    let leafRuntime = 0;
     let held = 0;
     for (let at = counts.startOf(place); at < end; at++) {
       const code = codes[at] ?? 0;
@@ -168,31 +182,34 @@ export class FunctionCounts {
       held |= 1 << runtime;
       if (runtime === KERNEL && !kernel) continue;
       const id = idOfCode(code);
-      if (leaf < 0) leaf = id;
+      if (leaf < 0) {
+        leaf = id;
+        leafRuntime = runtime;
+      }
       const slot = id + FIRST;
       if (seen[slot] === stamp) continue;
       seen[slot] = stamp;
       const before = within[slot] ?? 0;
       if (before === 0) {
-        this.#touched.push(slot);
-        this.#touchedInfos.push(counts.functionOf(id));
+        touched[this.#touched++] = slot;
+        functions[slot] = counts.functionOf(id);
       }
       within[slot] = before + count;
     }
     this.held = held;
     if (leaf < 0) return this.#addHidden(held, count);
     slots.self[leaf + FIRST] = (slots.self[leaf + FIRST] ?? 0) + count;
-    return counts.functionOf(leaf).runtime;
+    return leafRuntime;
   }
 
   /** Adds a stack of which nothing is shown. */
-  #addHidden(held: number, count: number): Runtime {
+  #addHidden(held: number, count: number): number {
     const info = held === 0 ? NO_FRAMES : KERNEL_ONLY;
     return this.#addSelf(held === 0 ? 1 : 0, info, count);
   }
 
-  /** Adds a stack and says the runtime of its innermost visible frame. */
-  add(stack: Stack, count: number): Runtime {
+  /** Adds a stack and says the runtime of its innermost visible frame, as its place in RUNTIMES. */
+  add(stack: Stack, count: number): number {
     const kernel = this.#kernel;
     const nativeFrames = this.#nativeFrames;
     const slots = this.#slots;
@@ -206,14 +223,14 @@ export class FunctionCounts {
       const info = frame.function;
       const { runtime } = info;
       if (runtime !== last) {
-        held |= bitOf(runtime);
+        held |= 1 << placeOf(runtime);
         last = runtime;
       }
       if (runtime === "kernel" ? !kernel : frame.folded === true && !nativeFrames) continue;
       leaf ??= frame;
       const slot = info.id + FIRST;
       if (slots.seen[slot] === stamp) continue;
-      if (this.#touch(slot, count)) this.#touchedInfos.push(info);
+      this.#touch(slot, info, count);
       if (frame.line !== undefined) this.#lines.add(slot, frame.line, count);
     }
     this.held = held;
@@ -225,40 +242,38 @@ export class FunctionCounts {
     return this.#addSelf(slot, leaf.function, count);
   }
 
-  #addSelf(slot: number, info: FunctionInfo, count: number): Runtime {
+  #addSelf(slot: number, info: FunctionInfo, count: number): number {
     const slots = this.#slots;
-    if (slots.seen[slot] !== slots.stamp && this.#touch(slot, count)) this.#touchedInfos.push(info);
+    if (slots.seen[slot] !== slots.stamp) this.#touch(slot, info, count);
     slots.self[slot] = (slots.self[slot] ?? 0) + count;
-    return info.runtime;
+    return placeOf(info.runtime);
   }
 
-  /** Counts a function of a stack; says whether it is the first time in this process. */
-  #touch(slot: number, count: number): boolean {
+  /** Counts a function of a stack. */
+  #touch(slot: number, info: FunctionInfo, count: number): void {
     const slots = this.#slots;
-    if (slot >= slots.seen.length) slots.grow(slot);
+    slots.reserve(slot + 1);
     slots.seen[slot] = slots.stamp;
     const before = slots.within[slot] ?? 0;
-    if (before === 0) this.#touched.push(slot);
+    if (before === 0) {
+      slots.touched[this.#touched++] = slot;
+      slots.functions[slot] = info;
+    }
     slots.within[slot] = before + count;
-    return before === 0;
   }
 
   /** The stacks added since the last call were those of `pid`. */
   endProcess(pid: number): void {
-    const { within, total } = this.#slots;
-    for (let i = 0; i < this.#touched.length; i++) {
-      const slot = this.#touched[i] ?? 0;
+    const { within, total, touched, used } = this.#slots;
+    for (let i = 0; i < this.#touched; i++) {
+      const slot = touched[i] ?? 0;
       const count = within[slot] ?? 0;
       within[slot] = 0;
-      if (total[slot] === 0) {
-        this.#used.push(slot);
-        this.#usedInfos.push(this.#touchedInfos[i] as FunctionInfo);
-      }
+      if (total[slot] === 0) used[this.#used++] = slot;
       total[slot] = (total[slot] ?? 0) + count;
       this.#pids.push(slot, pid, count);
     }
-    this.#touched.length = 0;
-    this.#touchedInfos.length = 0;
+    this.#touched = 0;
   }
 
   /**
@@ -267,13 +282,13 @@ export class FunctionCounts {
    */
   rows(filter: Filter | undefined, first?: FirstRows): FunctionRow[] {
     const rows: FunctionRow[] = [];
-    const { self, total } = this.#slots;
+    const { self, total, used, functions } = this.#slots;
     // A filter may leave out whatever comes first.
     const least = first && !filter?.hasFunctionTerms ? this.#least(first) : 0;
     const ranked = first?.by === "self" ? self : total;
-    for (let i = 0; i < this.#used.length; i++) {
-      const slot = this.#used[i] ?? 0;
-      const info = this.#usedInfos[i] as FunctionInfo;
+    for (let i = 0; i < this.#used; i++) {
+      const slot = used[i] ?? 0;
+      const info = functions[slot] as FunctionInfo;
       const isWanted = (ranked[slot] ?? 0) >= least;
       if (isWanted && !(filter?.hasFunctionTerms && !filter.matchesFunction(info))) {
         rows.push(this.#row(slot, info));
@@ -300,7 +315,8 @@ export class FunctionCounts {
   /** What a function must have to be among the first. */
   #least({ by, count }: FirstRows): number {
     const counts = this.#slots[by];
-    const ranked = Int32Array.from(this.#used, (slot) => counts[slot] ?? 0).sort();
+    const used = this.#slots.used.subarray(0, this.#used);
+    const ranked = used.map((slot) => counts[slot] ?? 0).sort();
     return ranked[ranked.length - count] ?? 0;
   }
 }
