@@ -30,8 +30,8 @@ export interface LiveSource extends TickSource {
   close(): Promise<void>;
 }
 
-/** The thread keeps frames and names: tens of megabytes; small young space, since little of it dies young. */
-const HEAP_LIMITS = { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 256 };
+/** The thread keeps frames and names: tens of megabytes. */
+const HEAP_LIMITS = { maxOldGenerationSizeMb: 256 };
 
 const { EPERM, EACCES } = constants.errno;
 

@@ -11,6 +11,7 @@ import type {
   Task,
   Tick,
 } from "../../src/collector/tick.ts";
+import { type Filter, parseFilter } from "../../src/model/filter.ts";
 
 /** The real counters. */
 export const COUNTERS: readonly CounterDefinition[] = counterFile.counters;
@@ -85,4 +86,11 @@ export function makeTick(counts: readonly StackCount[], more: Partial<Tick> = {}
     notices: [],
     ...more,
   };
+}
+
+/** The filter that a text stands for. */
+export function filterOf(text: string): Filter {
+  const parsed = parseFilter(text);
+  if ("error" in parsed) throw new Error(parsed.error);
+  return parsed.filter;
 }

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { FunctionInfo, Runtime, Stack, Task, Tick } from "../../src/collector/tick.ts";
 import { aggregate } from "../../src/model/aggregate.ts";
 import { functionDetail } from "../../src/model/detail.ts";
-import { parseFilter } from "../../src/model/filter.ts";
+import { filterOf } from "../support/ticks.ts";
 
 const RUNTIMES: readonly Runtime[] = ["perl", "dotnet", "native", "kernel"];
 const FUNCTIONS: readonly FunctionInfo[] = Array.from({ length: 12 }, (_, id) => ({
@@ -54,11 +54,6 @@ const stackOf = (ids: readonly (number | string)[], outcome: Stack["outcome"] = 
 });
 
 const SHOW_ALL = { kernel: true, nativeFrames: true };
-const filterOf = (text: string) => {
-  const parsed = parseFilter(text);
-  if ("error" in parsed) throw new Error(parsed.error);
-  return parsed.filter;
-};
 const rowOf = (all: ReturnType<typeof aggregate>, id: number) =>
   all.functions.find((row) => row.function.id === id);
 

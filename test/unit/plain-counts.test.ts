@@ -14,7 +14,7 @@ import {
 import { type Aggregate, aggregate } from "../../src/model/aggregate.ts";
 import { FrameTable, Segment } from "../../src/model/packed-ticks.ts";
 import { SORT_KEYS, sortFunctions, topFunctions } from "../../src/model/sort.ts";
-import { makeTick, task } from "../support/ticks.ts";
+import { filterOf, makeTick, task } from "../support/ticks.ts";
 
 const FUNCTIONS: readonly FunctionInfo[] = Array.from({ length: 40 }, (_, id) => ({
   id,
@@ -104,6 +104,8 @@ test("they are the same, one by one", () => {
 test.each([
   ["everything", { kernel: true, nativeFrames: true }],
   ["without the kernel", { kernel: false, nativeFrames: false }],
+  ["some processes", { kernel: true, nativeFrames: true, filter: filterOf("!pid:2") }],
+  ["some functions", { kernel: true, nativeFrames: true, filter: filterOf("lang:perl") }],
 ])("they add up to the same: %s", (_, options) => {
   fc.assert(
     fc.property(fc.array(count, { maxLength: 20 }), (counts) => {
