@@ -30,6 +30,7 @@ export interface PlainFrames {
   readonly plain: readonly Frame[];
 }
 
+/** Counts of which most are numbers. */
 export class PlainCounts implements Counts {
   readonly length: number;
   /** Those of the counts; some may have none. */
