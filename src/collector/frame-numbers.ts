@@ -1,6 +1,6 @@
 /** The frames that stacks may refer to, by their numbers: these go upwards without gaps. */
 import { Numbers } from "../numbers.ts";
-import { codeOf, idOfCode, NO_CODE } from "./plain-stack.ts";
+import { codeOf, idOfCode, NO_CODE } from "./function-code.ts";
 import type { Frame, FunctionInfo } from "./tick.ts";
 import type { WireFrames } from "./wire.ts";
 

@@ -2,7 +2,7 @@
  * The counts of a refresh as numbers. A busy machine has thousands of stacks a second that are added up once and
  * never looked at: these are made objects only when somebody asks for them.
  */
-import { PlainStack } from "./plain-stack.ts";
+import { idOfCode } from "./function-code.ts";
 import {
   type Counts,
   type Frame,
@@ -121,9 +121,12 @@ export class PlainCounts implements Counts {
   stackOf(place: number): Stack {
     const detailed = this.#detailed.get(place);
     if (detailed) return detailed;
-    const codes = { codes: this.codes, start: this.startOf(place), end: this.endOf(place) };
-    const outcome = OUTCOMES[this.outcomeOf(place)] ?? "broken";
-    return new PlainStack(this.idOf(place), outcome, codes, this.#plain);
+    const frames: Frame[] = [];
+    const end = this.endOf(place);
+    for (let at = this.startOf(place); at < end; at++) {
+      frames.push(this.frameOf(idOfCode(this.codes[at] ?? 0)));
+    }
+    return { id: this.idOf(place), frames, outcome: OUTCOMES[this.outcomeOf(place)] ?? "broken" };
   }
 
   /** All of them as objects, the same ones each time. */

@@ -1,8 +1,8 @@
 /** The stacks that deltas may refer to, kept as numbers: most are met once and never again. */
 import { Numbers } from "../numbers.ts";
 import type { FrameNumbers } from "./frame-numbers.ts";
+import { NO_CODE } from "./function-code.ts";
 import { PlainCounts } from "./plain-counts.ts";
-import { NO_CODE } from "./plain-stack.ts";
 import { type Frame, OUTCOMES, type Stack, type Task } from "./tick.ts";
 
 export class StackTable {

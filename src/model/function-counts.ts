@@ -1,6 +1,7 @@
 /** Samples by function: the inner loop of the aggregate. */
+
+import { idOfCode, runtimeOfCode } from "../collector/function-code.ts";
 import type { PlainCounts } from "../collector/plain-counts.ts";
-import { idOfCode, runtimeOfCode } from "../collector/plain-stack.ts";
 import {
   type Frame,
   type FunctionInfo,

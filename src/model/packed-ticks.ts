@@ -4,8 +4,9 @@
  * holds the ticks of about a minute as numbers in a few arrays; a tick is made of them again when
  * somebody steps back to it. A segment refers to nothing but functions, frames and tasks, each once.
  */
+
+import { idOfCode } from "../collector/function-code.ts";
 import { PlainCounts } from "../collector/plain-counts.ts";
-import { idOfCode } from "../collector/plain-stack.ts";
 import {
   type Counts,
   type Frame,

@@ -78,7 +78,9 @@ export class PerfMaps {
    */
   resolve(pid: number, address: bigint): PerfMapName {
     const process = this.#process(pid);
-    const most = process.whyNot === undefined ? CHECK_MILLISECONDS : MAX_ABSENT_MILLISECONDS;
+    // What was read may be of a process that is gone, and whose pid another one has now.
+    const isAbsent = process.whyNot !== undefined && process.read === 0;
+    const most = isAbsent ? MAX_ABSENT_MILLISECONDS : CHECK_MILLISECONDS;
     this.#updateAfter(Math.min(process.patience, most), pid, process);
     const name = process.map.find(Number(address));
     if (name !== undefined) return { name };

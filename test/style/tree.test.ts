@@ -28,7 +28,7 @@ function importsOf(file: string): Import[] {
 const SHARED = [
   "src/collector/tick.ts",
   "src/collector/plain-counts.ts",
-  "src/collector/plain-stack.ts",
+  "src/collector/function-code.ts",
   "src/collector/source.ts",
   "src/runtimes/clean-name.ts",
   "src/errors.ts",

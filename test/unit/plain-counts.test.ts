@@ -1,8 +1,8 @@
 /** Counts that are kept as numbers amount to the same as those that are objects. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { codeOf } from "../../src/collector/function-code.ts";
 import { PlainCounts } from "../../src/collector/plain-counts.ts";
-import { codeOf } from "../../src/collector/plain-stack.ts";
 import {
   type FunctionInfo,
   OUTCOMES,
