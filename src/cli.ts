@@ -1,13 +1,9 @@
 /** The program: reads the command line, decides what runs, and ends with the right exit status. */
 import { hostname } from "node:os";
 import type { Writable } from "node:stream";
-import { putScreenFirst } from "./collector/priority.ts";
-import type { TickSource } from "./collector/source.ts";
-import type { LiveSource } from "./collector/source-live.ts";
-import type { Tick } from "./collector/tick.ts";
-import { EXIT_CANNOT, EXIT_FAILED, EXIT_OK, UsageError, UserError } from "./errors.ts";
+import { putScreenFirst } from "./machine/priority.ts";
 import { type Filter, parseFilter } from "./model/filter.ts";
-import { helpText, versionText } from "./option-table.ts";
+import { helpText, versionText } from "./options/option-table.ts";
 import {
   type Options,
   parseOptions,
@@ -15,11 +11,15 @@ import {
   type ReplayOptions,
   type RunOptions,
   type ShowOptions,
-} from "./options.ts";
+} from "./options/options.ts";
 import type { Exports } from "./output/exports.ts";
 import type { Sink } from "./output/sink.ts";
 import type { Writer } from "./output/writer.ts";
 import type { RecordingHeader } from "./recording/format.ts";
+import type { LiveSource } from "./sources/live.ts";
+import { EXIT_CANNOT, EXIT_FAILED, EXIT_OK, UsageError, UserError } from "./tick/errors.ts";
+import type { TickSource } from "./tick/source.ts";
+import type { Tick } from "./tick/tick.ts";
 
 /** Says something that is no part of the output. */
 const warn = (text: string): void => {
@@ -83,8 +83,8 @@ async function print(text: string): Promise<number> {
 }
 
 async function doctor({ json }: Options & { command: "doctor" }): Promise<number> {
-  const { diagnose, diagnosisJson, formatDiagnosis } = await import("./doctor.ts");
-  const { readFacts } = await import("./doctor-facts.ts");
+  const { diagnose, diagnosisJson, formatDiagnosis } = await import("./doctor/doctor.ts");
+  const { readFacts } = await import("./doctor/facts.ts");
   const diagnosis = diagnose(readFacts());
   await print(json ? diagnosisJson(diagnosis) : formatDiagnosis(diagnosis));
   return diagnosis.canRun ? EXIT_OK : EXIT_CANNOT;
@@ -146,7 +146,7 @@ async function record(options: RecordOptions): Promise<number> {
 async function replay(options: ReplayOptions): Promise<number> {
   stopOnSignals();
   const exports = await openExports(options);
-  const { openReplay } = await import("./collector/source-replay.ts");
+  const { openReplay } = await import("./sources/replay.ts");
   const { file, pids, delaySeconds } = options;
   if (isLive(options)) {
     putScreenFirst();
@@ -179,12 +179,12 @@ async function openMachine(
   options: (RunOptions | RecordOptions) & ShowOptions,
   isWatched: boolean,
 ): Promise<{ source: LiveSource; frequency: number }> {
-  const { checkMachine, checkPids, clampFrequency } = await import("./preflight.ts");
+  const { checkMachine, checkPids, clampFrequency } = await import("./doctor/preflight.ts");
   checkPids(options.pids);
   checkMachine();
   const { frequency, notice } = clampFrequency(options.frequency);
   if (notice) warn(notice);
-  const { openLiveSource } = await import("./collector/source-live.ts");
+  const { openLiveSource } = await import("./sources/live.ts");
   const { delaySeconds, event, pids } = options;
   const firstDelaySeconds = isWatched ? Math.min(delaySeconds, FIRST_LOOK_SECONDS) : delaySeconds;
   const budget = budgetPercent(process.env);

@@ -1,7 +1,14 @@
 /** Turns what the kernel side counted into tick deltas: drain, name, add up. */
 import { hostname } from "node:os";
 import counterFile from "../../bpf/counters.json" with { type: "json" };
-import { cleanName } from "../runtimes/clean-name.ts";
+import type {
+  AbiConstants,
+  Drained,
+  SampledTask,
+  Sampler,
+  SamplerOptions,
+} from "../addon/sampler.ts";
+import { loadAddon } from "../addon/sampler.ts";
 import { DotnetNames } from "../runtimes/dotnet/names.ts";
 import { FrameReader, FunctionTable, kernelFunction } from "../runtimes/frames.ts";
 import { GeneratedCodeNames } from "../runtimes/generated-code.ts";
@@ -10,13 +17,12 @@ import { NativeNames } from "../runtimes/native.ts";
 import { NewFrames } from "../runtimes/new-frames.ts";
 import { PerlNames } from "../runtimes/perl.ts";
 import { PerlStacks } from "../runtimes/perl-stacks.ts";
+import { cleanName } from "../tick/clean-name.ts";
+import type { CounterDefinition } from "../tick/source.ts";
+import type { OwnCost, Task } from "../tick/tick.ts";
+import type { FrameDetail, TickDelta, WireFrames } from "../tick/wire.ts";
 import { type FrameLines, NativeLines } from "./native-lines.ts";
-import type { AbiConstants, Drained, SampledTask, Sampler, SamplerOptions } from "./sampler.ts";
-import { loadAddon } from "./sampler.ts";
-import type { CounterDefinition } from "./source.ts";
 import { TargetWatch } from "./target-watch.ts";
-import type { OwnCost, Task } from "./tick.ts";
-import type { FrameDetail, TickDelta, WireFrames } from "./wire.ts";
 
 export const COUNTERS: readonly CounterDefinition[] = counterFile.counters;
 

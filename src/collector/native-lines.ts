@@ -1,6 +1,7 @@
 /** Source lines of native frames: looked up for one function at a time, when somebody looks at it. */
+
+import type { AbiConstants, Sampler } from "../addon/sampler.ts";
 import type { NewFrames } from "../runtimes/new-frames.ts";
-import type { AbiConstants, Sampler } from "./sampler.ts";
 
 /** Lines of some frames. */
 export interface FrameLines {

@@ -1,5 +1,5 @@
 /** Watches the processes that sampling is narrowed to: whether they still are the same ones. */
-import { startOfProcess } from "../runtimes/process-start.ts";
+import { startOfProcess } from "../machine/process-start.ts";
 
 /** A pid that no process has: sampling nothing is not sampling everything. */
 const NOBODY = 0;

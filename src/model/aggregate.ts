@@ -2,7 +2,7 @@
  * From ticks to what is listed: functions with their own and total samples, processes,
  * shares by runtime, and how the walks ended.
  */
-import type { PlainCounts } from "../collector/plain-counts.ts";
+import type { PlainCounts } from "../tick/plain-counts.ts";
 import {
   type FunctionInfo,
   OUTCOMES,
@@ -12,7 +12,7 @@ import {
   type StackCount,
   type Task,
   type Tick,
-} from "../collector/tick.ts";
+} from "../tick/tick.ts";
 import { Processes } from "./by-process.ts";
 import type { Family } from "./family.ts";
 import type { Filter } from "./filter.ts";

@@ -1,6 +1,6 @@
 /** Who is behind a counter of the unwinder: the processes and places of the stacks it counted. */
-import type { CounterDefinition } from "../collector/source.ts";
-import { countsOf, type FunctionInfo, type Stack, type Tick } from "../collector/tick.ts";
+import type { CounterDefinition } from "../tick/source.ts";
+import { countsOf, type FunctionInfo, type Stack, type Tick } from "../tick/tick.ts";
 
 /** A process with how many of the samples are its. */
 export interface BlamedProcess {

@@ -1,6 +1,6 @@
 /** Counts grouped by process, so that a function meets a process once. */
-import { PlainCounts } from "../collector/plain-counts.ts";
-import type { StackCount, Task, Tick } from "../collector/tick.ts";
+import { PlainCounts } from "../tick/plain-counts.ts";
+import type { StackCount, Task, Tick } from "../tick/tick.ts";
 import type { AggregateOptions } from "./aggregate.ts";
 
 /** The counts of one process. */

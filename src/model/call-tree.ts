@@ -3,7 +3,7 @@
  * be added and taken out again, so that a window over the last seconds costs what is new and what
  * is old, not what is in it.
  */
-import type { Frame, FunctionInfo, Stack, Tick } from "../collector/tick.ts";
+import type { Frame, FunctionInfo, Stack, Tick } from "../tick/tick.ts";
 import type { AggregateOptions } from "./aggregate.ts";
 
 /** The root: everything. */

@@ -2,7 +2,7 @@
  * Every column, once: the screen, plain text, the documentation of the JSON output and the help
  * read the same table.
  */
-import type { FunctionInfo, Runtime } from "../collector/tick.ts";
+import type { FunctionInfo, Runtime } from "../tick/tick.ts";
 import type { FunctionRow } from "./aggregate.ts";
 import { type Cut, type Glyphs, percent, points } from "./format.ts";
 

@@ -1,5 +1,5 @@
 /** Sums over a stretch of the history that are kept up to date tick by tick. */
-import type { Tick } from "../collector/tick.ts";
+import type { Tick } from "../tick/tick.ts";
 import type { History } from "./history.ts";
 
 /** What is summed up. */

@@ -1,5 +1,5 @@
 /** One function from near: who calls it, what it calls, which lines and bodies, which processes. */
-import type { SourceLine } from "../collector/source.ts";
+import type { SourceLine } from "../tick/source.ts";
 import {
   countsOf,
   type Frame,
@@ -7,7 +7,7 @@ import {
   type Stack,
   type StackCount,
   type Tick,
-} from "../collector/tick.ts";
+} from "../tick/tick.ts";
 import type { AggregateOptions, PidCount } from "./aggregate.ts";
 
 /** A neighbour, or none where the function is the innermost or outermost frame. */

@@ -1,5 +1,5 @@
 /** Who started whom: what "a process and all below it" needs, those that were never sampled too. */
-import type { Task } from "../collector/tick.ts";
+import type { Task } from "../tick/tick.ts";
 
 /** Deeper families than this are taken for rings. */
 const MAX_DEPTH = 64;

@@ -4,7 +4,7 @@
  * words with spaces.
  */
 import { setFlagsFromString } from "node:v8";
-import type { FunctionInfo, Runtime, Task } from "../collector/tick.ts";
+import type { FunctionInfo, Runtime, Task } from "../tick/tick.ts";
 import { Family } from "./family.ts";
 
 const MAX_LENGTH = 500;

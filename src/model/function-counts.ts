@@ -1,14 +1,8 @@
 /** Samples by function: the inner loop of the aggregate. */
 
-import { idOfCode, runtimeOfCode } from "../collector/function-code.ts";
-import type { PlainCounts } from "../collector/plain-counts.ts";
-import {
-  type Frame,
-  type FunctionInfo,
-  RUNTIMES,
-  type Runtime,
-  type Stack,
-} from "../collector/tick.ts";
+import { idOfCode, runtimeOfCode } from "../tick/function-code.ts";
+import type { PlainCounts } from "../tick/plain-counts.ts";
+import { type Frame, type FunctionInfo, RUNTIMES, type Runtime, type Stack } from "../tick/tick.ts";
 import type { FunctionRow, PidCount } from "./aggregate.ts";
 import { CountLists, grown } from "./count-lists.ts";
 import type { Filter } from "./filter.ts";

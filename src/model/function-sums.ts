@@ -1,5 +1,5 @@
 /** Own and total samples of functions, added up over any number of ticks. */
-import type { FunctionInfo, Tick } from "../collector/tick.ts";
+import type { FunctionInfo, Tick } from "../tick/tick.ts";
 import type { Aggregate, FunctionRow } from "./aggregate.ts";
 import type { Sum } from "./covered.ts";
 

@@ -1,5 +1,5 @@
 /** How far the stacks can be trusted, in words. */
-import type { Tick } from "../collector/tick.ts";
+import type { Tick } from "../tick/tick.ts";
 
 /** Under this share something is wrong that its reader can mend. */
 const POOR_BELOW = 0.97;

@@ -1,5 +1,5 @@
 /** The last minutes of ticks, so that a frozen screen can step back. */
-import type { Tick } from "../collector/tick.ts";
+import type { Tick } from "../tick/tick.ts";
 import { FrameTable, type PackedTick, Segment } from "./packed-ticks.ts";
 
 /** How much history is kept. */

@@ -5,8 +5,9 @@
  * somebody steps back to it. A segment refers to nothing but functions, frames and tasks, each once.
  */
 
-import { idOfCode } from "../collector/function-code.ts";
-import { PlainCounts } from "../collector/plain-counts.ts";
+import { idOfCode } from "../tick/function-code.ts";
+import { Numbers } from "../tick/numbers.ts";
+import { PlainCounts } from "../tick/plain-counts.ts";
 import {
   type Counts,
   type Frame,
@@ -16,8 +17,7 @@ import {
   type StackCount,
   type Task,
   type Tick,
-} from "../collector/tick.ts";
-import { Numbers } from "../numbers.ts";
+} from "../tick/tick.ts";
 import { ArchivedNumbers } from "./archived-numbers.ts";
 import { grown } from "./count-lists.ts";
 

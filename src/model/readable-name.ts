@@ -3,7 +3,7 @@
  * (src/Compilers/CSharp/Portable/Symbols/Synthesized/GeneratedNameKind.cs): `<`, the member in the source,
  * `>`, a letter for the kind, and what tells several of them apart.
  */
-import type { FunctionInfo } from "../collector/tick.ts";
+import type { FunctionInfo } from "../tick/tick.ts";
 
 /** A closure: captured variables, or the class of lambdas without any. `<>c__DisplayClass3_0`, `<>c` */
 const CLOSURE = /^<>c(__(DisplayClass)?[\d_]+)?(`\d+)?$/;

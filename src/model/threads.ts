@@ -1,5 +1,5 @@
 /** Threads of processes, those of one name together: pools have hundreds. */
-import { countsOf, type Task, type Tick } from "../collector/tick.ts";
+import { countsOf, type Task, type Tick } from "../tick/tick.ts";
 import type { AggregateOptions, ProcessRow } from "./aggregate.ts";
 import { BITS, bitsToRuntimes } from "./function-counts.ts";
 

@@ -1,5 +1,5 @@
 /** What was counted since the start, or since totals were cleared. */
-import type { Tick } from "../collector/tick.ts";
+import type { Tick } from "../tick/tick.ts";
 import type { Aggregate } from "./aggregate.ts";
 
 /** Running sums; the only part of the model that changes in place. */

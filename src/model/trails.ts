@@ -4,7 +4,7 @@
  * is over, and their heights for fixed shares, so that nothing is drawn again because something
  * else got larger.
  */
-import type { Tick } from "../collector/tick.ts";
+import type { Tick } from "../tick/tick.ts";
 import type { Aggregate } from "./aggregate.ts";
 import type { Glyphs } from "./format.ts";
 import type { History } from "./history.ts";

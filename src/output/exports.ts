@@ -1,8 +1,8 @@
 /** `--pprof` and `--speedscope`: files that are written at the end of a run. */
 import { accessSync, constants, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import type { Tick } from "../collector/tick.ts";
-import { UserError } from "../errors.ts";
+import { UserError } from "../tick/errors.ts";
+import type { Tick } from "../tick/tick.ts";
 import { pprofFile } from "./pprof.ts";
 import { type ProfileOptions, RunProfile } from "./run-profile.ts";
 import { speedscopeFile } from "./speedscope.ts";

@@ -1,5 +1,5 @@
 /** `--folded`: collapsed stacks of the whole run, the input of flame graph tools. */
-import { cleanName } from "../runtimes/clean-name.ts";
+import { cleanName } from "../tick/clean-name.ts";
 import { type ProfileFrame, RunProfile } from "./run-profile.ts";
 import type { Sink, SinkOptions } from "./sink.ts";
 

@@ -1,8 +1,9 @@
 /** `--json`: one object a refresh, one a line. Programs rely on its shape: `polytop.snapshot/1`. */
-import type { CounterDefinition } from "../collector/source.ts";
-import type { Tick } from "../collector/tick.ts";
+
 import type { FunctionRow, ProcessRow } from "../model/aggregate.ts";
-import { cleanName } from "../runtimes/clean-name.ts";
+import { cleanName } from "../tick/clean-name.ts";
+import type { CounterDefinition } from "../tick/source.ts";
+import type { Tick } from "../tick/tick.ts";
 import { firstRows, percentage, type Sink, type SinkOptions, sumsOf, tenth } from "./sink.ts";
 
 /** A sink that writes each refresh as one line of JSON. */

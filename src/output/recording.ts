@@ -2,12 +2,12 @@
 import { cpus, hostname, release } from "node:os";
 import { setImmediate } from "node:timers/promises";
 import packageJson from "../../package.json" with { type: "json" };
-import type { CounterDefinition } from "../collector/source.ts";
-import type { Tick } from "../collector/tick.ts";
 import { bytes, duration, thousands } from "../model/format.ts";
 import type { RecordingHeader } from "../recording/format.ts";
 import { RecordingWriter } from "../recording/writer.ts";
-import { cleanName } from "../runtimes/clean-name.ts";
+import { cleanName } from "../tick/clean-name.ts";
+import type { CounterDefinition } from "../tick/source.ts";
+import type { Tick } from "../tick/tick.ts";
 import type { Sink } from "./sink.ts";
 
 /** The header of a recording that is made here and now. */

@@ -1,7 +1,8 @@
 /** The stacks of a whole run, added up: what collapsed stacks, pprof and speedscope files are made of. */
-import type { Frame, FunctionInfo, Stack, Task, Tick } from "../collector/tick.ts";
+
 import type { Filter } from "../model/filter.ts";
 import { StackTree } from "../recording/stack-tree.ts";
+import type { Frame, FunctionInfo, Stack, Task, Tick } from "../tick/tick.ts";
 
 /** What of the stacks is kept. */
 export interface ProfileOptions {

@@ -1,6 +1,6 @@
 /** Runs a source into a plain output until it has had enough. */
-import type { TickSource } from "../collector/source.ts";
-import type { Tick } from "../collector/tick.ts";
+import type { TickSource } from "../tick/source.ts";
+import type { Tick } from "../tick/tick.ts";
 import type { Sink } from "./sink.ts";
 
 /** How long to go on, and where the text goes. */

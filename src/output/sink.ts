@@ -1,9 +1,10 @@
 /** What plain outputs have in common. */
-import type { CounterDefinition } from "../collector/source.ts";
-import type { Tick } from "../collector/tick.ts";
+
 import { type Aggregate, aggregate, type FunctionRow } from "../model/aggregate.ts";
 import type { Filter } from "../model/filter.ts";
 import { type SortKey, sortFunctions, topFunctions } from "../model/sort.ts";
+import type { CounterDefinition } from "../tick/source.ts";
+import type { Tick } from "../tick/tick.ts";
 
 /** Makes text of refreshes. */
 export interface Sink {

@@ -1,5 +1,5 @@
 /** `--batch` and `--once`: a table each refresh, header lines with `#`, numbers first, for awk and eyes. */
-import { RUNTIMES, type Tick } from "../collector/tick.ts";
+
 import type { Aggregate, FunctionRow } from "../model/aggregate.ts";
 import {
   type Column,
@@ -8,7 +8,8 @@ import {
   RUNTIME_LABELS,
 } from "../model/columns.ts";
 import { ASCII_GLYPHS, bytes, displayWidth, percent, sharePercent } from "../model/format.ts";
-import { cleanName } from "../runtimes/clean-name.ts";
+import { cleanName } from "../tick/clean-name.ts";
+import { RUNTIMES, type Tick } from "../tick/tick.ts";
 import { firstRows, type Sink, type SinkOptions, sumsOf } from "./sink.ts";
 
 type PlainColumn = Column<FunctionRow, FunctionContext>;

@@ -1,4 +1,6 @@
 /** The bytes of ./format.ts as ticks. They may come from anybody: everything is checked. */
+
+import { cleanName } from "../tick/clean-name.ts";
 import {
   type Frame,
   type FunctionInfo,
@@ -7,8 +9,7 @@ import {
   type StackCount,
   type Task,
   type Tick,
-} from "../collector/tick.ts";
-import { cleanName } from "../runtimes/clean-name.ts";
+} from "../tick/tick.ts";
 import { ByteReader } from "./bytes.ts";
 import {
   FormatError,

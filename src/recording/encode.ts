@@ -6,7 +6,7 @@ import {
   type Stack,
   type Task,
   type Tick,
-} from "../collector/tick.ts";
+} from "../tick/tick.ts";
 import { ByteWriter } from "./bytes.ts";
 import { FRAME_BODY, FRAME_FOLDED, OUTCOME_NUMBERS } from "./format.ts";
 import { StackTree } from "./stack-tree.ts";

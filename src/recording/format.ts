@@ -51,8 +51,8 @@
  *
  * Everything in a file is taken for hostile: see the limits below.
  */
-import type { CounterDefinition } from "../collector/source.ts";
-import type { Outcome } from "../collector/tick.ts";
+import type { CounterDefinition } from "../tick/source.ts";
+import type { Outcome } from "../tick/tick.ts";
 
 export const SIGNATURE = Uint8Array.from([
   0x89, 0x70, 0x6f, 0x6c, 0x79, 0x74, 0x6f, 0x70, 0x0d, 0x0a, 0x1a, 0x0a,

@@ -1,9 +1,9 @@
 /** Reads a recording from the disk: what was written whole, however the file ends. */
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
-import type { CounterDefinition } from "../collector/source.ts";
-import type { Tick } from "../collector/tick.ts";
-import { UserError } from "../errors.ts";
-import { cleanName } from "../runtimes/clean-name.ts";
+import { cleanName } from "../tick/clean-name.ts";
+import { UserError } from "../tick/errors.ts";
+import type { CounterDefinition } from "../tick/source.ts";
+import type { Tick } from "../tick/tick.ts";
 import { type Chunk, readChunkHeader, unpackChunk } from "./chunks.ts";
 import { TickDecoder } from "./decode.ts";
 import {

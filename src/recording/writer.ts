@@ -10,8 +10,8 @@ import {
   rmSync,
   writeSync,
 } from "node:fs";
-import type { Tick } from "../collector/tick.ts";
-import { UserError } from "../errors.ts";
+import { UserError } from "../tick/errors.ts";
+import type { Tick } from "../tick/tick.ts";
 import { packChunk, prefix } from "./chunks.ts";
 import { TickEncoder } from "./encode.ts";
 import {

@@ -1,10 +1,10 @@
 /** Names frames: from a frame word of the kernel side to a function that a reader knows. */
 
-import type { AbiConstants } from "../collector/sampler.ts";
-import type { CounterDefinition } from "../collector/source.ts";
-import { type FunctionInfo, RUNTIMES, type Runtime } from "../collector/tick.ts";
-import type { FrameDetail, WireFrames } from "../collector/wire.ts";
-import { cleanName } from "./clean-name.ts";
+import type { AbiConstants } from "../addon/sampler.ts";
+import { cleanName } from "../tick/clean-name.ts";
+import type { CounterDefinition } from "../tick/source.ts";
+import { type FunctionInfo, RUNTIMES, type Runtime } from "../tick/tick.ts";
+import type { FrameDetail, WireFrames } from "../tick/wire.ts";
 import type { KernelName } from "./kernel.ts";
 import type { NewFrames } from "./new-frames.ts";
 import type { NamedPerlFrame } from "./perl.ts";

@@ -1,5 +1,5 @@
 /** Names of functions in files: by symbol, else by the start of the enclosing unwind entry. */
-import type { SampledFile, Sampler } from "../collector/sampler.ts";
+import type { SampledFile, Sampler } from "../addon/sampler.ts";
 import type { NamedFunction } from "./frames.ts";
 
 /** The base name of a path; an open file that was deleted or is in memory keeps what there is. */

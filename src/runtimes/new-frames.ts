@@ -1,5 +1,5 @@
 /** The new frames of a drain (bpf/abi.h), read without a bigint for each: thousands come in a second. */
-import type { AbiConstants, Drained } from "../collector/sampler.ts";
+import type { AbiConstants, Drained } from "../addon/sampler.ts";
 
 const HALF = 2 ** 32;
 

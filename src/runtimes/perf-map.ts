@@ -5,9 +5,9 @@
  */
 
 import { closeSync, fstatSync, readSync } from "node:fs";
+import { startOfProcess } from "../machine/process-start.ts";
 import { CodeMap } from "./code-map.ts";
 import { MAX_FILE_BYTES, openPerfMap, Refusal } from "./perf-map-file.ts";
-import { startOfProcess } from "./process-start.ts";
 
 /** The name of an address, or the reason why there is none. */
 export type PerfMapName =

@@ -1,5 +1,5 @@
 /** Stacks that have Perl frames: from the two lists of the kernel side to one. */
-import type { AbiConstants, PerlInterpreter, SampledFile } from "../collector/sampler.ts";
+import type { AbiConstants, PerlInterpreter, SampledFile } from "../addon/sampler.ts";
 import type { NewFrames } from "./new-frames.ts";
 import {
   type CalledXsub,

@@ -5,7 +5,7 @@ import type {
   PerlInterpreter,
   PerlName,
   PerlString,
-} from "../collector/sampler.ts";
+} from "../addon/sampler.ts";
 import type { NamedFunction } from "./frames.ts";
 
 /** What a Perl frame says besides its function. */

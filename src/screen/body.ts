@@ -1,5 +1,5 @@
 /** What a view draws between header and footer. */
-import type { Tick } from "../collector/tick.ts";
+import type { Tick } from "../tick/tick.ts";
 import type { Theme } from "./paint.ts";
 import type { ListShape, Session } from "./session.ts";
 

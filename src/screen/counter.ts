@@ -1,10 +1,11 @@
 /** A counter from near: which processes and which code are behind it. */
-import type { CounterDefinition } from "../collector/source.ts";
-import type { Tick } from "../collector/tick.ts";
+
 import { type Blame, blame, stackTest } from "../model/blame.ts";
 import { baseName } from "../model/columns.ts";
 import { cell, clock, percent, thousands, truncate } from "../model/format.ts";
 import { windowOffset } from "../model/window.ts";
+import type { CounterDefinition } from "../tick/source.ts";
+import type { Tick } from "../tick/tick.ts";
 import type { Body, BodyInput } from "./body.ts";
 import { wrapWords } from "./help.ts";
 import type { Theme } from "./paint.ts";

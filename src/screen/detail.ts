@@ -1,10 +1,11 @@
 /** A function from near: callers, lines and callees beside each other, then its processes. */
-import type { Tick } from "../collector/tick.ts";
+
 import { baseName, RUNTIME_LABELS } from "../model/columns.ts";
 import { type FunctionDetail, functionDetail, type Neighbour } from "../model/detail.ts";
 import { cell, displayWidth, percent, truncate } from "../model/format.ts";
 import { RECENT_SECONDS } from "../model/state.ts";
 import { windowOffset } from "../model/window.ts";
+import type { Tick } from "../tick/tick.ts";
 import type { Body, BodyInput } from "./body.ts";
 import { fitPieces, type Piece } from "./header.ts";
 import { wrapWords } from "./help.ts";

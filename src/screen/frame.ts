@@ -1,7 +1,8 @@
 /** A whole window as lines, by pure functions; only the metrics view draws part of itself. */
-import type { Tick } from "../collector/tick.ts";
+
 import { complete } from "../model/complete.ts";
 import { truncate } from "../model/format.ts";
+import type { Tick } from "../tick/tick.ts";
 import type { Body, BodyInput } from "./body.ts";
 import { counterBody } from "./counter.ts";
 import { detailBody } from "./detail.ts";

@@ -1,5 +1,5 @@
 /** The lines above the list: is the machine busy, with what, and can it be trusted. */
-import { RUNTIMES, type Tick } from "../collector/tick.ts";
+
 import type { Aggregate } from "../model/aggregate.ts";
 import { RUNTIME_LABELS } from "../model/columns.ts";
 import {
@@ -18,6 +18,7 @@ import {
 } from "../model/format.ts";
 import { busyShare } from "../model/health.ts";
 import { RECENT_SECONDS, type ViewState } from "../model/state.ts";
+import { RUNTIMES, type Tick } from "../tick/tick.ts";
 import type { Paint, Theme } from "./paint.ts";
 
 /** A part of a line that is left out as a whole when there is no room. */

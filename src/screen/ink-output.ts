@@ -1,7 +1,7 @@
 /**
  * A short cut through Ink's drawing, which is what a refresh costs most. Ink takes every line apart
  * into cells, styles and graphemes to let texts overlap and be clipped, and puts it together again:
- * 12,000 cells at 200x60, which more than doubles what a refresh costs (test/bench/views.ts). The
+ * 12,000 cells at 200x60, which more than doubles what a refresh costs (test/tools/bench/views.ts). The
  * lists are whole lines of known width, one below the other, and the one table has texts of known
  * width beside each other; where nothing else is in a frame, lines go through as they are.
  * Any other frame, and any Ink that looks different inside, is drawn by Ink as ever.

@@ -1,3 +1,4 @@
+import type { CgroupNames } from "../machine/cgroups.ts";
 import type { FunctionRow } from "../model/aggregate.ts";
 import { FUNCTION_COLUMNS, type FunctionContext, MARKED_COLUMNS } from "../model/columns.ts";
 import { sortFunctions } from "../model/sort.ts";
@@ -5,7 +6,6 @@ import type { ViewState } from "../model/state.ts";
 import { drawTrail } from "../model/trails.ts";
 import { holdOrder, visibleRows } from "../model/window.ts";
 import type { Body, BodyInput } from "./body.ts";
-import type { CgroupNames } from "./cgroups.ts";
 import type { FunctionPicture } from "./looks.ts";
 import type { Paint, Theme } from "./paint.ts";
 import { ProcessList } from "./processes.ts";

@@ -2,7 +2,7 @@
  * What is drawn, worked out of the ticks once and kept while they and the choices stay the same.
  * What would take long at once is worked out a part at a time: `pending` says that there is more.
  */
-import type { Tick } from "../collector/tick.ts";
+
 import {
   type Aggregate,
   type AggregateOptions,
@@ -20,6 +20,7 @@ import { FunctionSums } from "../model/function-sums.ts";
 import type { History } from "../model/history.ts";
 import { RECENT_SECONDS, type ViewState } from "../model/state.ts";
 import { Trails } from "../model/trails.ts";
+import type { Tick } from "../tick/tick.ts";
 import { Memo } from "./memo.ts";
 
 /** How many aggregates are kept: of now, of what is frozen, with filter and without, of 10 s. */

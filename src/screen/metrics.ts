@@ -1,11 +1,12 @@
 /** The metrics view: the health of each runtime in a table, then every counter by runtime. */
-import type { CounterDefinition } from "../collector/source.ts";
-import { RUNTIMES, type Runtime, type Tick } from "../collector/tick.ts";
+
 import { RUNTIME_LABELS } from "../model/columns.ts";
 import { cell, rate, sharePercent, thousands, truncate } from "../model/format.ts";
 import { healthWord } from "../model/health.ts";
 import { level, TRAIL_CELLS } from "../model/trails.ts";
 import { visibleRows } from "../model/window.ts";
+import type { CounterDefinition } from "../tick/source.ts";
+import { RUNTIMES, type Runtime, type Tick } from "../tick/tick.ts";
 import type { Body, BodyInput } from "./body.ts";
 import { wrapWords } from "./help.ts";
 import type { Paint, Theme } from "./paint.ts";

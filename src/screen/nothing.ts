@@ -1,7 +1,8 @@
 /** What stands where there is nothing to list: why, and which key helps. */
-import type { Tick } from "../collector/tick.ts";
+
 import { RUNTIME_LABELS } from "../model/columns.ts";
 import { seconds, thousands } from "../model/format.ts";
+import type { Tick } from "../tick/tick.ts";
 import type { Session } from "./session.ts";
 
 /** Whether a process is there; undefined where nobody can know, as in a replay. */

@@ -2,9 +2,10 @@
  * Colours and attributes as SGR strings. Only the sixteen named colours, so that the palette of a
  * light or a dark terminal stays in charge; nothing is said by them alone.
  */
-import type { FunctionInfo, Runtime } from "../collector/tick.ts";
+
 import { type Glyphs, glyphsFor } from "../model/format.ts";
 import { readableFunctionName } from "../model/readable-name.ts";
+import type { FunctionInfo, Runtime } from "../tick/tick.ts";
 
 /** Ways to paint a text. */
 export type Paint = (text: string) => string;

@@ -1,11 +1,12 @@
 /** The processes view: a tree of those with samples, and their threads where these are wanted. */
-import type { Tick } from "../collector/tick.ts";
+
 import { type ListedTask, PROCESS_COLUMNS, type ProcessContext } from "../model/process-columns.ts";
 import { sortProcesses } from "../model/sort.ts";
 import { RECENT_SECONDS } from "../model/state.ts";
 import { type ThreadRow, threadRows } from "../model/threads.ts";
 import { drawTrail } from "../model/trails.ts";
 import { holdOrder, visibleRows } from "../model/window.ts";
+import type { Tick } from "../tick/tick.ts";
 import type { Body, BodyInput } from "./body.ts";
 import type { ListTools } from "./lists.ts";
 import type { Session } from "./session.ts";

@@ -1,10 +1,10 @@
 /** Runs the live screen: the one thing that the command line knows of it. */
 import { render } from "ink";
-import type { TickSource } from "../collector/source.ts";
+import { CgroupNames } from "../machine/cgroups.ts";
 import { duration, thousands } from "../model/format.ts";
 import type { SortKey } from "../model/sort.ts";
+import type { TickSource } from "../tick/source.ts";
 import { App, Composer } from "./app.tsx";
-import { CgroupNames } from "./cgroups.ts";
 import type { FrameTools } from "./frame.ts";
 import { installFastLines } from "./ink-lines.ts";
 import { installFastOutput } from "./ink-output.ts";

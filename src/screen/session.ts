@@ -2,9 +2,7 @@
  * What runs behind the screen: the state, the ticks, and what keys do to them. React only draws
  * it; several keys that arrive in one read each see what the one before did.
  */
-import { tasksOf } from "../collector/plain-counts.ts";
-import type { CounterDefinition, SourceEvent, TickSource } from "../collector/source.ts";
-import type { Tick } from "../collector/tick.ts";
+
 import type { Aggregate } from "../model/aggregate.ts";
 import { complete, type Facts } from "../model/complete.ts";
 import { Family, type ParentLookup } from "../model/family.ts";
@@ -20,6 +18,9 @@ import {
   type ViewState,
   without,
 } from "../model/view.ts";
+import { tasksOf } from "../tick/plain-counts.ts";
+import type { CounterDefinition, SourceEvent, TickSource } from "../tick/source.ts";
+import type { Tick } from "../tick/tick.ts";
 import { runCommand } from "./commands.ts";
 import { commandFor, isPrompt } from "./keys.ts";
 import { Looks } from "./looks.ts";

@@ -1,7 +1,8 @@
 /** Has the source lines of the native function looked up whose detail is open. */
-import type { SourceLine, TickSource } from "../collector/source.ts";
-import type { Stack, Tick } from "../collector/tick.ts";
+
 import type { ViewState } from "../model/state.ts";
+import type { SourceLine, TickSource } from "../tick/source.ts";
+import type { Stack, Tick } from "../tick/tick.ts";
 
 /** Looks up what is new with each refresh, one request at a time. */
 export class SourceLines {

@@ -1,6 +1,6 @@
 /** Plain outputs tell no addresses apart: stacks of the same functions are one there, of any language. */
 import { describe, expect, test } from "vitest";
-import { countsOf, type Stack, type StackCount, type Tick } from "../../src/collector/tick.ts";
+import { countsOf, type Stack, type StackCount, type Tick } from "../../src/tick/tick.ts";
 import { liveTicks } from "../support/live-ticks.ts";
 import { needsSampling } from "../support/polytop.ts";
 import { during, type Running, start } from "../support/profile.ts";

@@ -2,7 +2,7 @@
 import { chmodSync, copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { countsOf, type Tick } from "../../src/collector/tick.ts";
+import { countsOf, type Tick } from "../../src/tick/tick.ts";
 import { symbolOffset } from "../support/elf.ts";
 import { withFolder } from "../support/live.ts";
 import { liveTicks } from "../support/live-ticks.ts";

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { countsOf } from "../../src/collector/tick.ts";
+import { countsOf } from "../../src/tick/tick.ts";
 import { liveTicks } from "../support/live-ticks.ts";
 import {
   compareWithCaller,

@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 import { constants } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { Sampler, SamplerOptions } from "../../src/collector/sampler.ts";
+import type { Sampler, SamplerOptions } from "../../src/addon/sampler.ts";
 import { withFolder } from "../support/live.ts";
 import { needsSampling, root } from "../support/polytop.ts";
 

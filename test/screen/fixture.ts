@@ -1,10 +1,10 @@
 /** A program that shows the live screen over made-up ticks; the tests run it in a terminal. */
 import counterFile from "../../bpf/counters.json" with { type: "json" };
-import { putScreenFirst } from "../../src/collector/priority.ts";
-import type { SourceEvent, TickSource } from "../../src/collector/source.ts";
-import { openReplay } from "../../src/collector/source-replay.ts";
-import type { Tick } from "../../src/collector/tick.ts";
+import { putScreenFirst } from "../../src/machine/priority.ts";
 import { runScreen } from "../../src/screen/run.tsx";
+import { openReplay } from "../../src/sources/replay.ts";
+import type { SourceEvent, TickSource } from "../../src/tick/source.ts";
+import type { Tick } from "../../src/tick/tick.ts";
 import type { FixtureOptions } from "./fixture-options.ts";
 import { BUSY, TickGenerator } from "./generate.ts";
 

@@ -7,7 +7,7 @@ import type {
   StackCount,
   Task,
   Tick,
-} from "../../src/collector/tick.ts";
+} from "../../src/tick/tick.ts";
 
 /** A small generator of numbers, the same sequence each time. */
 export function randomNumbers(seed: number): (below: number) => number {

@@ -6,7 +6,7 @@ import { spawn } from "node:child_process";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { gunzipSync, gzipSync } from "node:zlib";
-import type { Sampler, SamplerOptions, SeenMethod } from "../../src/collector/sampler.ts";
+import type { Sampler, SamplerOptions, SeenMethod } from "../../src/addon/sampler.ts";
 import { PageBudget } from "../../src/runtimes/dotnet/bytes.ts";
 import { ProcessMemory, type ReadMemory } from "../../src/runtimes/dotnet/memory.ts";
 import type { ImageCache } from "../../src/runtimes/dotnet/modules.ts";

@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
-import type { AbiConstants, Sampler, SamplerOptions } from "../../src/collector/sampler.ts";
+import type { AbiConstants, Sampler, SamplerOptions } from "../../src/addon/sampler.ts";
 import { DotnetNames } from "../../src/runtimes/dotnet/names.ts";
 import type { Tier } from "../../src/runtimes/dotnet/tier.ts";
 import { Lacking } from "./measure.ts";

@@ -4,8 +4,8 @@
  * screens and the pictures of the documentation are of this one recording.
  */
 import { join } from "node:path";
-import type { Stack, Task, Tick } from "../../src/collector/tick.ts";
 import { RecordingWriter } from "../../src/recording/writer.ts";
+import type { Stack, Task, Tick } from "../../src/tick/tick.ts";
 import { randomNumbers } from "../screen/generate.ts";
 import { HEADER } from "./recordings.ts";
 import { COUNTERS, makeTick, TickMaker, task } from "./ticks.ts";

@@ -2,7 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import counterFile from "../../bpf/counters.json" with { type: "json" };
-import { countsOf, type Frame, type Stack, type Tick } from "../../src/collector/tick.ts";
+import { countsOf, type Frame, type Stack, type Tick } from "../../src/tick/tick.ts";
 import { debianCache, unpackDebian } from "./debian.ts";
 import { root } from "./polytop.ts";
 import { type Running, start } from "./profile.ts";

@@ -3,8 +3,8 @@ import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { TestContext } from "vitest";
-import { diagnose, whyItCannotRun } from "../../src/doctor.ts";
-import { readFacts } from "../../src/doctor-facts.ts";
+import { diagnose, whyItCannotRun } from "../../src/doctor/doctor.ts";
+import { readFacts } from "../../src/doctor/facts.ts";
 
 export const root = fileURLToPath(new URL("../..", import.meta.url));
 export const launcher = `${root}bin/polytop`;

@@ -3,11 +3,11 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
-import type { Frame, FunctionInfo, Outcome, StackCount, Tick } from "../../src/collector/tick.ts";
-import { RUNTIMES } from "../../src/collector/tick.ts";
 import type { RecordingHeader } from "../../src/recording/format.ts";
 import { RecordingReader } from "../../src/recording/reader.ts";
 import { RecordingWriter } from "../../src/recording/writer.ts";
+import type { Frame, FunctionInfo, Outcome, StackCount, Tick } from "../../src/tick/tick.ts";
+import { RUNTIMES } from "../../src/tick/tick.ts";
 import { COUNTERS, makeTick, TickMaker, task } from "./ticks.ts";
 
 export const HEADER: RecordingHeader = {

@@ -1,6 +1,7 @@
 /** Makes ticks for tests out of short descriptions. */
 import counterFile from "../../bpf/counters.json" with { type: "json" };
-import type { CounterDefinition } from "../../src/collector/source.ts";
+import { type Filter, parseFilter } from "../../src/model/filter.ts";
+import type { CounterDefinition } from "../../src/tick/source.ts";
 import type {
   Frame,
   FunctionInfo,
@@ -10,8 +11,7 @@ import type {
   StackCount,
   Task,
   Tick,
-} from "../../src/collector/tick.ts";
-import { type Filter, parseFilter } from "../../src/model/filter.ts";
+} from "../../src/tick/tick.ts";
 
 /** The real counters. */
 export const COUNTERS: readonly CounterDefinition[] = counterFile.counters;

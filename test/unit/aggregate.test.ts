@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { FunctionInfo, Runtime, Stack, Task, Tick } from "../../src/collector/tick.ts";
 import { aggregate } from "../../src/model/aggregate.ts";
 import { functionDetail } from "../../src/model/detail.ts";
+import type { FunctionInfo, Runtime, Stack, Task, Tick } from "../../src/tick/tick.ts";
 import { filterOf } from "../support/ticks.ts";
 
 const RUNTIMES: readonly Runtime[] = ["perl", "dotnet", "native", "kernel"];

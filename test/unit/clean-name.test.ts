@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { cleanName, MAX_NAME_LENGTH } from "../../src/runtimes/clean-name.ts";
+import { cleanName, MAX_NAME_LENGTH } from "../../src/tick/clean-name.ts";
 
 const FORBIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u;
 

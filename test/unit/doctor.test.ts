@@ -3,8 +3,13 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
-import { diagnose, diagnosisJson, formatDiagnosis, whyItCannotRun } from "../../src/doctor.ts";
-import { type Facts, readFacts } from "../../src/doctor-facts.ts";
+import {
+  diagnose,
+  diagnosisJson,
+  formatDiagnosis,
+  whyItCannotRun,
+} from "../../src/doctor/doctor.ts";
+import { type Facts, readFacts } from "../../src/doctor/facts.ts";
 
 const ALL = (1n << 41n) - 1n;
 const without = (...bits: bigint[]): bigint => bits.reduce((all, bit) => all & ~(1n << bit), ALL);

@@ -1,6 +1,6 @@
 /** Runtimes of .NET that are not understood are told of, and only these. */
 import { expect, test } from "vitest";
-import type { SampledFile, SeenMethod } from "../../src/collector/sampler.ts";
+import type { SampledFile, SeenMethod } from "../../src/addon/sampler.ts";
 import { DotnetNames } from "../../src/runtimes/dotnet/names.ts";
 
 const WHY =

@@ -1,12 +1,12 @@
 /** What the screen tells of .NET methods: names of the source, bodies, why there is no name. */
 import { stripVTControlCharacters } from "node:util";
 import { expect, test } from "vitest";
-import type { Frame, StackCount } from "../../src/collector/tick.ts";
 import { stub, unnamed } from "../../src/runtimes/dotnet/unnamed.ts";
 import { composeFrame } from "../../src/screen/frame.ts";
 import { Lists } from "../../src/screen/lists.ts";
 import { makeTheme } from "../../src/screen/paint.ts";
 import { Session } from "../../src/screen/session.ts";
+import type { Frame, StackCount } from "../../src/tick/tick.ts";
 import { COUNTERS, makeTick, task } from "../support/ticks.ts";
 
 const RAW = "Shop.Worker+<RunAsync>d__3.MoveNext";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { FunctionInfo, Runtime, Task } from "../../src/collector/tick.ts";
 import { parseFilter } from "../../src/model/filter.ts";
+import type { FunctionInfo, Runtime, Task } from "../../src/tick/tick.ts";
 
 const info = (runtime: Runtime, name: string, module: string): FunctionInfo => ({
   id: 0,

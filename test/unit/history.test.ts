@@ -1,6 +1,5 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { FunctionInfo, StackCount, Tick } from "../../src/collector/tick.ts";
 import { aggregate } from "../../src/model/aggregate.ts";
 import { CallTree, ROOT, trunk } from "../../src/model/call-tree.ts";
 import { Covered } from "../../src/model/covered.ts";
@@ -8,6 +7,7 @@ import { ASCII_GLYPHS } from "../../src/model/format.ts";
 import { FunctionSums } from "../../src/model/function-sums.ts";
 import { History } from "../../src/model/history.ts";
 import { drawTrail, level, Trails } from "../../src/model/trails.ts";
+import type { FunctionInfo, StackCount, Tick } from "../../src/tick/tick.ts";
 import { TickGenerator } from "../screen/generate.ts";
 import { makeTick, TickMaker, task } from "../support/ticks.ts";
 

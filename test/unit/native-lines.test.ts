@@ -1,8 +1,8 @@
 /** Which frames are asked for source lines: each once, and none whose file is another one by now. */
 import { createRequire } from "node:module";
 import { expect, test } from "vitest";
+import type { AbiConstants, Drained } from "../../src/addon/sampler.ts";
 import { NativeLines } from "../../src/collector/native-lines.ts";
-import type { AbiConstants, Drained } from "../../src/collector/sampler.ts";
 import { NewFrames } from "../../src/runtimes/new-frames.ts";
 import { root } from "../support/polytop.ts";
 

@@ -1,9 +1,9 @@
 /** The command line: what is read, what is refused, and in which words. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { UsageError } from "../../src/errors.ts";
-import { helpText, versionText } from "../../src/option-table.ts";
-import { type Options, parseOptions, type RunOptions } from "../../src/options.ts";
+import { helpText, versionText } from "../../src/options/option-table.ts";
+import { type Options, parseOptions, type RunOptions } from "../../src/options/options.ts";
+import { UsageError } from "../../src/tick/errors.ts";
 
 /** Options as they are typed, words apart. */
 const parse = (line: string): Options => parseOptions(line.split(" ").filter(Boolean));

@@ -1,12 +1,12 @@
 /** Plain outputs: programs and people's scripts read them. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Outcome, StackCount } from "../../src/collector/tick.ts";
 import { parseFilter } from "../../src/model/filter.ts";
 import { foldedSink } from "../../src/output/folded.ts";
 import { jsonSink } from "../../src/output/json.ts";
 import type { SinkOptions } from "../../src/output/sink.ts";
 import { textSink } from "../../src/output/text.ts";
+import type { Outcome, StackCount } from "../../src/tick/tick.ts";
 import { COUNTERS, makeTick, TickMaker, task } from "../support/ticks.ts";
 
 function options(more: Partial<SinkOptions> = {}, filterText = ""): SinkOptions {

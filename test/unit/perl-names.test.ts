@@ -1,6 +1,6 @@
 /** Names of Perl frames from their strings. */
 import { describe, expect, test } from "vitest";
-import type { PerlConstants, PerlName } from "../../src/collector/sampler.ts";
+import type { PerlConstants, PerlName } from "../../src/addon/sampler.ts";
 import { PerlNames } from "../../src/runtimes/perl.ts";
 
 const ABI: PerlConstants = {

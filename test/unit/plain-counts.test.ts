@@ -1,8 +1,11 @@
 /** Counts that are kept as numbers amount to the same as those that are objects. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { codeOf } from "../../src/collector/function-code.ts";
-import { PlainCounts } from "../../src/collector/plain-counts.ts";
+import { type Aggregate, aggregate } from "../../src/model/aggregate.ts";
+import { FrameTable, Segment } from "../../src/model/packed-ticks.ts";
+import { SORT_KEYS, sortFunctions, topFunctions } from "../../src/model/sort.ts";
+import { codeOf } from "../../src/tick/function-code.ts";
+import { PlainCounts } from "../../src/tick/plain-counts.ts";
 import {
   type FunctionInfo,
   OUTCOMES,
@@ -10,10 +13,7 @@ import {
   type Stack,
   type Task,
   type Tick,
-} from "../../src/collector/tick.ts";
-import { type Aggregate, aggregate } from "../../src/model/aggregate.ts";
-import { FrameTable, Segment } from "../../src/model/packed-ticks.ts";
-import { SORT_KEYS, sortFunctions, topFunctions } from "../../src/model/sort.ts";
+} from "../../src/tick/tick.ts";
 import { filterOf, makeTick, task } from "../support/ticks.ts";
 
 const FUNCTIONS: readonly FunctionInfo[] = Array.from({ length: 40 }, (_, id) => ({

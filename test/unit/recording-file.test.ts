@@ -12,9 +12,9 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { Tick } from "../../src/collector/tick.ts";
 import { recordingName, writeTicks } from "../../src/output/recording.ts";
 import { RecordingWriter } from "../../src/recording/writer.ts";
+import type { Tick } from "../../src/tick/tick.ts";
 import { example, HEADER, inFolder, readRecording } from "../support/recordings.ts";
 
 describe("the file that is written", () => {

@@ -4,8 +4,6 @@ import { join } from "node:path";
 import { deflateSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { countsOf, type Tick } from "../../src/collector/tick.ts";
-import { UserError } from "../../src/errors.ts";
 import { ByteReader, ByteWriter } from "../../src/recording/bytes.ts";
 import { packChunk, prefix } from "../../src/recording/chunks.ts";
 import { TickDecoder } from "../../src/recording/decode.ts";
@@ -14,6 +12,8 @@ import { FormatError, KIND_END, KIND_HEADER, KIND_TICKS } from "../../src/record
 import { RecordingReader } from "../../src/recording/reader.ts";
 import { StackTree } from "../../src/recording/stack-tree.ts";
 import { RecordingWriter } from "../../src/recording/writer.ts";
+import { UserError } from "../../src/tick/errors.ts";
+import { countsOf, type Tick } from "../../src/tick/tick.ts";
 import {
   example,
   HEADER,

@@ -1,8 +1,8 @@
 /** docs/reference.md is what the tables say. */
 import { readFileSync, statSync } from "node:fs";
 import { expect, test } from "vitest";
-import { referencePage } from "../docs/page.ts";
 import { root } from "../support/polytop.ts";
+import { referencePage } from "../tools/docs/page.ts";
 
 test("the page of columns and counters is of the tables: npm run docs writes it anew", () => {
   expect(readFileSync(`${root}docs/reference.md`, "utf8")).toBe(referencePage());

@@ -2,14 +2,10 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import type { SourceEvent } from "../../src/collector/source.ts";
-import {
-  openReplay,
-  type ReplayOptions,
-  type ReplaySource,
-} from "../../src/collector/source-replay.ts";
-import type { Tick } from "../../src/collector/tick.ts";
 import { runPlain } from "../../src/output/run.ts";
+import { openReplay, type ReplayOptions, type ReplaySource } from "../../src/sources/replay.ts";
+import type { SourceEvent } from "../../src/tick/source.ts";
+import type { Tick } from "../../src/tick/tick.ts";
 import { example, inFolder, plain, writeRecording } from "../support/recordings.ts";
 
 /** A recording of these ticks; its file is open, and gone. */

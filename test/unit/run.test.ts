@@ -1,8 +1,8 @@
 /** The loop of plain output: when it ends, and what it says then. */
 import { describe, expect, test } from "vitest";
-import type { SourceEvent, TickSource } from "../../src/collector/source.ts";
 import { runPlain } from "../../src/output/run.ts";
 import type { Sink } from "../../src/output/sink.ts";
+import type { SourceEvent, TickSource } from "../../src/tick/source.ts";
 import { makeTick } from "../support/ticks.ts";
 
 /** A source that says what a test tells it to say. */

@@ -1,10 +1,10 @@
 import type { Key } from "ink";
 import { expect, test } from "vitest";
-import type { SourceEvent, TickSource } from "../../src/collector/source.ts";
 import { VIEWS } from "../../src/model/view.ts";
 import { BINDINGS } from "../../src/screen/bindings.ts";
 import { commandFor, footerBindings, keyNames } from "../../src/screen/keys.ts";
 import { Session, type SessionTools } from "../../src/screen/session.ts";
+import type { SourceEvent, TickSource } from "../../src/tick/source.ts";
 import { TickGenerator } from "../screen/generate.ts";
 
 const NO_KEY = {} as Key;

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { TargetWatch } from "../../src/collector/target-watch.ts";
-import { startOfProcess } from "../../src/runtimes/process-start.ts";
+import { startOfProcess } from "../../src/machine/process-start.ts";
 
 let proc: string;
 beforeEach(() => {

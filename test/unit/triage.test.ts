@@ -1,15 +1,15 @@
 import { expect, test } from "vitest";
 import { counters } from "../../bpf/counters.json" with { type: "json" };
+import { shortCgroup } from "../../src/machine/cgroup-names.ts";
+import { CgroupNames, cgroupPath } from "../../src/machine/cgroups.ts";
 import { aggregate } from "../../src/model/aggregate.ts";
 import { blame } from "../../src/model/blame.ts";
-import { shortCgroup } from "../../src/model/cgroups.ts";
 import { compare } from "../../src/model/changes.ts";
 import { complete } from "../../src/model/complete.ts";
 import { Family } from "../../src/model/family.ts";
 import { parseFilter } from "../../src/model/filter.ts";
 import { threadRows } from "../../src/model/threads.ts";
 import { initialState, reduce } from "../../src/model/view.ts";
-import { CgroupNames, cgroupPath } from "../../src/screen/cgroups.ts";
 import { makeTick, TickMaker, task } from "../support/ticks.ts";
 
 const SHOW = { kernel: true, nativeFrames: false };

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import type { StackCount, Tick } from "../../src/collector/tick.ts";
 import type { ProcessRow } from "../../src/model/aggregate.ts";
 import { History } from "../../src/model/history.ts";
 import { sortProcesses } from "../../src/model/sort.ts";
 import { type Action, initialState, reduce, type ViewState } from "../../src/model/view.ts";
 import { holdOrder, visibleRows, windowOffset } from "../../src/model/window.ts";
+import type { StackCount, Tick } from "../../src/tick/tick.ts";
 import { makeTick } from "../support/ticks.ts";
 
 const START = {

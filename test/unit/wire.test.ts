@@ -2,12 +2,12 @@
 import { createRequire } from "node:module";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { FrameNumbers } from "../../src/collector/frame-numbers.ts";
-import type { AbiConstants } from "../../src/collector/sampler.ts";
-import { StackTable } from "../../src/collector/stack-table.ts";
-import { type FunctionInfo, OUTCOMES, type Stack } from "../../src/collector/tick.ts";
-import { TickAssembler, type TickDelta } from "../../src/collector/wire.ts";
+import type { AbiConstants } from "../../src/addon/sampler.ts";
 import { ArchivedNumbers } from "../../src/model/archived-numbers.ts";
+import { FrameNumbers } from "../../src/tick/frame-numbers.ts";
+import { StackTable } from "../../src/tick/stack-table.ts";
+import { type FunctionInfo, OUTCOMES, type Stack } from "../../src/tick/tick.ts";
+import { TickAssembler, type TickDelta } from "../../src/tick/wire.ts";
 import { root } from "../support/polytop.ts";
 import { makeTick, task } from "../support/ticks.ts";
 

@@ -1,7 +1,7 @@
 /** Names of .NET frames. What the kernel side tells of a method at its first sight is resolved at once. */
 import { statSync } from "node:fs";
-import type { SampledFile, Sampler, SeenMethod } from "../../collector/sampler.ts";
-import { cleanName } from "../clean-name.ts";
+import type { SampledFile, Sampler, SeenMethod } from "../../addon/sampler.ts";
+import { cleanName } from "../../tick/clean-name.ts";
 import type { NamedFunction } from "../frames.ts";
 import { PageBudget, WholeBytes } from "./bytes.ts";
 import type { PeImage } from "./image.ts";

@@ -1,0 +1,64 @@
+/**
+ * Where processes run, by proc_pid_cgroup(5): one small read for each control group that is met.
+ * The path is relative to our own cgroup namespace.
+ */
+import { readFileSync } from "node:fs";
+import { shortCgroup } from "./cgroup-names.ts";
+
+/** What is known of a process. */
+interface Placed {
+  readonly pid: number;
+  readonly startTime: number;
+  readonly cgroup: string;
+}
+
+/** Names that are kept; all are asked for again when there are more. */
+const MAX_KEPT = 4000;
+
+/** The path that says most: that of the unified hierarchy, or one of version 1 where that is bare. */
+export function cgroupPath(text: string): { path: string; isUnified: boolean } {
+  const paths = text
+    .split("\n")
+    .map((line) => /^(\d+):([^:]*):(.*)$/.exec(line))
+    .filter((match) => match !== null);
+  const unified = paths.find((match) => match[1] === "0")?.[3] ?? "";
+  if (unified !== "" && unified !== "/") return { path: unified, isUnified: true };
+  const named = paths.find((match) => match[2] === "name=systemd" && match[3] !== "/");
+  const path = (named ?? paths.find((match) => match[3] !== "/"))?.[3] ?? "";
+  return { path, isUnified: false };
+}
+
+const readCgroup = (pid: number): string => {
+  try {
+    return readFileSync(`/proc/${pid}/cgroup`, "utf8");
+  } catch {
+    return "";
+  }
+};
+
+/** Short names of control groups, each asked for once. */
+export class CgroupNames {
+  readonly #read: (pid: number) => string;
+  readonly #byGroup = new Map<string, string>();
+  /** Where the unified hierarchy says nothing, by process. */
+  readonly #byProcess = new Map<string, string>();
+
+  constructor(read: (pid: number) => string = readCgroup) {
+    this.#read = read;
+  }
+
+  /** The name for a process; empty where there is none, or where it is gone and was alone. */
+  name({ pid, startTime, cgroup }: Placed): string {
+    const key = `${pid} ${startTime}`;
+    const known = this.#byGroup.get(cgroup) ?? this.#byProcess.get(key);
+    if (known !== undefined) return known;
+    const text = this.#read(pid);
+    const { path, isUnified } = cgroupPath(text);
+    const name = shortCgroup(path);
+    for (const kept of [this.#byGroup, this.#byProcess]) if (kept.size > MAX_KEPT) kept.clear();
+    // One that is gone says nothing about its group.
+    if (isUnified && text !== "") this.#byGroup.set(cgroup, name);
+    else this.#byProcess.set(key, name);
+    return name;
+  }
+}

@@ -1,0 +1,117 @@
+/** Every option of the command line, once: the parser and the help read this table. */
+import packageJson from "../../package.json" with { type: "json" };
+import { SORT_KEYS } from "../model/sort.ts";
+
+/** One option of the command line. */
+export interface OptionDefinition {
+  readonly type: "string" | "boolean";
+  readonly shortFlag?: string;
+  /** What stands for the value in the help; none for a boolean. */
+  readonly value?: string;
+  readonly help: string;
+  /** Starts as true and is switched off by `--no-…`. */
+  readonly negative?: true;
+}
+
+/** Every option. Numbers are read as text, so that `-F abc` can be named in the error. */
+export const OPTIONS = {
+  delay: {
+    type: "string",
+    shortFlag: "d",
+    value: "SECONDS",
+    help: "time between refreshes, 0.1 to 60 (default 1)",
+  },
+  frequency: {
+    type: "string",
+    shortFlag: "F",
+    value: "HZ",
+    help: "samples a second on each CPU, 1 to 9999 (default 99)",
+  },
+  event: {
+    type: "string",
+    shortFlag: "e",
+    value: "EVENT",
+    help: "what is sampled: cpu (default cpu)",
+  },
+  pid: {
+    type: "string",
+    shortFlag: "p",
+    value: "PID[,PID…]",
+    help: "only these processes (default all)",
+  },
+  filter: {
+    type: "string",
+    shortFlag: "f",
+    value: "TEXT",
+    help: "show what matches: text /regex/ pid: comm: lang: module: and ! for not",
+  },
+  sort: {
+    type: "string",
+    shortFlag: "s",
+    value: "KEY",
+    help: `${SORT_KEYS.join(", ")} (default self)`,
+  },
+  iterations: { type: "string", shortFlag: "n", value: "N", help: "stop after N refreshes" },
+  once: { type: "boolean", help: "the same as --batch -n 1" },
+  batch: { type: "boolean", shortFlag: "b", help: "plain text, a table each refresh" },
+  json: { type: "boolean", help: "one JSON object a refresh, one a line" },
+  folded: { type: "boolean", help: "at the end: collapsed stacks of the whole run" },
+  rows: {
+    type: "string",
+    value: "N",
+    help: "functions in --batch and --json, 0 for all (default 50)",
+  },
+  kernel: { type: "boolean", negative: true, help: "leave kernel frames out" },
+  nativeFrames: { type: "boolean", help: "show the interpreters' own native frames too" },
+  readableNames: {
+    type: "boolean",
+    help: "on the screen, name what the C# compiler made after its source",
+  },
+  color: { type: "boolean", negative: true, help: "no colour, like NO_COLOR=1" },
+  pprof: { type: "string", value: "FILE", help: "at the end: the run for go tool pprof" },
+  speedscope: { type: "string", value: "FILE", help: "at the end: the run for speedscope.app" },
+  output: { type: "string", shortFlag: "o", value: "FILE", help: "the recording of `record`" },
+  help: { type: "boolean", shortFlag: "h", help: "this text" },
+  version: { type: "boolean", shortFlag: "v", help: "the version" },
+} as const satisfies Record<string, OptionDefinition>;
+
+export type Key = keyof typeof OPTIONS;
+export const DEFINITIONS = Object.entries(OPTIONS) as [Key, OptionDefinition][];
+
+/** nativeFrames → --native-frames */
+export const dashed = (key: string): string =>
+  `--${key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+
+/** The text of `--help`. */
+export function helpText(): string {
+  const rows = DEFINITIONS.map(([key, definition]) => {
+    const { shortFlag, value, negative, help } = definition as OptionDefinition;
+    const long = negative ? dashed(`no-${key}`) : dashed(key);
+    const short = shortFlag ? `-${shortFlag}, ` : "    ";
+    return [`  ${short}${long}${value ? ` ${value}` : ""}`, help] as const;
+  });
+  const width = Math.max(...rows.map(([left]) => left.length)) + 2;
+  return `${packageJson.description}.
+
+Usage: polytop [OPTION…]                  live view; plain text where there is no terminal
+       polytop record -o FILE [OPTION…]   samples into a recording, without a screen
+       polytop replay FILE [OPTION…]      live view, or plain text, of a recording
+       polytop doctor [--json]            what this machine lacks, and what mends it
+
+${rows.map(([left, help]) => `${left.padEnd(width)}${help}`).join("\n")}
+
+Examples:
+  polytop                            what burns the CPUs, refreshed each second
+  polytop -p 4211,4212 -F 499        two processes, sampled more often
+  polytop -f 'lang:perl !Ledger'     Perl functions, without those of Ledger
+  polytop --once | awk '$1 > 5'      functions above 5 percent
+  polytop --json -n 10 > ten.jsonl   ten refreshes for a program to read
+  polytop --folded -n 30 > out.txt   30 seconds of stacks for a flame graph
+  polytop record -o a.polytop -n 60  a minute to look at later: polytop replay a.polytop
+
+Exit status: 0 done, 1 failed while running, 2 wrong usage, 3 this machine or user cannot.
+`;
+}
+
+/** The text of `--version`. */
+export const versionText = (): string => `${packageJson.name} ${packageJson.version}\n`;

@@ -1,0 +1,308 @@
+/** Reads the command line: everything checked, with errors that say what would be right. */
+import meow from "meow";
+import packageJson from "../../package.json" with { type: "json" };
+import { parseFilter } from "../model/filter.ts";
+import { parsePid } from "../model/pids.ts";
+import { SORT_KEYS, type SortKey } from "../model/sort.ts";
+import { UsageError } from "../tick/errors.ts";
+import { DEFINITIONS, dashed, type Key, OPTIONS, type OptionDefinition } from "./option-table.ts";
+
+/** Where the refreshes go. */
+export type Format = "live" | "batch" | "json" | "folded";
+
+/** What is shown, and how. */
+export interface ShowOptions {
+  /** `live` is what was asked for by asking for nothing else: without a terminal it becomes `batch`. */
+  readonly format: Format;
+  readonly pids: readonly number[];
+  readonly filter: string;
+  readonly sort: SortKey;
+  /** Undefined: no end. */
+  readonly iterations: number | undefined;
+  /** 0: all. */
+  readonly rows: number;
+  readonly kernel: boolean;
+  readonly nativeFrames: boolean;
+  /** On the screen only. */
+  readonly readableNames: boolean;
+  readonly color: boolean;
+  /** Files to write at the end. */
+  readonly pprof: string | undefined;
+  readonly speedscope: string | undefined;
+}
+
+/** How this machine is sampled. */
+export interface SampleOptions {
+  readonly delaySeconds: number;
+  readonly frequency: number;
+  readonly event: "cpu";
+}
+
+/** What a run of polytop was asked to do. */
+export interface RunOptions extends ShowOptions, SampleOptions {
+  readonly command: "run";
+}
+
+/** `polytop record` */
+export interface RecordOptions extends ShowOptions, SampleOptions {
+  readonly command: "record";
+  readonly output: string;
+}
+
+/** `polytop replay` */
+export interface ReplayOptions extends ShowOptions {
+  readonly command: "replay";
+  readonly file: string;
+  /** Seconds that a refresh is shown for; undefined: as long as it was. */
+  readonly delaySeconds: number | undefined;
+}
+
+/** What was asked for. */
+export type Options =
+  | RunOptions
+  | RecordOptions
+  | ReplayOptions
+  | { readonly command: "doctor"; readonly json: boolean }
+  | { readonly command: "help" }
+  | { readonly command: "version" };
+
+const MAX_PIDS = 1024;
+
+/** What was typed: a text for each option that has a value. */
+class Flags {
+  private readonly values: Readonly<Record<string, unknown>>;
+
+  constructor(values: Readonly<Record<string, unknown>>) {
+    this.values = values;
+  }
+
+  has(key: Key): boolean {
+    return this.values[key] !== undefined && this.values[key] !== false;
+  }
+
+  boolean(key: Key): boolean {
+    return this.values[key] === true;
+  }
+
+  /** Switched off by `--no-…`. */
+  isOff(key: Key): boolean {
+    return this.values[key] === false;
+  }
+
+  text(key: Key): string | undefined {
+    const value = this.values[key];
+    if (value === undefined) return undefined;
+    if (typeof value !== "string" || value === "") {
+      const { value: name = "value", shortFlag } = OPTIONS[key] as OptionDefinition;
+      const short = shortFlag ? `-${shortFlag}, ` : "";
+      throw new UsageError(`${short}${dashed(key)} needs a value: ${dashed(key)} ${name}`);
+    }
+    return value;
+  }
+
+  /** A number in a range, undefined when not given. */
+  number(key: Key, from: number, to: number, kind: "whole" | "decimal"): number | undefined {
+    const text = this.text(key);
+    if (text === undefined) return undefined;
+    const form = kind === "whole" ? /^\d{1,15}$/ : /^(\d{1,9}(\.\d*)?|\.\d+)$/;
+    const value = Number(text);
+    if (!form.test(text) || value < from || value > to) {
+      const upper = to === Number.MAX_SAFE_INTEGER ? "or more" : `to ${to}`;
+      const noun = kind === "whole" ? "a whole number" : "a number";
+      throw new UsageError(`${dashed(key)} is ${noun}, ${from} ${upper}, not "${text}"`);
+    }
+    return value;
+  }
+}
+
+/** Reads the arguments after the program's name; throws a UsageError. */
+export function parseOptions(argv: readonly string[]): Options {
+  const { input, flags } = read(argv);
+  if (flags.boolean("help")) return { command: "help" };
+  if (flags.boolean("version")) return { command: "version" };
+  const [word, ...rest] = input;
+  if (word === "replay") return replayOptions(rest, flags);
+  const isCommand = word === "doctor" || word === "record";
+  const stray = isCommand ? rest[0] : word;
+  if (stray !== undefined) {
+    throw new UsageError(`unexpected word "${stray}": options start with - (see polytop --help)`);
+  }
+  if (word === "doctor") return doctorOptions(flags);
+  if (word === "record") return recordOptions(flags);
+  reject(flags, ["output"], "belongs to `polytop record`");
+  return { command: "run", ...showOptions(flags), ...sampleOptions(flags) };
+}
+
+/** `-p1,2` as `--pid=1,2`: the parser of the command line takes apart what is no plain number. */
+function detach(argv: readonly string[]): string[] {
+  const end = argv.includes("--") ? argv.indexOf("--") : argv.length;
+  return argv.map((word, i) => {
+    const found =
+      i < end
+        ? DEFINITIONS.find(
+            ([, { type, shortFlag }]) => type === "string" && word.startsWith(`-${shortFlag}`),
+          )
+        : undefined;
+    return found && word.length > 2
+      ? `${dashed(found[0])}=${word.slice(2).replace(/^=/, "")}`
+      : word;
+  });
+}
+
+/** Refuses `--once=3` and `-b3`: the parser of the command line takes them for other things, in silence. */
+function refuseValues(words: readonly string[]): void {
+  for (const word of words.slice(0, words.includes("--") ? words.indexOf("--") : undefined)) {
+    const given = /^(--[^=]+)=(.*)$/s.exec(word) ?? /^-[a-z]*([a-z])(\d.*)$/is.exec(word);
+    const found = DEFINITIONS.find(
+      ([key, { type, shortFlag }]: [Key, OptionDefinition]) =>
+        type === "boolean" && given && [dashed(key), shortFlag].includes(given[1]),
+    );
+    if (found && given?.[2] !== "true" && given?.[2] !== "false") {
+      throw new UsageError(`${dashed(found[0])} takes no value, not "${given?.[2]}"`);
+    }
+  }
+}
+
+function read(argv: readonly string[]): { input: readonly string[]; flags: Flags } {
+  const flags = Object.fromEntries(
+    DEFINITIONS.map(([key, { type, shortFlag }]) => [
+      key,
+      { type, ...(shortFlag ? { shortFlag } : {}) },
+    ]),
+  );
+  const words = detach(argv);
+  refuseValues(words);
+  try {
+    const result = meow("", {
+      importMeta: import.meta,
+      argv: words,
+      flags,
+      // The package as bundled: nothing is to be searched for on the disk.
+      pkg: { name: packageJson.name, version: packageJson.version },
+      description: false,
+      autoHelp: false,
+      autoVersion: false,
+      // Not its default of false: what was not typed must be told from --no-….
+      booleanDefault: undefined,
+    });
+    const unknown = Object.keys(result.flags).find((key) => !Object.hasOwn(OPTIONS, key));
+    if (unknown !== undefined) {
+      const name = unknown.length === 1 ? `-${unknown}` : dashed(unknown);
+      throw new UsageError(`unknown option ${name} (see polytop --help)`);
+    }
+    return { input: result.input.map(String), flags: new Flags(result.flags) };
+  } catch (error) {
+    const twice = /^The flag --(\w+) can only be set once/.exec(String((error as Error).message));
+    if (twice?.[1]) throw new UsageError(`${dashed(twice[1])} is given more than once`);
+    throw error;
+  }
+}
+
+function reject(flags: Flags, keys: readonly Key[], why: string): void {
+  const given = keys.find((key) => flags.has(key));
+  if (given !== undefined) throw new UsageError(`${dashed(given)} ${why}`);
+}
+
+function recordOptions(flags: Flags): RecordOptions {
+  reject(flags, ["batch", "json", "folded"], "prints refreshes: `polytop record` prints nothing");
+  reject(
+    flags,
+    ["sort", "rows", "readableNames"],
+    "is about what is shown: `polytop replay` shows a recording",
+  );
+  const output = flags.text("output");
+  if (output === undefined) throw new UsageError("record needs a file: polytop record -o FILE");
+  const shown = showOptions(flags);
+  if (shown.filter && !shown.pprof && !shown.speedscope) {
+    throw new UsageError("--filter is about what is shown: a recording holds all, use --pid");
+  }
+  return { command: "record", output, ...shown, ...sampleOptions(flags) };
+}
+
+function replayOptions(words: readonly string[], flags: Flags): ReplayOptions {
+  const [file, stray] = words;
+  if (file === undefined || file === "") {
+    throw new UsageError("replay needs a recording: polytop replay FILE");
+  }
+  if (stray !== undefined) throw new UsageError(`replay takes one recording, not "${stray}" too`);
+  reject(flags, ["frequency", "event"], "is about sampling: a recording is not sampled again");
+  reject(flags, ["output"], "belongs to `polytop record`");
+  return { command: "replay", file, ...showOptions(flags), delaySeconds: delaySeconds(flags) };
+}
+
+function doctorOptions(flags: Flags): Options {
+  for (const [key] of DEFINITIONS) {
+    if (key !== "json" && key !== "color" && flags.has(key)) {
+      throw new UsageError(`doctor takes --json and nothing else, not ${dashed(key)}`);
+    }
+  }
+  return { command: "doctor", json: flags.boolean("json") };
+}
+
+const delaySeconds = (flags: Flags): number | undefined =>
+  flags.number("delay", 0.1, 60, "decimal");
+
+function sampleOptions(flags: Flags): SampleOptions {
+  const event = flags.text("event") ?? "cpu";
+  if (event !== "cpu") {
+    throw new UsageError(`--event ${event} is not in this version; use --event cpu`);
+  }
+  const frequency = flags.number("frequency", 1, 9999, "whole") ?? 99;
+  return { delaySeconds: delaySeconds(flags) ?? 1, frequency, event };
+}
+
+function showOptions(flags: Flags): ShowOptions {
+  const filter = flags.text("filter") ?? "";
+  const parsed = parseFilter(filter);
+  if ("error" in parsed) throw new UsageError(`--filter: ${parsed.error}`);
+  const sort = flags.text("sort") ?? "self";
+  if (!isSortKey(sort)) {
+    throw new UsageError(`--sort is one of ${SORT_KEYS.join(", ")}, not "${sort}"`);
+  }
+  return {
+    format: format(flags),
+    pids: pids(flags.text("pid")),
+    filter,
+    sort,
+    iterations: iterations(flags),
+    rows: flags.number("rows", 0, Number.MAX_SAFE_INTEGER, "whole") ?? 50,
+    kernel: !flags.isOff("kernel"),
+    nativeFrames: flags.boolean("nativeFrames"),
+    readableNames: flags.boolean("readableNames"),
+    color: !flags.isOff("color"),
+    pprof: flags.text("pprof"),
+    speedscope: flags.text("speedscope"),
+  };
+}
+
+const isSortKey = (text: string): text is SortKey =>
+  (SORT_KEYS as readonly string[]).includes(text);
+
+function format(flags: Flags): Format {
+  if (flags.boolean("json") && flags.boolean("folded")) {
+    throw new UsageError("--json and --folded exclude each other: choose one");
+  }
+  if (flags.boolean("json")) return "json";
+  if (flags.boolean("folded")) return "folded";
+  return flags.boolean("batch") || flags.boolean("once") ? "batch" : "live";
+}
+
+function iterations(flags: Flags): number | undefined {
+  const count = flags.number("iterations", 1, Number.MAX_SAFE_INTEGER, "whole");
+  if (!flags.boolean("once")) return count;
+  if (count !== undefined && count !== 1) {
+    throw new UsageError("--once is one refresh: leave it out to have -n");
+  }
+  return 1;
+}
+
+function pids(text: string | undefined): readonly number[] {
+  if (text === undefined) return [];
+  const found = text.split(",").map(parsePid);
+  if (!found.every((pid) => pid !== undefined)) {
+    throw new UsageError(`--pid is a list like 42,43, not "${text}"`);
+  }
+  const unique = [...new Set(found)];
+  if (unique.length > MAX_PIDS) throw new UsageError(`--pid takes at most ${MAX_PIDS} processes`);
+  return unique;
+}

@@ -1,0 +1,177 @@
+/** Ticks of this machine, live: starts the collecting thread and speaks with it. */
+import { constants } from "node:os";
+import { fileURLToPath } from "node:url";
+import { Worker } from "node:worker_threads";
+import counterFile from "../../bpf/counters.json" with { type: "json" };
+import type { FrameLines } from "../collector/native-lines.ts";
+import { startOfProcess } from "../machine/process-start.ts";
+import { EXIT_CANNOT, EXIT_FAILED, UserError } from "../tick/errors.ts";
+import type { CounterDefinition, SourceEvent, SourceLine, TickSource } from "../tick/source.ts";
+import type { Stack } from "../tick/tick.ts";
+import { TickAssembler } from "../tick/wire.ts";
+import type { WorkerReply, WorkerRequest, WorkerSetup } from "./worker.ts";
+
+export interface LiveOptions {
+  readonly frequency: number;
+  readonly delaySeconds: number;
+  /** The first refresh may be sooner: who looks at a screen wants an answer now. */
+  readonly firstDelaySeconds?: number;
+  /** Only `cpu` by now. */
+  readonly event: string;
+  readonly pids: readonly number[];
+  /** Stacks of the same functions are one: for who asks for no source lines of native functions. */
+  readonly byFunction?: boolean;
+  /** What polytop may cost, percent of one CPU, before it samples less; 0: no limit. */
+  readonly budgetPercent?: number;
+}
+
+export interface LiveSource extends TickSource {
+  /** Ends sampling; resolves when nothing of it is left in the kernel. */
+  close(): Promise<void>;
+}
+
+/** The thread keeps frames and names: tens of megabytes. */
+const HEAP_LIMITS = { maxOldGenerationSizeMb: 256 };
+
+const { EPERM, EACCES } = constants.errno;
+
+/** Starts sampling. Rejects with a UserError that says what this machine or user lacks. */
+export async function openLiveSource(options: LiveOptions): Promise<LiveSource> {
+  const setup: WorkerSetup = {
+    sampler: {
+      objectPath: fileURLToPath(new URL("./polytop.bpf.o", import.meta.url)),
+      frequency: options.frequency,
+      drainSeconds: 1,
+      targets: options.pids,
+      byFunction: options.byFunction ?? false,
+    },
+    delaySeconds: options.delaySeconds,
+    firstDelaySeconds: options.firstDelaySeconds ?? options.delaySeconds,
+    ...(options.budgetPercent === undefined ? {} : { budgetPercent: options.budgetPercent }),
+  };
+  const worker = new Worker(new URL("./worker.js", import.meta.url), {
+    workerData: setup,
+    resourceLimits: HEAP_LIMITS,
+  });
+  const source = new WorkerSource(worker);
+  await source.ready;
+  return source;
+}
+
+class WorkerSource implements LiveSource {
+  readonly counters: readonly CounterDefinition[] = counterFile.counters;
+  readonly ready: Promise<void>;
+  readonly #worker: Worker;
+  readonly #assembler = new TickAssembler();
+  readonly #listeners = new Set<(event: SourceEvent) => void>();
+  readonly #answers = new Map<number, (error: string | undefined) => void>();
+  /** By number of frame, of one function. */
+  readonly #lines = new Map<number, SourceLine>();
+  #linesOf: number | undefined;
+  #nextRequest = 1;
+  #closed = false;
+
+  constructor(worker: Worker) {
+    this.#worker = worker;
+    this.ready = new Promise((resolve, reject) => {
+      const started = (reply: WorkerReply): void => {
+        if (reply.kind === "ready") resolve();
+        if (reply.kind === "failed") reject(startError(reply));
+      };
+      worker.once("message", started);
+      worker.once("error", reject);
+    });
+    worker.on("message", (reply: WorkerReply) => this.#receive(reply));
+    worker.on("error", (error) => this.#publish({ error: error.message }));
+  }
+
+  subscribe(listener: (event: SourceEvent) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async setPids(pids: readonly number[]): Promise<string | undefined> {
+    const missing = pids.filter((pid) => startOfProcess(pid) === undefined);
+    if (missing.length > 0) return `no process has pid ${missing.join(", ")}`;
+    return this.#ask((id) => ({ kind: "pids", id, pids }));
+  }
+
+  async flush(): Promise<void> {
+    if (!this.#closed) await this.#ask((id) => ({ kind: "flush", id }));
+  }
+
+  lookUpLines(functionId: number | undefined): Promise<string | undefined> {
+    if (functionId !== this.#linesOf) this.#lines.clear();
+    this.#linesOf = functionId;
+    return this.#ask((id) => ({ kind: "lines", id, function: functionId }));
+  }
+
+  lineOf(stack: Stack, index: number): SourceLine | undefined {
+    if (this.#lines.size === 0) return undefined;
+    const number = this.#assembler.frameNumber(stack.id, index);
+    return number === undefined ? undefined : this.#lines.get(number);
+  }
+
+  #learnLines({ files, lines }: FrameLines): void {
+    for (let at = 0; at + 2 < lines.length; at += 3) {
+      const file = files[lines[at + 1] ?? 0];
+      if (file) this.#lines.set(lines[at] ?? 0, { file, line: lines[at + 2] ?? 0 });
+    }
+  }
+
+  /** Sends a request; resolves to the answer. */
+  #ask(request: (id: number) => WorkerRequest): Promise<string | undefined> {
+    const id = this.#nextRequest++;
+    const answer = new Promise<string | undefined>((resolve) => this.#answers.set(id, resolve));
+    this.#send(request(id));
+    return answer;
+  }
+
+  setInterval(seconds: number): void {
+    this.#send({ kind: "interval", seconds });
+  }
+
+  close(): Promise<void> {
+    if (this.#closed) return Promise.resolve();
+    this.#closed = true;
+    return new Promise((resolve) => {
+      this.#worker.once("exit", () => resolve());
+      this.#send({ kind: "close" });
+    });
+  }
+
+  #send(request: WorkerRequest): void {
+    this.#worker.postMessage(request);
+  }
+
+  #receive(reply: WorkerReply): void {
+    if (reply.kind === "tick") this.#publish({ tick: this.#assembler.assemble(reply.delta) });
+    if (reply.kind === "failed") this.#publish({ error: reply.message });
+    if (reply.kind === "answer") this.#answer(reply.id, reply.error);
+    if (reply.kind === "lines") {
+      this.#learnLines(reply.found);
+      this.#answer(reply.id, reply.found.why || undefined);
+    }
+  }
+
+  #answer(id: number, error: string | undefined): void {
+    this.#answers.get(id)?.(error);
+    this.#answers.delete(id);
+  }
+
+  #publish(event: SourceEvent): void {
+    for (const listener of this.#listeners) listener(event);
+  }
+}
+
+/** Why sampling could not start, with what to do about it. */
+function startError(failed: WorkerReply & { kind: "failed" }): UserError {
+  const [what = "sampling cannot start", ...log] = failed.message.split("\n");
+  const isDenied = failed.errno === EPERM || failed.errno === EACCES;
+  const hint = isDenied
+    ? "Run it as root; `polytop doctor` says what else would do."
+    : "`polytop doctor` says what this machine lacks.";
+  const error = new UserError(`${what}\n${hint}`, failed.errno ? EXIT_CANNOT : EXIT_FAILED);
+  error.stack = [failed.stack ?? "", ...log].join("\n");
+  return error;
+}

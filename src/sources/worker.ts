@@ -1,0 +1,196 @@
+/**
+ * The collecting thread: the screen never waits for it. It makes one tick a refresh and sends it
+ * to the main thread; what the main thread asks of it comes as requests.
+ */
+import { parentPort, workerData } from "node:worker_threads";
+import { loadAddon, type SamplerOptions } from "../addon/sampler.ts";
+import {
+  type BudgetState,
+  budgetNotice,
+  DEFAULT_BUDGET_PERCENT,
+  spend,
+  startBudget,
+} from "../collector/budget.ts";
+import { Collector } from "../collector/collector.ts";
+import type { FrameLines } from "../collector/native-lines.ts";
+import { putCollectorSecond } from "../machine/priority.ts";
+import { buffersOf, type TickDelta } from "../tick/wire.ts";
+
+export interface WorkerSetup {
+  readonly sampler: SamplerOptions;
+  readonly delaySeconds: number;
+  readonly firstDelaySeconds: number;
+  /** What polytop may cost, percent of one CPU; 0: no limit. */
+  readonly budgetPercent?: number;
+}
+
+export type WorkerRequest =
+  | { readonly kind: "pids"; readonly id: number; readonly pids: readonly number[] }
+  | { readonly kind: "interval"; readonly seconds: number }
+  | { readonly kind: "flush"; readonly id: number }
+  | { readonly kind: "lines"; readonly id: number; readonly function: number | undefined }
+  | { readonly kind: "close" };
+
+export type WorkerReply =
+  | { readonly kind: "ready" }
+  | { readonly kind: "tick"; readonly delta: TickDelta }
+  | { readonly kind: "answer"; readonly id: number; readonly error: string | undefined }
+  | { readonly kind: "lines"; readonly id: number; readonly found: FrameLines }
+  | {
+      readonly kind: "failed";
+      readonly message: string;
+      readonly errno: number;
+      readonly stack: string | undefined;
+    };
+
+/** The count maps are sized for this: a longer refresh is drained several times. */
+const MAX_DRAIN_SECONDS = 1;
+
+/** The first picture is on the screen by then, and what runs now is what will run. */
+const START_MILLISECONDS = 4000;
+const RELEASE_MILLISECONDS = 30_000;
+
+/** Sends a message; the memory in `handedOver` is the main thread's from then on. */
+function reply(message: WorkerReply, handedOver: readonly ArrayBuffer[] = []): void {
+  parentPort?.postMessage(message, handedOver);
+}
+
+function describeError(error: unknown): WorkerReply {
+  const known = error instanceof Error ? error : new Error(String(error));
+  const errno = "errno" in known && typeof known.errno === "number" ? known.errno : 0;
+  return { kind: "failed", message: known.message, errno, stack: known.stack };
+}
+
+/** Calls the collector at even times, whatever a call takes. */
+class Schedule {
+  readonly #collector: Collector;
+  #budget: BudgetState;
+  #seconds: number;
+  #lastTick = performance.now();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(collector: Collector, budget: BudgetState, seconds: number, firstSeconds: number) {
+    this.#collector = collector;
+    this.#budget = budget;
+    this.#seconds = seconds;
+    this.#lastTick -= (seconds - firstSeconds) * 1000;
+    this.#plan();
+  }
+
+  setSeconds(seconds: number): void {
+    this.#seconds = seconds;
+    this.#plan();
+  }
+
+  /** Makes a tick of what there is, before its time. */
+  flush(): void {
+    this.#lastTick = performance.now() - this.#seconds * 1000;
+    this.#run();
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #plan(): void {
+    clearTimeout(this.#timer);
+    const left = this.#lastTick + this.#seconds * 1000 - performance.now();
+    const wait = Math.max(0, Math.min(left, MAX_DRAIN_SECONDS * 1000));
+    this.#timer = setTimeout(() => this.#run(), wait);
+  }
+
+  /** A tick at the rate that was in force, and the next one at the rate that its cost allows. */
+  #tick(): TickDelta {
+    const delta = this.#collector.tick();
+    const { intervalSeconds, self } = delta.header;
+    const before = this.#budget;
+    this.#budget = spend(before, intervalSeconds, self.cpuPercent);
+    const { frequency } = this.#budget;
+    if (frequency !== before.frequency) {
+      // What was sampled since the tick belongs to the old rate, and is little.
+      this.#collector.setFrequency(frequency);
+    }
+    const notice = budgetNotice(this.#budget);
+    if (notice === undefined) return delta;
+    return { ...delta, header: { ...delta.header, notices: [...delta.header.notices, notice] } };
+  }
+
+  #run(): void {
+    try {
+      const due = this.#lastTick + this.#seconds * 1000;
+      const now = performance.now();
+      // A timer may fire up to a millisecond early.
+      if (now < due - 1) {
+        this.#collector.drain();
+      } else {
+        // Even times, unless the machine was so busy that a whole refresh was missed.
+        this.#lastTick = now - due < this.#seconds * 500 ? due : now;
+        const delta = this.#tick();
+        reply({ kind: "tick", delta }, buffersOf(delta));
+      }
+      this.#plan();
+    } catch (error) {
+      reply(describeError(error));
+    }
+  }
+}
+
+function serve(setup: WorkerSetup): void {
+  const { sampler, delaySeconds, firstDelaySeconds } = setup;
+  const collector = new Collector({ ...sampler, drainSeconds: MAX_DRAIN_SECONDS });
+  const budget = startBudget(sampler.frequency, setup.budgetPercent ?? DEFAULT_BUDGET_PERCENT);
+  const schedule = new Schedule(collector, budget, delaySeconds, firstDelaySeconds);
+  parentPort?.on("message", (request: WorkerRequest) => {
+    if (request.kind === "interval") schedule.setSeconds(request.seconds);
+    if (request.kind === "pids") {
+      // What was sampled of others so far is a refresh of its own: the next one is of these alone.
+      schedule.flush();
+      reply(setPids(collector, request));
+    }
+    if (request.kind === "lines") void answerLines(collector, request);
+    if (request.kind === "flush") {
+      schedule.flush();
+      reply({ kind: "answer", id: request.id, error: undefined });
+    }
+    if (request.kind === "close") {
+      schedule.stop();
+      collector.close();
+      parentPort?.close();
+    }
+  });
+  reply({ kind: "ready" });
+  const { releaseUnusedMemory } = loadAddon();
+  setTimeout(releaseUnusedMemory, START_MILLISECONDS).unref();
+  setInterval(releaseUnusedMemory, RELEASE_MILLISECONDS).unref();
+}
+
+async function answerLines(
+  collector: Collector,
+  { id, function: wanted }: WorkerRequest & { kind: "lines" },
+): Promise<void> {
+  try {
+    reply({ kind: "lines", id, found: await collector.lines(wanted) });
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    reply({ kind: "lines", id, found: { files: [], lines: new Uint32Array(), why } });
+  }
+}
+
+function setPids(
+  collector: Collector,
+  { id, pids }: WorkerRequest & { kind: "pids" },
+): WorkerReply {
+  try {
+    collector.setTargets(pids);
+    return { kind: "answer", id, error: undefined };
+  } catch (error) {
+    return { kind: "answer", id, error: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+putCollectorSecond();
+try {
+  serve(workerData as WorkerSetup);
+} catch (error) {
+  reply(describeError(error));
+}

@@ -1,0 +1,23 @@
+/**
+ * How right polytop is: its figures against programs whose truth is known, and against perf.
+ * Run with the project's Node: node test/tools/accuracy/main.ts [section…]
+ */
+import { measure } from "../../support/measure.ts";
+import { dotnet } from "./dotnet.ts";
+import { dotnetCalls } from "./dotnet-calls.ts";
+import { dotnetPrecompiled } from "./dotnet-precompiled.ts";
+import { dotnetStacks } from "./dotnet-stacks.ts";
+import { native } from "./native.ts";
+import { perf } from "./perf.ts";
+import { perl } from "./perl.ts";
+
+const held = await measure([
+  ...native,
+  ...perf,
+  ...perl,
+  ...dotnet,
+  ...dotnetStacks,
+  ...dotnetCalls,
+  ...dotnetPrecompiled,
+]);
+process.exit(held ? 0 : 1);

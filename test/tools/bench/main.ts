@@ -1,0 +1,14 @@
+/**
+ * What polytop costs on this machine, in the kernel, in the process and on the terminal.
+ * Run with the project's Node: node test/tools/bench/main.ts [section…]
+ * Others who use the machine at the same time raise the figures: the load average stands beside them.
+ */
+import { measure } from "../../support/measure.ts";
+import { bpf } from "./bpf.ts";
+import { keyDelays } from "./keys.ts";
+import { processCosts } from "./process.ts";
+import { viewCosts } from "./view.ts";
+import { viewRefreshes } from "./views.ts";
+
+await measure([...bpf, ...processCosts, ...viewCosts, ...viewRefreshes, ...keyDelays]);
+process.exit(0);

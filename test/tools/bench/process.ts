@@ -1,0 +1,104 @@
+/** What the polytop process costs without a screen, and its kernel memory. */
+import { mapBytes, runNanoseconds, withStats } from "../../support/bpftool.ts";
+import { compileLoop, hotLoops } from "../../support/loads.ts";
+import type { Row, Section } from "../../support/measure.ts";
+import {
+  during,
+  type Running,
+  sampleJson,
+  sleep,
+  threadNanoseconds,
+} from "../../support/profile.ts";
+
+/** Starting up and learning the files that were running before is over by then. */
+const SETTLED_SECONDS = 5;
+/** Long enough that what V8 compiles in its first half minute is a part of it and not the most of it. */
+const MEASURED_SECONDS = 30;
+
+interface Cost {
+  /** Percent of one CPU. */
+  readonly process: number;
+  readonly bpf: number;
+  readonly samples: number;
+  /** The most that was seen. */
+  readonly mapBytes: number;
+}
+
+/** Runs `polytop --json` and says what it cost from its fifth second on. */
+async function cost(frequency: number): Promise<Cost> {
+  const seen: { readonly at: number; readonly process: number; readonly bpf: number }[] = [];
+  let most = 0;
+  const sums = await sampleJson({
+    // One line more than is measured: at the last one the process ends.
+    seconds: SETTLED_SECONDS + MEASURED_SECONDS + 1,
+    frequency,
+    rows: 50,
+    onLine: (line, pid) => {
+      if (line !== SETTLED_SECONDS && line !== SETTLED_SECONDS + MEASURED_SECONDS) return;
+      const at = performance.now() * 1e6;
+      seen.push({ at, process: threadNanoseconds(pid), bpf: runNanoseconds(pid) });
+      most = Math.max(most, mapBytes(pid));
+    },
+  });
+  const [from, to] = seen;
+  if (!from || !to) throw new Error("polytop ended too soon");
+  const elapsed = to.at - from.at;
+  return {
+    process: (100 * (to.process - from.process)) / elapsed,
+    bpf: (100 * (to.bpf - from.bpf)) / elapsed,
+    samples: sums.samples,
+    mapBytes: most,
+  };
+}
+
+async function costs(name: string, load: () => readonly Running[]): Promise<Row[]> {
+  const [slow, fast] = await during(load(), () =>
+    withStats(async () => {
+      await sleep(1);
+      return [await cost(99), await cost(999)] as const;
+    }),
+  );
+  const megabytes = Math.max(slow.mapBytes, fast.mapBytes) / 1e6;
+  return [
+    {
+      what: `${name}: CPU of the process, --json, 99 Hz`,
+      bar: "≤ 1.0 % of one CPU",
+      figure: `${slow.process.toFixed(2)} %`,
+      samples: slow.samples,
+      ok: slow.process <= 1,
+    },
+    {
+      what: `${name}: CPU of its BPF program, 99 Hz`,
+      bar: "≤ 0.6 % of one CPU",
+      figure: `${slow.bpf.toFixed(2)} %`,
+      samples: slow.samples,
+      ok: slow.bpf <= 0.6,
+    },
+    {
+      what: `${name}: CPU of the process at 999 Hz, times that at 99 Hz`,
+      bar: "≤ 2",
+      figure: `${(fast.process / slow.process).toFixed(2)} (${fast.process.toFixed(2)} %, BPF ${fast.bpf.toFixed(2)} %)`,
+      samples: fast.samples,
+      ok: fast.process <= 2 * slow.process,
+    },
+    {
+      what: `${name}: kernel memory of the maps, whole machine`,
+      bar: "≤ 24 MB",
+      figure: `${megabytes.toFixed(1)} MB`,
+      ok: megabytes <= 24,
+    },
+  ];
+}
+
+export const processCosts: readonly Section[] = [
+  {
+    name: "hot",
+    about: "CPU and kernel memory while hot loops run on all CPUs",
+    run: () => costs("hot loops", hotLoops),
+  },
+  {
+    name: "compile",
+    about: "CPU and kernel memory while C++ is compiled",
+    run: () => costs("C++ compile", () => [compileLoop()]),
+  },
+];

@@ -1,0 +1,42 @@
+/** What the machine that starts the virtual ones and what runs inside of them tell each other. */
+import { root } from "../../support/polytop.ts";
+
+/** A program to sample. */
+export interface Program {
+  readonly name: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  /** It is one file: it is run from a copy in the virtual machine, and not from the machine around that. */
+  readonly isCopied: boolean;
+  /** A function of it that must be seen. */
+  readonly function: string;
+}
+
+/** The list of programs: written before the virtual machine starts, which cannot build any. */
+export const PROGRAMS_FILE = `${root}build/kernels/programs.json`;
+
+/** What sampling a program brought. */
+export interface ProgramFindings {
+  readonly name: string;
+  readonly samples: number;
+  readonly complete: number;
+  /** Samples whose function has a name. */
+  readonly named: number;
+  readonly hasFunction: boolean;
+}
+
+/** What a kernel did with polytop. */
+export interface Findings {
+  readonly release: string;
+  /** The doctor's failures and warnings. */
+  readonly doctor: readonly string[];
+  /** Why it did not run to its end, empty if it did. */
+  readonly error: string;
+  readonly event: string;
+  /** Until the first refresh was written; emulated CPUs are some ten times slower than real ones. */
+  readonly startSeconds: number;
+  readonly programs: readonly ProgramFindings[];
+}
+
+/** Begins the line of the console that holds the findings. */
+export const MARK = "polytop-findings ";
