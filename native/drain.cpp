@@ -166,7 +166,7 @@ Drained Drain::drain() {
   const uint64_t now = clockNanoseconds(CLOCK_MONOTONIC);
   drained.seconds = static_cast<double>(now - lastTime_) / 1e9;
   lastTime_ = now;
-  perlLines_.refill();
+  perlLines_.beginRefresh();
   renewIfFull();
   return drained;
 }
