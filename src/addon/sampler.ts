@@ -47,7 +47,7 @@ export interface PerlInterpreter {
 
 /** A string of a Perl process. */
 export interface PerlString {
-  /** `AbiConstants.perl.latin1`, `.utf8`, or another: bytes. */
+  /** enum perl_encoding of bpf/perl_abi.h. */
   readonly encoding: number;
   /** In bytes; `bytes` are less where it was cut. */
   readonly length: number;
@@ -191,46 +191,6 @@ export interface Sampler {
   close(): void;
 }
 
-/** The constants of bpf/abi.h that are needed to read frames. */
-export interface AbiConstants {
-  readonly frameKindShift: number;
-  readonly frameFileShift: number;
-  readonly kindNative: number;
-  readonly kindAnonymous: number;
-  readonly kindStop: number;
-  readonly kindDotnet: number;
-  readonly kindKernel: number;
-  readonly outcomeComplete: number;
-  readonly outcomeTruncated: number;
-  readonly outcomeBroken: number;
-  readonly perl: PerlConstants;
-}
-
-/** The constants of bpf/perl_abi.h. */
-export interface PerlConstants {
-  readonly sub: number;
-  readonly format: number;
-  readonly eval: number;
-  readonly main: number;
-  readonly xsub: number;
-  readonly xsubCode: number;
-  readonly cut: number;
-  readonly stop: number;
-  readonly folded: number;
-  readonly native: number;
-  readonly kindMask: number;
-  readonly stackShift: number;
-  readonly stackMask: number;
-  readonly opShift: number;
-  readonly opMask: number;
-  readonly fileShift: number;
-  readonly nameLexical: number;
-  readonly nameNone: number;
-  readonly nameNoStash: number;
-  readonly utf8: number;
-  readonly latin1: number;
-}
-
 /** The functions of the kernel by address, as native/kernel_symbols.h describes them. */
 export interface KernelSymbolColumns {
   /** Ascending, each once: the lower half. */
@@ -247,7 +207,6 @@ export interface KernelSymbolColumns {
 
 export interface Addon {
   readonly Sampler: new (options: SamplerOptions) => Sampler;
-  readonly constants: AbiConstants;
   /** Reads /proc/kallsyms; undefined where all addresses are hidden. Throws an error with `code`. */
   readKernelSymbols(path: string): KernelSymbolColumns | undefined;
   /** Gives back what is not in use of this process's memory; takes some milliseconds. */

@@ -1,13 +1,8 @@
 /** Turns what the kernel side counted into tick deltas: drain, name, add up. */
 import { hostname } from "node:os";
 import counterFile from "../../bpf/counters.json" with { type: "json" };
-import type {
-  AbiConstants,
-  Drained,
-  SampledTask,
-  Sampler,
-  SamplerOptions,
-} from "../addon/sampler.ts";
+import { COUNTER_IDS } from "../../build/abi.ts";
+import type { Drained, SampledTask, Sampler, SamplerOptions } from "../addon/sampler.ts";
 import { loadAddon } from "../addon/sampler.ts";
 import { DotnetNames } from "../runtimes/dotnet/names.ts";
 import { FrameReader, FunctionTable, kernelFunction } from "../runtimes/frames.ts";
@@ -26,9 +21,7 @@ import { TargetWatch } from "./target-watch.ts";
 
 export const COUNTERS: readonly CounterDefinition[] = counterFile.counters;
 
-const idOf = (name: string): number => COUNTERS.find((it) => it.name === name)?.id ?? 0;
-const SAMPLES_TAKEN = idOf("SamplesTaken");
-const UNPAIRED = idOf("UnwindPerlUnpaired");
+const { SamplesTaken: SAMPLES_TAKEN, UnwindPerlUnpaired: UNPAIRED } = COUNTER_IDS;
 
 /** What was drained since the last tick: a long refresh is drained several times. */
 interface Gathered {
@@ -47,7 +40,6 @@ interface Gathered {
 
 export class Collector {
   readonly #sampler: Sampler;
-  readonly #abi: AbiConstants;
   readonly #native: NativeNames;
   readonly #perl: PerlNames;
   readonly #perlStacks: PerlStacks;
@@ -68,12 +60,11 @@ export class Collector {
   /** Loads the BPF programs and starts sampling; throws an Error with `errno` where that fails. */
   constructor(options: SamplerOptions) {
     const addon = loadAddon();
-    this.#abi = addon.constants;
     this.#sampler = new addon.Sampler(options);
     this.#native = new NativeNames(this.#sampler);
-    this.#lines = new NativeLines(this.#sampler, addon.constants);
-    this.#perl = new PerlNames(addon.constants.perl);
-    this.#perlStacks = new PerlStacks(addon.constants);
+    this.#lines = new NativeLines(this.#sampler);
+    this.#perl = new PerlNames();
+    this.#perlStacks = new PerlStacks();
     this.#dotnet = new DotnetNames(this.#sampler);
     this.#sampler.onMethods(() => this.#resolveMethods());
     this.#targets = new TargetWatch(options.targets);
@@ -89,7 +80,7 @@ export class Collector {
       anonymous: (pid: number, address: bigint) => this.#generated.name(pid, address),
       perl: (name: bigint, meta: number, line: number) => this.#perl.read(name, meta, line),
     };
-    this.#reader = new FrameReader(addon.constants, COUNTERS, namers, this.#functions);
+    this.#reader = new FrameReader(COUNTERS, namers, this.#functions);
     // What the start cost is no part of the first refresh.
     this.#cpu = process.cpuUsage();
   }
@@ -120,7 +111,7 @@ export class Collector {
     const files = drained.files.map((it) => it.id);
     this.#lines.forget(drained.forgottenFrames, files);
     this.#perl.learn(drained);
-    const frames = new NewFrames(drained, this.#abi);
+    const frames = new NewFrames(drained);
     this.#perlStacks.learn(drained.files, frames, drained.forgottenFrames);
     this.#dotnet.learn(drained.files);
     this.#dotnet.resolveSeen();

@@ -1,6 +1,16 @@
 /** Names frames: from a frame word of the kernel side to a function that a reader knows. */
 
-import type { AbiConstants } from "../addon/sampler.ts";
+import {
+  FRAME_ANONYMOUS,
+  FRAME_DOTNET,
+  FRAME_KERNEL,
+  FRAME_NATIVE,
+  FRAME_VALUE_MASK,
+  PERL_FOLDED,
+  PERL_KIND_MASK,
+  PERL_NATIVE,
+  PERL_STOP,
+} from "../../build/abi.ts";
 import { cleanName } from "../tick/clean-name.ts";
 import { RUNTIMES, type Runtime } from "../tick/runtimes.ts";
 import type { CounterDefinition } from "../tick/source.ts";
@@ -113,8 +123,6 @@ const MAX_BODIES = 20_000;
 
 /** Reads frame words (bpf/abi.h) and names what they stand for. */
 export class FrameReader {
-  readonly #valueMask: bigint;
-  readonly #abi: AbiConstants;
   readonly #stops: ReadonlyMap<number, CounterDefinition>;
   readonly #namers: FrameNamers;
   readonly #functions: FunctionTable;
@@ -124,13 +132,10 @@ export class FrameReader {
   readonly #bodies = new Map<string, FrameDetail>();
 
   constructor(
-    abi: AbiConstants,
     counters: readonly CounterDefinition[],
     namers: FrameNamers,
     functions: FunctionTable,
   ) {
-    this.#abi = abi;
-    this.#valueMask = (1n << BigInt(abi.frameKindShift)) - 1n;
     this.#stops = new Map(counters.map((it) => [it.id, it]));
     this.#namers = namers;
     this.#functions = functions;
@@ -150,7 +155,7 @@ export class FrameReader {
 
   #frame(frames: NewFrames, index: number): NumberedFrame {
     if (frames.perlMeta(index) !== 0) return this.#perl(frames, index);
-    if (frames.kind(index) === this.#abi.kindNative) return this.#codeOfFile(frames, index);
+    if (frames.kind(index) === FRAME_NATIVE) return this.#codeOfFile(frames, index);
     return this.#numbered(this.#name(frames, index));
   }
 
@@ -171,13 +176,12 @@ export class FrameReader {
   /** A frame of a stack that has Perl frames. */
   #perl(frames: NewFrames, index: number): NumberedFrame {
     const meta = frames.perlMeta(index);
-    const { kindMask, stop, folded, native } = this.#abi.perl;
-    const kind = meta & kindMask;
-    if (kind === native) return this.#codeOfFile(frames, index);
-    if (kind === folded)
+    const kind = meta & PERL_KIND_MASK;
+    if (kind === PERL_NATIVE) return this.#codeOfFile(frames, index);
+    if (kind === PERL_FOLDED)
       return { id: this.#codeOfFile(frames, index).id, detail: { folded: true } };
     const word = frames.word(index);
-    if (kind === stop) return this.#numbered(this.#stop(Number(word)));
+    if (kind === PERL_STOP) return this.#numbered(this.#stop(Number(word)));
     const { named, ...detail } = this.#namers.perl(word, meta, frames.perlLine(index));
     return { id: this.#functions.intern(named), detail };
   }
@@ -198,10 +202,10 @@ export class FrameReader {
   #name(frames: NewFrames, index: number): NamedFunction {
     const kind = frames.kind(index);
     const word = frames.word(index);
-    if (kind === this.#abi.kindKernel) return this.#namers.kernel(word);
-    if (kind === this.#abi.kindDotnet) return this.#namers.dotnet(word, frames.owner(index));
-    const value = word & this.#valueMask;
-    if (kind === this.#abi.kindAnonymous) {
+    if (kind === FRAME_KERNEL) return this.#namers.kernel(word);
+    if (kind === FRAME_DOTNET) return this.#namers.dotnet(word, frames.owner(index));
+    const value = word & FRAME_VALUE_MASK;
+    if (kind === FRAME_ANONYMOUS) {
       return this.#namers.anonymous(frames.owner(index), value);
     }
     return this.#stop(Number(value));

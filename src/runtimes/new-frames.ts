@@ -1,7 +1,19 @@
 /** The new frames of a drain (bpf/abi.h), read without a bigint for each: thousands come in a second. */
-import type { AbiConstants, Drained } from "../addon/sampler.ts";
+import {
+  FRAME_FILE_SHIFT,
+  FRAME_KIND_SHIFT,
+  FRAME_NATIVE,
+  PERL_FOLDED,
+  PERL_KIND_MASK,
+  PERL_NATIVE,
+} from "../../build/abi.ts";
+import type { Drained } from "../addon/sampler.ts";
 
 const HALF = 2 ** 32;
+
+/** Shifts within the high half of a word. */
+const KIND_SHIFT = FRAME_KIND_SHIFT - 32;
+const FILE_SHIFT = FRAME_FILE_SHIFT - 32;
 
 /** Low and high halves; polytop runs on little-endian machines only. */
 const halvesOf = (words: BigUint64Array): Uint32Array =>
@@ -11,23 +23,16 @@ export class NewFrames {
   readonly length: number;
   /** Number of the first. */
   readonly first: number;
-  readonly #abi: AbiConstants;
   readonly #drained: Drained;
   readonly #words: Uint32Array;
   readonly #extras: Uint32Array;
-  /** Shifts within the high half of a word. */
-  readonly #kindShift: number;
-  readonly #fileShift: number;
 
-  constructor(drained: Drained, abi: AbiConstants) {
-    this.#abi = abi;
+  constructor(drained: Drained) {
     this.length = drained.frames.length;
     this.first = drained.firstFrame;
     this.#drained = drained;
     this.#words = halvesOf(drained.frames);
     this.#extras = halvesOf(drained.extras);
-    this.#kindShift = abi.frameKindShift - 32;
-    this.#fileShift = abi.frameFileShift - 32;
   }
 
   /** All of them as they came. */
@@ -40,25 +45,26 @@ export class NewFrames {
   }
 
   kind(index: number): number {
-    return this.#high(index) >>> this.#kindShift;
+    return this.#high(index) >>> KIND_SHIFT;
   }
 
   /** Id of the file of a native frame. */
   file(index: number): number {
-    return this.#high(index) >>> this.#fileShift;
+    return this.#high(index) >>> FILE_SHIFT;
   }
 
   /** Offset in the file of a native frame. */
   offset(index: number): number {
-    const high = this.#high(index) & ((1 << this.#fileShift) - 1);
+    const high = this.#high(index) & ((1 << FILE_SHIFT) - 1);
     return high * HALF + (this.#words[index * 2] ?? 0);
   }
 
   /** Whether it is code of a file. */
   isCode(index: number): boolean {
-    const kind = this.perlMeta(index) & this.#abi.perl.kindMask;
-    if (this.perlMeta(index) === 0) return this.kind(index) === this.#abi.kindNative;
-    return kind === this.#abi.perl.native || kind === this.#abi.perl.folded;
+    const meta = this.perlMeta(index);
+    if (meta === 0) return this.kind(index) === FRAME_NATIVE;
+    const kind = meta & PERL_KIND_MASK;
+    return kind === PERL_NATIVE || kind === PERL_FOLDED;
   }
 
   /** The number of the function of a native frame (Drained.functions), 0 if that is not known. */

@@ -1,5 +1,18 @@
 /** Stacks that have Perl frames: from the two lists of the kernel side to one. */
-import type { AbiConstants, PerlInterpreter, SampledFile } from "../addon/sampler.ts";
+import {
+  FRAME_NATIVE,
+  FRAME_STOP,
+  OUTCOME_TRUNCATED,
+  PERL_CUT,
+  PERL_FOLDED,
+  PERL_KIND_MASK,
+  PERL_MAIN,
+  PERL_NATIVE,
+  PERL_STOP,
+  PERL_XSUB,
+  PERL_XSUB_CODE,
+} from "../../build/abi.ts";
+import type { PerlInterpreter, SampledFile } from "../addon/sampler.ts";
 import type { NewFrames } from "./new-frames.ts";
 import {
   type CalledXsub,
@@ -8,8 +21,6 @@ import {
   type NativeRole,
   type PerlFrame,
 } from "./perl-interleave.ts";
-
-const TRUNCATED_OR_OPEN = 1;
 
 /** The second word of a stack, as `Drained.stacks` has it. */
 const OUTCOME_MASK = 0xff;
@@ -23,7 +34,6 @@ function hasPerl(stacks: Uint32Array): boolean {
 }
 
 export class PerlStacks {
-  readonly #abi: AbiConstants;
   readonly #interpreters = new Map<number, PerlInterpreter>();
   /** Native frames of interpreters and stops, by number; others are plain. */
   readonly #roles = new Map<number, NativeRole>();
@@ -32,10 +42,6 @@ export class PerlStacks {
   readonly #code = new Map<number, number>();
   /** Stacks in which the frames could not be paired, since the last call of `takeUnpaired`. */
   #unpaired = 0;
-
-  constructor(abi: AbiConstants) {
-    this.#abi = abi;
-  }
 
   /** Takes in what became known of files, and new frames; those below `forgotten` are not referred to again. */
   learn(files: readonly SampledFile[], frames: NewFrames, forgotten: number): void {
@@ -54,24 +60,23 @@ export class PerlStacks {
 
   #learnFrame(frames: NewFrames, index: number): void {
     const number = frames.first + index;
-    const { native, folded, cut, stop, main, xsub, xsubCode, kindMask } = this.#abi.perl;
     const meta = frames.perlMeta(index);
     if (meta === 0) {
       // Beside Perl frames code of files has a mark, and what has none is plain, but for stops.
-      if (frames.kind(index) === this.#abi.kindStop) this.#roles.set(number, "stop");
+      if (frames.kind(index) === FRAME_STOP) this.#roles.set(number, "stop");
       return;
     }
-    const kind = meta & kindMask;
-    if (kind === native || kind === xsubCode) {
+    const kind = meta & PERL_KIND_MASK;
+    if (kind === PERL_NATIVE || kind === PERL_XSUB_CODE) {
       this.#code.set(number, frames.functionNumber(index));
     }
-    if (kind === 0 || kind === native || kind === folded) {
+    if (kind === 0 || kind === PERL_NATIVE || kind === PERL_FOLDED) {
       const role = this.#role(frames, index);
       if (role !== "other") this.#roles.set(number, role);
-    } else if (kind === cut) this.#perl.set(number, { number, role: "cut" });
-    else if (kind === stop) this.#perl.set(number, { number, role: "stop" });
-    else if (kind !== xsub && kind !== xsubCode) {
-      this.#perl.set(number, { number, role: kind === main ? "main" : "frame" });
+    } else if (kind === PERL_CUT) this.#perl.set(number, { number, role: "cut" });
+    else if (kind === PERL_STOP) this.#perl.set(number, { number, role: "stop" });
+    else if (kind !== PERL_XSUB && kind !== PERL_XSUB_CODE) {
+      this.#perl.set(number, { number, role: kind === PERL_MAIN ? "main" : "frame" });
     }
   }
 
@@ -114,7 +119,7 @@ export class PerlStacks {
       if (frame) perl.push(frame);
     }
     // Which of the two walks hit its limit is not said: the code outside of any sub ends one that did not.
-    const truncated = outcome === TRUNCATED_OR_OPEN && perl.at(-1)?.role === "main";
+    const truncated = outcome === OUTCOME_TRUNCATED && perl.at(-1)?.role === "main";
     const xsub = this.#findXsub(native, perlNumbers);
     const { frames, unpaired } = interleave(native, perl, { truncated, xsub });
     if (unpaired) this.#unpaired++;
@@ -141,7 +146,7 @@ export class PerlStacks {
 
   #role(frames: NewFrames, index: number): NativeRole {
     const kind = frames.kind(index);
-    if (kind !== this.#abi.kindNative) return "other";
+    if (kind !== FRAME_NATIVE) return "other";
     const perl = this.#interpreters.get(frames.file(index));
     if (!perl) return "other";
     const offset = frames.offset(index);

@@ -1,11 +1,17 @@
 /** Names of Perl frames, by the strings that the kernel side sent once for each. */
-import type {
-  Drained,
-  PerlConstants,
-  PerlInterpreter,
-  PerlName,
-  PerlString,
-} from "../addon/sampler.ts";
+import {
+  type CounterName,
+  PERL_EVAL,
+  PERL_FILE_SHIFT,
+  PERL_LATIN1,
+  PERL_MAIN,
+  PERL_NAME_LEXICAL,
+  PERL_NAME_NO_STASH,
+  PERL_NAME_NONE,
+  PERL_OP_MASK,
+  PERL_OP_SHIFT,
+} from "../../build/abi.ts";
+import type { Drained, PerlInterpreter, PerlName, PerlString } from "../addon/sampler.ts";
 import type { NamedFunction } from "./frames.ts";
 
 /** What a Perl frame says besides its function. */
@@ -26,14 +32,9 @@ const CUT = "…";
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 
 export class PerlNames {
-  readonly #abi: PerlConstants;
   #names = new Map<bigint, NamedFunction>();
   #olderNames = new Map<bigint, NamedFunction>();
   readonly #interpreters = new Map<number, PerlInterpreter>();
-
-  constructor(abi: PerlConstants) {
-    this.#abi = abi;
-  }
 
   /** Takes in what became known of files, and the strings that were sent. */
   learn({ files, perlNames, renewed }: Pick<Drained, "files" | "perlNames" | "renewed">): void {
@@ -47,7 +48,7 @@ export class PerlNames {
   }
 
   /** What must be said of the interpreters that were met, by what was counted meanwhile. */
-  notices(metrics: Readonly<Record<string, number>>): string[] {
+  notices(metrics: Readonly<Partial<Record<CounterName, number>>>): string[] {
     const { UnwindPerlErrVersion = 0, UnwindPerlUnverified = 0 } = metrics;
     const said = [...this.#interpreters.values()]
       .filter(({ refused }) => (refused ? UnwindPerlErrVersion : UnwindPerlUnverified) > 0)
@@ -67,28 +68,26 @@ export class PerlNames {
   }
 
   #op(meta: number): string | undefined {
-    const { opShift, opMask, fileShift } = this.#abi;
-    const op = (meta >>> opShift) & opMask;
+    const op = (meta >>> PERL_OP_SHIFT) & PERL_OP_MASK;
     if (op === 0) return undefined;
-    const name = this.#interpreters.get(meta >>> fileShift)?.opNames[op - 1] ?? "";
+    const name = this.#interpreters.get(meta >>> PERL_FILE_SHIFT)?.opNames[op - 1] ?? "";
     return SILENT_OPS.has(name) ? undefined : name;
   }
 
   #compose({ kind, flags, sub, package: stash, file }: PerlName): NamedFunction {
-    const { eval: evaluated, main, nameLexical, nameNone, nameNoStash } = this.#abi;
     const module = text(file);
     const found = (name: string): NamedFunction => ({
       runtime: "perl",
       name,
       module: module === "(eval" ? "(eval)" : module,
     });
-    if (kind === evaluated) return found("(eval)");
-    if (kind === main) return found("(main)");
+    if (kind === PERL_EVAL) return found("(eval)");
+    if (kind === PERL_MAIN) return found("(main)");
     // As caller() calls them.
-    if (flags & nameNone) return found("(unknown)");
+    if (flags & PERL_NAME_NONE) return found("(unknown)");
     const name = text(sub);
-    if (flags & nameLexical || PHASES.has(name)) return found(name);
-    return found(`${flags & nameNoStash ? "__ANON__" : text(stash)}::${name}`);
+    if (flags & PERL_NAME_LEXICAL || PHASES.has(name)) return found(name);
+    return found(`${flags & PERL_NAME_NO_STASH ? "__ANON__" : text(stash)}::${name}`);
   }
 }
 
@@ -101,9 +100,7 @@ const UNKNOWN: NamedFunction = {
 
 /** The text of a string; one that is longer than what was sent ends in `…`. */
 function text({ encoding, length, bytes }: PerlString): string {
-  const shown = encoding === LATIN1 ? Buffer.from(bytes).toString("latin1") : utf8.decode(bytes);
+  const shown =
+    encoding === PERL_LATIN1 ? Buffer.from(bytes).toString("latin1") : utf8.decode(bytes);
   return length > bytes.length ? shown + CUT : shown;
 }
-
-/** enum perl_encoding */
-const LATIN1 = 0;

@@ -1,5 +1,6 @@
 /** Names of .NET frames. What the kernel side tells of a method at its first sight is resolved at once. */
 import { statSync } from "node:fs";
+import { DOTNET_GENERATION_SHIFT, DOTNET_STUBS, FRAME_VALUE_MASK } from "../../../build/abi.ts";
 import type { SampledFile, Sampler, SeenMethod } from "../../addon/sampler.ts";
 import { cleanName } from "../../tick/clean-name.ts";
 import type { NamedFunction } from "../frames.ts";
@@ -15,9 +16,8 @@ import { ReadyToRunImage } from "./ready-to-run.ts";
 import type { Tier } from "./tier.ts";
 import { attempt, stub, unnamed } from "./unnamed.ts";
 
-const STUB_LIMIT = 4096n;
-const VALUE_MASK = (1n << 56n) - 1n;
-const START_MASK = (1n << 47n) - 1n;
+const STUB_LIMIT = BigInt(DOTNET_STUBS);
+const START_MASK = (1n << BigInt(DOTNET_GENERATION_SHIFT)) - 1n;
 /** What stands for the assembly of a method that has none. */
 const DYNAMIC_MODULE = "[dynamic]";
 const MAX_PROCESSES = 512;
@@ -85,7 +85,7 @@ export class DotnetNames {
 
   /** The function of a frame word of FRAME_DOTNET. */
   name(word: bigint, pid: number): NamedFunction {
-    const value = word & VALUE_MASK;
+    const value = word & FRAME_VALUE_MASK;
     if (value < STUB_LIMIT) return stub(Number(value));
     const known = this.#processes.get(pid);
     if (!known) return unnamed("its process was not known when it was met");

@@ -1,11 +1,6 @@
 /** .NET: precompiled methods by the table of their image, beside what the runtime itself keeps of their entry points. */
 import { createRequire } from "node:module";
-import type {
-  AbiConstants,
-  Sampler,
-  SamplerOptions,
-  SeenMethod,
-} from "../../../src/addon/sampler.ts";
+import type { Sampler, SamplerOptions, SeenMethod } from "../../../src/addon/sampler.ts";
 import { PageBudget } from "../../../src/runtimes/dotnet/bytes.ts";
 import { ImageNames } from "../../../src/runtimes/dotnet/images.ts";
 import { layoutOf, readDescriptor } from "../../../src/runtimes/dotnet/layout.ts";
@@ -35,7 +30,6 @@ const ENOUGH = 500;
 
 interface Addon {
   readonly Sampler: new (options: SamplerOptions) => Sampler;
-  readonly constants: AbiConstants;
 }
 
 /** A place in a precompiled image that was sampled. */
@@ -46,11 +40,7 @@ interface Place {
 }
 
 /** Samples for a while: the places in precompiled code, each once. */
-async function samplePlaces(
-  sampler: Sampler,
-  images: ImageNames,
-  constants: AbiConstants,
-): Promise<Place[]> {
+async function samplePlaces(sampler: Sampler, images: ImageNames): Promise<Place[]> {
   const paths = new Map<number, string>();
   const places = new Map<string, Place>();
   for (let left = SECONDS; left > 0; left--) {
@@ -58,7 +48,7 @@ async function samplePlaces(
     const drained = sampler.drain();
     images.learn(drained.files);
     for (const { id, path } of drained.files) paths.set(id, path);
-    const frames = new NewFrames(drained, constants);
+    const frames = new NewFrames(drained);
     for (let i = 0; i < frames.length; i++) {
       const [file, offset] = [frames.file(i), frames.offset(i)];
       if (frames.isCode(i))
@@ -94,15 +84,10 @@ const isSame = (one: NamedFunction, other: NamedFunction): boolean =>
   one.name === other.name &&
   one.module === other.module;
 
-async function compare(
-  shape: Shape,
-  pid: number,
-  sampler: Sampler,
-  constants: AbiConstants,
-): Promise<Row[]> {
+async function compare(shape: Shape, pid: number, sampler: Sampler): Promise<Row[]> {
   const pages = new PageBudget(64 << 20);
   const images = new ImageNames(sampler, pages);
-  const places = await samplePlaces(sampler, images, constants);
+  const places = await samplePlaces(sampler, images);
   // No map changes while it is read.
   process.kill(pid, "SIGSTOP");
   const seen = sampler.takeMethods().find((it) => it.methodDesc > 0n);
@@ -204,7 +189,7 @@ const precompiled = (shape: Shape): Promise<Row[]> =>
         targets: [pid],
       });
       try {
-        return await compare(shape, pid, sampler, addon.constants);
+        return await compare(shape, pid, sampler);
       } finally {
         sampler.close();
       }
