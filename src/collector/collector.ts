@@ -4,14 +4,11 @@ import counterFile from "../../bpf/counters.json" with { type: "json" };
 import { COUNTER_IDS } from "../../build/abi.ts";
 import type { Drained, SampledTask, Sampler, SamplerOptions } from "../addon/sampler.ts";
 import { loadAddon } from "../addon/sampler.ts";
-import { DotnetNames } from "../runtimes/dotnet/names.ts";
-import { FrameReader, FunctionTable, kernelFunction } from "../runtimes/frames.ts";
-import { GeneratedCodeNames } from "../runtimes/generated-code.ts";
-import { KernelSymbols } from "../runtimes/kernel.ts";
-import { NativeNames } from "../runtimes/native.ts";
+import { FrameReader } from "../runtimes/frame-reader.ts";
+import { FunctionTable } from "../runtimes/function-table.ts";
 import { NewFrames } from "../runtimes/new-frames.ts";
-import { PerlNames } from "../runtimes/perl.ts";
-import { PerlStacks } from "../runtimes/perl-stacks.ts";
+import type { RuntimeReader } from "../runtimes/reader.ts";
+import { runtimeReaders } from "../runtimes/registry.ts";
 import { cleanName } from "../tick/clean-name.ts";
 import type { CounterDefinition } from "../tick/source.ts";
 import type { OwnCost, Task } from "../tick/tick.ts";
@@ -21,7 +18,7 @@ import { TargetWatch } from "./target-watch.ts";
 
 export const COUNTERS: readonly CounterDefinition[] = counterFile.counters;
 
-const { SamplesTaken: SAMPLES_TAKEN, UnwindPerlUnpaired: UNPAIRED } = COUNTER_IDS;
+const { SamplesTaken: SAMPLES_TAKEN } = COUNTER_IDS;
 
 /** What was drained since the last tick: a long refresh is drained several times. */
 interface Gathered {
@@ -40,13 +37,9 @@ interface Gathered {
 
 export class Collector {
   readonly #sampler: Sampler;
-  readonly #native: NativeNames;
-  readonly #perl: PerlNames;
-  readonly #perlStacks: PerlStacks;
-  readonly #dotnet: DotnetNames;
-  readonly #generated = new GeneratedCodeNames();
   readonly #functions = new FunctionTable();
-  readonly #reader: FrameReader;
+  readonly #readers: readonly RuntimeReader[];
+  readonly #frames: FrameReader;
   readonly #lines: NativeLines;
   readonly #host = cleanName(hostname());
   readonly #targets: TargetWatch;
@@ -61,26 +54,12 @@ export class Collector {
   constructor(options: SamplerOptions) {
     const addon = loadAddon();
     this.#sampler = new addon.Sampler(options);
-    this.#native = new NativeNames(this.#sampler);
     this.#lines = new NativeLines(this.#sampler);
-    this.#perl = new PerlNames();
-    this.#perlStacks = new PerlStacks();
-    this.#dotnet = new DotnetNames(this.#sampler);
-    this.#sampler.onMethods(() => this.#resolveMethods());
+    this.#readers = runtimeReaders(addon, this.#sampler);
+    this.#sampler.onMethods(() => this.#resolveSeen());
     this.#targets = new TargetWatch(options.targets);
     this.#mergesStacks = options.byFunction ?? false;
-    const kernel = new KernelSymbols(addon);
-    const namers = {
-      native: (file: number, offset: number) =>
-        this.#dotnet.holds(file, offset)
-          ? this.#dotnet.image(file, offset)
-          : this.#native.name(file, offset),
-      kernel: (address: bigint) => kernelFunction(kernel.resolve(address)),
-      dotnet: (word: bigint, pid: number) => this.#dotnet.name(word, pid),
-      anonymous: (pid: number, address: bigint) => this.#generated.name(pid, address),
-      perl: (name: bigint, meta: number, line: number) => this.#perl.read(name, meta, line),
-    };
-    this.#reader = new FrameReader(COUNTERS, namers, this.#functions);
+    this.#frames = new FrameReader(this.#readers, COUNTERS, this.#functions);
     // What the start cost is no part of the first refresh.
     this.#cpu = process.cpuUsage();
   }
@@ -107,21 +86,22 @@ export class Collector {
   /** Takes what was counted since the last call, without making a tick of it. */
   drain(): void {
     const drained = this.#sampler.drain();
-    this.#native.learn(drained.files);
-    const files = drained.files.map((it) => it.id);
-    this.#lines.forget(drained.forgottenFrames, files);
-    this.#perl.learn(drained);
     const frames = new NewFrames(drained);
-    this.#perlStacks.learn(drained.files, frames, drained.forgottenFrames);
-    this.#dotnet.learn(drained.files);
-    this.#dotnet.resolveSeen();
-    const named = this.#reader.read(frames);
+    this.#lines.forget(
+      drained.forgottenFrames,
+      drained.files.map(({ id }) => id),
+    );
+    for (const reader of this.#readers) reader.ingest?.(drained, frames);
+    const named = this.#frames.read(frames);
     if (!this.#mergesStacks) this.#lines.learn(frames, named.functions);
-    if (this.#generated.hasNewNames()) this.#sampler.renew();
+    if (this.#readers.some((reader) => reader.hasNewNames?.())) this.#sampler.renew();
+    let { stacks } = drained;
+    for (const reader of this.#readers) {
+      stacks = reader.mergeStacks?.(stacks) ?? stacks;
+      reader.addCounts?.(drained.counters);
+    }
     this.#gathered ??= emptyGathered(drained);
-    gather(this.#gathered, drained, named, this.#perlStacks.merge(drained.stacks));
-    const counters = this.#gathered.counters;
-    counters[UNPAIRED] = (counters[UNPAIRED] ?? 0) + this.#perlStacks.takeUnpaired();
+    gather(this.#gathered, drained, named, stacks);
     this.#forgotten = { stacks: drained.forgottenStacks, frames: drained.forgottenFrames };
   }
 
@@ -148,7 +128,10 @@ export class Collector {
         missed: gathered.missed,
         metrics,
         self: this.#ownCost(gathered),
-        notices: [...gone.notices, ...this.#dotnet.notices(), ...this.#perl.notices(metrics)],
+        notices: [
+          ...gone.notices,
+          ...this.#readers.flatMap((reader) => reader.notices?.(metrics) ?? []),
+        ],
       },
       functions: this.#functions.takeAdded(),
       firstFrame: gathered.firstFrame,
@@ -161,8 +144,9 @@ export class Collector {
     };
   }
 
-  #resolveMethods(): void {
-    if (!this.#closed) this.#dotnet.resolveSeen();
+  #resolveSeen(): void {
+    if (this.#closed) return;
+    for (const reader of this.#readers) reader.resolveSeen?.();
   }
 
   #ownCost({ seconds, bpfNanoseconds, counters }: Gathered): OwnCost {

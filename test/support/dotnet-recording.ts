@@ -10,8 +10,8 @@ import type { Sampler, SamplerOptions, SeenMethod } from "../../src/addon/sample
 import { PageBudget } from "../../src/runtimes/dotnet/bytes.ts";
 import { ProcessMemory, type ReadMemory } from "../../src/runtimes/dotnet/memory.ts";
 import type { ImageCache } from "../../src/runtimes/dotnet/modules.ts";
-import { tablesInMemory } from "../../src/runtimes/dotnet/names.ts";
 import { DotnetProcess } from "../../src/runtimes/dotnet/process.ts";
+import { tablesInMemory } from "../../src/runtimes/dotnet/reader.ts";
 import { dotnetProgram, type PerfMethod, readPerfMap, SHAPES } from "./dotnet.ts";
 import { cleanEnvironment, root } from "./polytop.ts";
 

@@ -10,7 +10,7 @@ import {
   FRAME_VALUE_MASK,
 } from "../../build/abi.ts";
 import type { Sampler, SamplerOptions } from "../../src/addon/sampler.ts";
-import { DotnetNames } from "../../src/runtimes/dotnet/names.ts";
+import { DotnetReader } from "../../src/runtimes/dotnet/reader.ts";
 import type { Tier } from "../../src/runtimes/dotnet/tier.ts";
 import { Lacking } from "./measure.ts";
 import { root } from "./polytop.ts";
@@ -183,15 +183,14 @@ export async function sampleMethods(pid: number, seconds: number): Promise<Sampl
   };
   const objectPath = `${root}dist/polytop.bpf.o`;
   const sampler = new Opened({ objectPath, frequency: 999, drainSeconds: 1, targets: [pid] });
-  const names = new DotnetNames(sampler);
+  const names = new DotnetReader(sampler);
   const found = new Map<bigint, SampledMethod>();
   sampler.onMethods(() => names.resolveSeen());
   try {
     for (let left = seconds; left > 0; left--) {
       await new Promise((resolve) => setTimeout(resolve, 1000));
       const drained = sampler.drain();
-      names.learn(drained.files);
-      names.resolveSeen();
+      names.ingest(drained);
       for (const word of drained.frames) {
         if (Number(word >> BigInt(FRAME_KIND_SHIFT)) !== FRAME_DOTNET) continue;
         if ((word & FRAME_VALUE_MASK) < DOTNET_STUBS) continue;

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
 import type { Addon } from "../../src/addon/sampler.ts";
-import { KernelSymbols } from "../../src/runtimes/kernel.ts";
+import { KernelSymbols } from "../../src/runtimes/kernel/symbols.ts";
 import { root } from "../support/polytop.ts";
 
 const addon = createRequire(import.meta.url)(`${root}dist/polytop.node`) as Addon;

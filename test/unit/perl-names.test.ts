@@ -11,7 +11,7 @@ import {
   PERL_SUB,
 } from "../../build/abi.ts";
 import type { PerlName } from "../../src/addon/sampler.ts";
-import { PerlNames } from "../../src/runtimes/perl.ts";
+import { PerlNames } from "../../src/runtimes/perl/names.ts";
 
 const string = (text: string, encoding = 1, length = Buffer.from(text).length) => ({
   encoding,
@@ -31,8 +31,8 @@ const given = (more: Partial<PerlName> = {}): PerlName => ({
 
 function nameOf(more: Partial<PerlName>): string {
   const names = new PerlNames();
-  names.learn({ files: [], perlNames: [given(more)], renewed: false });
-  return names.read(1n, 0, 0).named.name;
+  names.ingest({ files: [], perlNames: [given(more)], renewed: false });
+  return names.read(1n, 0, 0).function.name;
 }
 
 describe("names", () => {
@@ -59,27 +59,30 @@ describe("names", () => {
 
   test("the module is the file; string evals have one", () => {
     const names = new PerlNames();
-    names.learn({
+    names.ingest({
       files: [],
       perlNames: [given(), given({ name: 2n, file: string("(eval", 2) })],
       renewed: false,
     });
-    expect(names.read(1n, 0, 12)).toMatchObject({ named: { module: "/srv/ledger.pl" }, line: 12 });
+    expect(names.read(1n, 0, 12)).toMatchObject({
+      function: { module: "/srv/ledger.pl" },
+      detail: { line: 12 },
+    });
     expect(names.read(2n, 0, 0)).toEqual({
-      named: { runtime: "perl", name: "Ledger::Post::entry", module: "(eval)" },
+      function: { runtime: "perl", name: "Ledger::Post::entry", module: "(eval)" },
     });
   });
 });
 
 test("names are kept over one renewal, not over two", () => {
   const names = new PerlNames();
-  const learn = (perlNames: PerlName[], renewed: boolean) =>
-    names.learn({ files: [], perlNames, renewed });
-  learn([given()], false);
-  learn([], true);
-  expect(names.read(1n, 0, 0).named.name).toBe("Ledger::Post::entry");
-  learn([], true);
-  expect(names.read(1n, 0, 0).named.whyUnnamed).toBeDefined();
+  const ingest = (perlNames: PerlName[], renewed: boolean) =>
+    names.ingest({ files: [], perlNames, renewed });
+  ingest([given()], false);
+  ingest([], true);
+  expect(names.read(1n, 0, 0).function.name).toBe("Ledger::Post::entry");
+  ingest([], true);
+  expect(names.read(1n, 0, 0).function.whyUnnamed).toBeDefined();
 });
 
 test("the innermost frame says which op it executes", () => {
@@ -101,7 +104,7 @@ test("the innermost frame says which op it executes", () => {
     opNames: ["null", "match"],
     code,
   };
-  names.learn({
+  names.ingest({
     files: [
       {
         id: 9,
@@ -117,8 +120,8 @@ test("the innermost frame says which op it executes", () => {
     renewed: false,
   });
   const meta = (op: number, file: number) => op * 2 ** PERL_OP_SHIFT + file * 2 ** PERL_FILE_SHIFT;
-  expect(names.read(1n, meta(2, 3), 0).note).toBe("match");
-  expect(names.read(1n, meta(1, 3), 0).note).toBeUndefined();
-  expect(names.read(1n, meta(2, 4), 0).note).toBeUndefined();
-  expect(names.read(1n, 0, 0).note).toBeUndefined();
+  expect(names.read(1n, meta(2, 3), 0).detail?.note).toBe("match");
+  expect(names.read(1n, meta(1, 3), 0).detail?.note).toBeUndefined();
+  expect(names.read(1n, meta(2, 4), 0).detail?.note).toBeUndefined();
+  expect(names.read(1n, 0, 0).detail?.note).toBeUndefined();
 });

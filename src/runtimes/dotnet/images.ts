@@ -38,7 +38,8 @@ export class ImageNames {
     this.#pages = pages;
   }
 
-  learn(files: readonly SampledFile[]): void {
+  /** Takes in where the assemblies of files are. */
+  placeFiles(files: readonly SampledFile[]): void {
     for (const { id, assemblies } of files) {
       this.#forgetFile(id);
       if (assemblies.length > 0) this.#places.set(id, assemblies);

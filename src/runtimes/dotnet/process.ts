@@ -1,6 +1,6 @@
 /** A process that runs .NET: what its methods are called. */
 import type { SeenMethod } from "../../addon/sampler.ts";
-import type { NamedFunction } from "../frames.ts";
+import type { NamedFunction } from "../reader.ts";
 import type { ImageMethod } from "./instance-name.ts";
 import { type Layout, layoutOf, readDescriptor } from "./layout.ts";
 import { type ProcessMemory, Unreadable } from "./memory.ts";

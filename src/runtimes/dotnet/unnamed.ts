@@ -1,6 +1,6 @@
 /** Frames of .NET that are no named method, and why: the name says what, the detail of the function the rest. */
 import { DOTNET_STUB_IMAGE, DOTNET_STUB_OTHER } from "../../../build/abi.ts";
-import type { NamedFunction } from "../frames.ts";
+import type { NamedFunction } from "../reader.ts";
 import { Unreadable } from "./memory.ts";
 
 /** Kinds of stubs, as the runtime numbers them (StubCodeBlockKind in src/coreclr/vm/codeman.h); the last two as bpf/abi.h does. */

@@ -7,11 +7,11 @@ import { layoutOf, readDescriptor } from "../../../src/runtimes/dotnet/layout.ts
 import { ProcessMemory } from "../../../src/runtimes/dotnet/memory.ts";
 import { MethodReader } from "../../../src/runtimes/dotnet/method.ts";
 import type { ImageCache } from "../../../src/runtimes/dotnet/modules.ts";
-import { bodyText, tablesInMemory } from "../../../src/runtimes/dotnet/names.ts";
+import { bodyText, tablesInMemory } from "../../../src/runtimes/dotnet/reader.ts";
 import type { ReadyToRunImage } from "../../../src/runtimes/dotnet/ready-to-run.ts";
 import { attempt } from "../../../src/runtimes/dotnet/unnamed.ts";
-import type { NamedFunction } from "../../../src/runtimes/frames.ts";
 import { NewFrames } from "../../../src/runtimes/new-frames.ts";
+import type { NamedFunction } from "../../../src/runtimes/reader.ts";
 import { dotnetProgram, isComposite, SHAPES, type Shape } from "../../support/dotnet.ts";
 import { Lacking, percent, type Row, ratio, type Section } from "../../support/measure.ts";
 import { root } from "../../support/polytop.ts";
@@ -46,7 +46,7 @@ async function samplePlaces(sampler: Sampler, images: ImageNames): Promise<Place
   for (let left = SECONDS; left > 0; left--) {
     await sleep(1);
     const drained = sampler.drain();
-    images.learn(drained.files);
+    images.placeFiles(drained.files);
     for (const { id, path } of drained.files) paths.set(id, path);
     const frames = new NewFrames(drained);
     for (let i = 0; i < frames.length; i++) {

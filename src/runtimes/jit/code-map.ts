@@ -1,6 +1,6 @@
 /** Ranges of generated code and their names, as a process reports them one after the other. */
 
-import { cleanName } from "../tick/clean-name.ts";
+import { cleanName } from "../../tick/clean-name.ts";
 
 const SPACE = 32;
 const MAX_ENTRIES = 500_000;

@@ -11,16 +11,16 @@ import {
   PERL_STOP,
   PERL_XSUB,
   PERL_XSUB_CODE,
-} from "../../build/abi.ts";
-import type { PerlInterpreter, SampledFile } from "../addon/sampler.ts";
-import type { NewFrames } from "./new-frames.ts";
+} from "../../../build/abi.ts";
+import type { Drained, PerlInterpreter } from "../../addon/sampler.ts";
+import type { NewFrames } from "../new-frames.ts";
 import {
   type CalledXsub,
   interleave,
   type NativeFrame,
   type NativeRole,
   type PerlFrame,
-} from "./perl-interleave.ts";
+} from "./interleave.ts";
 
 /** The second word of a stack, as `Drained.stacks` has it. */
 const OUTCOME_MASK = 0xff;
@@ -43,22 +43,17 @@ export class PerlStacks {
   /** Stacks in which the frames could not be paired, since the last call of `takeUnpaired`. */
   #unpaired = 0;
 
-  /** Takes in what became known of files, and new frames; those below `forgotten` are not referred to again. */
-  learn(files: readonly SampledFile[], frames: NewFrames, forgotten: number): void {
-    this.#learnFiles(files);
-    for (const map of [this.#roles, this.#perl, this.#code]) forgetBelow(map, forgotten);
-    for (let index = 0; index < frames.length; index++) this.#learnFrame(frames, index);
-  }
-
-  /** An id may be given to another file later. */
-  #learnFiles(files: readonly SampledFile[]): void {
+  /** Takes in the interpreters of files, and new frames; forgets the frames that nothing refers to any more. */
+  ingest({ files, forgottenFrames }: Drained, frames: NewFrames): void {
     for (const { id, perl } of files) {
       if (perl) this.#interpreters.set(id, perl);
       else this.#interpreters.delete(id);
     }
+    for (const map of [this.#roles, this.#perl, this.#code]) forgetBelow(map, forgottenFrames);
+    for (let index = 0; index < frames.length; index++) this.#registerFrame(frames, index);
   }
 
-  #learnFrame(frames: NewFrames, index: number): void {
+  #registerFrame(frames: NewFrames, index: number): void {
     const number = frames.first + index;
     const meta = frames.perlMeta(index);
     if (meta === 0) {

@@ -10,16 +10,9 @@ import {
   PERL_NAME_NONE,
   PERL_OP_MASK,
   PERL_OP_SHIFT,
-} from "../../build/abi.ts";
-import type { Drained, PerlInterpreter, PerlName, PerlString } from "../addon/sampler.ts";
-import type { NamedFunction } from "./frames.ts";
-
-/** What a Perl frame says besides its function. */
-export interface NamedPerlFrame {
-  readonly named: NamedFunction;
-  readonly line?: number;
-  readonly note?: string;
-}
+} from "../../../build/abi.ts";
+import type { Drained, PerlInterpreter, PerlName, PerlString } from "../../addon/sampler.ts";
+import type { NamedFrame, NamedFunction } from "../reader.ts";
 
 /** Blocks that the interpreter calls when it starts or ends; they have no other name (perlmod). */
 const PHASES = new Set(["BEGIN", "UNITCHECK", "CHECK", "INIT", "END"]);
@@ -36,8 +29,8 @@ export class PerlNames {
   #olderNames = new Map<bigint, NamedFunction>();
   readonly #interpreters = new Map<number, PerlInterpreter>();
 
-  /** Takes in what became known of files, and the strings that were sent. */
-  learn({ files, perlNames, renewed }: Pick<Drained, "files" | "perlNames" | "renewed">): void {
+  /** Takes in the interpreters of files, and the strings that the kernel side sent. */
+  ingest({ files, perlNames, renewed }: Pick<Drained, "files" | "perlNames" | "renewed">): void {
     for (const { perl } of files) if (perl) this.#interpreters.set(perl.index, perl);
     // The kernel side names everything anew: what is older than the last time is not referred to any more.
     if (renewed) {
@@ -57,14 +50,12 @@ export class PerlNames {
   }
 
   /** The frame of a name; `meta` and `line` as in struct perl_frame (bpf/perl_abi.h). */
-  read(name: bigint, meta: number, line: number): NamedPerlFrame {
+  read(name: bigint, meta: number, line: number): NamedFrame {
     const named = this.#names.get(name) ?? this.#olderNames.get(name) ?? UNKNOWN;
     const note = this.#op(meta);
-    return {
-      named,
-      ...(line > 0 ? { line } : {}),
-      ...(note === undefined ? {} : { note }),
-    };
+    if (line === 0 && note === undefined) return { function: named };
+    const detail = { ...(line > 0 ? { line } : {}), ...(note === undefined ? {} : { note }) };
+    return { function: named, detail };
   }
 
   #op(meta: number): string | undefined {

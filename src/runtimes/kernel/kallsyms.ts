@@ -1,7 +1,7 @@
 /** The functions of the kernel by address. */
 
-import type { KernelSymbolColumns } from "../addon/sampler.ts";
-import { cleanName } from "../tick/clean-name.ts";
+import type { KernelSymbolColumns } from "../../addon/sampler.ts";
+import { cleanName } from "../../tick/clean-name.ts";
 
 /** Module of the kernel's own image. */
 export const KERNEL = "kernel";

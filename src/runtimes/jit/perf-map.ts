@@ -5,7 +5,7 @@
  */
 
 import { closeSync, fstatSync, readSync } from "node:fs";
-import { startOfProcess } from "../machine/process-start.ts";
+import { startOfProcess } from "../../machine/process-start.ts";
 import { CodeMap } from "./code-map.ts";
 import { MAX_FILE_BYTES, openPerfMap, Refusal } from "./perf-map-file.ts";
 

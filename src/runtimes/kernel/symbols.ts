@@ -1,12 +1,12 @@
 /** Names of kernel functions, as /proc/kallsyms has them, compiler's suffixes included. */
 
 import { readFileSync } from "node:fs";
-import type { Addon } from "../addon/sampler.ts";
-import { BPF, KERNEL, KernelSymbolTable } from "./kallsyms.ts";
+import type { Addon } from "../../addon/sampler.ts";
+import { BPF, KERNEL, type KernelFunction, KernelSymbolTable } from "./kallsyms.ts";
 
 /** The name of a kernel address, or the reason why there is none. */
 export type KernelName =
-  | { readonly name: string; readonly module: string; readonly whyUnnamed?: undefined }
+  | (KernelFunction & { readonly whyUnnamed?: never })
   | { readonly whyUnnamed: string };
 
 export interface KernelSymbolsOptions {

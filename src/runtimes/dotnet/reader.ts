@@ -1,9 +1,15 @@
 /** Names of .NET frames. What the kernel side tells of a method at its first sight is resolved at once. */
 import { statSync } from "node:fs";
-import { DOTNET_GENERATION_SHIFT, DOTNET_STUBS, FRAME_VALUE_MASK } from "../../../build/abi.ts";
-import type { SampledFile, Sampler, SeenMethod } from "../../addon/sampler.ts";
+import {
+  DOTNET_GENERATION_SHIFT,
+  DOTNET_STUBS,
+  FRAME_DOTNET,
+  FRAME_VALUE_MASK,
+} from "../../../build/abi.ts";
+import type { Drained, Sampler, SeenMethod } from "../../addon/sampler.ts";
 import { cleanName } from "../../tick/clean-name.ts";
-import type { NamedFunction } from "../frames.ts";
+import type { NewFrames } from "../new-frames.ts";
+import type { NamedFrame, NamedFunction, RuntimeReader } from "../reader.ts";
 import { PageBudget, WholeBytes } from "./bytes.ts";
 import type { PeImage } from "./image.ts";
 import { ImageNames } from "./images.ts";
@@ -33,7 +39,7 @@ interface KnownProcess {
   readonly process: DotnetProcess;
 }
 
-export class DotnetNames {
+export class DotnetReader implements RuntimeReader {
   readonly #sampler: Pick<Sampler, "readMemory" | "takeMethods" | "readFile" | "fileId">;
   readonly #processes = new Map<number, KnownProcess>();
   readonly #pages = new PageBudget(MAX_PAGE_BYTES);
@@ -47,16 +53,16 @@ export class DotnetNames {
     this.#images = new ImageNames(sampler, this.#pages);
   }
 
-  /** Takes in what became known of files. */
-  learn(files: readonly SampledFile[]): void {
-    this.#images.learn(files);
+  ingest({ files }: Pick<Drained, "files">): void {
+    this.#images.placeFiles(files);
     for (const { id, path, refused } of files) {
       if (refused === undefined) this.#refused.delete(id);
       else this.#refused.set(id, `${refused}: its methods are not shown (${cleanName(path)})`);
     }
+    this.resolveSeen();
   }
 
-  /** What the reader must know: runtimes that are not understood. */
+  /** Tells of runtimes that are not understood. */
   notices(): string[] {
     const misfits: string[] = [];
     for (const [pid, { process }] of this.#processes) {
@@ -68,14 +74,15 @@ export class DotnetNames {
     return [...this.#refused.values(), ...misfits].slice(0, MAX_NOTICES);
   }
 
-  /** Whether an offset of a file is precompiled managed code. */
-  holds(file: number, offset: number): boolean {
-    return this.#images.holds(file, offset);
+  /** Names the precompiled method at an offset of a file. */
+  symbolizeCode(file: number, offset: number): NamedFunction | undefined {
+    if (!this.#images.holds(file, offset)) return undefined;
+    return precompiled(() => this.#images.method(file, offset));
   }
 
-  /** The precompiled method at an offset of a file. */
-  image(file: number, offset: number): NamedFunction {
-    return precompiled(() => this.#images.method(file, offset));
+  symbolize(frames: NewFrames, index: number): NamedFrame | undefined {
+    if (frames.kind(index) !== FRAME_DOTNET) return undefined;
+    return { function: this.name(frames.word(index), frames.owner(index)) };
   }
 
   /** Resolves the methods met since the last call, while their processes live. */

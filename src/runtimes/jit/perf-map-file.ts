@@ -2,7 +2,7 @@
 
 import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } from "node:fs";
 import { uptime } from "node:os";
-import { TICKS_PER_SECOND } from "../machine/process-start.ts";
+import { TICKS_PER_SECOND } from "../../machine/process-start.ts";
 
 export const MAX_FILE_BYTES = 32 * 1024 * 1024;
 /** Clocks of files, of processes and of this program agree no better. */

@@ -1,28 +1,28 @@
-/** Names of functions in files: by symbol, else by the start of the enclosing unwind entry. */
-import type { SampledFile, Sampler } from "../addon/sampler.ts";
-import type { NamedFunction } from "./frames.ts";
+/** Names functions in files: by symbol, else by the start of the unwind entry that holds the code. */
+import type { Drained, Sampler } from "../../addon/sampler.ts";
+import type { NamedFunction, RuntimeReader } from "../reader.ts";
 
 /** The base name of a path; an open file that was deleted or is in memory keeps what there is. */
-export function moduleName(path: string): string {
+function moduleName(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1) || path;
 }
 
-export class NativeNames {
+/** Names any code of files: the other readers are asked before it. */
+export class NativeReader implements RuntimeReader {
   readonly #sampler: Pick<Sampler, "name">;
+  /** What is known of files, by their ids. */
   readonly #files = new Map<number, { readonly module: string; readonly why: string }>();
 
   constructor(sampler: Pick<Sampler, "name">) {
     this.#sampler = sampler;
   }
 
-  /** Takes in what became known of files; an id may be given to another file later. */
-  learn(files: readonly SampledFile[]): void {
+  ingest({ files }: Drained): void {
     for (const { id, path, why } of files) this.#files.set(id, { module: moduleName(path), why });
   }
 
-  name(id: number, offset: number): NamedFunction {
-    const file = this.#files.get(id);
-    const module = file?.module ?? "";
+  symbolizeCode(id: number, offset: number): NamedFunction {
+    const { module, why } = this.#files.get(id) ?? { module: "", why: "" };
     const [name, address] = this.#sampler.name(id, offset);
     if (name !== "") return { runtime: "native", name, module };
     if (address > 0) {
@@ -37,7 +37,7 @@ export class NativeNames {
       runtime: "native",
       name: `[${module || "unknown file"}]`,
       module,
-      whyUnnamed: file?.why || "the file has neither a symbol nor an unwind entry for this code",
+      whyUnnamed: why || "the file has neither a symbol nor an unwind entry for this code",
     };
   }
 }
