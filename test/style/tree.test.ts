@@ -63,6 +63,12 @@ test("only one file loads the addon", () => {
   expect(importers).toEqual(["src/addon/sampler.ts"]);
 });
 
+test("only one file names the processors that polytop runs on", () => {
+  const named = /x86|amd64|\bx64\b|aarch64|arm64|\b[re](ip|sp|bp|[abcd]x)\b/i;
+  const files = sources.filter((file) => named.test(read(file)));
+  expect(files).toEqual(["src/machine/architecture.ts"]);
+});
+
 test("modules do not import each other in a circle", () => {
   const graph = new Map(
     sources.map((file) => [

@@ -1,4 +1,5 @@
 /** How the runtime made a body of a method: it compiles a method again when it is hot, or in the middle of a loop. */
+import { ARCHITECTURE } from "../../machine/architecture.ts";
 import type { Layout } from "./layout.ts";
 import { type ProcessMemory, pointerAt, Unreadable } from "./memory.ts";
 
@@ -18,8 +19,7 @@ export type Tier = (typeof TIERS)[number] | "precompiled" | "compiled once";
 /** A bit of MethodDesc.Flags3AndTokenRemainder: the method may be compiled again. */
 const TIERED = 0x8000;
 
-/** The first instructions of an OSR method: mov rax,[rbp]; push rax. It takes over the frame of a running method. */
-const OSR_PROLOG = Buffer.from("488b450050", "hex");
+const OSR_PROLOG = Buffer.from(ARCHITECTURE.osrProlog, "hex");
 
 /** Siblings that only a method has whose first body was tier 0. */
 const FOLLOWERS: readonly (string | undefined)[] = ["tier 1", "OSR", "tier 0 instrumented"];
