@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <iterator>
 #include <string_view>
 #include <vector>
 
 #include "bytes.h"
+#include "dotnet_layouts.h"
 
 namespace polytop {
 
@@ -23,6 +25,8 @@ constexpr uint64_t kMaxSymbols = 1 << 20;
 constexpr uint64_t kMaxStrings = 16 << 20;
 constexpr uint64_t kMaxDescriptor = 1 << 20;
 constexpr uint64_t kMaxRelocations = 64 << 20;
+/// No structure of the runtime is so long.
+constexpr uint64_t kMaxOffset = 0x4000;
 constexpr uint64_t kMaxVersionScan = 64 << 20;
 constexpr uint32_t kOldest = 8, kLinearNibbles = 1, kConstantTimeNibbles = 2;
 
@@ -154,32 +158,22 @@ uint32_t versionByInfo(const ElfImage& image, uint64_t address) {
   return valueAt<uint32_t>(info, 96);
 }
 
-/// Layouts of the versions, measured on 8.0.29, 9.0.18 and 10.0.12.
+/// The layout of a version: one that was not measured is like the next that was, else like the last.
 dotnet_facts layoutOf(uint32_t major) {
   dotnet_facts facts = {};
-  facts.module_images = major == 8 ? 1152 : major == 9 ? 984 : 704;
-  facts.functions = 80;
-  facts.dynamic_name = major == 8 ? 24 : 32;
-  facts.type_module = major == 8 ? 0 : 24;
-  facts.module_base = major == 8 ? 0 : major == 9 ? 288 : 224;
-  facts.module_assembly = major == 8 ? 272 : major == 9 ? 280 : 216;
-  facts.image_layout = major <= 9 ? 120 : 128;
-  facts.token_bits = 12;
+  const uint32_t* version = std::lower_bound(std::begin(kDotnetVersions), std::end(kDotnetVersions) - 1, major);
+  for (const DotnetOffset& offset : kDotnetOffsets)
+    facts.*offset.fact = offset.measured[version - std::begin(kDotnetVersions)];
+  facts.token_bits = kDotnetTokenRemainderBits;
   facts.nibble_map = major <= 9 ? kLinearNibbles : kConstantTimeNibbles;
   return facts;
 }
 
 void overlayDescriptor(std::string_view json, dotnet_facts& facts) {
-  const auto set = [](uint16_t& field, std::optional<uint64_t> value) {
-    if (value && *value < 0x4000) field = static_cast<uint16_t>(*value);
-  };
-  set(facts.module_images, fieldOf(json, "Module", "ReadyToRunInfo"));
-  set(facts.functions, fieldOf(json, "ReadyToRunInfo", "RuntimeFunctions"));
-  set(facts.type_module, fieldOf(json, "MethodTable", "Module"));
-  set(facts.module_base, fieldOf(json, "Module", "Base"));
-  set(facts.module_assembly, fieldOf(json, "Module", "PEAssembly"));
-  set(facts.image_layout, fieldOf(json, "PEImage", "LoadedImageLayout"));
-  set(facts.dynamic_name, fieldOf(json, "DynamicMethodDesc", "MethodName"));
+  for (const DotnetOffset& offset : kDotnetOffsets) {
+    const std::optional<uint64_t> value = fieldOf(json, offset.type, offset.field);
+    if (value && *value < kMaxOffset) facts.*offset.fact = static_cast<uint16_t>(*value);
+  }
   if (const auto version = fieldOf(json, "contracts", "ExecutionManager"))
     facts.nibble_map = *version >= 2 ? kConstantTimeNibbles : kLinearNibbles;
 }

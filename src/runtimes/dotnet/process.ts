@@ -105,7 +105,7 @@ export class DotnetProcess {
 
   #methodDescOf(start: number): number {
     const header = this.memory.pointer(start - 8);
-    return this.memory.pointer(header + this.#parts.layout.headerMethodDesc);
+    return this.memory.pointer(header + this.#parts.layout.at["RealCodeHeader.MethodDesc"]);
   }
 }
 
