@@ -231,7 +231,7 @@ export interface PerlConstants {
   readonly latin1: number;
 }
 
-/** The functions of the kernel by address, as native/kernel_symbols.h describes them. */
+/** The functions of the kernel by address, as native/kernel/kernel_symbols.h describes them. */
 export interface KernelSymbolColumns {
   /** Ascending, each once: the lower half. */
   readonly addresses: Uint32Array;

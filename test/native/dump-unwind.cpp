@@ -25,7 +25,7 @@
 #include <map>
 #include <set>
 
-#include "../../native/unwind_table.h"
+#include "unwind/unwind_table.h"
 
 namespace {
 

@@ -17,10 +17,10 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "../../bpf/dotnet_prolog.h"
-#include "../../native/ready_to_run.h"
-#include "../../native/seh.h"
+#include "bpf/dotnet_prolog.h"
 #include "damage.h"
+#include "dotnet/ready_to_run.h"
+#include "dotnet/seh.h"
 #include "elf_maker.h"
 
 namespace {

@@ -2,17 +2,17 @@
 # Called from the top folder: make -f test/native/symbols.mk
 #
 # What the names of native functions need of an addon that links them:
-#   sources  native/{symbols,symbol_table,debug_file,go_functions,go_table,lzma_section,demangle,demangle_cpp,elf_image,line_table}.cpp
+#   sources  native/{symbols/symbols,symbols/symbol_table,elf/debug_file,go/go_functions,go/go_table,elf/lzma_section,symbols/demangle,symbols/demangle_cpp,elf/elf_image,symbols/line_table}.cpp
 #   compile  -std=c++20 -isystem /usr/lib/llvm-19/include      (RTTI on or off: both work)
 #   link     /usr/lib/llvm-19/lib/libLLVMDemangle.a -llzma -lz -ldw -lelf
 
 LLVM ?= /usr/lib/llvm-19
 CXX := g++
-FLAGS := -std=c++20 -O2 -g1 -Wall -Wextra -Werror -isystem $(LLVM)/include
+FLAGS := -std=c++20 -O2 -g1 -Wall -Wextra -Werror -iquote native -iquote . -isystem $(LLVM)/include
 LIBRARIES := $(LLVM)/lib/libLLVMDemangle.a -llzma -lz -ldw -lelf
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all
 
-NAMES := symbols symbol_table debug_file go_functions go_table lzma_section demangle demangle_cpp elf_image line_table
+NAMES := symbols/symbols symbols/symbol_table elf/debug_file go/go_functions go/go_table elf/lzma_section symbols/demangle symbols/demangle_cpp elf/elf_image symbols/line_table
 OUT := build/test/symbols
 PLAIN := $(NAMES:%=$(OUT)/%.o) $(OUT)/symbols_tool.o
 CHECKED := $(NAMES:%=$(OUT)/checked/%.o) $(OUT)/checked/symbols_tool.o

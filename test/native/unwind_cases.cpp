@@ -10,8 +10,8 @@
 #include <chrono>
 #include <cstdio>
 
-#include "../../native/unwind_table.h"
 #include "elf_maker.h"
+#include "unwind/unwind_table.h"
 
 namespace {
 

@@ -1,4 +1,4 @@
-/** The command-line tool of native/symbols.h, and how to ask it; see test/native/symbols_tool.cpp. */
+/** The command-line tool of native/symbols/symbols.h, and how to ask it; see test/native/symbols_tool.cpp. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { resolve } from "node:path";
