@@ -2,7 +2,7 @@
 //
 // Prints the unwind rows of ELF files, for tests and for people.
 //
-//   dump-unwind [--stats] [--repeat N] [--no-sections] FILE... | vdso
+//   dump_unwind [--stats] [--repeat N] [--no-sections] FILE... | vdso
 //
 // Without --stats: "# source=... fdes=... warning=..." and then a line for each row,
 //   <file offset, hex> <rule>
