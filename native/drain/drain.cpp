@@ -2,10 +2,6 @@
 #include "drain/drain.h"
 
 #include <bpf/bpf.h>
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstddef>
@@ -20,7 +16,6 @@ namespace polytop {
 namespace {
 
 constexpr uint32_t kBatch = 1024;
-constexpr int kReaderNice = -15;
 
 /// An exec gives a thread another name: samples from before it and after it are those of two.
 struct TaskKey {
@@ -51,7 +46,7 @@ std::string commString(const char (&comm)[COMM_LENGTH]) { return {comm, strnlen(
 
 Drain::~Drain() { close(); }
 
-bool Drain::open(Session& session, Files& files, Methods& methods, bool byFunction, Failure& failure) {
+void Drain::open(Session& session, Files& files, Methods& methods, bool byFunction) {
   if (byFunction) stacks_.mergeByFunction();
   session_ = &session;
   files_ = &files;
@@ -60,45 +55,15 @@ bool Drain::open(Session& session, Files& files, Methods& methods, bool byFuncti
   values_.resize(kBatch);
   perlLines_.open(session);
   ring_ = ring_buffer__new(session.mapFd("records"), onRecord, this, nullptr);
-  stopFd_ = eventfd(0, EFD_CLOEXEC);
-  if (!ring_ || stopFd_ < 0) {
-    failure = {"the ring buffer cannot be opened", errno};
-    return false;
-  }
+  if (!ring_) throw Failure("the ring buffer cannot be opened", errno);
   lastTime_ = clockNanoseconds(CLOCK_MONOTONIC);
-  reader_ = std::thread([this] { read(); });
-  return true;
+  reader_.start(ring_buffer__epoll_fd(ring_), [this] { consume(); });
 }
 
 void Drain::close() {
-  if (reader_.joinable()) {
-    const uint64_t one = 1;
-    if (write(stopFd_, &one, sizeof one) == sizeof one) reader_.join();
-  }
+  reader_.stop();
   if (ring_) ring_buffer__free(ring_);
-  if (stopFd_ >= 0) ::close(stopFd_);
   ring_ = nullptr;
-  stopFd_ = -1;
-}
-
-void Drain::read() {
-  // It hands requests for files on: see Files::work().
-  setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kReaderNice);
-  const int epoll = epoll_create1(EPOLL_CLOEXEC);
-  epoll_event stop = {}, records = {};
-  stop.events = records.events = EPOLLIN;
-  stop.data.fd = stopFd_;
-  records.data.fd = ring_buffer__epoll_fd(ring_);
-  epoll_ctl(epoll, EPOLL_CTL_ADD, stop.data.fd, &stop);
-  epoll_ctl(epoll, EPOLL_CTL_ADD, records.data.fd, &records);
-  for (;;) {
-    epoll_event event = {};
-    const int count = epoll_wait(epoll, &event, 1, -1);
-    if (count < 0 && errno != EINTR) break;
-    if (count > 0 && event.data.fd == stopFd_) break;
-    if (count > 0) consume();
-  }
-  ::close(epoll);
 }
 
 void Drain::consume() {

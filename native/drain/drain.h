@@ -8,7 +8,6 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "bpf/totals.h"
@@ -17,6 +16,7 @@
 #include "files/files.h"
 #include "kernel/session.h"
 #include "perl/perl_lines.h"
+#include "util/reader_thread.h"
 
 namespace polytop {
 
@@ -52,8 +52,8 @@ class Drain {
   Drain() = default;
   ~Drain();
 
-  /// `byFunction`: stacks of the same functions are one.
-  bool open(Session& session, Files& files, Methods& methods, bool byFunction, Failure& failure);
+  /// `byFunction`: stacks of the same functions are one. Throws a Failure.
+  void open(Session& session, Files& files, Methods& methods, bool byFunction);
   void close();
   /// Everything since the last call. Waits for the runs that are under way: some 10 ms.
   Drained drain();
@@ -65,7 +65,6 @@ class Drain {
 
  private:
   static int onRecord(void* context, void* data, size_t size);
-  void read();
   void consume();
   void addStack(const stack_record& record);
   void numberStacks();
@@ -79,8 +78,7 @@ class Drain {
   Files* files_ = nullptr;
   Methods* methods_ = nullptr;
   ring_buffer* ring_ = nullptr;
-  int stopFd_ = -1;
-  std::thread reader_;
+  ReaderThread reader_;
   std::mutex ringMutex_;  ///< guards the ring buffer's reader side, stacks_ and perlLines_
   Stacks stacks_;
   PerlLines perlLines_;

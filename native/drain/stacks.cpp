@@ -103,7 +103,7 @@ uint64_t Stacks::functionHash(const Unnumbered& stack) const {
   for (uint32_t i = 0; i < stack.frameCount; i++) {
     const uint32_t frame = unnumberedFrames_[stack.firstFrame + i];
     const uint32_t function = functions_[frame - current_.firstFrame];
-    // splitmix64's finaliser step, of a function or of what is none.
+    // Even numbers stand for frames of no function.
     hash = (hash ^ (function ? 2 * uint64_t{function} + 1 : 2 * uint64_t{frame})) * 0x9e3779b97f4a7c15ULL;
     hash ^= hash >> 32;
   }

@@ -121,20 +121,6 @@ DebugFile openCandidate(const std::string& root, const std::string& path, const 
 
 }  // namespace
 
-FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {
-  if (this != &other) {
-    if (fd_ >= 0) close(fd_);
-    fd_ = other.release();
-  }
-  return *this;
-}
-
-FileDescriptor::~FileDescriptor() {
-  if (fd_ >= 0) close(fd_);
-}
-
-int FileDescriptor::release() { return std::exchange(fd_, -1); }
-
 FileDescriptor openUnderRoot(const std::string& root, const std::string& path) {
   return openNamed(nameUnderRoot(root, path, 0));
 }

@@ -5,25 +5,9 @@
 #include <string>
 
 #include "elf/elf_image.h"
+#include "util/file_descriptor.h"
 
 namespace polytop {
-
-/// An open file, closed with its owner.
-class FileDescriptor {
- public:
-  FileDescriptor() = default;
-  explicit FileDescriptor(int fd) : fd_(fd) {}
-  FileDescriptor(FileDescriptor&& other) noexcept : fd_(other.release()) {}
-  FileDescriptor& operator=(FileDescriptor&& other) noexcept;
-  ~FileDescriptor();
-
-  int get() const { return fd_; }
-  bool valid() const { return fd_ >= 0; }
-  int release();
-
- private:
-  int fd_ = -1;
-};
 
 /// A separate debug file and its open descriptor, which the image reads from.
 struct DebugFile {

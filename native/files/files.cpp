@@ -3,7 +3,6 @@
 
 #include <bpf/bpf.h>
 #include <fcntl.h>
-#include <sys/auxv.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include <utility>
 
 #include "elf/elf_image.h"
+#include "elf/vdso.h"
 #include "unwind/unwind_table.h"
 #include "util/bytes.h"
 #include "util/clock.h"
@@ -19,8 +19,6 @@ namespace polytop {
 
 namespace {
 
-/// A vDSO is two pages of code and a few of data.
-constexpr size_t kVdsoBytes = 2 * 4096;
 constexpr size_t kMaxBeside = 1024;  // open files for each
 
 std::vector<Segment> codeSegments(const ElfImage& image) {
@@ -35,17 +33,16 @@ std::vector<Segment> codeSegments(const ElfImage& image) {
 
 Files::~Files() { close(); }
 
-bool Files::open(const Session& session, Failure& failure) {
+void Files::open(const Session& session) {
   idsFd_ = session.mapFd("file_ids");
   askedFd_ = session.mapFd("asked_files");
   perlsFd_ = session.mapFd("perls");
   dotnetsFd_ = session.mapFd("dotnets");
-  if (!store_.open(session, failure)) return false;
+  store_.open(session);
   addVdso();
   workers_.emplace_back([this] { answerQueued(); });
   workers_.emplace_back([this] { answerLarge(); });
   remoteFiles_.start([this](const file_record& record, MappedFile file) { enqueue({record, false, std::move(file)}); });
-  return true;
 }
 
 void Files::close() {
@@ -76,11 +73,6 @@ void Files::touch(uint32_t id, uint64_t now) {
   std::lock_guard lock(mutex_);
   const auto found = entries_.find(id);
   if (found != entries_.end()) found->second->lastSeen = now;
-}
-
-size_t Files::rowCount() {
-  std::lock_guard lock(mutex_);
-  return store_.rowCount();
 }
 
 size_t Files::addFile(const Job& job) {
@@ -185,21 +177,18 @@ void Files::publishDotnet(Entry& entry, const DotnetRuntime& runtime) {
 }
 
 void Files::addVdso() {
-  const auto* start = reinterpret_cast<const uint8_t*>(getauxval(AT_SYSINFO_EHDR));
-  if (!start) return;
   std::string error;
+  const std::unique_ptr<ElfImage> image = openVdso(error);
+  if (!image) return;
   auto entry = std::make_unique<Entry>();
   entry->info.id = FILE_VDSO;
   entry->info.path = "[vdso]";
   entry->info.state = FILE_NO_TABLE;
-  const std::unique_ptr<ElfImage> image = ElfImage::openMemory(start, kVdsoBytes, error);
-  if (image) {
-    UnwindTable table = buildUnwindTable(*image, rules_);
-    publish(*entry, table, true);
-    entry->starts = std::move(table.starts);
-    entry->symbols = SymbolIndex::build(-1, *image, "");
-    entry->indexed = true;
-  }
+  UnwindTable table = buildUnwindTable(*image, rules_);
+  publish(*entry, table, true);
+  entry->starts = std::move(table.starts);
+  entry->symbols = SymbolIndex::build(-1, *image, "");
+  entry->indexed = true;
   news_.push_back(entry->info);
   entries_[FILE_VDSO] = std::move(entry);
 }

@@ -67,8 +67,8 @@ class Files {
   Files() = default;
   ~Files();
 
-  /// Starts the worker threads; `session` must outlive this object.
-  bool open(const Session& session, Failure& failure);
+  /// Starts the worker threads; `session` must outlive this object. Throws a Failure.
+  void open(const Session& session);
   void close();
 
   /// Queues a file that the kernel side asked for. Any thread.
@@ -102,7 +102,6 @@ class Files {
   void evict(Session& session);
   void forgetEvicted();
 
-  size_t rowCount();
   size_t queued() const { return queued_; }
 
  private:

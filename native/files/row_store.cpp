@@ -61,17 +61,13 @@ RowStore::~RowStore() {
   if (files_) munmap(files_, wholePages(MAX_FILES * sizeof(file_entry)));
 }
 
-bool RowStore::open(const Session& session, Failure& failure) {
+void RowStore::open(const Session& session) {
   outerFd_ = session.mapFd("shards");
   pages_ = mapArray<page_entry>(session.mapFd("pages"), MAX_PAGES);
   rules_ = mapArray<unwind_rule>(session.mapFd("rules"), MAX_RULES);
   files_ = mapArray<file_entry>(session.mapFd("files"), MAX_FILES);
-  if (!pages_ || !rules_ || !files_) {
-    failure = {"the unwind tables cannot be mapped", errno};
-    return false;
-  }
+  if (!pages_ || !rules_ || !files_) throw Failure("the unwind tables cannot be mapped", errno);
   freePages_.add(0, MAX_PAGES);
-  return true;
 }
 
 bool RowStore::addShard() {

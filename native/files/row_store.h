@@ -38,8 +38,8 @@ class Extents {
 class RowStore {
  public:
   ~RowStore();
-  /// Maps the memory of the BPF maps. False with `failure` set on error.
-  bool open(const Session& session, Failure& failure);
+  /// Maps the memory of the BPF maps. Throws a Failure.
+  void open(const Session& session);
 
   /// Where the rows of a file went.
   struct Placement {
@@ -59,7 +59,6 @@ class RowStore {
   /// Publishes what is known of a file id; the walk sees it from the next frame on.
   void setFile(uint32_t id, const file_entry& entry);
   size_t rowCount() const { return rowCount_; }
-  size_t shardCount() const { return shards_.size(); }
 
  private:
   bool addShard();

@@ -13,10 +13,10 @@
 #include "dotnet/methods.h"
 #include "drain/drain.h"
 #include "files/files.h"
-#include "js/arrays.h"
 #include "js/kernel_values.h"
 #include "js/line_values.h"
 #include "js/perl_values.h"
+#include "js/values.h"
 #include "kernel/map_events.h"
 #include "kernel/self_test.h"
 #include "kernel/session.h"
@@ -27,6 +27,7 @@ namespace polytop {
 
 namespace {
 
+constexpr uint64_t kNanosecondsPerMillisecond = 1'000'000;
 constexpr size_t kMaxFileRead = 256 << 20;
 constexpr int kMmapThreshold = 256 << 10;
 constexpr size_t kMaxRead = 64 << 20;
@@ -36,53 +37,27 @@ constexpr std::chrono::milliseconds kWarmUpBuilding{250};
 constexpr std::chrono::milliseconds kWarmUpPoll{5};
 constexpr std::chrono::milliseconds kWarmUpSpin{5};
 
-void throwFailure(Napi::Env env, const Failure& failure) {
-  const std::string why = failure.error ? failure.what + ": " + strerror(failure.error) : failure.what;
-  const Napi::Error error = Napi::Error::New(env, why);
-  error.Set("errno", Napi::Number::New(env, failure.error));
-  error.ThrowAsJavaScriptException();
-}
-
 Napi::Array describeTasks(Napi::Env env, const std::vector<TaskInfo>& tasks) {
-  Napi::Array list = Napi::Array::New(env, tasks.size());
-  for (size_t i = 0; i < tasks.size(); i++) {
-    const TaskInfo& task = tasks[i];
-    Napi::Object object = Napi::Object::New(env);
-    object.Set("pid", task.pid);
-    object.Set("tid", task.tid);
-    object.Set("parentPid", task.parent);
-    object.Set("uid", task.uid);
-    object.Set("cgroup", std::to_string(task.cgroup));
-    object.Set("startTime", static_cast<double>(task.startTime / 1'000'000));
-    object.Set("comm", task.comm);
-    object.Set("thread", task.thread);
-    list.Set(static_cast<uint32_t>(i), object);
-  }
-  return list;
+  return listOf(env, tasks, [env](const TaskInfo& task) {
+    return object(env, "pid", task.pid, "tid", task.tid, "parentPid", task.parent, "uid", task.uid, "cgroup",
+                  std::to_string(task.cgroup), "startTime", task.startTime / kNanosecondsPerMillisecond, "comm",
+                  task.comm, "thread", task.thread);
+  });
 }
 
 Napi::Array describeFiles(Napi::Env env, const std::vector<FileInfo>& files) {
   static constexpr const char* kStates[] = {"pending", "ready", "no-table", "no-elf", "unreadable"};
   static constexpr const char* kRuntimes[] = {"", "dotnet", "dotnet-image"};
-  Napi::Array list = Napi::Array::New(env, files.size());
-  for (size_t i = 0; i < files.size(); i++) {
-    Napi::Object object = Napi::Object::New(env);
-    object.Set("id", files[i].id);
-    object.Set("path", files[i].path);
-    object.Set("state", kStates[files[i].state]);
-    object.Set("why", files[i].why);
-    if (files[i].perl) object.Set("perl", describePerl(env, files[i].perlIndex, *files[i].perl));
-    object.Set("runtime", kRuntimes[files[i].runtime]);
-    if (!files[i].refused.empty()) object.Set("refused", files[i].refused);
-    Napi::Float64Array assemblies = Napi::Float64Array::New(env, 2 * files[i].assemblies.size());
-    for (size_t at = 0; at < files[i].assemblies.size(); at++) {
-      assemblies[2 * at] = static_cast<double>(files[i].assemblies[at].offset);
-      assemblies[2 * at + 1] = static_cast<double>(files[i].assemblies[at].size);
-    }
-    object.Set("assemblies", assemblies);
-    list.Set(static_cast<uint32_t>(i), object);
-  }
-  return list;
+  return listOf(env, files, [env](const FileInfo& file) {
+    std::vector<double> assemblies;
+    for (const PlacedAssembly& assembly : file.assemblies)
+      assemblies.insert(assemblies.end(), {static_cast<double>(assembly.offset), static_cast<double>(assembly.size)});
+    Napi::Object described = object(env, "id", file.id, "path", file.path, "state", kStates[file.state], "why",
+                                    file.why, "runtime", kRuntimes[file.runtime], "assemblies", assemblies);
+    if (file.perl) described.Set("perl", describePerl(env, file.perlIndex, *file.perl));
+    if (!file.refused.empty()) described.Set("refused", file.refused);
+    return described;
+  });
 }
 
 }  // namespace
@@ -93,13 +68,12 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
   static Napi::Function define(Napi::Env env) {
     return DefineClass(
         env, "Sampler",
-        {InstanceMethod<&Sampler::drain>("drain"), InstanceMethod<&Sampler::setTargets>("setTargets"),
-         InstanceMethod<&Sampler::name>("name"), InstanceMethod<&Sampler::onMethods>("onMethods"),
-         InstanceMethod<&Sampler::takeMethods>("takeMethods"), InstanceMethod<&Sampler::readFile>("readFile"),
-         InstanceMethod<&Sampler::fileId>("fileId"), InstanceMethod<&Sampler::readMemory>("readMemory"),
-         InstanceMethod<&Sampler::setFrequency>("setFrequency"), InstanceMethod<&Sampler::describe>("describe"),
-         InstanceMethod<&Sampler::renew>("renew"), InstanceMethod<&Sampler::lines>("lines"),
-         InstanceMethod<&Sampler::close>("close")});
+        {method<&Sampler::drain>("drain"), method<&Sampler::setTargets>("setTargets"), method<&Sampler::name>("name"),
+         method<&Sampler::onMethods>("onMethods"), method<&Sampler::takeMethods>("takeMethods"),
+         method<&Sampler::readFile>("readFile"), method<&Sampler::fileId>("fileId"),
+         method<&Sampler::setFrequency>("setFrequency"), method<&Sampler::describe>("describe"),
+         method<&Sampler::renew>("renew"), method<&Sampler::lines>("lines"),
+         InstanceMethod<&Sampler::readMemory>("readMemory"), InstanceMethod<&Sampler::close>("close")});
   }
 
   /// new Sampler({objectPath, frequency, drainSeconds, targets, byFunction}): loads, attaches, samples from now on.
@@ -112,16 +86,18 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     options.targets = readTargets(given.Get("targets"));
     const bool byFunction = given.Get("byFunction").ToBoolean();
     parts_ = std::make_unique<Parts>();
-    Failure failure;
-    if (parts_->session.load(options, failure) && findsOwnMappings(parts_->session, failure) &&
-        parts_->files.open(parts_->session, failure) &&
-        parts_->drain.open(parts_->session, parts_->files, parts_->methods, byFunction, failure) && warmUp(failure) &&
-        parts_->session.attach(options.frequency, failure)) {
+    try {
+      parts_->session.load(options);
+      checkOwnMappings(parts_->session);
+      parts_->files.open(parts_->session);
+      parts_->drain.open(parts_->session, parts_->files, parts_->methods, byFunction);
+      warmUp();
+      parts_->session.attach(options.frequency);
       parts_->mapEvents.open(parts_->session, parts_->files);
-      return;
+    } catch (const Failure& failure) {
+      parts_.reset();
+      throwFailure(info.Env(), failure);
     }
-    parts_.reset();
-    throwFailure(info.Env(), failure);
   }
 
  private:
@@ -141,6 +117,14 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     return targets;
   }
 
+  static uint32_t uint32At(const Napi::CallbackInfo& info, size_t index) {
+    return info[index].As<Napi::Number>().Uint32Value();
+  }
+
+  static uint64_t offsetAt(const Napi::CallbackInfo& info, size_t index) {
+    return static_cast<uint64_t>(info[index].As<Napi::Number>().Int64Value());
+  }
+
   /// Keeps this thread on its CPU for some ticks, so that it is sampled itself.
   static void spin() {
     const auto end = std::chrono::steady_clock::now() + kWarmUpSpin;
@@ -150,9 +134,9 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
 
   /// Samples fast for a moment and builds the unwind tables of what is hot, before anything is
   /// counted: the first refresh is as good as the others then.
-  bool warmUp(Failure& failure) {
+  void warmUp() {
     do {
-      if (!parts_->session.attach(kWarmUpFrequency, failure)) return false;
+      parts_->session.attach(kWarmUpFrequency);
       spin();
     } while (!parts_->session.trustEvents());
     std::this_thread::sleep_for(kWarmUpSampling);
@@ -161,69 +145,62 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
       std::this_thread::sleep_for(kWarmUpPoll);
     parts_->session.detach();
     parts_->drain.restart();
-    return true;
   }
 
-  bool isOpen(Napi::Env env) const {
-    if (parts_) return true;
-    Napi::Error::New(env, "the sampler is closed").ThrowAsJavaScriptException();
-    return false;
+  /// Calls a method of an open sampler; a Failure becomes a JavaScript error.
+  template <Napi::Value (Sampler::*Method)(const Napi::CallbackInfo&)>
+  Napi::Value call(const Napi::CallbackInfo& info) {
+    try {
+      if (!parts_) throw Failure("the sampler is closed");
+      return (this->*Method)(info);
+    } catch (const Failure& failure) {
+      return throwFailure(info.Env(), failure);
+    }
+  }
+
+  template <Napi::Value (Sampler::*Method)(const Napi::CallbackInfo&)>
+  static Napi::ClassPropertyDescriptor<Sampler> method(const char* name) {
+    return InstanceMethod<&Sampler::call<Method>>(name);
   }
 
   /// drain(): what was sampled since the last call; blocks for some 10 ms.
   Napi::Value drain(const Napi::CallbackInfo& info) {
     const Napi::Env env = info.Env();
-    if (!isOpen(env)) return env.Undefined();
     const Drained drained = parts_->drain.drain();
-    Napi::Object result = Napi::Object::New(env);
-    result.Set("seconds", drained.seconds);
-    result.Set("samples", static_cast<double>(drained.samples));
-    result.Set("missed", static_cast<double>(drained.missed));
-    result.Set("bpfNanoseconds", static_cast<double>(drained.bpfNanoseconds));
+    const Stacks::News& news = drained.news;
     const std::vector<double> counters(drained.counters.begin(), drained.counters.end());
-    result.Set("counters", copyArray<Napi::Float64Array>(env, counters));
-    result.Set("counts", copyArray<Napi::Uint32Array>(env, drained.counts));
-    result.Set("tasks", describeTasks(env, drained.tasks));
-    result.Set("stacks", copyArray<Napi::Uint32Array>(env, drained.news.stacks));
-    result.Set("firstFrame", drained.news.firstFrame);
-    result.Set("frames", copyArray<Napi::BigUint64Array>(env, drained.news.frames));
-    result.Set("functions", copyArray<Napi::Uint32Array>(env, drained.news.functions));
-    result.Set("extras", copyArray<Napi::BigUint64Array>(env, drained.news.extras));
-    result.Set("perlNames", describePerlNames(env, drained.news.perlNames));
-    result.Set("renewed", drained.news.renewed);
-    result.Set("owners", copyArray<Napi::Uint32Array>(env, drained.news.owners));
-    result.Set("forgottenStacks", drained.news.forgottenStacks);
-    result.Set("forgottenFrames", drained.news.forgottenFrames);
-    result.Set("files", describeFiles(env, drained.files));
-    return result;
+    return object(env, "seconds", drained.seconds, "samples", drained.samples, "missed", drained.missed,
+                  "bpfNanoseconds", drained.bpfNanoseconds, "counters", counters, "counts", drained.counts, "tasks",
+                  describeTasks(env, drained.tasks), "stacks", news.stacks, "firstFrame", news.firstFrame, "frames",
+                  news.frames, "functions", news.functions, "extras", news.extras, "perlNames",
+                  describePerlNames(env, news.perlNames), "renewed", news.renewed, "owners", news.owners,
+                  "forgottenStacks", news.forgottenStacks, "forgottenFrames", news.forgottenFrames, "files",
+                  describeFiles(env, drained.files));
   }
 
   /// renew(): all stacks and frames are new from the next drain on.
-  void renew(const Napi::CallbackInfo& info) {
-    if (isOpen(info.Env())) parts_->drain.renew();
+  Napi::Value renew(const Napi::CallbackInfo& info) {
+    parts_->drain.renew();
+    return info.Env().Undefined();
   }
 
   /// setTargets(pids): narrows sampling in the kernel; none: every process.
-  void setTargets(const Napi::CallbackInfo& info) {
-    Failure failure;
-    if (isOpen(info.Env()) && !parts_->session.setTargets(readTargets(info[0]), failure))
-      throwFailure(info.Env(), failure);
+  Napi::Value setTargets(const Napi::CallbackInfo& info) {
+    parts_->session.setTargets(readTargets(info[0]));
+    return info.Env().Undefined();
   }
 
   /// setFrequency(hz): samples a second on each CPU from now on; at most those given at the start.
-  void setFrequency(const Napi::CallbackInfo& info) {
-    Failure failure;
-    const auto frequency = info[0].As<Napi::Number>().Uint32Value();
-    if (isOpen(info.Env()) && !parts_->session.setFrequency(frequency, failure)) throwFailure(info.Env(), failure);
+  Napi::Value setFrequency(const Napi::CallbackInfo& info) {
+    parts_->session.setFrequency(uint32At(info, 0));
+    return info.Env().Undefined();
   }
 
   /// name(file, offset): [name, address] of the function there, the address as in the file's headers.
   /// The name is empty if there is no symbol, the address 0 if there is no unwind entry either.
   Napi::Value name(const Napi::CallbackInfo& info) {
     const Napi::Env env = info.Env();
-    if (!isOpen(env)) return env.Undefined();
-    const auto offset = static_cast<uint64_t>(info[1].As<Napi::Number>().Int64Value());
-    const NamedOffset found = parts_->files.name(info[0].As<Napi::Number>().Uint32Value(), offset);
+    const NamedOffset found = parts_->files.name(uint32At(info, 0), offsetAt(info, 1));
     Napi::Array result = Napi::Array::New(env, 2);
     result.Set(0u, found.name);
     result.Set(1u, static_cast<double>(found.address));
@@ -245,31 +222,23 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
   /// readFile(file, offset, size, name?): a Buffer with the bytes of a file, shorter where it ends; with a name: of
   /// another file in its folder.
   Napi::Value readFile(const Napi::CallbackInfo& info) {
-    const Napi::Env env = info.Env();
-    if (!isOpen(env)) return env.Undefined();
-    const auto offset = static_cast<uint64_t>(info[1].As<Napi::Number>().Int64Value());
-    const size_t size = std::min<size_t>(info[2].As<Napi::Number>().Uint32Value(), kMaxFileRead);
+    const size_t size = std::min<size_t>(uint32At(info, 2), kMaxFileRead);
     const std::string name = info[3].IsString() ? info[3].As<Napi::String>().Utf8Value() : "";
-    const std::vector<uint8_t> bytes = parts_->files.read(info[0].As<Napi::Number>().Uint32Value(), name, offset, size);
-    return Napi::Buffer<uint8_t>::Copy(env, bytes.data(), bytes.size());
+    const std::vector<uint8_t> bytes = parts_->files.read(uint32At(info, 0), name, offsetAt(info, 1), size);
+    return valueOf(info.Env(), Bytes{bytes.data(), bytes.size()});
   }
 
   /// lines(file, offsets): a promise of the source lines there; file 0: what was read for it is freed.
   Napi::Value lines(const Napi::CallbackInfo& info) {
-    const Napi::Env env = info.Env();
-    if (!isOpen(env)) return env.Undefined();
-    const auto file = info[0].As<Napi::Number>().Uint32Value();
     const Napi::Float64Array offsets = info[1].As<Napi::Float64Array>();
     LineRequest request;
     for (size_t i = 0; i < offsets.ElementLength(); i++) request.offsets.push_back(static_cast<uint64_t>(offsets[i]));
-    parts_->files.openAgain(file, request);
-    return findLines(env, lines_, std::move(request));
+    parts_->files.openAgain(uint32At(info, 0), request);
+    return findLines(info.Env(), lines_, std::move(request));
   }
 
-  /// fileId(key): the id of the file with this key; 0 while it is not known.
+  /// fileId(key): the id of the file with this key, as takeMethods() spells it; 0 while it is not known.
   Napi::Value fileId(const Napi::CallbackInfo& info) {
-    const Napi::Env env = info.Env();
-    if (!isOpen(env)) return env.Undefined();
     const Napi::BigUint64Array words = info[0].As<Napi::BigUint64Array>();
     file_key key = {};
     if (words.ElementLength() == 4) {
@@ -278,61 +247,40 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
       key.device = static_cast<uint32_t>(words[2]);
       key.generation = static_cast<uint32_t>(words[3]);
     }
-    return Napi::Number::New(env, parts_->files.idOf(key));
+    return Napi::Number::New(info.Env(), parts_->files.idOf(key));
   }
 
   /// onMethods(callback): calls back when .NET methods were met for the first time.
-  void onMethods(const Napi::CallbackInfo& info) {
-    if (!isOpen(info.Env())) return;
+  Napi::Value onMethods(const Napi::CallbackInfo& info) {
     wake_ = Napi::ThreadSafeFunction::New(info.Env(), info[0].As<Napi::Function>(), "methods", 0, 1);
     wake_.Unref(info.Env());
     parts_->methods.onFirst([this] { wake_.NonBlockingCall(); });
+    return info.Env().Undefined();
   }
 
-  /// takeMethods(): the .NET methods met since the last call: [{word, methodDesc, image, bias, space, pid, major,
-  /// descriptor, name}].
+  /// takeMethods(): the .NET methods met since the last call, each as MethodInfo describes it, and of its runtime's
+  /// file `major` and `descriptor`.
   Napi::Value takeMethods(const Napi::CallbackInfo& info) {
     const Napi::Env env = info.Env();
-    if (!isOpen(env)) return env.Undefined();
-    const std::vector<MethodInfo> methods = parts_->methods.take();
-    Napi::Array list = Napi::Array::New(env, methods.size());
-    for (size_t i = 0; i < methods.size(); i++) {
-      Napi::Object object = Napi::Object::New(env);
-      object.Set("word", Napi::BigInt::New(env, methods[i].word));
-      object.Set("methodDesc", Napi::BigInt::New(env, methods[i].methodDesc));
-      object.Set("image", Napi::BigInt::New(env, methods[i].image));
-      object.Set("bias", Napi::BigInt::New(env, methods[i].bias));
-      object.Set("space", Napi::BigInt::New(env, methods[i].space));
-      object.Set("pid", methods[i].pid);
-      // Asked for the file again where it is not known yet: [inode, mtime, device, generation].
-      object.Set("imageFile",
-                 copyArray<Napi::BigUint64Array>(
-                     env, std::vector<uint64_t>{methods[i].imageFile.inode, methods[i].imageFile.mtime,
-                                                methods[i].imageFile.device, methods[i].imageFile.generation}));
-      object.Set("imageOffset", static_cast<double>(methods[i].imageOffset));
-      object.Set("row", methods[i].row);
-      const DotnetFile file = parts_->files.dotnet(methods[i].file);
-      object.Set("major", file.major);
-      object.Set("descriptor", Napi::BigInt::New(env, file.descriptor));
-      object.Set("name", Napi::Buffer<char>::Copy(env, methods[i].name.data(), methods[i].name.size()));
-      list.Set(static_cast<uint32_t>(i), object);
-    }
-    return list;
+    return listOf(env, parts_->methods.take(), [&](const MethodInfo& method) {
+      const file_key& key = method.imageFile;
+      const DotnetFile file = parts_->files.dotnet(method.file);
+      return object(env, "word", Big{method.word}, "methodDesc", Big{method.methodDesc}, "image", Big{method.image},
+                    "bias", Big{method.bias}, "space", Big{method.space}, "pid", method.pid, "imageFile",
+                    std::vector<uint64_t>{key.inode, key.mtime, key.device, key.generation}, "imageOffset",
+                    method.imageOffset, "row", method.row, "major", file.major, "descriptor", Big{file.descriptor},
+                    "name", Bytes{method.name.data(), method.name.size()});
+    });
   }
 
-  /// describe(): {event, cpus, frequency} of the running events.
+  /// describe(): the running events {event, cpus, frequency}, and {filesPending}, how many files are being read.
   Napi::Value describe(const Napi::CallbackInfo& info) {
-    const Napi::Env env = info.Env();
-    if (!isOpen(env)) return env.Undefined();
-    Napi::Object result = Napi::Object::New(env);
-    result.Set("event", parts_->session.eventName());
-    result.Set("cpus", parts_->session.onlineCpus());
-    result.Set("frequency", parts_->session.frequency());
-    result.Set("rows", static_cast<double>(parts_->files.rowCount()));
-    result.Set("filesPending", static_cast<double>(parts_->files.queued()));
-    return result;
+    const Session& session = parts_->session;
+    return object(info.Env(), "event", session.eventName(), "cpus", session.onlineCpus(), "frequency",
+                  session.frequency(), "filesPending", parts_->files.queued());
   }
 
+  /// close(): ends sampling and frees everything; a second call does nothing.
   void close(const Napi::CallbackInfo&) {
     if (parts_) parts_->methods.onFirst(nullptr);
     parts_.reset();

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "js/line_values.h"
 
-#include <algorithm>
 #include <utility>
+
+#include "js/values.h"
 
 namespace polytop {
 namespace {
@@ -18,16 +19,7 @@ class LineWorker final : public Napi::AsyncWorker {
   void Execute() override { found_ = tables_->find(request_); }
 
   void OnOK() override {
-    const Napi::Env env = Env();
-    Napi::Object result = Napi::Object::New(env);
-    Napi::Array files = Napi::Array::New(env, found_.files.size());
-    for (size_t i = 0; i < found_.files.size(); i++) files.Set(static_cast<uint32_t>(i), found_.files[i]);
-    Napi::Uint32Array lines = Napi::Uint32Array::New(env, found_.lines.size());
-    if (lines.Data()) std::copy(found_.lines.begin(), found_.lines.end(), lines.Data());
-    result.Set("files", files);
-    result.Set("lines", lines);
-    result.Set("why", found_.why);
-    deferred_.Resolve(result);
+    deferred_.Resolve(object(Env(), "files", found_.files, "lines", found_.lines, "why", found_.why));
   }
 
  private:

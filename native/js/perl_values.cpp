@@ -4,63 +4,32 @@
 #include <algorithm>
 #include <string>
 
+#include "js/values.h"
+
 namespace polytop {
 
-namespace {
-
-Napi::Array range(Napi::Env env, const perl_code_range& from) {
-  Napi::Array pair = Napi::Array::New(env, 2);
-  pair.Set(0u, from.start);
-  pair.Set(1u, from.end);
-  return pair;
-}
-
-Napi::Object stringOf(Napi::Env env, const perl_string& from) {
-  Napi::Object object = Napi::Object::New(env);
-  object.Set("encoding", from.encoding);
-  object.Set("length", from.length);
-  object.Set("bytes", Napi::Buffer<char>::Copy(env, from.bytes, std::min<uint32_t>(from.length, PERL_NAME_BYTES)));
-  return object;
-}
-
-}  // namespace
-
 Napi::Object describePerl(Napi::Env env, uint32_t index, const PerlFile& perl) {
-  Napi::Object object = Napi::Object::New(env);
-  object.Set("index", index);
-  object.Set("version", perl.version);
-  object.Set("warning", perl.warning);
-  object.Set("refused", (perl.facts.flags & PERL_REFUSED) != 0);
-  Napi::Array names = Napi::Array::New(env, perl.opNames.size());
-  for (size_t i = 0; i < perl.opNames.size(); i++) names.Set(static_cast<uint32_t>(i), perl.opNames[i]);
-  object.Set("opNames", names);
-  Napi::Object code = Napi::Object::New(env);
-  Napi::Array loops = Napi::Array::New(env, 2);
-  loops.Set(0u, range(env, perl.code.runLoops[0]));
-  loops.Set(1u, range(env, perl.code.runLoops[1]));
-  code.Set("runLoops", loops);
-  code.Set("run", range(env, perl.code.run));
-  code.Set("parse", range(env, perl.code.parse));
-  code.Set("destruct", range(env, perl.code.destruct));
-  code.Set("callSub", range(env, perl.code.callSub));
-  code.Set("callList", range(env, perl.code.callList));
-  object.Set("code", code);
-  return object;
+  const auto range = [env](const perl_code_range& code) {
+    return listOf(env, std::initializer_list{code.start, code.end}, [](uint32_t offset) { return offset; });
+  };
+  const PerlCode& code = perl.code;
+  const Napi::Object ranges =
+      object(env, "runLoops", listOf(env, code.runLoops, range), "run", range(code.run), "parse", range(code.parse),
+             "destruct", range(code.destruct), "callSub", range(code.callSub), "callList", range(code.callList));
+  return object(env, "index", index, "version", perl.version, "warning", perl.warning, "refused",
+                (perl.facts.flags & PERL_REFUSED) != 0, "opNames", perl.opNames, "code", ranges);
 }
 
 Napi::Array describePerlNames(Napi::Env env, const std::vector<perl_name_record>& names) {
-  Napi::Array list = Napi::Array::New(env, names.size());
-  for (size_t i = 0; i < names.size(); i++) {
-    Napi::Object object = Napi::Object::New(env);
-    object.Set("name", Napi::BigInt::New(env, static_cast<uint64_t>(names[i].name)));
-    object.Set("kind", names[i].kind);
-    object.Set("flags", names[i].flags);
-    object.Set("sub", stringOf(env, names[i].parts[PERL_PART_SUB]));
-    object.Set("package", stringOf(env, names[i].parts[PERL_PART_PACKAGE]));
-    object.Set("file", stringOf(env, names[i].parts[PERL_PART_FILE]));
-    list.Set(static_cast<uint32_t>(i), object);
-  }
-  return list;
+  const auto text = [env](const perl_string& from) {
+    const Bytes bytes = {from.bytes, std::min<size_t>(from.length, PERL_NAME_BYTES)};
+    return object(env, "encoding", from.encoding, "length", from.length, "bytes", bytes);
+  };
+  return listOf(env, names, [&](const perl_name_record& record) {
+    return object(env, "name", Big{record.name}, "kind", record.kind, "flags", record.flags, "sub",
+                  text(record.parts[PERL_PART_SUB]), "package", text(record.parts[PERL_PART_PACKAGE]), "file",
+                  text(record.parts[PERL_PART_FILE]));
+  });
 }
 
 void addPerlConstants(Napi::Env env, Napi::Object& constants) {

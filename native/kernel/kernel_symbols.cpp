@@ -14,7 +14,8 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "elf/debug_file.h"
+#include "util/failure.h"
+#include "util/file_descriptor.h"
 
 namespace polytop {
 namespace {
@@ -154,9 +155,10 @@ class Builder {
 
 }  // namespace
 
-int readKernelSymbols(const char* path, KernelSymbols& symbols) {
-  const FileDescriptor file(open(path, O_RDONLY | O_CLOEXEC));
-  if (!file.valid()) return errno;
+KernelSymbols readKernelSymbols(const std::string& path) {
+  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.valid()) throw Failure(path, errno);
+  KernelSymbols symbols;
   Builder builder(symbols);
   std::vector<char> chunk(kChunk);
   size_t filled = 0;
@@ -164,7 +166,7 @@ int readKernelSymbols(const char* path, KernelSymbols& symbols) {
     // The kernel hands out a page at a time.
     const ssize_t got = read(file.get(), chunk.data() + filled, chunk.size() - filled);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return errno;
+    if (got < 0) throw Failure(path, errno);
     filled += static_cast<size_t>(got);
     const char* line = chunk.data();
     const char* const end = chunk.data() + filled;
@@ -175,7 +177,7 @@ int readKernelSymbols(const char* path, KernelSymbols& symbols) {
     if (got == 0) {
       builder.add({line, end});
       builder.finish();
-      return 0;
+      return symbols;
     }
     // A line that fills all of the chunk is none of the kernel's: drop it.
     const bool isWhole = line == chunk.data() && filled == chunk.size();

@@ -29,7 +29,7 @@ struct KernelSymbols {
   bool hidden = false;
 };
 
-/// Reads a file of the form of /proc/kallsyms; lines that are none are left out. Returns 0 or an errno.
-int readKernelSymbols(const char* path, KernelSymbols& symbols);
+/// Reads a file of the form of /proc/kallsyms; lines that are none are left out. Throws a Failure.
+KernelSymbols readKernelSymbols(const std::string& path);
 
 }  // namespace polytop

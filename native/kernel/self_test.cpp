@@ -33,7 +33,7 @@ int ask(int program, mapping_question& question) {
 
 }  // namespace
 
-bool findsOwnMappings(const Session& session, Failure& failure) {
+void checkOwnMappings(const Session& session) {
   const int program = session.programFd("check_mapping");
   std::vector<std::string> wrong;
   for (const std::string& line : readMaps()) {
@@ -44,18 +44,14 @@ bool findsOwnMappings(const Session& session, Failure& failure) {
     mapping_question first = {start, start, end, offset, inode};
     mapping_question last = {end - 1, start, end, offset, inode};
     const int answers[] = {ask(program, first), ask(program, last)};
-    if (answers[0] < 0) {
-      failure = {"the kernel does not run the test of mappings", errno};
-      return false;
-    }
+    if (answers[0] < 0) throw Failure("the kernel does not run the test of mappings", errno);
     if (answers[0] != MAPPING_FOUND || answers[1] != MAPPING_FOUND) wrong.push_back(line);
   }
   // Other threads map and unmap meanwhile: what is there no more was not asked in time.
   const std::vector<std::string> after = readMaps();
   std::erase_if(wrong, [&](const auto& line) { return !std::binary_search(after.begin(), after.end(), line); });
-  if (wrong.empty()) return true;
-  failure = {"this kernel keeps the mappings of processes in a way that polytop does not know", ENOTSUP};
-  return false;
+  if (!wrong.empty())
+    throw Failure("this kernel keeps the mappings of processes in a way that polytop does not know", ENOTSUP);
 }
 
 }  // namespace polytop

@@ -6,10 +6,10 @@
 namespace polytop {
 
 /**
- * Whether the kernel side finds the mappings of this process as /proc/self/maps tells of them, before anything is
- * sampled. False with `failure` set where it does not: this kernel keeps them in a way that is not known, and no
- * stack of it could be walked.
+ * Has the kernel side find the mappings of this process, which /proc/self/maps tells of too, before anything is
+ * sampled. Throws a Failure where they differ: this kernel keeps mappings in a way that is not known, and no stack of
+ * it could be walked.
  */
-bool findsOwnMappings(const Session& session, Failure& failure);
+void checkOwnMappings(const Session& session);
 
 }  // namespace polytop

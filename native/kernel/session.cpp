@@ -16,7 +16,10 @@
 #include <cstdarg>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <set>
+#include <type_traits>
+#include <utility>
 
 namespace polytop {
 
@@ -65,29 +68,33 @@ int loadUninterrupted(bpf_object* object) {
   return error;
 }
 
+/// Calls `found` with the name and the offset of each variable in a data section of the object.
+template <typename Found>
+void eachVariable(const bpf_object* object, const char* section, Found found) {
+  const btf* types = bpf_object__btf(object);
+  const btf_type* type = btf__type_by_id(types, btf__find_by_name_kind(types, section, BTF_KIND_DATASEC));
+  for (int i = 0; type && i < btf_vlen(type); i++) {
+    const btf_var_secinfo& variable = btf_var_secinfos(type)[i];
+    found(btf__name_by_offset(types, btf__type_by_id(types, variable.type)->name_off), variable.offset);
+  }
+}
+
 }  // namespace
 
 Session::~Session() {
   detach();
-  for (int fd : countMaps_) close(fd);
   for (const Mapping& mapping : mappings_) munmap(mapping.memory, mapping.size);
   bpf_object__close(object_);
 }
 
-bool Session::load(const SessionOptions& options, Failure& failure) {
+void Session::load(const SessionOptions& options) {
   libbpf_set_print(keepLog);
   libbpfLog.clear();
   const int cpus = libbpf_num_possible_cpus();
-  if (cpus <= 0) {
-    failure = {"the number of CPUs cannot be read", -cpus};
-    return false;
-  }
+  if (cpus <= 0) throw Failure("the number of CPUs cannot be read", -cpus);
   possibleCpus_ = static_cast<uint32_t>(cpus);
   object_ = bpf_object__open_file(options.objectPath.c_str(), nullptr);
-  if (!object_) {
-    failure = {"the BPF object cannot be opened: " + options.objectPath, errno};
-    return false;
-  }
+  if (!object_) throw Failure("the BPF object cannot be opened: " + options.objectPath, errno);
   program_ = bpf_object__find_program_by_name(object_, "sample");
   bpf_map* counts = bpf_object__find_map_by_name(object_, "counts");
   bpf_map* constants = bpf_object__find_map_by_name(object_, ".rodata");
@@ -96,30 +103,22 @@ bool Session::load(const SessionOptions& options, Failure& failure) {
   auto* rodata = constants
                      ? const_cast<uint32_t*>(static_cast<const uint32_t*>(bpf_map__initial_value(constants, &size)))
                      : nullptr;
-  if (!program_ || !counts || !records || !rodata) {
-    failure = {"the BPF object lacks a program or a map: " + options.objectPath, 0};
-    return false;
-  }
-  const btf* types = bpf_object__btf(object_);
-  const int section = btf__find_by_name_kind(types, ".rodata", BTF_KIND_DATASEC);
-  const btf_type* rodataType = btf__type_by_id(types, section);
-  for (int i = 0; rodataType && i < btf_vlen(rodataType); i++) {
-    const btf_var_secinfo& variable = btf_var_secinfos(rodataType)[i];
-    const char* name = btf__name_by_offset(types, btf__type_by_id(types, variable.type)->name_off);
-    if (strcmp(name, "cpu_count") == 0) rodata[variable.offset / 4] = possibleCpus_;
-    if (strcmp(name, "ring_wakeup_bytes") == 0) rodata[variable.offset / 4] = bpf_map__max_entries(records) / 4;
-  }
+  if (!program_ || !counts || !records || !rodata)
+    throw Failure("the BPF object lacks a program or a map: " + options.objectPath);
+  eachVariable(object_, ".rodata", [&](const char* name, uint32_t offset) {
+    if (strcmp(name, "cpu_count") == 0) rodata[offset / 4] = possibleCpus_;
+    if (strcmp(name, "ring_wakeup_bytes") == 0) rodata[offset / 4] = bpf_map__max_entries(records) / 4;
+  });
   bpf_map__set_max_entries(counts, 2 * possibleCpus_);
   bpf_map__set_max_entries(bpf_object__find_map_by_name(object_, "known_rules"), possibleCpus_);
   const int error = loadUninterrupted(object_);
-  if (error) {
-    failure = {"the kernel refused the BPF program\n" + libbpfLog, -error};
-    return false;
-  }
-  return findVariables(failure) && createCountMaps(options, failure) && setTargets(options.targets, failure);
+  if (error) throw Failure("the kernel refused the BPF program\n" + libbpfLog, -error);
+  findVariables();
+  createCountMaps(options);
+  setTargets(options.targets);
 }
 
-bool Session::createCountMaps(const SessionOptions& options, Failure& failure) {
+void Session::createCountMaps(const SessionOptions& options) {
   // Each sample may be a row of its own; half as much again for drains that come late together. Where that is
   // little there is room for one that comes seconds late: a busy machine that is met for the first time.
   const double perDrain = options.frequency * std::max(1.0, options.drainSeconds);
@@ -127,50 +126,38 @@ bool Session::createCountMaps(const SessionOptions& options, Failure& failure) {
   const auto entries = static_cast<uint32_t>(std::clamp(perEpoch, 256.0, 65536.0));
   const int outer = mapFd("counts");
   for (uint32_t slot = 0; slot < 2 * possibleCpus_; slot++) {
-    const int fd =
-        bpf_map_create(BPF_MAP_TYPE_HASH, "count_map", sizeof(count_key), sizeof(count_value), entries, nullptr);
-    if (fd < 0) {
-      failure = {"a count map cannot be made", errno};
-      return false;
-    }
-    countMaps_.push_back(fd);
-    if (bpf_map_update_elem(outer, &slot, &fd, BPF_ANY) != 0) {
-      failure = {"a count map cannot be set", errno};
-      return false;
-    }
+    FileDescriptor map(
+        bpf_map_create(BPF_MAP_TYPE_HASH, "count_map", sizeof(count_key), sizeof(count_value), entries, nullptr));
+    const int fd = map.get();
+    if (!map.valid()) throw Failure("a count map cannot be made", errno);
+    countMaps_.push_back(std::move(map));
+    if (bpf_map_update_elem(outer, &slot, &fd, BPF_ANY) != 0) throw Failure("a count map cannot be set", errno);
   }
-  return true;
 }
 
-bool Session::findVariables(Failure& failure) {
-  const btf* types = bpf_object__btf(object_);
-  for (const char* name : {".bss", ".data"}) {
-    bpf_map* map = bpf_object__find_map_by_name(object_, name);
+void Session::findVariables() {
+  std::map<std::string, char*> places;
+  for (const char* section : {".bss", ".data"}) {
+    bpf_map* map = bpf_object__find_map_by_name(object_, section);
     size_t size = 0;
-    const int section = btf__find_by_name_kind(types, name, BTF_KIND_DATASEC);
-    if (!map || !bpf_map__initial_value(map, &size) || section < 0) continue;
+    if (!map || !bpf_map__initial_value(map, &size)) continue;
     void* mapped = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
     if (mapped == MAP_FAILED) continue;
     mappings_.push_back({mapped, size});
-    char* memory = static_cast<char*>(mapped);
-    const btf_type* type = btf__type_by_id(types, section);
-    for (int i = 0; i < btf_vlen(type); i++) {
-      const btf_var_secinfo& variable = btf_var_secinfos(type)[i];
-      const std::string id = btf__name_by_offset(types, btf__type_by_id(types, variable.type)->name_off);
-      char* at = memory + variable.offset;
-      if (id == "epoch") variables_.epoch = reinterpret_cast<volatile uint32_t*>(at);
-      if (id == "target_count") variables_.targetCount = reinterpret_cast<volatile uint32_t*>(at);
-      if (id == "generation") variables_.generation = reinterpret_cast<volatile uint64_t*>(at);
-      if (id == "period") variables_.period = reinterpret_cast<volatile uint64_t*>(at);
-      if (id == "has_perl_splits") variables_.hasPerlSplits = reinterpret_cast<volatile uint32_t*>(at);
-      if (id == "files_version") variables_.filesVersion = reinterpret_cast<volatile uint32_t*>(at);
-    }
+    eachVariable(object_, section,
+                 [&](const char* name, uint32_t offset) { places[name] = static_cast<char*>(mapped) + offset; });
   }
-  if (variables_.epoch && variables_.targetCount && variables_.generation && variables_.filesVersion &&
-      variables_.period && variables_.hasPerlSplits)
-    return true;
-  failure = {"the BPF object lacks a variable", 0};
-  return false;
+  const auto bind = [&](const char* name, auto& variable) {
+    const auto place = places.find(name);
+    if (place == places.end()) throw Failure(std::string("the BPF object lacks the variable ") + name);
+    variable = reinterpret_cast<std::remove_reference_t<decltype(variable)>>(place->second);
+  };
+  bind("epoch", variables_.epoch);
+  bind("target_count", variables_.targetCount);
+  bind("generation", variables_.generation);
+  bind("files_version", variables_.filesVersion);
+  bind("period", variables_.period);
+  bind("has_perl_splits", variables_.hasPerlSplits);
 }
 
 int Session::openEvent(uint32_t cpu) const {
@@ -187,22 +174,18 @@ int Session::openEvent(uint32_t cpu) const {
       syscall(SYS_perf_event_open, &attributes, -1, static_cast<int>(cpu), -1, PERF_FLAG_FD_CLOEXEC));
 }
 
-bool Session::startEvent(uint32_t cpu, Failure& failure) {
+void Session::startEvent(uint32_t cpu) {
   Event event;
   event.cpu = cpu;
   event.fd = openEvent(cpu);
-  if (event.fd < 0) {
-    failure = {"the sampling event cannot be opened on CPU " + std::to_string(cpu), errno};
-    return false;
-  }
+  if (event.fd < 0) throw Failure("the sampling event cannot be opened on CPU " + std::to_string(cpu), errno);
   event.link = bpf_program__attach_perf_event(program_, event.fd);
   if (!event.link) {
-    failure = {"the BPF program cannot be attached on CPU " + std::to_string(cpu), errno};
+    const int error = errno;
     close(event.fd);
-    return false;
+    throw Failure("the BPF program cannot be attached on CPU " + std::to_string(cpu), error);
   }
   events_.push_back(event);
-  return true;
 }
 
 void Session::stopEvent(Event& event) {
@@ -216,25 +199,22 @@ void Session::stopEvent(Event& event) {
 /// clock of the CPU.
 uint64_t Session::fixedPeriod() const { return hardware_ ? 0 : kNanosecondsPerSecond / frequency_; }
 
-bool Session::attach(uint32_t frequency, Failure& failure) {
+void Session::attach(uint32_t frequency) {
   const std::vector<uint32_t> cpus = readCpuList("/sys/devices/system/cpu/online");
-  if (cpus.empty()) {
-    failure = {"the list of online CPUs cannot be read", errno};
-    return false;
-  }
+  if (cpus.empty()) throw Failure("the list of online CPUs cannot be read", errno);
   frequency_ = frequency;
   // A PMU may be missing, refuse some CPUs or be taken by somebody else: the clock always ticks.
-  while (!startEvents(cpus, failure)) {
-    detach();
-    if (!hardware_) return false;
-    hardware_ = false;
+  for (;;) {
+    *variables_.period = fixedPeriod();
+    try {
+      for (const uint32_t cpu : cpus) startEvent(cpu);
+      return;
+    } catch (const Failure&) {
+      detach();
+      if (!hardware_) throw;
+      hardware_ = false;
+    }
   }
-  return true;
-}
-
-bool Session::startEvents(const std::vector<uint32_t>& cpus, Failure& failure) {
-  *variables_.period = fixedPeriod();
-  return std::all_of(cpus.begin(), cpus.end(), [&](uint32_t cpu) { return startEvent(cpu, failure); });
 }
 
 bool Session::trustEvents() {
@@ -253,7 +233,7 @@ void Session::detach() {
   events_.clear();
 }
 
-bool Session::setFrequency(uint32_t frequency, Failure& failure) {
+void Session::setFrequency(uint32_t frequency) {
   const uint64_t periodBefore = fixedPeriod();
   frequency_ = std::max(frequency, 1u);
   // The longer of both, so that no gap between an old and a new tick counts as skipped ones; followCpus()
@@ -262,11 +242,9 @@ bool Session::setFrequency(uint32_t frequency, Failure& failure) {
   // The kernel has made a period of cpu-clock's frequency when the event was opened.
   uint64_t value = hardware_ ? frequency_ : fixedPeriod();
   for (const Event& event : events_) {
-    if (ioctl(event.fd, PERF_EVENT_IOC_PERIOD, &value) == 0) continue;
-    failure = {"the sampling rate cannot be changed on CPU " + std::to_string(event.cpu), errno};
-    return false;
+    if (ioctl(event.fd, PERF_EVENT_IOC_PERIOD, &value) != 0)
+      throw Failure("the sampling rate cannot be changed on CPU " + std::to_string(event.cpu), errno);
   }
-  return true;
 }
 
 size_t Session::followCpus() {
@@ -282,28 +260,27 @@ size_t Session::followCpus() {
   for (uint32_t cpu : online) {
     const bool running =
         std::any_of(events_.begin(), events_.end(), [cpu](const Event& event) { return event.cpu == cpu; });
-    Failure ignored;  // a CPU that went offline again meanwhile: the next call sees it
-    if (!running) startEvent(cpu, ignored);
+    try {
+      if (!running) startEvent(cpu);
+    } catch (const Failure&) {
+      // It went offline again meanwhile: the next call sees it.
+    }
   }
   return events_.size();
 }
 
-bool Session::setTargets(const std::vector<uint32_t>& targets, Failure& failure) {
+void Session::setTargets(const std::vector<uint32_t>& targets) {
   const int map = mapFd("targets");
   const uint8_t one = 1;
   // New ones first, so that no moment is left in which everything or nothing is wanted.
   for (uint32_t tgid : targets) {
-    if (bpf_map_update_elem(map, &tgid, &one, BPF_ANY) != 0) {
-      failure = {"too many processes to filter by", errno};
-      return false;
-    }
+    if (bpf_map_update_elem(map, &tgid, &one, BPF_ANY) != 0) throw Failure("too many processes to filter by", errno);
   }
   *variables_.targetCount = static_cast<uint32_t>(targets.size());
   for (uint32_t tgid : targets_) {
     if (std::find(targets.begin(), targets.end(), tgid) == targets.end()) bpf_map_delete_elem(map, &tgid);
   }
   targets_ = targets;
-  return true;
 }
 
 bool Session::isTarget(uint32_t tgid) const {
@@ -317,7 +294,7 @@ int Session::programFd(const char* name) const {
   return bpf_program__fd(bpf_object__find_program_by_name(object_, name));
 }
 
-int Session::countMapFd(uint32_t epoch, uint32_t cpu) const { return countMaps_[epoch * possibleCpus_ + cpu]; }
+int Session::countMapFd(uint32_t epoch, uint32_t cpu) const { return countMaps_[epoch * possibleCpus_ + cpu].get(); }
 
 uint32_t Session::switchEpoch() {
   const uint32_t old = *variables_.epoch & 1;

@@ -8,14 +8,10 @@
 #include <vector>
 
 #include "bpf/abi.h"
+#include "util/failure.h"
+#include "util/file_descriptor.h"
 
 namespace polytop {
-
-/// Why something could not be done: what, and the errno behind it (0 if there is none).
-struct Failure {
-  std::string what;
-  int error = 0;
-};
 
 struct SessionOptions {
   std::string objectPath;         ///< the compiled BPF object
@@ -33,23 +29,23 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  /// Loads the object and makes its maps, without sampling yet. False with `failure` set on error.
-  bool load(const SessionOptions& options, Failure& failure);
+  /// Loads the object and makes its maps, without sampling yet. Throws a Failure, as those that follow do.
+  void load(const SessionOptions& options);
   /// Opens and starts the sampling event on each online CPU, at `frequency` samples a second: cycles, or the
   /// clock of each CPU where they cannot be had.
-  bool attach(uint32_t frequency, Failure& failure);
+  void attach(uint32_t frequency);
   /// Whether the events count, asked after a CPU was busy. Some hypervisors have a PMU that never does: then
   /// nothing is attached any more, and the next attach() takes the clock.
   bool trustEvents();
   /// Stops sampling; attach() may follow.
   void detach();
-  /// Changes the rate of the running events; nothing that they counted is lost. False with `failure` set on
-  /// error, some CPUs at the new rate then.
-  bool setFrequency(uint32_t frequency, Failure& failure);
+  /// Changes the rate of the running events; nothing that they counted is lost. After a Failure some CPUs have the
+  /// new rate.
+  void setFrequency(uint32_t frequency);
   /// Follows CPUs that came online or went offline since. Returns how many events are running.
   size_t followCpus();
   /// Narrows sampling to these processes, in the kernel, from the next sample on. Empty: all.
-  bool setTargets(const std::vector<uint32_t>& targets, Failure& failure);
+  void setTargets(const std::vector<uint32_t>& targets);
   /// Whether a process is sampled. Any thread.
   bool isTarget(uint32_t tgid) const;
 
@@ -96,18 +92,17 @@ class Session {
     size_t size = 0;
   };
 
-  bool createCountMaps(const SessionOptions& options, Failure& failure);
-  bool findVariables(Failure& failure);
+  void createCountMaps(const SessionOptions& options);
+  void findVariables();
   int openEvent(uint32_t cpu) const;
-  bool startEvents(const std::vector<uint32_t>& cpus, Failure& failure);
-  bool startEvent(uint32_t cpu, Failure& failure);
+  void startEvent(uint32_t cpu);
   uint64_t fixedPeriod() const;
   void stopEvent(Event& event);
 
   bpf_object* object_ = nullptr;
   bpf_program* program_ = nullptr;
   std::vector<Event> events_;
-  std::vector<int> countMaps_;
+  std::vector<FileDescriptor> countMaps_;
   std::vector<uint32_t> targets_;
   Variables variables_;
   std::vector<Mapping> mappings_;

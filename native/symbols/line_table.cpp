@@ -122,7 +122,7 @@ struct LineTables::Table {
 
 void LineTables::Table::open(const LineRequest& request) {
   key = request.key;
-  file = FileDescriptor(fcntl(request.file.get(), F_DUPFD_CLOEXEC, 0));
+  file = request.file.duplicate();
   image = ElfImage::open(file.get(), why);
   if (!image) return;
   const std::string root = request.root.valid() ? "/proc/self/fd/" + std::to_string(request.root.get()) : "";

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unwind/unwind_table.h"
 
-#include <sys/auxv.h>
-
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
@@ -320,26 +318,6 @@ UnwindTable buildUnwindTable(const ElfImage& image, RuleSet& rules) {
   }
   builder.build(section, *reader);
   return table;
-}
-
-UnwindTable buildVdsoTable(RuleSet& rules, std::string& error) {
-  const unsigned long start = getauxval(AT_SYSINFO_EHDR);
-  std::unique_ptr<FILE, int (*)(FILE*)> maps(std::fopen("/proc/self/maps", "re"), &std::fclose);
-  if (start == 0 || maps == nullptr) {
-    error = "this process has no vDSO";
-    return {};
-  }
-  // The auxiliary vector tells where it starts, only the list of mappings where it ends.
-  char line[512];
-  while (std::fgets(line, sizeof line, maps.get()) != nullptr) {
-    unsigned long from = 0;
-    unsigned long to = 0;
-    if (std::sscanf(line, "%lx-%lx", &from, &to) != 2 || from != start) continue;
-    const auto image = ElfImage::openMemory(reinterpret_cast<const uint8_t*>(start), to - from, error);
-    return image == nullptr ? UnwindTable{} : buildUnwindTable(*image, rules);
-  }
-  error = "the vDSO is not in the list of mappings";
-  return {};
 }
 
 }  // namespace polytop

@@ -43,12 +43,4 @@ struct UnwindTable {
  */
 UnwindTable buildUnwindTable(const ElfImage& image, RuleSet& rules);
 
-/**
- * Builds the rows of the vDSO of this process, which the kernel maps into every 64-bit process (getauxval(3),
- * AT_SYSINFO_EHDR). The kernel maps the image as it is in its file, so a row's file offset is the distance of
- * its code from the start of the mapping: what the kernel side looks up under FILE_VDSO.
- * Returns an empty table with `error` set where there is no vDSO.
- */
-UnwindTable buildVdsoTable(RuleSet& rules, std::string& error);
-
 }  // namespace polytop

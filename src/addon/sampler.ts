@@ -185,7 +185,6 @@ export interface Sampler {
     readonly event: string;
     readonly cpus: number;
     readonly frequency: number;
-    readonly rows: number;
     readonly filesPending: number;
   };
   close(): void;

@@ -25,6 +25,7 @@
 #include <map>
 #include <set>
 
+#include "elf/vdso.h"
 #include "unwind/unwind_table.h"
 
 namespace {
@@ -102,7 +103,8 @@ Build buildOnce(const char* path, bool sections) {
   RuleSet rules;
   const auto start = std::chrono::steady_clock::now();
   if (std::strcmp(path, "vdso") == 0) {
-    result.table = polytop::buildVdsoTable(rules, result.error);
+    const auto image = polytop::openVdso(result.error);
+    if (image != nullptr) result.table = polytop::buildUnwindTable(*image, rules);
   } else {
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) {
