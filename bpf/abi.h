@@ -13,7 +13,7 @@
 #define _Static_assert static_assert
 #endif
 
-#include "perl_abi.h"
+#include "perl/abi.h"
 
 /* ---- limits ------------------------------------------------------------ */
 

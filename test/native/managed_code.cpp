@@ -17,7 +17,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "../../bpf/dotnet_prolog.h"
+#include "../../bpf/dotnet/prolog.h"
 #include "../../native/ready_to_run.h"
 #include "../../native/seh.h"
 #include "damage.h"
@@ -91,7 +91,7 @@ bool beginsAt(const std::vector<SehRow>& rows, uint64_t offset) {
 }
 
 void compareFunction(const uint8_t* code, size_t size, const std::vector<SehRow>& rows, Comparison& sum) {
-  constexpr size_t kSteps = 12, kRead = 40;  // as bpf/dotnet_unwind.h does
+  constexpr size_t kSteps = 12, kRead = 40;  // as bpf/dotnet/unwind.h does
   uint8_t bytes[kRead] = {};
   memcpy(bytes, code, std::min(size, kRead));
   const uint64_t end = rows.back().offset;

@@ -5,12 +5,12 @@
  * from 5.10 on; there it takes only numbers, so its state is in `walks`.
  * Each step asks which code the frame is in, and hands it to the unwinder for it.
  */
-#ifndef POLYTOP_UNWIND_H
-#define POLYTOP_UNWIND_H
+#ifndef POLYTOP_BPF_UNWIND_STEP_H
+#define POLYTOP_BPF_UNWIND_STEP_H
 
-#include "dotnet.h"
+#include "../dotnet/step.h"
 #include "native.h"
-#include "perl_loop.h"
+#include "../perl/loop.h"
 
 /* splitmix64's finaliser step: each frame moves every bit of the hash. */
 static __always_inline void push_frame(struct walk *w, __u64 frame)

@@ -9,8 +9,8 @@
  * user space made of .eh_frame tell it. Code without rows that keeps frame
  * pointers (generated code, hand-written assembly) has it at rbp + 16.
  */
-#ifndef POLYTOP_NATIVE_H
-#define POLYTOP_NATIVE_H
+#ifndef POLYTOP_BPF_UNWIND_NATIVE_H
+#define POLYTOP_BPF_UNWIND_NATIVE_H
 
 #include "counters.h"
 #include "mapping.h"
