@@ -120,21 +120,21 @@ static __always_inline void step_known_frames(struct walk *w)
 
 		if (ip - 1 - start >= length || !is_known(w, known, place) || known->rule.ra_register)
 			break;
-		if (known->rule.cfa == CFA_RSP)
+		if (known->rule.cfa == CFA_SP)
 			cfa = w->sp;
-		else if (known->rule.cfa == CFA_RBP && !w->bp_lost)
+		else if (known->rule.cfa == CFA_FP && !w->bp_lost)
 			cfa = bp;
 		else
 			break;
 		cfa += known->rule.cfa_offset;
 		if (cfa <= w->sp || read_window(w, cfa + known->rule.ra_offset, &return_address) || !return_address)
 			break;
-		if (known->rule.rbp == RBP_CFA) {
-			if (read_window(w, cfa + known->rule.rbp_offset, &bp))
+		if (known->rule.fp == FP_CFA) {
+			if (read_window(w, cfa + known->rule.fp_offset, &bp))
 				break;
 			w->bp = bp;
 			w->bp_lost = 0;
-		} else if (known->rule.rbp != RBP_SAME) {
+		} else if (known->rule.fp != FP_SAME) {
 			break;
 		}
 		w->user_frames++;

@@ -80,10 +80,10 @@ struct Comparison {
 
 /// Whether return address and saved rbp are where the rule says.
 bool agrees(const struct prolog& prolog, const unwind_rule& rule) {
-  const int64_t distance = rule.cfa == CFA_RBP ? prolog.depth - prolog.bp_offset : prolog.depth;
-  if ((rule.cfa == CFA_RBP && !prolog.by_bp) || rule.cfa_offset - 8 != distance) return false;
-  if ((rule.rbp == RBP_CFA) != (prolog.bp_is_saved != 0)) return false;
-  return !prolog.bp_is_saved || rule.rbp_offset == -8 - prolog.bp_depth;
+  const int64_t distance = rule.cfa == CFA_FP ? prolog.depth - prolog.bp_offset : prolog.depth;
+  if ((rule.cfa == CFA_FP && !prolog.by_bp) || rule.cfa_offset - 8 != distance) return false;
+  if ((rule.fp == FP_CFA) != (prolog.bp_is_saved != 0)) return false;
+  return !prolog.bp_is_saved || rule.fp_offset == -8 - prolog.bp_depth;
 }
 
 bool beginsAt(const std::vector<SehRow>& rows, uint64_t offset) {
