@@ -30,7 +30,7 @@ constexpr uint32_t kFunctionBytes = 12;
 constexpr uint64_t kMaxUnwindInfo = 4 + 2 * 255;
 constexpr char kHeaderExport[] = "RTR_HEADER";
 constexpr uint32_t kCorHeader = 14, kCorReadyToRun = 64;  // data directory; offset in the COR header
-constexpr unwind_rule kPrologRule = {CFA_PROLOG, RBP_SAME, 0, 0, 0, 0, 0, 0};
+constexpr unwind_rule kPrologRule = {CFA_PROLOG, FP_SAME, 0, 0, 0, 0, 0, 0};
 /// Less than this between two functions is the padding that aligns the second.
 constexpr uint64_t kPadding = 16;
 

@@ -109,11 +109,11 @@ bool ruleAt(const std::vector<Code>& codes, uint32_t offset, uint8_t frame, unwi
   }
   if (size < -(1 << 30) || size > 1 << 30 || saved < -(1 << 30) || saved > 1 << 30) return false;
   rule = {};
-  rule.cfa = byFrame ? CFA_RBP : CFA_RSP;
+  rule.cfa = byFrame ? CFA_FP : CFA_SP;
   rule.cfa_offset = static_cast<int32_t>(size + 8);
   rule.ra_offset = -8;
-  rule.rbp = isSaved ? RBP_CFA : RBP_SAME;
-  if (isSaved) rule.rbp_offset = static_cast<int32_t>(saved - size - 8);
+  rule.fp = isSaved ? FP_CFA : FP_SAME;
+  if (isSaved) rule.fp_offset = static_cast<int32_t>(saved - size - 8);
   return true;
 }
 
@@ -157,8 +157,8 @@ bool isPlainProlog(const std::vector<SehRow>& rows) {
   if (rows.size() < 2 || rows.back().offset > kLookedAt) return false;
   for (size_t i = 1; i < rows.size(); i++) {
     const unwind_rule &before = rows[i - 1].rule, &after = rows[i].rule;
-    const bool grows = after.cfa == CFA_RSP && after.cfa_offset > before.cfa_offset && after.cfa_offset < kProbed;
-    if (before.cfa != CFA_RSP || (!grows && after.cfa != CFA_RBP)) return false;
+    const bool grows = after.cfa == CFA_SP && after.cfa_offset > before.cfa_offset && after.cfa_offset < kProbed;
+    if (before.cfa != CFA_SP || (!grows && after.cfa != CFA_FP)) return false;
   }
   return true;
 }

@@ -208,9 +208,9 @@ bool setCfa(const CfaState& state, const Expression& expression, unwind_rule& ru
   if (!fits<int32_t>(offset)) return false;
   rule.cfa_offset = static_cast<int32_t>(offset);
   if (number == kDwarfRsp) {
-    rule.cfa = deref ? CFA_DEREF_RSP : CFA_RSP;
+    rule.cfa = deref ? CFA_DEREF_SP : CFA_SP;
   } else if (number == kDwarfRbp) {
-    rule.cfa = deref ? CFA_DEREF_RBP : CFA_RBP;
+    rule.cfa = deref ? CFA_DEREF_FP : CFA_FP;
   } else if (number < kDwarfRip && !deref) {
     rule.cfa = CFA_REGISTER;
     rule.cfa_register = static_cast<uint8_t>(number);
@@ -233,8 +233,8 @@ bool offsetFromCfa(const FrameSection& section, const RegisterRule& saved, const
     return true;
   }
   // A place counted from the register that the CFA is counted from.
-  const bool sameBase = (rule.cfa == CFA_RSP && expression.number == kDwarfRsp) ||
-                        (rule.cfa == CFA_RBP && expression.number == kDwarfRbp);
+  const bool sameBase =
+      (rule.cfa == CFA_SP && expression.number == kDwarfRsp) || (rule.cfa == CFA_FP && expression.number == kDwarfRbp);
   if (expression.shape != Shape::kRegister || !sameBase) return false;
   offset = plus(expression.offset, -static_cast<int64_t>(rule.cfa_offset));
   return true;
@@ -242,20 +242,20 @@ bool offsetFromCfa(const FrameSection& section, const RegisterRule& saved, const
 
 void setRbp(const FrameSection& section, const RegisterRule& saved, unwind_rule& rule) {
   int64_t offset = 0;
-  rule.rbp = RBP_UNDEFINED;
+  rule.fp = FP_UNDEFINED;
   if (offsetFromCfa(section, saved, rule, offset)) {
     if (!fits<int32_t>(offset)) return;
-    rule.rbp = RBP_CFA;
-    rule.rbp_offset = static_cast<int32_t>(offset);
+    rule.fp = FP_CFA;
+    rule.fp_offset = static_cast<int32_t>(offset);
     return;
   }
   switch (saved.kind) {
     case RegisterRuleKind::kUnspecified:  // callee-saved: unchanged where nothing is said
     case RegisterRuleKind::kSameValue:
-      rule.rbp = RBP_SAME;
+      rule.fp = FP_SAME;
       return;
     case RegisterRuleKind::kRegister:
-      if (saved.value == static_cast<int64_t>(kDwarfRbp)) rule.rbp = RBP_SAME;
+      if (saved.value == static_cast<int64_t>(kDwarfRbp)) rule.fp = FP_SAME;
       return;
     case RegisterRuleKind::kExpression:
     case RegisterRuleKind::kValueExpression: {
@@ -264,8 +264,8 @@ void setRbp(const FrameSection& section, const RegisterRule& saved, unwind_rule&
       const Shape wanted = saved.kind == RegisterRuleKind::kExpression ? Shape::kRegister : Shape::kDeref;
       if (expression.shape != wanted || expression.number != kDwarfRbp || expression.addend != 0) return;
       if (!fits<int32_t>(expression.offset)) return;
-      rule.rbp = RBP_DEREF_RBP;
-      rule.rbp_offset = static_cast<int32_t>(expression.offset);
+      rule.fp = FP_DEREF_FP;
+      rule.fp_offset = static_cast<int32_t>(expression.offset);
       return;
     }
     default:

@@ -15,7 +15,7 @@ namespace polytop {
  *
  * Only what leads to the caller's rsp, rbp and rip counts. What cannot be expressed (expressions
  * other than the ones that compilers and C libraries write, a return address in a register) gives
- * CFA_UNSUPPORTED; a caller's rbp that cannot be found gives RBP_UNDEFINED and leaves the rest alone.
+ * CFA_UNSUPPORTED; a caller's rbp that cannot be found gives FP_UNDEFINED and leaves the rest alone.
  */
 unwind_rule makeUnwindRule(const FrameSection& section, const Cie& cie, const CfaState& state);
 

@@ -185,7 +185,7 @@ class TableBuilder {
     if (row.frame == GoFrame::kEnd) return kEndRule;
     if (row.frame == GoFrame::kUnknown) return kNoRule;
     unwind_rule rule{};
-    rule.cfa = CFA_RSP;
+    rule.cfa = CFA_SP;
     rule.cfa_offset = row.depth + 8;
     rule.ra_offset = -8;
     return allRules_.intern(rule);

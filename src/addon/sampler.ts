@@ -205,7 +205,7 @@ export interface AbiConstants {
   readonly perl: PerlConstants;
 }
 
-/** The constants of bpf/perl_abi.h. */
+/** The constants of bpf/perl/abi.h. */
 export interface PerlConstants {
   readonly sub: number;
   readonly format: number;

@@ -71,7 +71,7 @@ export class NewFrames {
     return this.#drained.owners[index] ?? 0;
   }
 
-  /** What a frame of a stack with Perl frames is, as bpf/perl_abi.h defines it; 0 in others. */
+  /** What a frame of a stack with Perl frames is, as bpf/perl/abi.h defines it; 0 in others. */
   perlMeta(index: number): number {
     return this.#extras[index * 2 + 1] ?? 0;
   }

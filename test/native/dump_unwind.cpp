@@ -49,32 +49,32 @@ std::string ruleText(const unwind_rule& rule) {
     case CFA_PLT:
       text = "plt/" + std::to_string(rule.cfa_offset);
       break;
-    case CFA_RSP:
+    case CFA_SP:
       text = "rsp" + number(rule.cfa_offset);
       break;
-    case CFA_RBP:
+    case CFA_FP:
       text = "rbp" + number(rule.cfa_offset);
       break;
     case CFA_REGISTER:
       text = "r" + std::to_string(rule.cfa_register) + number(rule.cfa_offset);
       break;
-    case CFA_DEREF_RSP:
+    case CFA_DEREF_SP:
       text = "*(rsp" + number(rule.cfa_offset) + ")" + number(rule.cfa_addend);
       break;
-    case CFA_DEREF_RBP:
+    case CFA_DEREF_FP:
       text = "*(rbp" + number(rule.cfa_offset) + ")" + number(rule.cfa_addend);
       break;
   }
   text += " rbp=";
-  switch (rule.rbp) {
-    case RBP_SAME:
+  switch (rule.fp) {
+    case FP_SAME:
       text += "same";
       break;
-    case RBP_CFA:
-      text += "c" + number(rule.rbp_offset);
+    case FP_CFA:
+      text += "c" + number(rule.fp_offset);
       break;
-    case RBP_DEREF_RBP:
-      text += "*(rbp" + number(rule.rbp_offset) + ")";
+    case FP_DEREF_FP:
+      text += "*(rbp" + number(rule.fp_offset) + ")";
       break;
     default:
       text += "undefined";

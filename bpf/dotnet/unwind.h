@@ -5,10 +5,10 @@
  * code for each instruction of the prolog, last one first. Epilogs are not
  * described; at the leaf they are recognised by their bytes and carried out.
  */
-#ifndef POLYTOP_DOTNET_UNWIND_H
-#define POLYTOP_DOTNET_UNWIND_H
+#ifndef POLYTOP_BPF_DOTNET_UNWIND_H
+#define POLYTOP_BPF_DOTNET_UNWIND_H
 
-#include "dotnet_code.h"
+#include "code.h"
 
 /* enum UNWIND_CODE_OPS; 11 is .NET's own. */
 #define UNWIND_PUSH 0

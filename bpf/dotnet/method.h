@@ -4,10 +4,10 @@
  * possible to name it without asking again, since a moment later its process may
  * be gone, or a dynamic method collected and its MethodDesc given to another one.
  */
-#ifndef POLYTOP_DOTNET_METHOD_H
-#define POLYTOP_DOTNET_METHOD_H
+#ifndef POLYTOP_BPF_DOTNET_METHOD_H
+#define POLYTOP_BPF_DOTNET_METHOD_H
 
-#include "dotnet_code.h"
+#include "code.h"
 
 #define METHOD_CLASS 7 /* bits of MethodDesc.Flags */
 #define METHOD_ARRAY 4

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
  * Perl frames: the word of each, and where its name and line come from. Names are looked up in the
- * memo, and made (perl_name.h) at the first sight of a sub.
+ * memo, and made (perl/name.h) at the first sight of a sub.
  */
-#ifndef POLYTOP_PERL_SUB_H
-#define POLYTOP_PERL_SUB_H
+#ifndef POLYTOP_BPF_PERL_SUB_H
+#define POLYTOP_BPF_PERL_SUB_H
 
 #include "counters.h"
-#include "perl_name.h"
-#include "perl_site.h"
+#include "name.h"
+#include "site.h"
 
 /* struct cop, op.h and cop.h */
 #define COP_LINE 36

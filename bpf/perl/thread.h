@@ -3,11 +3,11 @@
  * The variables of the interpreter that runs in the sampled thread. A perl with threads keeps
  * them in a struct for each thread, found through pthread_getspecific(PL_thr_key); one without has globals.
  */
-#ifndef POLYTOP_PERL_THREAD_H
-#define POLYTOP_PERL_THREAD_H
+#ifndef POLYTOP_BPF_PERL_THREAD_H
+#define POLYTOP_BPF_PERL_THREAD_H
 
 #include "counters.h"
-#include "perl_name.h"
+#include "name.h"
 
 /*
  * Thread-specific data of glibc 2.31 to 2.43 on x86-64 (struct pthread, disassembled): two words a

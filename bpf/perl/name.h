@@ -6,11 +6,11 @@
  *
  * Layouts are those of perl 5.28 to 5.42 (sv.h, cv.h, gv.h, hv.h), equal with and without threads.
  */
-#ifndef POLYTOP_PERL_NAME_H
-#define POLYTOP_PERL_NAME_H
+#ifndef POLYTOP_BPF_PERL_NAME_H
+#define POLYTOP_BPF_PERL_NAME_H
 
 #include "counters.h"
-#include "maps.h"
+#include "../maps.h"
 
 /* struct sv: any 0, reference count 8, flags 12, u 16; sv_type in the low byte of the flags. */
 #define SV_TYPE(head) (((head)[1] >> 32) & 0xff)

@@ -4,10 +4,10 @@
  * the state of the interpreter is, and its mapping at which address: nothing else of the
  * process needs to be known.
  */
-#ifndef POLYTOP_PERL_LOOP_H
-#define POLYTOP_PERL_LOOP_H
+#ifndef POLYTOP_BPF_PERL_LOOP_H
+#define POLYTOP_BPF_PERL_LOOP_H
 
-#include "maps.h"
+#include "../maps.h"
 
 static __always_inline void start_perl(struct walk *w)
 {

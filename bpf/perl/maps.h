@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /* Maps and state of the Perl walk. Part of maps.h. */
-#ifndef POLYTOP_PERL_MAPS_H
-#define POLYTOP_PERL_MAPS_H
+#ifndef POLYTOP_BPF_PERL_MAPS_H
+#define POLYTOP_BPF_PERL_MAPS_H
 
-#include "abi.h"
+#include "../abi.h"
 
 /* Interpreters by file: user space writes, the walk reads. Index 0 stays empty. */
 struct {
@@ -119,7 +119,7 @@ struct perl_walk {
 
 	__u64 stack_info;
 	__u64 previous_info;
-	__u64 info[6];      /* the stack info; its members: perl_context.h */
+	__u64 info[6];      /* the stack info; its members: perl/context.h */
 	__u64 contexts;     /* address of the context stack */
 	__s32 index;        /* context being looked at, -1: none left */
 	__s32 top;          /* highest context of this stack */
@@ -132,7 +132,7 @@ struct perl_walk {
 
 	__u64 cv; /* sub whose name is looked for */
 	__u64 cv_head[3];
-	__u64 callee[6]; /* the op that names what is called; its words: perl_xsub.h */
+	__u64 callee[6]; /* the op that names what is called; its words: perl/xsub.h */
 	struct perl_cv_body body;
 	__u64 hash;
 	__u64 string; /* address of the string to be read */

@@ -6,10 +6,10 @@
  * writes the header before the nibble and the nibble before the method can run,
  * so what was compiled a moment ago is found. (.NET 8 to 10: codeman.cpp.)
  */
-#ifndef POLYTOP_DOTNET_CODE_H
-#define POLYTOP_DOTNET_CODE_H
+#ifndef POLYTOP_BPF_DOTNET_CODE_H
+#define POLYTOP_BPF_DOTNET_CODE_H
 
-#include "native.h"
+#include "../unwind/native.h"
 
 /* Words of a pointer in the range map: bit 0 says "collectible". */
 #define RANGE_POINTER(word) ((word) & ~1ULL)

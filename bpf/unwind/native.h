@@ -9,8 +9,8 @@
  * user space made of .eh_frame tell it. Code without rows that keeps frame
  * pointers (generated code, hand-written assembly) has it at rbp + 16.
  */
-#ifndef POLYTOP_NATIVE_H
-#define POLYTOP_NATIVE_H
+#ifndef POLYTOP_BPF_UNWIND_NATIVE_H
+#define POLYTOP_BPF_UNWIND_NATIVE_H
 
 #include "counters.h"
 #include "mapping.h"
@@ -186,17 +186,17 @@ static __always_inline __u64 canonical_frame_address(struct walk *w, struct unwi
 	__u64 cfa = 0;
 
 	switch (rule->cfa) {
-	case CFA_RSP:
+	case CFA_SP:
 		return w->sp + rule->cfa_offset;
-	case CFA_RBP:
-	case CFA_DEREF_RBP:
+	case CFA_FP:
+	case CFA_DEREF_FP:
 		if (w->bp_lost) {
 			stop_walk(w, COUNTER_UnwindNativeErrRbpLost);
 			return 0;
 		}
 		cfa = w->bp + rule->cfa_offset;
 		break;
-	case CFA_DEREF_RSP:
+	case CFA_DEREF_SP:
 		cfa = w->sp + rule->cfa_offset;
 		break;
 	case CFA_PLT:
@@ -213,7 +213,7 @@ static __always_inline __u64 canonical_frame_address(struct walk *w, struct unwi
 		stop_walk(w, COUNTER_UnwindNativeErrUnsupportedRule);
 		return 0;
 	}
-	if (rule->cfa == CFA_RBP)
+	if (rule->cfa == CFA_FP)
 		return cfa;
 	if (read_stack(w, cfa, &cfa)) {
 		stop_walk(w, COUNTER_UnwindNativeErrStackRead);
@@ -236,14 +236,14 @@ static __always_inline int step_rule(struct walk *w, struct unwind_rule *rule)
 	cfa = canonical_frame_address(w, rule);
 	if (!cfa)
 		return w->stop ? 1 : stop_walk(w, COUNTER_UnwindNativeErrBadCfa);
-	if (rule->rbp == RBP_CFA) {
-		if (read_stack(w, cfa + rule->rbp_offset, &bp))
+	if (rule->fp == FP_CFA) {
+		if (read_stack(w, cfa + rule->fp_offset, &bp))
 			return stop_walk(w, COUNTER_UnwindNativeErrStackRead);
 		w->bp_lost = 0;
-	} else if (rule->rbp == RBP_DEREF_RBP) {
-		if (w->bp_lost || read_stack(w, w->bp + rule->rbp_offset, &bp))
+	} else if (rule->fp == FP_DEREF_FP) {
+		if (w->bp_lost || read_stack(w, w->bp + rule->fp_offset, &bp))
 			return stop_walk(w, COUNTER_UnwindNativeErrStackRead);
-	} else if (rule->rbp == RBP_UNDEFINED) {
+	} else if (rule->fp == FP_UNDEFINED) {
 		w->bp_lost = 1;
 	}
 	w->bp = bp;

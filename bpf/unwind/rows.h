@@ -4,10 +4,10 @@
  * the rules that many rows share. A search goes through five of them, so each CPU remembers what it found: the frames
  * of a stack are much the same from sample to sample, in all processes that run the same files.
  */
-#ifndef POLYTOP_ROWS_H
-#define POLYTOP_ROWS_H
+#ifndef POLYTOP_BPF_UNWIND_ROWS_H
+#define POLYTOP_BPF_UNWIND_ROWS_H
 
-#include "maps.h"
+#include "../maps.h"
 
 #define PAGE_SHIFT 12
 /* Rows of a page are at most one for each of its bytes: twelve halvings. */

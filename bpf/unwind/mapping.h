@@ -9,11 +9,11 @@
  * of everything that user space knows about files. So nothing needs to be known
  * of a process before its first sample.
  */
-#ifndef POLYTOP_MAPPING_H
-#define POLYTOP_MAPPING_H
+#ifndef POLYTOP_BPF_UNWIND_MAPPING_H
+#define POLYTOP_BPF_UNWIND_MAPPING_H
 
 #include "counters.h"
-#include "maps.h"
+#include "../maps.h"
 
 /* lib/maple_tree.c: type in bits 3..6 of a node pointer, nodes are 256 bytes aligned. */
 #define MAPLE_TYPE(entry) (((entry) >> 3) & 0xf)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /* The maps of the .NET unwinder, and its part of the state of a walk. */
-#ifndef POLYTOP_DOTNET_MAPS_H
-#define POLYTOP_DOTNET_MAPS_H
+#ifndef POLYTOP_BPF_DOTNET_MAPS_H
+#define POLYTOP_BPF_DOTNET_MAPS_H
 
-#include "dotnet_prolog.h"
+#include "prolog.h"
 
 /* Runtimes by the id of their file: user space writes. */
 struct {

@@ -3,11 +3,11 @@
  * Sites: where in the op tree a Perl frame is. User space gets them with each new stack, and finds the
  * exact lines by them, as long as the process lives.
  */
-#ifndef POLYTOP_PERL_SITE_H
-#define POLYTOP_PERL_SITE_H
+#ifndef POLYTOP_BPF_PERL_SITE_H
+#define POLYTOP_BPF_PERL_SITE_H
 
 #include "counters.h"
-#include "maps.h"
+#include "../maps.h"
 
 /* The site of the frame that is being looked at; 0 where it is in no statement. */
 static __always_inline __u64 current_site(struct perl_walk *p)

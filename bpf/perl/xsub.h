@@ -6,10 +6,10 @@
  *
  * Facts: perl 5.28 to 5.42, op.h (struct op, unop, svop, padop, methop), pp_hot.c (pp_entersub, pp_method_named).
  */
-#ifndef POLYTOP_PERL_XSUB_H
-#define POLYTOP_PERL_XSUB_H
+#ifndef POLYTOP_BPF_PERL_XSUB_H
+#define POLYTOP_BPF_PERL_XSUB_H
 
-#include "perl_sub.h"
+#include "sub.h"
 
 /* struct op as words: next, sibling or parent, function, target, type and flags, first child or SV or pad index. */
 #define OP_WORDS 6

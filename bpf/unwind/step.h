@@ -5,12 +5,12 @@
  * from 5.10 on; there it takes only numbers, so its state is in `walks`.
  * Each step asks which code the frame is in, and hands it to the unwinder for it.
  */
-#ifndef POLYTOP_UNWIND_H
-#define POLYTOP_UNWIND_H
+#ifndef POLYTOP_BPF_UNWIND_STEP_H
+#define POLYTOP_BPF_UNWIND_STEP_H
 
-#include "dotnet.h"
+#include "../dotnet/step.h"
 #include "native.h"
-#include "perl_loop.h"
+#include "../perl/loop.h"
 
 /* splitmix64's finaliser step: each frame moves every bit of the hash. */
 static __always_inline void push_frame(struct walk *w, __u64 frame)
@@ -120,21 +120,21 @@ static __always_inline void step_known_frames(struct walk *w)
 
 		if (ip - 1 - start >= length || !is_known(w, known, place) || known->rule.ra_register)
 			break;
-		if (known->rule.cfa == CFA_RSP)
+		if (known->rule.cfa == CFA_SP)
 			cfa = w->sp;
-		else if (known->rule.cfa == CFA_RBP && !w->bp_lost)
+		else if (known->rule.cfa == CFA_FP && !w->bp_lost)
 			cfa = bp;
 		else
 			break;
 		cfa += known->rule.cfa_offset;
 		if (cfa <= w->sp || read_window(w, cfa + known->rule.ra_offset, &return_address) || !return_address)
 			break;
-		if (known->rule.rbp == RBP_CFA) {
-			if (read_window(w, cfa + known->rule.rbp_offset, &bp))
+		if (known->rule.fp == FP_CFA) {
+			if (read_window(w, cfa + known->rule.fp_offset, &bp))
 				break;
 			w->bp = bp;
 			w->bp_lost = 0;
-		} else if (known->rule.rbp != RBP_SAME) {
+		} else if (known->rule.fp != FP_SAME) {
 			break;
 		}
 		w->user_frames++;

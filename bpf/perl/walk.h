@@ -10,14 +10,14 @@
  *
  * Layouts: perl 5.28 to 5.42, cop.h and op.h; what changes between versions is in struct perl_file.
  */
-#ifndef POLYTOP_PERL_H
-#define POLYTOP_PERL_H
+#ifndef POLYTOP_BPF_PERL_WALK_H
+#define POLYTOP_BPF_PERL_WALK_H
 
 #include "counters.h"
-#include "perl_context.h"
-#include "perl_thread.h"
-#include "perl_xsub.h"
-#include "unwind.h"
+#include "context.h"
+#include "thread.h"
+#include "xsub.h"
+#include "../unwind/step.h"
 
 #define OP_NEXT 0
 #define OP_TYPE 32

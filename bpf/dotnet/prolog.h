@@ -5,8 +5,8 @@
  * The prologs are those of .NET's compiler for x86-64 Linux (8.0 to 10.0, codegenxarch.cpp):
  * pushes, one allocation, rbp set from rsp. Anything else ends the prolog or is refused.
  */
-#ifndef POLYTOP_DOTNET_PROLOG_H
-#define POLYTOP_DOTNET_PROLOG_H
+#ifndef POLYTOP_BPF_DOTNET_PROLOG_H
+#define POLYTOP_BPF_DOTNET_PROLOG_H
 
 #include <linux/types.h>
 

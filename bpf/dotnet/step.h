@@ -7,11 +7,11 @@
  * it. A method is told to user space at its first sight, a dynamic one with its
  * name, since that cannot be asked for later.
  */
-#ifndef POLYTOP_DOTNET_H
-#define POLYTOP_DOTNET_H
+#ifndef POLYTOP_BPF_DOTNET_STEP_H
+#define POLYTOP_BPF_DOTNET_STEP_H
 
-#include "dotnet_method.h"
-#include "dotnet_unwind.h"
+#include "method.h"
+#include "unwind.h"
 
 static __always_inline void push_frame(struct walk *w, __u64 frame);
 
