@@ -185,13 +185,12 @@ export interface Sampler {
     readonly event: string;
     readonly cpus: number;
     readonly frequency: number;
-    readonly rows: number;
     readonly filesPending: number;
   };
   close(): void;
 }
 
-/** The functions of the kernel by address, as native/kernel_symbols.h describes them. */
+/** The functions of the kernel by address, as native/kernel/kernel_symbols.h describes them. */
 export interface KernelSymbolColumns {
   /** Ascending, each once: the lower half. */
   readonly addresses: Uint32Array;

@@ -96,7 +96,7 @@ export class NewFrames {
     return this.#drained.owners[index] ?? 0;
   }
 
-  /** The meta field (bpf/perl_abi.h) of a frame in a stack with Perl frames; 0 for frames of other stacks. */
+  /** The meta field (bpf/perl/abi.h) of a frame in a stack with Perl frames; 0 for frames of other stacks. */
   perlMeta(index: number): number {
     return this.#extras[index * 2 + 1] ?? 0;
   }

@@ -49,7 +49,7 @@ export class PerlNames {
     return [...new Set(said)].filter(Boolean);
   }
 
-  /** The frame of a name; `meta` and `line` as in struct perl_frame (bpf/perl_abi.h). */
+  /** The frame of a name; `meta` and `line` as in struct perl_frame (bpf/perl/abi.h). */
   read(name: bigint, meta: number, line: number): NamedFrame {
     const named = this.#names.get(name) ?? this.#olderNames.get(name) ?? UNKNOWN;
     const note = this.#op(meta);

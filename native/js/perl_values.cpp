@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "js/perl_values.h"
+
+#include <algorithm>
+#include <string>
+
+#include "js/values.h"
+
+namespace polytop {
+
+Napi::Object describePerl(Napi::Env env, uint32_t index, const PerlFile& perl) {
+  const auto range = [env](const perl_code_range& code) {
+    return listOf(env, std::initializer_list{code.start, code.end}, [](uint32_t offset) { return offset; });
+  };
+  const PerlCode& code = perl.code;
+  const Napi::Object ranges =
+      object(env, "runLoops", listOf(env, code.runLoops, range), "run", range(code.run), "parse", range(code.parse),
+             "destruct", range(code.destruct), "callSub", range(code.callSub), "callList", range(code.callList));
+  return object(env, "index", index, "version", perl.version, "warning", perl.warning, "refused",
+                (perl.facts.flags & PERL_REFUSED) != 0, "opNames", perl.opNames, "code", ranges);
+}
+
+Napi::Array describePerlNames(Napi::Env env, const std::vector<perl_name_record>& names) {
+  const auto text = [env](const perl_string& from) {
+    const Bytes bytes = {from.bytes, std::min<size_t>(from.length, PERL_NAME_BYTES)};
+    return object(env, "encoding", from.encoding, "length", from.length, "bytes", bytes);
+  };
+  return listOf(env, names, [&](const perl_name_record& record) {
+    return object(env, "name", Big{record.name}, "kind", record.kind, "flags", record.flags, "sub",
+                  text(record.parts[PERL_PART_SUB]), "package", text(record.parts[PERL_PART_PACKAGE]), "file",
+                  text(record.parts[PERL_PART_FILE]));
+  });
+}
+
+void addPerlConstants(Napi::Env env, Napi::Object& constants) {
+  Napi::Object perl = Napi::Object::New(env);
+  perl.Set("sub", static_cast<uint32_t>(PERL_SUB));
+  perl.Set("format", static_cast<uint32_t>(PERL_FORMAT));
+  perl.Set("eval", static_cast<uint32_t>(PERL_EVAL));
+  perl.Set("main", static_cast<uint32_t>(PERL_MAIN));
+  perl.Set("xsub", static_cast<uint32_t>(PERL_XSUB));
+  perl.Set("xsubCode", static_cast<uint32_t>(PERL_XSUB_CODE));
+  perl.Set("cut", static_cast<uint32_t>(PERL_CUT));
+  perl.Set("stop", static_cast<uint32_t>(PERL_STOP));
+  perl.Set("folded", static_cast<uint32_t>(PERL_FOLDED));
+  perl.Set("native", static_cast<uint32_t>(PERL_NATIVE));
+  perl.Set("kindMask", static_cast<uint32_t>(PERL_KIND_MASK));
+  perl.Set("stackShift", static_cast<uint32_t>(PERL_STACK_SHIFT));
+  perl.Set("stackMask", static_cast<uint32_t>(PERL_STACK_MASK));
+  perl.Set("opShift", static_cast<uint32_t>(PERL_OP_SHIFT));
+  perl.Set("opMask", static_cast<uint32_t>(PERL_OP_MASK));
+  perl.Set("fileShift", static_cast<uint32_t>(PERL_FILE_SHIFT));
+  perl.Set("nameLexical", static_cast<uint32_t>(PERL_NAME_LEXICAL));
+  perl.Set("nameNone", static_cast<uint32_t>(PERL_NAME_NONE));
+  perl.Set("nameNoStash", static_cast<uint32_t>(PERL_NAME_NO_STASH));
+  perl.Set("utf8", static_cast<uint32_t>(PERL_UTF8));
+  perl.Set("latin1", static_cast<uint32_t>(PERL_LATIN1));
+  constants.Set("perl", perl);
+}
+
+}  // namespace polytop
