@@ -46,14 +46,11 @@ Napi::Array describeTasks(Napi::Env env, const std::vector<TaskInfo>& tasks) {
 }
 
 Napi::Array describeFiles(Napi::Env env, const std::vector<FileInfo>& files) {
-  static constexpr const char* kStates[] = {"pending", "ready", "no-table", "no-elf", "unreadable"};
-  static constexpr const char* kRuntimes[] = {"", "dotnet", "dotnet-image"};
   return listOf(env, files, [env](const FileInfo& file) {
     std::vector<double> assemblies;
     for (const PlacedAssembly& assembly : file.assemblies)
       assemblies.insert(assemblies.end(), {static_cast<double>(assembly.offset), static_cast<double>(assembly.size)});
-    Napi::Object described = object(env, "id", file.id, "path", file.path, "state", kStates[file.state], "why",
-                                    file.why, "runtime", kRuntimes[file.runtime], "assemblies", assemblies);
+    Napi::Object described = object(env, "id", file.id, "path", file.path, "why", file.why, "assemblies", assemblies);
     if (file.perl) described.Set("perl", describePerl(env, file.perlIndex, *file.perl));
     if (!file.refused.empty()) described.Set("refused", file.refused);
     return described;
@@ -296,28 +293,10 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
 
 namespace {
 
-/// The constants of bpf/abi.h that JavaScript needs to read frames.
-Napi::Object constants(Napi::Env env) {
-  Napi::Object object = Napi::Object::New(env);
-  object.Set("frameKindShift", FRAME_KIND_SHIFT);
-  object.Set("frameFileShift", FRAME_FILE_SHIFT);
-  object.Set("kindNative", static_cast<uint32_t>(FRAME_NATIVE));
-  object.Set("kindAnonymous", static_cast<uint32_t>(FRAME_ANONYMOUS));
-  object.Set("kindStop", static_cast<uint32_t>(FRAME_STOP));
-  object.Set("kindDotnet", static_cast<uint32_t>(FRAME_DOTNET));
-  object.Set("kindKernel", static_cast<uint32_t>(FRAME_KERNEL));
-  object.Set("outcomeComplete", static_cast<uint32_t>(OUTCOME_COMPLETE));
-  object.Set("outcomeTruncated", static_cast<uint32_t>(OUTCOME_TRUNCATED));
-  object.Set("outcomeBroken", static_cast<uint32_t>(OUTCOME_BROKEN));
-  addPerlConstants(env, object);
-  return object;
-}
-
 Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   // Whole sections of files are read and freed: not through the heap, which would keep them.
   mallopt(M_MMAP_THRESHOLD, kMmapThreshold);
   exports.Set("Sampler", Sampler::define(env));
-  exports.Set("constants", constants(env));
   exports.Set("readKernelSymbols", Napi::Function::New(env, describeKernelSymbols));
   exports.Set("releaseUnusedMemory",
               Napi::Function::New(env, [](const Napi::CallbackInfo&) { releaseUnusedMemory(); }));

@@ -32,30 +32,4 @@ Napi::Array describePerlNames(Napi::Env env, const std::vector<perl_name_record>
   });
 }
 
-void addPerlConstants(Napi::Env env, Napi::Object& constants) {
-  Napi::Object perl = Napi::Object::New(env);
-  perl.Set("sub", static_cast<uint32_t>(PERL_SUB));
-  perl.Set("format", static_cast<uint32_t>(PERL_FORMAT));
-  perl.Set("eval", static_cast<uint32_t>(PERL_EVAL));
-  perl.Set("main", static_cast<uint32_t>(PERL_MAIN));
-  perl.Set("xsub", static_cast<uint32_t>(PERL_XSUB));
-  perl.Set("xsubCode", static_cast<uint32_t>(PERL_XSUB_CODE));
-  perl.Set("cut", static_cast<uint32_t>(PERL_CUT));
-  perl.Set("stop", static_cast<uint32_t>(PERL_STOP));
-  perl.Set("folded", static_cast<uint32_t>(PERL_FOLDED));
-  perl.Set("native", static_cast<uint32_t>(PERL_NATIVE));
-  perl.Set("kindMask", static_cast<uint32_t>(PERL_KIND_MASK));
-  perl.Set("stackShift", static_cast<uint32_t>(PERL_STACK_SHIFT));
-  perl.Set("stackMask", static_cast<uint32_t>(PERL_STACK_MASK));
-  perl.Set("opShift", static_cast<uint32_t>(PERL_OP_SHIFT));
-  perl.Set("opMask", static_cast<uint32_t>(PERL_OP_MASK));
-  perl.Set("fileShift", static_cast<uint32_t>(PERL_FILE_SHIFT));
-  perl.Set("nameLexical", static_cast<uint32_t>(PERL_NAME_LEXICAL));
-  perl.Set("nameNone", static_cast<uint32_t>(PERL_NAME_NONE));
-  perl.Set("nameNoStash", static_cast<uint32_t>(PERL_NAME_NO_STASH));
-  perl.Set("utf8", static_cast<uint32_t>(PERL_UTF8));
-  perl.Set("latin1", static_cast<uint32_t>(PERL_LATIN1));
-  constants.Set("perl", perl);
-}
-
 }  // namespace polytop

@@ -16,7 +16,4 @@ Napi::Object describePerl(Napi::Env env, uint32_t index, const PerlFile& perl);
 /// Names of subs: [{name, kind, flags, sub, package, file}], each string as {encoding, length, bytes}.
 Napi::Array describePerlNames(Napi::Env env, const std::vector<perl_name_record>& names);
 
-/// Adds the constants of bpf/perl/abi.h that JavaScript needs.
-void addPerlConstants(Napi::Env env, Napi::Object& constants);
-
 }  // namespace polytop

@@ -2,8 +2,9 @@
 import { hostname } from "node:os";
 import counterFile from "../../bpf/counters.json" with { type: "json" };
 import { COUNTER_IDS } from "../../build/abi.ts";
-import type { Drained, SampledTask, Sampler, SamplerOptions } from "../addon/sampler.ts";
-import { loadAddon } from "../addon/sampler.ts";
+import { loadAddon } from "../addon/binding.ts";
+import type { Drained, SampledTask } from "../addon/drained.ts";
+import type { Sampler, SamplerOptions } from "../addon/sampler.ts";
 import { FrameReader } from "../runtimes/frame-reader.ts";
 import { FunctionTable } from "../runtimes/function-table.ts";
 import { NewFrames } from "../runtimes/new-frames.ts";

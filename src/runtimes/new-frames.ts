@@ -10,7 +10,7 @@ import {
   PERL_NATIVE,
   PERL_STOP,
 } from "../../build/abi.ts";
-import type { Drained } from "../addon/sampler.ts";
+import type { Drained } from "../addon/drained.ts";
 
 const HALF = 2 ** 32;
 

@@ -1,6 +1,6 @@
 /** The contract between the collector and the readers of runtimes. */
 import type { CounterName } from "../../build/abi.ts";
-import type { Drained } from "../addon/sampler.ts";
+import type { Drained } from "../addon/drained.ts";
 import type { Runtime } from "../tick/runtimes.ts";
 import type { FrameDetail } from "../tick/wire.ts";
 import type { NewFrames } from "./new-frames.ts";

@@ -1,5 +1,6 @@
 /** The readers of all runtimes: to name the frames of a new one, add its reader here, and its row to src/tick/runtimes.ts. */
-import type { Addon, Sampler } from "../addon/sampler.ts";
+import type { Addon } from "../addon/binding.ts";
+import type { Sampler } from "../addon/sampler.ts";
 import { DotnetReader } from "./dotnet/reader.ts";
 import { JitReader } from "./jit/reader.ts";
 import { KernelReader } from "./kernel/reader.ts";

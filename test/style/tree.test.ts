@@ -60,7 +60,7 @@ test("dependencies point down, from the screen and the outputs to what flows", (
 
 test("only one file loads the addon", () => {
   const importers = sources.filter((file) => read(file).includes("polytop.node"));
-  expect(importers).toEqual(["src/addon/sampler.ts"]);
+  expect(importers).toEqual(["src/addon/binding.ts"]);
 });
 
 test("only one file names the processors that polytop runs on", () => {

@@ -1,6 +1,6 @@
 /** Runtimes of .NET that are not understood are told of, and only these. */
 import { expect, test } from "vitest";
-import type { SampledFile, SeenMethod } from "../../src/addon/sampler.ts";
+import type { SampledFile, SeenMethod } from "../../src/addon/drained.ts";
 import { DotnetReader } from "../../src/runtimes/dotnet/reader.ts";
 
 const WHY =
@@ -9,9 +9,7 @@ const WHY =
 const file = (more: Partial<SampledFile>): SampledFile => ({
   id: 7,
   path: "/opt/\u001b[31m/libcoreclr.so",
-  state: "ready",
   why: "",
-  runtime: "",
   assemblies: new Float64Array(),
   ...more,
 });

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
-import type { Addon } from "../../src/addon/sampler.ts";
+import type { Addon } from "../../src/addon/binding.ts";
 import { KernelSymbols } from "../../src/runtimes/kernel/symbols.ts";
 import { root } from "../support/polytop.ts";
 

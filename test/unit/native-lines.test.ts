@@ -1,7 +1,7 @@
 /** Which frames are asked for source lines: each once, and none whose file is another one by now. */
 import { expect, test } from "vitest";
 import { FRAME_FILE_SHIFT } from "../../build/abi.ts";
-import type { Drained } from "../../src/addon/sampler.ts";
+import type { Drained } from "../../src/addon/drained.ts";
 import { NativeLines } from "../../src/collector/native-lines.ts";
 import { NewFrames } from "../../src/runtimes/new-frames.ts";
 

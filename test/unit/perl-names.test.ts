@@ -10,7 +10,7 @@ import {
   PERL_OP_SHIFT,
   PERL_SUB,
 } from "../../build/abi.ts";
-import type { PerlName } from "../../src/addon/sampler.ts";
+import type { PerlName } from "../../src/addon/drained.ts";
 import { PerlNames } from "../../src/runtimes/perl/names.ts";
 
 const string = (text: string, encoding = 1, length = Buffer.from(text).length) => ({
@@ -109,10 +109,8 @@ test("the innermost frame says which op it executes", () => {
       {
         id: 9,
         path: "/usr/bin/perl",
-        state: "ready",
         why: "",
         perl,
-        runtime: "",
         assemblies: new Float64Array(),
       },
     ],

@@ -1,5 +1,6 @@
 /** Names of precompiled code by its file: the same in every process, and after the last of them. */
-import type { SampledFile, Sampler } from "../../addon/sampler.ts";
+import type { SampledFile } from "../../addon/drained.ts";
+import type { Sampler } from "../../addon/sampler.ts";
 import { type PageBudget, PagedBytes } from "./bytes.ts";
 import { PeImage } from "./image.ts";
 import type { ImageMethod } from "./instance-name.ts";

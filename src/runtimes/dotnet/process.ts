@@ -1,5 +1,5 @@
 /** A process that runs .NET: what its methods are called. */
-import type { SeenMethod } from "../../addon/sampler.ts";
+import type { SeenMethod } from "../../addon/drained.ts";
 import type { NamedFunction } from "../reader.ts";
 import type { ImageMethod } from "./instance-name.ts";
 import { type Layout, layoutOf, readDescriptor } from "./layout.ts";

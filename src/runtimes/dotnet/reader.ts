@@ -6,7 +6,8 @@ import {
   FRAME_DOTNET,
   FRAME_VALUE_MASK,
 } from "../../../build/abi.ts";
-import type { Drained, Sampler, SeenMethod } from "../../addon/sampler.ts";
+import type { Drained, SeenMethod } from "../../addon/drained.ts";
+import type { Sampler } from "../../addon/sampler.ts";
 import { cleanName } from "../../tick/clean-name.ts";
 import type { NewFrames } from "../new-frames.ts";
 import type { NamedFrame, NamedFunction, RuntimeReader } from "../reader.ts";

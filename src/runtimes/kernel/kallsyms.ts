@@ -1,6 +1,6 @@
 /** The functions of the kernel by address. */
 
-import type { KernelSymbolColumns } from "../../addon/sampler.ts";
+import type { KernelSymbolColumns } from "../../addon/binding.ts";
 import { cleanName } from "../../tick/clean-name.ts";
 
 /** Module of the kernel's own image. */

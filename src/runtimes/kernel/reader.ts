@@ -1,6 +1,6 @@
 /** Names the frames of the kernel. */
 import { FRAME_KERNEL } from "../../../build/abi.ts";
-import type { Addon } from "../../addon/sampler.ts";
+import type { Addon } from "../../addon/binding.ts";
 import type { NewFrames } from "../new-frames.ts";
 import type { NamedFrame, RuntimeReader } from "../reader.ts";
 import { KERNEL } from "./kallsyms.ts";

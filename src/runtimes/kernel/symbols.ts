@@ -1,7 +1,7 @@
 /** Names of kernel functions, as /proc/kallsyms has them, compiler's suffixes included. */
 
 import { readFileSync } from "node:fs";
-import type { Addon } from "../../addon/sampler.ts";
+import type { Addon } from "../../addon/binding.ts";
 import { BPF, KERNEL, type KernelFunction, KernelSymbolTable } from "./kallsyms.ts";
 
 /** The name of a kernel address, or the reason why there is none. */

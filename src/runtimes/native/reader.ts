@@ -1,5 +1,6 @@
 /** Names functions in files: by symbol, else by the start of the unwind entry that holds the code. */
-import type { Drained, Sampler } from "../../addon/sampler.ts";
+import type { Drained } from "../../addon/drained.ts";
+import type { Sampler } from "../../addon/sampler.ts";
 import type { NamedFunction, RuntimeReader } from "../reader.ts";
 
 /** The base name of a path; an open file that was deleted or is in memory keeps what there is. */

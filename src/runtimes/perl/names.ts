@@ -11,7 +11,7 @@ import {
   PERL_OP_MASK,
   PERL_OP_SHIFT,
 } from "../../../build/abi.ts";
-import type { Drained, PerlInterpreter, PerlName, PerlString } from "../../addon/sampler.ts";
+import type { Drained, PerlInterpreter, PerlName, PerlString } from "../../addon/drained.ts";
 import type { NamedFrame, NamedFunction } from "../reader.ts";
 
 /** Blocks that the interpreter calls when it starts or ends; they have no other name (perlmod). */

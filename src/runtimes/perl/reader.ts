@@ -1,6 +1,6 @@
 /** Names the frames of Perl, and puts them between the native frames of their stacks. */
 import { COUNTER_IDS, type CounterName } from "../../../build/abi.ts";
-import type { Drained } from "../../addon/sampler.ts";
+import type { Drained } from "../../addon/drained.ts";
 import type { NewFrames } from "../new-frames.ts";
 import type { NamedFrame, RuntimeReader } from "../reader.ts";
 import { PerlNames } from "./names.ts";

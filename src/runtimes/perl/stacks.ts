@@ -12,7 +12,7 @@ import {
   PERL_XSUB,
   PERL_XSUB_CODE,
 } from "../../../build/abi.ts";
-import type { Drained, PerlInterpreter } from "../../addon/sampler.ts";
+import type { Drained, PerlInterpreter } from "../../addon/drained.ts";
 import type { NewFrames } from "../new-frames.ts";
 import {
   type CalledXsub,

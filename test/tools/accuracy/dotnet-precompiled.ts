@@ -1,6 +1,7 @@
 /** .NET: precompiled methods by the table of their image, beside what the runtime itself keeps of their entry points. */
 import { createRequire } from "node:module";
-import type { Sampler, SamplerOptions, SeenMethod } from "../../../src/addon/sampler.ts";
+import type { SeenMethod } from "../../../src/addon/drained.ts";
+import type { Sampler, SamplerOptions } from "../../../src/addon/sampler.ts";
 import { PageBudget } from "../../../src/runtimes/dotnet/bytes.ts";
 import { ImageNames } from "../../../src/runtimes/dotnet/images.ts";
 import { layoutOf, readDescriptor } from "../../../src/runtimes/dotnet/layout.ts";
