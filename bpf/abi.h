@@ -13,7 +13,7 @@
 #define _Static_assert static_assert
 #endif
 
-#include "perl_abi.h"
+#include "perl/abi.h"
 
 /* ---- limits ------------------------------------------------------------ */
 
@@ -79,39 +79,42 @@ enum outcome {
 #define ROW_OFFSET_BITS 12
 #define ROW_OFFSET_MASK 0xfff
 
-/* How the canonical frame address (CFA) is found. */
+/*
+ * How the canonical frame address (CFA) is found. Registers are named by their role: sp is the stack pointer,
+ * fp the frame pointer. Which registers of the processor these are stands in arch/ alone.
+ */
 enum cfa_kind {
 	CFA_NONE = 0,        /* no rule covers this code */
-	CFA_RSP = 1,         /* rsp + cfa_offset */
-	CFA_RBP = 2,         /* rbp + cfa_offset */
+	CFA_SP = 1,          /* sp + cfa_offset */
+	CFA_FP = 2,          /* fp + cfa_offset */
 	CFA_REGISTER = 3,    /* register cfa_register + cfa_offset; known at the leaf only */
-	CFA_DEREF_RSP = 4,   /* *(rsp + cfa_offset) + cfa_addend */
-	CFA_DEREF_RBP = 5,   /* *(rbp + cfa_offset) + cfa_addend */
-	CFA_PLT = 6,         /* rsp + 8 + ((rip & 15) >= cfa_offset ? 8 : 0) */
-	CFA_SIGNAL = 7,      /* signal frame: all registers from the ucontext; it starts at rsp + cfa_offset */
+	CFA_DEREF_SP = 4,    /* *(sp + cfa_offset) + cfa_addend */
+	CFA_DEREF_FP = 5,    /* *(fp + cfa_offset) + cfa_addend */
+	CFA_PLT = 6,         /* entry of a procedure linkage table; its push is done from byte cfa_offset on */
+	CFA_SIGNAL = 7,      /* signal frame: all registers from the ucontext; it starts at sp + cfa_offset */
 	CFA_END = 8,         /* outermost frame: the return address is undefined */
 	CFA_UNSUPPORTED = 9, /* there is a rule, and this unwinder cannot follow it */
-	CFA_PROLOG = 10      /* prolog of a managed function that begins at the row: by its instructions */
+	CFA_PROLOG = 10,     /* prolog of a managed function that begins at the row: by its instructions */
 };
 
-/* Where the caller's rbp is. */
-enum rbp_kind {
-	RBP_SAME = 0,      /* unchanged */
-	RBP_CFA = 1,       /* *(CFA + rbp_offset) */
-	RBP_DEREF_RBP = 2, /* *(rbp + rbp_offset) */
-	RBP_UNDEFINED = 3, /* lost: whoever needs it stops the walk */
+/* Where the caller's fp is. */
+enum fp_kind {
+	FP_SAME = 0,      /* unchanged */
+	FP_CFA = 1,       /* *(CFA + fp_offset) */
+	FP_DEREF_FP = 2,  /* *(fp + fp_offset) */
+	FP_UNDEFINED = 3, /* lost: whoever needs it stops the walk */
 };
 
-/* x86-64 psABI (section 3.6.2): the return address is at CFA + ra_offset, -8 nearly everywhere. */
+/* How the caller of the code that a row covers is found. */
 struct unwind_rule {
 	__u8 cfa;          /* enum cfa_kind */
-	__u8 rbp;          /* enum rbp_kind */
+	__u8 fp;           /* enum fp_kind */
 	__u8 cfa_register; /* DWARF number, for CFA_REGISTER */
 	__u8 ra_register;  /* DWARF number + 1 of the register that holds the return address; 0: it is in memory */
-	__s16 ra_offset;
+	__s16 ra_offset;   /* the return address is at CFA + ra_offset */
 	__s16 cfa_addend;
 	__s32 cfa_offset;
-	__s32 rbp_offset;
+	__s32 fp_offset;
 };
 _Static_assert(sizeof(struct unwind_rule) == 16, "unwind_rule");
 

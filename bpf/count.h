@@ -9,7 +9,7 @@
 
 #include "counters.h"
 #include "maps.h"
-#include "perl_site.h"
+#include "perl/site.h"
 
 /* Sends the frames unless user space has them. Returns 0, or the counter of the loss. */
 static __always_inline __u32 send_stack(struct walk *w)

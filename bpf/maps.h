@@ -195,7 +195,7 @@ struct {
 	__type(value, struct mapping_cache);
 } mapping_caches SEC(".maps");
 
-#include "perl_maps.h"
+#include "perl/maps.h"
 
 #define WINDOW_BYTES 1024
 #define MAX_FRAMES (MAX_KERNEL_FRAMES + MAX_USER_FRAMES + 1)
@@ -204,7 +204,7 @@ struct {
 #define MAX_WORDS ((RECORD_BYTES - sizeof(struct stack_record)) / 8)
 _Static_assert(MAX_FRAMES + 2 * (MAX_PERL_FRAMES + 1) <= MAX_WORDS, "a stack must fit into a record");
 
-#include "dotnet_maps.h"
+#include "dotnet/maps.h"
 
 /* State of the sample being walked: too big for the stack of a BPF program. */
 struct walk {

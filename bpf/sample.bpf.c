@@ -10,9 +10,9 @@
 #include "maps.h"
 
 #include "self_test.h"
-#include "unwind.h"
+#include "unwind/step.h"
 
-#include "perl.h"
+#include "perl/walk.h"
 
 #include "count.h"
 

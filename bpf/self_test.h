@@ -7,7 +7,7 @@
 #ifndef POLYTOP_SELF_TEST_H
 #define POLYTOP_SELF_TEST_H
 
-#include "mapping.h"
+#include "unwind/mapping.h"
 
 SEC("raw_tp")
 int check_mapping(struct mapping_question *asked)

@@ -1,22 +1,15 @@
 /** Turns what the kernel side counted into tick deltas: drain, name, add up. */
 import { hostname } from "node:os";
 import counterFile from "../../bpf/counters.json" with { type: "json" };
-import type {
-  AbiConstants,
-  Drained,
-  SampledTask,
-  Sampler,
-  SamplerOptions,
-} from "../addon/sampler.ts";
-import { loadAddon } from "../addon/sampler.ts";
-import { DotnetNames } from "../runtimes/dotnet/names.ts";
-import { FrameReader, FunctionTable, kernelFunction } from "../runtimes/frames.ts";
-import { GeneratedCodeNames } from "../runtimes/generated-code.ts";
-import { KernelSymbols } from "../runtimes/kernel.ts";
-import { NativeNames } from "../runtimes/native.ts";
+import { COUNTER_IDS } from "../../build/abi.ts";
+import { loadAddon } from "../addon/binding.ts";
+import type { Drained, SampledTask } from "../addon/drained.ts";
+import type { Sampler, SamplerOptions } from "../addon/sampler.ts";
+import { FrameReader } from "../runtimes/frame-reader.ts";
+import { FunctionTable } from "../runtimes/function-table.ts";
 import { NewFrames } from "../runtimes/new-frames.ts";
-import { PerlNames } from "../runtimes/perl.ts";
-import { PerlStacks } from "../runtimes/perl-stacks.ts";
+import type { RuntimeReader } from "../runtimes/reader.ts";
+import { runtimeReaders } from "../runtimes/registry.ts";
 import { cleanName } from "../tick/clean-name.ts";
 import type { CounterDefinition } from "../tick/source.ts";
 import type { OwnCost, Task } from "../tick/tick.ts";
@@ -26,9 +19,7 @@ import { TargetWatch } from "./target-watch.ts";
 
 export const COUNTERS: readonly CounterDefinition[] = counterFile.counters;
 
-const idOf = (name: string): number => COUNTERS.find((it) => it.name === name)?.id ?? 0;
-const SAMPLES_TAKEN = idOf("SamplesTaken");
-const UNPAIRED = idOf("UnwindPerlUnpaired");
+const { SamplesTaken: SAMPLES_TAKEN } = COUNTER_IDS;
 
 /** What was drained since the last tick: a long refresh is drained several times. */
 interface Gathered {
@@ -47,14 +38,9 @@ interface Gathered {
 
 export class Collector {
   readonly #sampler: Sampler;
-  readonly #abi: AbiConstants;
-  readonly #native: NativeNames;
-  readonly #perl: PerlNames;
-  readonly #perlStacks: PerlStacks;
-  readonly #dotnet: DotnetNames;
-  readonly #generated = new GeneratedCodeNames();
   readonly #functions = new FunctionTable();
-  readonly #reader: FrameReader;
+  readonly #readers: readonly RuntimeReader[];
+  readonly #frames: FrameReader;
   readonly #lines: NativeLines;
   readonly #host = cleanName(hostname());
   readonly #targets: TargetWatch;
@@ -68,28 +54,13 @@ export class Collector {
   /** Loads the BPF programs and starts sampling; throws an Error with `errno` where that fails. */
   constructor(options: SamplerOptions) {
     const addon = loadAddon();
-    this.#abi = addon.constants;
     this.#sampler = new addon.Sampler(options);
-    this.#native = new NativeNames(this.#sampler);
-    this.#lines = new NativeLines(this.#sampler, addon.constants);
-    this.#perl = new PerlNames(addon.constants.perl);
-    this.#perlStacks = new PerlStacks(addon.constants);
-    this.#dotnet = new DotnetNames(this.#sampler);
-    this.#sampler.onMethods(() => this.#resolveMethods());
+    this.#lines = new NativeLines(this.#sampler);
+    this.#readers = runtimeReaders(addon, this.#sampler);
+    this.#sampler.onMethods(() => this.#resolveSeen());
     this.#targets = new TargetWatch(options.targets);
     this.#mergesStacks = options.byFunction ?? false;
-    const kernel = new KernelSymbols(addon);
-    const namers = {
-      native: (file: number, offset: number) =>
-        this.#dotnet.holds(file, offset)
-          ? this.#dotnet.image(file, offset)
-          : this.#native.name(file, offset),
-      kernel: (address: bigint) => kernelFunction(kernel.resolve(address)),
-      dotnet: (word: bigint, pid: number) => this.#dotnet.name(word, pid),
-      anonymous: (pid: number, address: bigint) => this.#generated.name(pid, address),
-      perl: (name: bigint, meta: number, line: number) => this.#perl.read(name, meta, line),
-    };
-    this.#reader = new FrameReader(addon.constants, COUNTERS, namers, this.#functions);
+    this.#frames = new FrameReader(this.#readers, COUNTERS, this.#functions);
     // What the start cost is no part of the first refresh.
     this.#cpu = process.cpuUsage();
   }
@@ -116,21 +87,22 @@ export class Collector {
   /** Takes what was counted since the last call, without making a tick of it. */
   drain(): void {
     const drained = this.#sampler.drain();
-    this.#native.learn(drained.files);
-    const files = drained.files.map((it) => it.id);
-    this.#lines.forget(drained.forgottenFrames, files);
-    this.#perl.learn(drained);
-    const frames = new NewFrames(drained, this.#abi);
-    this.#perlStacks.learn(drained.files, frames, drained.forgottenFrames);
-    this.#dotnet.learn(drained.files);
-    this.#dotnet.resolveSeen();
-    const named = this.#reader.read(frames);
+    const frames = new NewFrames(drained);
+    this.#lines.forget(
+      drained.forgottenFrames,
+      drained.files.map(({ id }) => id),
+    );
+    for (const reader of this.#readers) reader.ingest?.(drained, frames);
+    const named = this.#frames.read(frames);
     if (!this.#mergesStacks) this.#lines.learn(frames, named.functions);
-    if (this.#generated.hasNewNames()) this.#sampler.renew();
+    if (this.#readers.some((reader) => reader.hasNewNames?.())) this.#sampler.renew();
+    let { stacks } = drained;
+    for (const reader of this.#readers) {
+      stacks = reader.mergeStacks?.(stacks) ?? stacks;
+      reader.addCounts?.(drained.counters);
+    }
     this.#gathered ??= emptyGathered(drained);
-    gather(this.#gathered, drained, named, this.#perlStacks.merge(drained.stacks));
-    const counters = this.#gathered.counters;
-    counters[UNPAIRED] = (counters[UNPAIRED] ?? 0) + this.#perlStacks.takeUnpaired();
+    gather(this.#gathered, drained, named, stacks);
     this.#forgotten = { stacks: drained.forgottenStacks, frames: drained.forgottenFrames };
   }
 
@@ -157,7 +129,10 @@ export class Collector {
         missed: gathered.missed,
         metrics,
         self: this.#ownCost(gathered),
-        notices: [...gone.notices, ...this.#dotnet.notices(), ...this.#perl.notices(metrics)],
+        notices: [
+          ...gone.notices,
+          ...this.#readers.flatMap((reader) => reader.notices?.(metrics) ?? []),
+        ],
       },
       functions: this.#functions.takeAdded(),
       firstFrame: gathered.firstFrame,
@@ -170,8 +145,9 @@ export class Collector {
     };
   }
 
-  #resolveMethods(): void {
-    if (!this.#closed) this.#dotnet.resolveSeen();
+  #resolveSeen(): void {
+    if (this.#closed) return;
+    for (const reader of this.#readers) reader.resolveSeen?.();
   }
 
   #ownCost({ seconds, bpfNanoseconds, counters }: Gathered): OwnCost {

@@ -1,6 +1,7 @@
 /** Source lines of native frames: looked up for one function at a time, when somebody looks at it. */
 
-import type { AbiConstants, Sampler } from "../addon/sampler.ts";
+import { FRAME_FILE_SHIFT, FRAME_OFFSET_MASK } from "../../build/abi.ts";
+import type { Sampler } from "../addon/sampler.ts";
 import type { NewFrames } from "../runtimes/new-frames.ts";
 
 /** Lines of some frames. */
@@ -11,6 +12,8 @@ export interface FrameLines {
   /** Why there are none; empty if there are some, or nothing to look up. */
   readonly why: string;
 }
+
+const FILE_SHIFT = BigInt(FRAME_FILE_SHIFT);
 
 /** So many frames are looked up at once: one answer takes some 100 ms at most. */
 const MAX_FRAMES = 2000;
@@ -31,8 +34,6 @@ const NONE = -1;
 /** Keeps where native frames are, and asks for the lines of those that have not been asked for. */
 export class NativeLines {
   readonly #sampler: Pick<Sampler, "lines">;
-  readonly #fileShift: bigint;
-  readonly #offsetMask: bigint;
   #blocks: Block[] = [];
   /** Ids that have been given to a file. */
   readonly #files = new Set<number>();
@@ -40,10 +41,8 @@ export class NativeLines {
   #askedFor: number | undefined;
   #why = "";
 
-  constructor(sampler: Pick<Sampler, "lines">, abi: AbiConstants) {
+  constructor(sampler: Pick<Sampler, "lines">) {
     this.#sampler = sampler;
-    this.#fileShift = BigInt(abi.frameFileShift);
-    this.#offsetMask = (1n << this.#fileShift) - 1n;
   }
 
   /** New frames and the ids of their functions. */
@@ -64,7 +63,7 @@ export class NativeLines {
     if (again.size === 0) return;
     for (const { words, functions } of this.#blocks) {
       words.forEach((word, i) => {
-        if (again.has(Number(word >> this.#fileShift))) functions[i] = NONE;
+        if (again.has(Number(word >> FILE_SHIFT))) functions[i] = NONE;
       });
     }
   }
@@ -121,8 +120,8 @@ export class NativeLines {
         left--;
         this.#asked.add(first + i);
         const word = words[i] ?? 0n;
-        const file = Number(word >> this.#fileShift);
-        const frame: [number, number] = [first + i, Number(word & this.#offsetMask)];
+        const file = Number(word >> FILE_SHIFT);
+        const frame: [number, number] = [first + i, Number(word & FRAME_OFFSET_MASK)];
         const known = files.get(file);
         if (known) known.push(frame);
         else files.set(file, [frame]);

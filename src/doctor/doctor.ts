@@ -1,4 +1,5 @@
 /** `polytop doctor`: what this machine lacks, and the command that mends it. */
+import { ARCHITECTURE, architectureNamed, SUPPORTED } from "../machine/architecture.ts";
 import type { Facts } from "./facts.ts";
 
 /** `fail` keeps polytop from running, `warn` costs it something, `note` is for the reader. */
@@ -64,6 +65,9 @@ export function diagnose(facts: Facts): Diagnosis {
   return { canRun: !checks.some(({ state }) => state === "fail"), checks };
 }
 
+/** Installs the newest kernel of Debian. */
+const KERNEL_PACKAGE = `apt-get install linux-image-${ARCHITECTURE.debian}`;
+
 function isAtLeast(facts: Facts, major: number, minor: number): boolean {
   const [, a = "0", b = "0"] = /^(\d+)\.(\d+)/.exec(facts.release) ?? [];
   return Number(a) > major || (Number(a) === major && Number(b) >= minor);
@@ -75,17 +79,17 @@ function kernel(facts: Facts): Check {
     "kernel",
     good ? "ok" : "fail",
     `Linux ${facts.release}, needs 5.10 or later`,
-    "apt-get install linux-image-amd64 && reboot",
+    `${KERNEL_PACKAGE} && reboot`,
   );
 }
 
 function architecture(facts: Facts): Check {
-  const good = facts.architecture === "x64";
+  const known = architectureNamed(facts.architecture);
   return check(
     "architecture",
-    good ? "ok" : "fail",
-    good ? "x86-64" : `${facts.architecture}, needs x86-64`,
-    "run it on an x86-64 machine",
+    known ? "ok" : "fail",
+    known?.name ?? `${facts.architecture}, needs ${SUPPORTED}`,
+    `run it on an ${SUPPORTED} machine`,
   );
 }
 
@@ -94,7 +98,7 @@ function btf(facts: Facts): Check {
     "btf",
     facts.hasBtf ? "ok" : "fail",
     `/sys/kernel/btf/vmlinux ${facts.hasBtf ? "is there" : "is missing: the kernel has no type information"}`,
-    "boot a kernel built with CONFIG_DEBUG_INFO_BTF=y: apt-get install linux-image-amd64 && reboot",
+    `boot a kernel built with CONFIG_DEBUG_INFO_BTF=y: ${KERNEL_PACKAGE} && reboot`,
   );
 }
 
@@ -134,7 +138,7 @@ function perfEvents(facts: Facts): Check {
       "perf_events",
       "fail",
       "the kernel has no perf events",
-      "boot a kernel built with CONFIG_PERF_EVENTS=y: apt-get install linux-image-amd64 && reboot",
+      `boot a kernel built with CONFIG_PERF_EVENTS=y: ${KERNEL_PACKAGE} && reboot`,
     );
   }
   const exempt = has(facts, "CAP_PERFMON") || has(facts, "CAP_SYS_ADMIN");

@@ -7,7 +7,7 @@ import { join } from "node:path";
 export interface Facts {
   /** As `uname -r` says it. */
   readonly release: string;
-  /** As Node names it: `x64`. */
+  /** As Node names it; see machine/architecture.ts. */
   readonly architecture: string;
   readonly uid: number;
   /** Effective capabilities, a bit for each (capabilities(7)). */

@@ -9,7 +9,7 @@ import { setPriority } from "node:os";
 /** Of the thread that answers keys: the highest of setpriority(2). */
 const SCREEN_NICE = -20;
 
-/** Of the collecting thread: as of those of the addon that it waits for (native/files.cpp). */
+/** Of the collecting thread: as of those of the addon that it waits for (native/files/files_queue.cpp). */
 const COLLECTOR_NICE = -15;
 
 function trySetPriority(thread: number, nice: number): void {

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-/** Of the times in /proc: USER_HZ, the same on every x86-64 kernel (include/asm-generic/param.h). */
+/** The unit of times in /proc, a part of a second: USER_HZ of include/asm-generic/param.h. */
 export const TICKS_PER_SECOND = 100;
 
 /** Start of a process in clock ticks since boot, field 22 of proc_pid_stat(5); undefined if there is none. */

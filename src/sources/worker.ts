@@ -3,7 +3,8 @@
  * to the main thread; what the main thread asks of it comes as requests.
  */
 import { parentPort, workerData } from "node:worker_threads";
-import { loadAddon, type SamplerOptions } from "../addon/sampler.ts";
+import { loadAddon } from "../addon/binding.ts";
+import type { SamplerOptions } from "../addon/sampler.ts";
 import {
   type BudgetState,
   budgetNotice,

@@ -4,16 +4,14 @@
  * produce them. Ticks are immutable.
  */
 
-/** Where a function's code comes from. */
-export type Runtime = "perl" | "dotnet" | "native" | "kernel";
-
-export const RUNTIMES: readonly Runtime[] = ["perl", "dotnet", "native", "kernel"];
+import { OUTCOME_WORDS } from "../../build/abi.ts";
+import type { Runtime } from "./runtimes.ts";
 
 /** How the walk of a stack ended; see the contract of `stacks` in the JSON output. */
-export type Outcome = "complete" | "truncated" | "broken";
+export type Outcome = (typeof OUTCOME_WORDS)[number];
 
-/** By their number in bpf/abi.h (a test compares them with the addon's). */
-export const OUTCOMES: readonly Outcome[] = ["complete", "truncated", "broken"];
+/** By their number in bpf/abi.h. */
+export const OUTCOMES: readonly Outcome[] = OUTCOME_WORDS;
 
 /** A function is (runtime, name, module), never an address and never a pid. Interned: equal functions are the same object. */
 export interface FunctionInfo {

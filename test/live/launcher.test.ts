@@ -26,6 +26,7 @@ function install(name: string, nodes: Readonly<Record<string, string>>): string 
   mkdirSync(join(place, "bin"), { recursive: true });
   mkdirSync(join(place, "dist"));
   copyFileSync(launcher, join(place, "bin/polytop"));
+  copyFileSync(join(root, "package.json"), join(place, "package.json"));
   writeFileSync(join(place, "dist/cli.js"), "");
   for (const [path, text] of Object.entries(nodes)) {
     mkdirSync(join(place, path, ".."), { recursive: true });

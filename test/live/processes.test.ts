@@ -1,7 +1,8 @@
 /** Processes that change while they are sampled: libraries come and go, programs follow each other, pids end. */
 import { createRequire } from "node:module";
 import { describe, expect, test } from "vitest";
-import type { Drained, SamplerOptions } from "../../src/addon/sampler.ts";
+import type { Drained } from "../../src/addon/drained.ts";
+import type { SamplerOptions } from "../../src/addon/sampler.ts";
 import { ENOUGH, Stacks, sampleEnough } from "../support/live.ts";
 import { isRunning, needsSampling, polytop, root } from "../support/polytop.ts";
 import {

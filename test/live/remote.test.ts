@@ -10,7 +10,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, type TestContext, test } from "vitest";
-import { PerfMaps } from "../../src/runtimes/perf-map.ts";
+import { PerfMaps } from "../../src/runtimes/jit/perf-map.ts";
 import { ENOUGH, Stacks, sampleEnough, withFolder } from "../support/live.ts";
 import { needsSampling } from "../support/polytop.ts";
 import { during, sampleFolded, sampleJson, sleep, start } from "../support/profile.ts";

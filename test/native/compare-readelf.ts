@@ -1,5 +1,5 @@
 /**
- * Compares the rows of dump-unwind with what readelf of binutils makes of the same file:
+ * Compares the rows of dump_unwind with what readelf of binutils makes of the same file:
  *   node test/native/compare-readelf.ts DUMP_UNWIND FILE...
  * Every row of every FDE is compared at its first byte, and the rule must not change before its last.
  */
@@ -36,7 +36,7 @@ interface FrameEntry {
   rows: { readonly address: number; readonly cells: Cells }[];
 }
 
-/** The rows of dump-unwind: parallel arrays, ascending by file offset. */
+/** The rows of dump_unwind: parallel arrays, ascending by file offset. */
 interface Dump {
   readonly offsets: number[];
   readonly rules: string[];
@@ -183,7 +183,7 @@ function judge(rule: string, cells: Cells): Agreement | undefined {
   return register === "rsp" || register === "rbp" ? "equal" : "other register";
 }
 
-/** Compares the rows that `tool` (dump-unwind) prints for a file with readelf's. */
+/** Compares the rows that `tool` (dump_unwind) prints for a file with readelf's. */
 export function compareFile(tool: string, file: string): Comparison {
   const loads = parseLoads(run("readelf", ["-lW", file]));
   const dump = parseDump(run(tool, [file]));

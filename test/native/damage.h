@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "../../native/unwind_table.h"
+#include "unwind/unwind_table.h"
 
 // What the fuzzers of the builders of unwind rows share.
 namespace polytop {

@@ -125,3 +125,13 @@ inline std::vector<uint8_t> makeFde(uint64_t at, uint64_t cie, uint64_t address,
   content.u32(at + 4 - cie).u32(address - (kFrameAddress + at + 8)).u32(size).u8(0).add(program);
   return ByteWriter().u32(content.bytes.size()).add(content.bytes).bytes;
 }
+
+/// One CIE and one FDE over the first 64 bytes of the code.
+inline ElfParts oneFunction(const Program& program, const char* augmentation = "zR",
+                            const Program& initial = kUsualStart) {
+  ElfParts parts;
+  parts.frame = makeCie(augmentation, initial);
+  const std::vector<uint8_t> fde = makeFde(parts.frame.size(), 0, kCodeAddress, 64, program);
+  parts.frame.insert(parts.frame.end(), fde.begin(), fde.end());
+  return parts;
+}

@@ -16,9 +16,9 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "../../native/unwind_table.h"
 #include "damage.h"
 #include "elf_maker.h"
+#include "unwind/unwind_table.h"
 
 namespace {
 

@@ -1,10 +1,9 @@
 /** Precompiled .NET code: prologs against unwind codes, and damaged assemblies and single-file programs. */
 import { existsSync, globSync } from "node:fs";
-import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
-import { BUILD_MILLISECONDS, buildTools, run, TOOLS } from "./tools.ts";
+import { BUILD_MILLISECONDS, buildTools, checkedTool, run } from "./tools.ts";
 
-const tool = join(TOOLS, "managed-code");
+const tool = checkedTool("managed_code");
 const elf = "/usr/lib/x86_64-linux-gnu/libgcc_s.so.1";
 
 /** Assemblies of the installed framework. */

@@ -17,10 +17,10 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "../../bpf/dotnet_prolog.h"
-#include "../../native/ready_to_run.h"
-#include "../../native/seh.h"
+#include "bpf/dotnet/prolog.h"
 #include "damage.h"
+#include "dotnet/ready_to_run.h"
+#include "dotnet/seh.h"
 #include "elf_maker.h"
 
 namespace {
@@ -80,10 +80,10 @@ struct Comparison {
 
 /// Whether return address and saved rbp are where the rule says.
 bool agrees(const struct prolog& prolog, const unwind_rule& rule) {
-  const int64_t distance = rule.cfa == CFA_RBP ? prolog.depth - prolog.bp_offset : prolog.depth;
-  if ((rule.cfa == CFA_RBP && !prolog.by_bp) || rule.cfa_offset - 8 != distance) return false;
-  if ((rule.rbp == RBP_CFA) != (prolog.bp_is_saved != 0)) return false;
-  return !prolog.bp_is_saved || rule.rbp_offset == -8 - prolog.bp_depth;
+  const int64_t distance = rule.cfa == CFA_FP ? prolog.depth - prolog.bp_offset : prolog.depth;
+  if ((rule.cfa == CFA_FP && !prolog.by_bp) || rule.cfa_offset - 8 != distance) return false;
+  if ((rule.fp == FP_CFA) != (prolog.bp_is_saved != 0)) return false;
+  return !prolog.bp_is_saved || rule.fp_offset == -8 - prolog.bp_depth;
 }
 
 bool beginsAt(const std::vector<SehRow>& rows, uint64_t offset) {
@@ -91,7 +91,7 @@ bool beginsAt(const std::vector<SehRow>& rows, uint64_t offset) {
 }
 
 void compareFunction(const uint8_t* code, size_t size, const std::vector<SehRow>& rows, Comparison& sum) {
-  constexpr size_t kSteps = 12, kRead = 40;  // as bpf/dotnet_unwind.h does
+  constexpr size_t kSteps = 12, kRead = 40;  // as bpf/dotnet/unwind.h does
   uint8_t bytes[kRead] = {};
   memcpy(bytes, code, std::min(size, kRead));
   const uint64_t end = rows.back().offset;

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <string>
 
-#include "../../native/map_filter.h"
+#include "kernel/map_filter.h"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "../../native/perl_statements.h"
+#include "perl/perl_statements.h"
 
 namespace {
 

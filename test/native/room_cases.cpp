@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <map>
 
-#include "../../native/room_plan.h"
+#include "files/room_plan.h"
 
 namespace {
 

@@ -3,12 +3,16 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { root } from "../support/polytop.ts";
 
-/** Where they are built. */
-export const TOOLS = join(root, "build/test-native");
 export const BUILD_MILLISECONDS = 300_000;
 
+/** A program of this folder, compiled as the addon is. */
+export const tool = (name: string): string => join(root, "build/tools", name);
+/** A program of this folder that stops at the first wrong access to memory or undefined behaviour. */
+export const checkedTool = (name: string): string => join(root, "build/tools/checked", name);
+
+/** Builds all of them; test files that run side by side wait for each other. */
 export function buildTools(): void {
-  run("make", ["-s", "-j2", "-C", join(root, "test/native"), "all"]);
+  run("flock", [join(root, "build"), "make", "-s", "-j2", "-C", root, "tools"]);
 }
 
 /** What a command prints; throws an Error with all of its output where it fails. */

@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { root } from "../support/polytop.ts";
 import { compareFile } from "./compare-readelf.ts";
-import { BUILD_MILLISECONDS, buildTools, run, TOOLS } from "./tools.ts";
+import { BUILD_MILLISECONDS, buildTools, checkedTool, run, tool } from "./tools.ts";
 
-const dumpUnwind = join(TOOLS, "dump-unwind");
+const dumpUnwind = tool("dump_unwind");
 
 beforeAll(buildTools, BUILD_MILLISECONDS);
 
@@ -38,12 +38,12 @@ describe("rows of real files are what readelf says", () => {
 
 test("rows without section headers are the same", () => {
   const file = "/bin/bash";
-  const fromTable = run(join(TOOLS, "dump-unwind"), ["--no-sections", file]).split("\n");
+  const fromTable = run(dumpUnwind, ["--no-sections", file]).split("\n");
   expect(fromTable[0]).toContain("source=PT_GNU_EH_FRAME");
   expect(fromTable.slice(1)).toEqual(run(dumpUnwind, [file]).split("\n").slice(1));
 });
 
-/** Rows by file offset, as dump-unwind prints them. */
+/** Rows by file offset, as dump_unwind prints them. */
 function rowsOf(file: string): { source: string; rows: Map<number, string> } {
   const [head = "", ...lines] = run(dumpUnwind, [file]).trimEnd().split("\n");
   const pairs = lines.map((line): [number, string] => {
@@ -96,12 +96,12 @@ test("a stripped Go program has the rows that its debug information gave it", {
 });
 
 test("made files give the rows they must", { timeout: 60_000 }, () => {
-  expect(run(join(TOOLS, "unwind-cases"), [])).toMatch(/^\d+ checks, 0 failed\n$/);
+  expect(run(checkedTool("unwind_cases"), [])).toMatch(/^\d+ checks, 0 failed\n$/);
 });
 
 test("damaged files never break the parser", { timeout: 60_000 }, () => {
   const seeds = ["/lib64/ld-linux-x86-64.so.2", "/usr/lib/x86_64-linux-gnu/libgcc_s.so.1"];
-  const output = run(join(TOOLS, "fuzz-unwind"), [
+  const output = run(checkedTool("fuzz_unwind"), [
     "--seconds",
     "3",
     "--iterations",

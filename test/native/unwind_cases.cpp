@@ -10,8 +10,10 @@
 #include <chrono>
 #include <cstdio>
 
-#include "../../native/unwind_table.h"
+#include "elf/vdso.h"
 #include "elf_maker.h"
+#include "unwind/unwind_table.h"
+#include "util/file_descriptor.h"
 
 namespace {
 
@@ -47,28 +49,19 @@ Built build(const std::vector<uint8_t>& file) {
   return built;
 }
 
-/// One CIE and one FDE over the first 64 bytes of the code.
-ElfParts oneFunction(const Program& program, const char* augmentation = "zR", const Program& initial = kUsualStart) {
-  ElfParts parts;
-  parts.frame = makeCie(augmentation, initial);
-  const std::vector<uint8_t> fde = makeFde(parts.frame.size(), 0, kCodeAddress, 64, program);
-  parts.frame.insert(parts.frame.end(), fde.begin(), fde.end());
-  return parts;
-}
-
 unwind_rule makeRule(int cfa, int64_t cfaOffset, int rbp, int64_t rbpOffset, int64_t returnAddress,
                      int inRegister = 0) {
   unwind_rule rule{};
   rule.cfa = static_cast<uint8_t>(cfa);
   rule.cfa_offset = static_cast<int32_t>(cfaOffset);
-  rule.rbp = static_cast<uint8_t>(rbp);
-  rule.rbp_offset = static_cast<int32_t>(rbpOffset);
+  rule.fp = static_cast<uint8_t>(rbp);
+  rule.fp_offset = static_cast<int32_t>(rbpOffset);
   rule.ra_offset = static_cast<int16_t>(returnAddress);
   rule.ra_register = static_cast<uint8_t>(inRegister);
   return rule;
 }
 
-const unwind_rule kPlain = makeRule(CFA_RSP, 8, RBP_SAME, 0, -8);
+const unwind_rule kPlain = makeRule(CFA_SP, 8, FP_SAME, 0, -8);
 
 void checkProgram(const char* what, const Program& program, uint64_t inside, const unwind_rule& expected,
                   const char* augmentation = "zR", const Program& initial = kUsualStart) {
@@ -77,38 +70,38 @@ void checkProgram(const char* what, const Program& program, uint64_t inside, con
   check(sameRule(got, expected), what);
   if (!sameRule(got, expected)) {
     std::printf("  cfa %d %d+%d reg %d rbp %d %d ra %d; %s\n", got.cfa, got.cfa_offset, got.cfa_addend,
-                got.cfa_register, got.rbp, got.rbp_offset, got.ra_offset, built.table.warning.c_str());
+                got.cfa_register, got.fp, got.fp_offset, got.ra_offset, built.table.warning.c_str());
   }
 }
 
 void testPrograms() {
   checkProgram("no instruction: the CIE's row", {}, 0, kPlain);
-  checkProgram("push rbp", {0x41, 0x0e, 16, 0x86, 2}, 1, makeRule(CFA_RSP, 16, RBP_CFA, -16, -8));
+  checkProgram("push rbp", {0x41, 0x0e, 16, 0x86, 2}, 1, makeRule(CFA_SP, 16, FP_CFA, -16, -8));
   checkProgram("row before the push", {0x41, 0x0e, 16, 0x86, 2}, 0, kPlain);
   checkProgram("advance_loc1, 2, 4", {0x02, 4, 0x0e, 16, 0x03, 4, 0, 0x0e, 24, 0x04, 4, 0, 0, 0, 0x0e, 32}, 12,
-               makeRule(CFA_RSP, 32, RBP_SAME, 0, -8));
-  checkProgram("def_cfa_register", {0x0d, 6, 0x0e, 16}, 0, makeRule(CFA_RBP, 16, RBP_SAME, 0, -8));
+               makeRule(CFA_SP, 32, FP_SAME, 0, -8));
+  checkProgram("def_cfa_register", {0x0d, 6, 0x0e, 16}, 0, makeRule(CFA_FP, 16, FP_SAME, 0, -8));
   checkProgram("remember and restore", {0x0a, 0x0e, 16, 0x86, 2, 0x44, 0x0b}, 4, kPlain);
   checkProgram("restore rbp", {0x86, 2, 0x44, 0xc6}, 4, kPlain);
   checkProgram("restore_extended", {0x86, 2, 0x44, 0x06, 6}, 4, kPlain);
-  checkProgram("offset_extended_sf", {0x11, 16, 17}, 0, makeRule(CFA_RSP, 8, RBP_SAME, 0, -136));
-  checkProgram("def_cfa_sf", {0x12, 7, 0x7e}, 0, makeRule(CFA_RSP, 16, RBP_SAME, 0, -8));
+  checkProgram("offset_extended_sf", {0x11, 16, 17}, 0, makeRule(CFA_SP, 8, FP_SAME, 0, -136));
+  checkProgram("def_cfa_sf", {0x12, 7, 0x7e}, 0, makeRule(CFA_SP, 16, FP_SAME, 0, -8));
   checkProgram("GNU_args_size is no matter", {0x2e, 0x20}, 0, kPlain);
   checkProgram("undefined return address", {0x07, 16}, 0, makeRule(CFA_END, 0, 0, 0, 0));
-  checkProgram("undefined rbp", {0x07, 6}, 0, makeRule(CFA_RSP, 8, RBP_UNDEFINED, 0, -8));
-  checkProgram("rbp in a register", {0x09, 6, 9}, 0, makeRule(CFA_RSP, 8, RBP_UNDEFINED, 0, -8));
-  checkProgram("return address in a register", {0x09, 16, 1}, 0, makeRule(CFA_RSP, 8, RBP_SAME, 0, 0, 1 + 1));
+  checkProgram("undefined rbp", {0x07, 6}, 0, makeRule(CFA_SP, 8, FP_UNDEFINED, 0, -8));
+  checkProgram("rbp in a register", {0x09, 6, 9}, 0, makeRule(CFA_SP, 8, FP_UNDEFINED, 0, -8));
+  checkProgram("return address in a register", {0x09, 16, 1}, 0, makeRule(CFA_SP, 8, FP_SAME, 0, 0, 1 + 1));
   checkProgram("rsp in a register", {0x09, 7, 8}, 0, makeRule(CFA_UNSUPPORTED, 0, 0, 0, 0));
-  unwind_rule other = makeRule(CFA_REGISTER, 0, RBP_SAME, 0, -8);
+  unwind_rule other = makeRule(CFA_REGISTER, 0, FP_SAME, 0, -8);
   other.cfa_register = 10;
   checkProgram("CFA by r10", {0x0c, 10, 0}, 0, other);
   checkProgram("CFA by a vector register", {0x0c, 17, 0}, 0, makeRule(CFA_UNSUPPORTED, 0, 0, 0, 0));
   checkProgram("PLT", {0x0f, 11, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22}, 0,
-               makeRule(CFA_PLT, 11, RBP_SAME, 0, -8));
+               makeRule(CFA_PLT, 11, FP_SAME, 0, -8));
   checkProgram("stack realignment", {0x0f, 3, 0x76, 0x78, 0x06, 0x10, 6, 2, 0x76, 0}, 0,
-               makeRule(CFA_DEREF_RBP, -8, RBP_DEREF_RBP, 0, -8));
-  checkProgram("rbp as a value", {0x16, 6, 3, 0x76, 0x70, 0x06}, 0, makeRule(CFA_RSP, 8, RBP_DEREF_RBP, -16, -8));
-  unwind_rule deref = makeRule(CFA_DEREF_RSP, 152, RBP_SAME, 0, -8);
+               makeRule(CFA_DEREF_FP, -8, FP_DEREF_FP, 0, -8));
+  checkProgram("rbp as a value", {0x16, 6, 3, 0x76, 0x70, 0x06}, 0, makeRule(CFA_SP, 8, FP_DEREF_FP, -16, -8));
+  unwind_rule deref = makeRule(CFA_DEREF_SP, 152, FP_SAME, 0, -8);
   deref.cfa_addend = 8;
   checkProgram("assembly that saves rsp", {0x0f, 6, 0x77, 0x98, 1, 0x06, 0x23, 8}, 0, deref);
   checkProgram("the same with lit8, plus", {0x0f, 6, 0x77, 0x98, 1, 0x06, 0x38, 0x22}, 0, deref);
@@ -150,7 +143,7 @@ void testTable() {
                                         kCodeOffset + 0x1000, kCodeOffset + 0x2100, kCodeOffset + 0x2110};
   check(table.starts == starts, "starts: functions, holes and the entry point");
   check(table.fdeCount == 3 && table.source == ".eh_frame" && table.warning.empty(), "source and counts");
-  check(built.at(kCodeOffset + 0x3f).cfa == CFA_RSP, "padding keeps the rule before it");
+  check(built.at(kCodeOffset + 0x3f).cfa == CFA_SP, "padding keeps the rule before it");
   check(built.at(kCodeOffset + 0x40).cfa_offset == 16, "second function");
   check(built.at(kCodeOffset + 0xc0).cfa == CFA_NONE, "hole");
   check(built.at(kCodeOffset + 0x1000).cfa == CFA_END, "entry point without an FDE");
@@ -329,18 +322,18 @@ void testHostile() {
 void testFiles() {
   std::string error;
   for (const char* path : {"/dev/null", "/dev/zero", "/proc/self", "/"}) {
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    check(fd >= 0 && ElfImage::open(fd, error) == nullptr && error == "not a regular file", path);
-    if (fd >= 0) close(fd);
+    const FileDescriptor file(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    check(file.valid() && ElfImage::open(file.get(), error) == nullptr && error == "not a regular file", path);
   }
   int ends[2];
-  check(pipe(ends) == 0 && ElfImage::open(ends[0], error) == nullptr, "FIFO");
-  close(ends[0]);
-  close(ends[1]);
+  check(pipe(ends) == 0, "pipe");
+  const FileDescriptor reader(ends[0]), writer(ends[1]);
+  check(ElfImage::open(ends[0], error) == nullptr, "FIFO");
   check(ElfImage::open(-1, error) == nullptr, "no descriptor");
 
   // A function that claims a terabyte, in a sparse file of that size.
-  const int fd = memfd_create("sparse", MFD_CLOEXEC);
+  const FileDescriptor sparse(memfd_create("sparse", MFD_CLOEXEC));
+  const int fd = sparse.get();
   ElfParts parts;
   parts.codeSize = 1ULL << 40;
   parts.frame = makeCie("zR", kUsualStart, 0x1c);
@@ -354,14 +347,13 @@ void testFiles() {
   RuleSet rules;
   const auto image = ElfImage::open(fd, error);
   check(image != nullptr, "sparse file opens");
-  if (image != nullptr) {
+  if (image) {
     const UnwindTable table = buildUnwindTable(*image, rules);
     check(table.fdeCount == 1 && table.pages.size() <= MAX_PAGES, "a function of a terabyte");
     check(ftruncate(fd, 0) == 0, "truncate");
     check(buildUnwindTable(*image, rules).rows.empty(), "a file that was truncated after it was opened");
     check(image->read(0, 64).empty() && image->readString(0).empty(), "reading what is gone");
   }
-  close(fd);
 }
 
 void testRules() {
@@ -371,9 +363,9 @@ void testRules() {
   check(rules.read(0, 3)[kEndRule].cfa == CFA_END, "fixed index of the end rule");
   const uint32_t first = rules.intern(kPlain);
   check(rules.intern(kPlain) == first && rules.size() == 4, "equal rules share an index");
-  for (int i = 0; i < MAX_RULES; i++) rules.intern(makeRule(CFA_RSP, 16 + i, RBP_SAME, 0, -8));
+  for (int i = 0; i < MAX_RULES; i++) rules.intern(makeRule(CFA_SP, 16 + i, FP_SAME, 0, -8));
   check(rules.size() == MAX_RULES && rules.refused() > 0, "full");
-  check(rules.intern(makeRule(CFA_RBP, 1, RBP_SAME, 0, -8)) == kUnsupportedRule, "a new rule when full");
+  check(rules.intern(makeRule(CFA_FP, 1, FP_SAME, 0, -8)) == kUnsupportedRule, "a new rule when full");
   check(rules.intern(kPlain) == first, "a known rule when full");
   check(rules.read(MAX_RULES - 2, MAX_RULES + 10).size() == 2 && rules.read(9, 3).empty(), "reading a range");
 }
@@ -381,8 +373,9 @@ void testRules() {
 void testVdso() {
   RuleSet rules;
   std::string error;
-  const UnwindTable table = buildVdsoTable(rules, error);
-  check(error.empty() && table.fdeCount > 0 && !table.rows.empty(), "vDSO");
+  const auto image = openVdso(error);
+  check(image != nullptr && image->section(".dynsym") != nullptr && !buildUnwindTable(*image, rules).rows.empty(),
+        "vDSO");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 /** Bundles the fixture as the program itself is bundled. */
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
+import packageJson from "../../package.json" with { type: "json" };
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -15,7 +16,7 @@ export async function bundleFixture(): Promise<string> {
     splitting: true,
     platform: "node",
     format: "esm",
-    target: "node20",
+    target: `node${packageJson.engines.node.replace(">=", "")}`,
     jsx: "automatic",
     define: { "process.env.NODE_ENV": '"production"' },
     external: ["react-devtools-core"],

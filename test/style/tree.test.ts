@@ -26,7 +26,7 @@ function importsOf(file: string): Import[] {
 
 /**
  * The layers from the ground up, each with the others that it may import: dependencies point down. Facts that the
- * kernel side shares (bpf/*.json) and package.json may be known to any.
+ * kernel side shares (bpf/*.json, build/abi.ts) and package.json may be known to any.
  */
 const LAYERS: Readonly<Record<string, readonly string[]>> = {
   "src/tick/": [],
@@ -44,7 +44,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   "src/options/": ["src/tick/", "src/model/"],
 };
 
-const FACTS = ["bpf/counters.json", "package.json"];
+const FACTS = ["bpf/counters.json", "bpf/dotnet-layouts.json", "build/abi.ts", "package.json"];
 
 test("dependencies point down, from the screen and the outputs to what flows", () => {
   const wrong = sources.flatMap((file) => {
@@ -60,7 +60,13 @@ test("dependencies point down, from the screen and the outputs to what flows", (
 
 test("only one file loads the addon", () => {
   const importers = sources.filter((file) => read(file).includes("polytop.node"));
-  expect(importers).toEqual(["src/addon/sampler.ts"]);
+  expect(importers).toEqual(["src/addon/binding.ts"]);
+});
+
+test("only one file names the processors that polytop runs on", () => {
+  const named = /x86|amd64|\bx64\b|aarch64|arm64|\b[re](ip|sp|bp|[abcd]x)\b/i;
+  const files = sources.filter((file) => named.test(read(file)));
+  expect(files).toEqual(["src/machine/architecture.ts"]);
 });
 
 test("modules do not import each other in a circle", () => {

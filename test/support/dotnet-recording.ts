@@ -6,12 +6,13 @@ import { spawn } from "node:child_process";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { gunzipSync, gzipSync } from "node:zlib";
-import type { Sampler, SamplerOptions, SeenMethod } from "../../src/addon/sampler.ts";
+import type { SeenMethod } from "../../src/addon/drained.ts";
+import type { Sampler, SamplerOptions } from "../../src/addon/sampler.ts";
 import { PageBudget } from "../../src/runtimes/dotnet/bytes.ts";
 import { ProcessMemory, type ReadMemory } from "../../src/runtimes/dotnet/memory.ts";
 import type { ImageCache } from "../../src/runtimes/dotnet/modules.ts";
-import { tablesInMemory } from "../../src/runtimes/dotnet/names.ts";
 import { DotnetProcess } from "../../src/runtimes/dotnet/process.ts";
+import { tablesInMemory } from "../../src/runtimes/dotnet/reader.ts";
 import { dotnetProgram, type PerfMethod, readPerfMap, SHAPES } from "./dotnet.ts";
 import { cleanEnvironment, root } from "./polytop.ts";
 

@@ -2,8 +2,15 @@
 import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
-import type { AbiConstants, Sampler, SamplerOptions } from "../../src/addon/sampler.ts";
-import { DotnetNames } from "../../src/runtimes/dotnet/names.ts";
+import {
+  DOTNET_GENERATION_SHIFT,
+  DOTNET_STUBS,
+  FRAME_DOTNET,
+  FRAME_KIND_SHIFT,
+  FRAME_VALUE_MASK,
+} from "../../build/abi.ts";
+import type { Sampler, SamplerOptions } from "../../src/addon/sampler.ts";
+import { DotnetReader } from "../../src/runtimes/dotnet/reader.ts";
 import type { Tier } from "../../src/runtimes/dotnet/tier.ts";
 import { Lacking } from "./measure.ts";
 import { root } from "./polytop.ts";
@@ -167,31 +174,26 @@ export const PERF_TIERS: Readonly<Record<string, readonly Tier[]>> = {
   MinOptJitted: ["compiled once"],
 };
 
-const START_MASK = (1n << 47n) - 1n;
-const VALUE_MASK = (1n << 56n) - 1n;
+const START_MASK = (1n << BigInt(DOTNET_GENERATION_SHIFT)) - 1n;
 
 /** Samples one process for a time; the methods that were met and compiled at run time. */
 export async function sampleMethods(pid: number, seconds: number): Promise<SampledMethod[]> {
-  const { Sampler: Opened, constants } = createRequire(import.meta.url)(
-    `${root}dist/polytop.node`,
-  ) as {
+  const { Sampler: Opened } = createRequire(import.meta.url)(`${root}dist/polytop.node`) as {
     readonly Sampler: new (options: SamplerOptions) => Sampler;
-    readonly constants: AbiConstants;
   };
   const objectPath = `${root}dist/polytop.bpf.o`;
   const sampler = new Opened({ objectPath, frequency: 999, drainSeconds: 1, targets: [pid] });
-  const names = new DotnetNames(sampler);
+  const names = new DotnetReader(sampler);
   const found = new Map<bigint, SampledMethod>();
   sampler.onMethods(() => names.resolveSeen());
   try {
     for (let left = seconds; left > 0; left--) {
       await new Promise((resolve) => setTimeout(resolve, 1000));
       const drained = sampler.drain();
-      names.learn(drained.files);
-      names.resolveSeen();
+      names.ingest(drained);
       for (const word of drained.frames) {
-        if (Number(word >> BigInt(constants.frameKindShift)) !== constants.kindDotnet) continue;
-        if ((word & VALUE_MASK) < 4096n) continue;
+        if (Number(word >> BigInt(FRAME_KIND_SHIFT)) !== FRAME_DOTNET) continue;
+        if ((word & FRAME_VALUE_MASK) < DOTNET_STUBS) continue;
         const { name, module, body = "" } = names.name(word, pid);
         found.set(word, { start: word & START_MASK, name, module, body });
       }

@@ -5,7 +5,7 @@ import { type ImageModule, instanceMethod } from "../../src/runtimes/dotnet/inst
 import { CORE_MODULE, readMethodInstance } from "../../src/runtimes/dotnet/instance-signature.ts";
 import { Unreadable } from "../../src/runtimes/dotnet/memory.ts";
 import { CompressedReader, Metadata } from "../../src/runtimes/dotnet/metadata.ts";
-import { bodyText } from "../../src/runtimes/dotnet/names.ts";
+import { bodyText } from "../../src/runtimes/dotnet/reader.ts";
 import { makeMetadata } from "../support/metadata.ts";
 
 const metadata = new Metadata(

@@ -1,7 +1,7 @@
 /** Runtimes of .NET that are not understood are told of, and only these. */
 import { expect, test } from "vitest";
-import type { SampledFile, SeenMethod } from "../../src/addon/sampler.ts";
-import { DotnetNames } from "../../src/runtimes/dotnet/names.ts";
+import type { SampledFile, SeenMethod } from "../../src/addon/drained.ts";
+import { DotnetReader } from "../../src/runtimes/dotnet/reader.ts";
 
 const WHY =
   "the process ended before it could be asked, or polytop may not read it (CAP_SYS_PTRACE)";
@@ -9,9 +9,7 @@ const WHY =
 const file = (more: Partial<SampledFile>): SampledFile => ({
   id: 7,
   path: "/opt/\u001b[31m/libcoreclr.so",
-  state: "ready",
   why: "",
-  runtime: "",
   assemblies: new Float64Array(),
   ...more,
 });
@@ -32,8 +30,8 @@ const seen = (pid: number, word: number, name = ""): SeenMethod => ({
 });
 
 /** Names of processes in whose memory nothing can be read, after these methods were met. */
-function after(methods: readonly SeenMethod[]): DotnetNames {
-  const names = new DotnetNames({
+function after(methods: readonly SeenMethod[]): DotnetReader {
+  const names = new DotnetReader({
     readMemory: () => Buffer.alloc(0),
     readFile: () => Buffer.alloc(0),
     fileId: () => 0,
@@ -46,11 +44,11 @@ function after(methods: readonly SeenMethod[]): DotnetNames {
 test("a file with a runtime of no known version, until its number is another file's", () => {
   const names = after([]);
   expect(names.notices()).toEqual([]);
-  names.learn([file({ refused: ".NET 7 is not supported" })]);
+  names.ingest({ files: [file({ refused: ".NET 7 is not supported" })] });
   expect(names.notices()).toEqual([
     ".NET 7 is not supported: its methods are not shown (/opt/\\x1b[31m/libcoreclr.so)",
   ]);
-  names.learn([file({})]);
+  names.ingest({ files: [file({})] });
   expect(names.notices()).toEqual([]);
 });
 
@@ -68,6 +66,6 @@ test("a process that lives and none of whose methods could be named", () => {
 
 test("not more than fit on the screen", () => {
   const names = after([]);
-  names.learn([1, 2, 3, 4].map((id) => file({ id, refused: "not supported" })));
+  names.ingest({ files: [1, 2, 3, 4].map((id) => file({ id, refused: "not supported" })) });
   expect(names.notices()).toHaveLength(3);
 });

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {
   BUILD_MILLISECONDS,
-  buildTool,
+  buildTools,
   CHECKED_TOOL,
   find,
   readelfFunctions,
@@ -46,7 +46,7 @@ const asInTable = (name: string): string =>
   name.replace(/\.abi(0|internal)$/, "").replace(/\[.*\]/, "[...]");
 
 beforeAll(() => {
-  buildTool();
+  buildTools();
   writeFileSync(join(folder, "main.go"), PROGRAM);
 }, BUILD_MILLISECONDS);
 

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
-import type { Addon } from "../../src/addon/sampler.ts";
-import { KernelSymbols } from "../../src/runtimes/kernel.ts";
+import type { Addon } from "../../src/addon/binding.ts";
+import { KernelSymbols } from "../../src/runtimes/kernel/symbols.ts";
 import { root } from "../support/polytop.ts";
 
 const addon = createRequire(import.meta.url)(`${root}dist/polytop.node`) as Addon;

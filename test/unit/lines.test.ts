@@ -1,4 +1,4 @@
-/** Source lines of native code, by the command-line tool of native/line_table.h. */
+/** Source lines of native code, by the command-line tool of native/symbols/line_table.h. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -6,11 +6,11 @@ import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { root } from "../support/polytop.ts";
 import { workload } from "../support/workloads.ts";
-import { BUILD_MILLISECONDS, buildTool, CHECKED_TOOL, run } from "./symbols-tool.ts";
+import { BUILD_MILLISECONDS, buildTools, CHECKED_TOOL, run } from "./symbols-tool.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "lines-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
-beforeAll(buildTool, BUILD_MILLISECONDS);
+beforeAll(buildTools, BUILD_MILLISECONDS);
 
 /** The line of test/workloads/lines.c that holds a text. */
 const lineOf = (text: string): number =>

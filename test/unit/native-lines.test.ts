@@ -1,27 +1,19 @@
 /** Which frames are asked for source lines: each once, and none whose file is another one by now. */
-import { createRequire } from "node:module";
 import { expect, test } from "vitest";
-import type { AbiConstants, Drained } from "../../src/addon/sampler.ts";
+import { FRAME_FILE_SHIFT } from "../../build/abi.ts";
+import type { Drained } from "../../src/addon/drained.ts";
 import { NativeLines } from "../../src/collector/native-lines.ts";
 import { NewFrames } from "../../src/runtimes/new-frames.ts";
-import { root } from "../support/polytop.ts";
-
-const abi = (
-  createRequire(import.meta.url)(`${root}dist/polytop.node`) as { constants: AbiConstants }
-).constants;
 
 /** Frames of code: file and offset of each. */
 function frames(first: number, code: readonly (readonly [file: number, offset: number])[]) {
   const word = ([file, offset]: readonly [number, number]): bigint =>
-    (BigInt(file) << BigInt(abi.frameFileShift)) | BigInt(offset);
-  return new NewFrames(
-    {
-      firstFrame: first,
-      frames: BigUint64Array.from(code, word),
-      extras: new BigUint64Array(code.length),
-    } as Drained,
-    abi,
-  );
+    (BigInt(file) << BigInt(FRAME_FILE_SHIFT)) | BigInt(offset);
+  return new NewFrames({
+    firstFrame: first,
+    frames: BigUint64Array.from(code, word),
+    extras: new BigUint64Array(code.length),
+  } as Drained);
 }
 
 /** Lines that are a tenth of the offset, of a file named by its id. */
@@ -34,7 +26,7 @@ function lookUp() {
       return Promise.resolve({ files: ["", `file${file}.c`], lines, why: "" });
     },
   };
-  return { asked, lines: new NativeLines(sampler, abi) };
+  return { asked, lines: new NativeLines(sampler) };
 }
 
 test("frames of one function, each asked for once", async () => {

@@ -17,8 +17,8 @@ import { tmpdir, uptime } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
-import { CodeMap } from "../../src/runtimes/code-map.ts";
-import { PerfMaps } from "../../src/runtimes/perf-map.ts";
+import { CodeMap } from "../../src/runtimes/jit/code-map.ts";
+import { PerfMaps } from "../../src/runtimes/jit/perf-map.ts";
 
 const proc = mkdtempSync(join(tmpdir(), "perf-map-"));
 afterAll(() => rmSync(proc, { recursive: true, force: true }));

@@ -7,7 +7,7 @@ import {
   type NativeRole,
   type PerlFrame,
   type PerlRole,
-} from "../../src/runtimes/perl-interleave.ts";
+} from "../../src/runtimes/perl/interleave.ts";
 
 const ROLES: Readonly<Record<string, NativeRole>> = {
   loop: "run-loop",

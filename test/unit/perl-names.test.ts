@@ -1,31 +1,17 @@
 /** Names of Perl frames from their strings. */
 import { describe, expect, test } from "vitest";
-import type { PerlConstants, PerlName } from "../../src/addon/sampler.ts";
-import { PerlNames } from "../../src/runtimes/perl.ts";
-
-const ABI: PerlConstants = {
-  sub: 1,
-  format: 2,
-  eval: 3,
-  main: 4,
-  xsub: 5,
-  xsubCode: 6,
-  cut: 7,
-  stop: 8,
-  folded: 14,
-  native: 15,
-  kindMask: 0xf,
-  stackShift: 4,
-  stackMask: 0xf,
-  opShift: 16,
-  opMask: 0x3ff,
-  fileShift: 26,
-  nameLexical: 1,
-  nameNone: 2,
-  nameNoStash: 4,
-  utf8: 1,
-  latin1: 0,
-};
+import {
+  PERL_EVAL,
+  PERL_FILE_SHIFT,
+  PERL_MAIN,
+  PERL_NAME_LEXICAL,
+  PERL_NAME_NO_STASH,
+  PERL_NAME_NONE,
+  PERL_OP_SHIFT,
+  PERL_SUB,
+} from "../../build/abi.ts";
+import type { PerlName } from "../../src/addon/drained.ts";
+import { PerlNames } from "../../src/runtimes/perl/names.ts";
 
 const string = (text: string, encoding = 1, length = Buffer.from(text).length) => ({
   encoding,
@@ -35,7 +21,7 @@ const string = (text: string, encoding = 1, length = Buffer.from(text).length) =
 
 const given = (more: Partial<PerlName> = {}): PerlName => ({
   name: 1n,
-  kind: ABI.sub,
+  kind: PERL_SUB,
   flags: 0,
   sub: string("entry"),
   package: string("Ledger::Post"),
@@ -44,21 +30,21 @@ const given = (more: Partial<PerlName> = {}): PerlName => ({
 });
 
 function nameOf(more: Partial<PerlName>): string {
-  const names = new PerlNames(ABI);
-  names.learn({ files: [], perlNames: [given(more)], renewed: false });
-  return names.read(1n, 0, 0).named.name;
+  const names = new PerlNames();
+  names.ingest({ files: [], perlNames: [given(more)], renewed: false });
+  return names.read(1n, 0, 0).function.name;
 }
 
 describe("names", () => {
   test.each([
     ["a sub", {}, "Ledger::Post::entry"],
     ["an anonymous sub", { sub: string("__ANON__") }, "Ledger::Post::__ANON__"],
-    ["a lexical sub", { flags: ABI.nameLexical }, "entry"],
+    ["a lexical sub", { flags: PERL_NAME_LEXICAL }, "entry"],
     ["a phase block", { sub: string("BEGIN") }, "BEGIN"],
-    ["a sub whose glob is gone", { flags: ABI.nameNone }, "(unknown)"],
-    ["a sub whose package is gone", { flags: ABI.nameNoStash }, "__ANON__::entry"],
-    ["an eval", { kind: ABI.eval }, "(eval)"],
-    ["code outside of subs", { kind: ABI.main }, "(main)"],
+    ["a sub whose glob is gone", { flags: PERL_NAME_NONE }, "(unknown)"],
+    ["a sub whose package is gone", { flags: PERL_NAME_NO_STASH }, "__ANON__::entry"],
+    ["an eval", { kind: PERL_EVAL }, "(eval)"],
+    ["code outside of subs", { kind: PERL_MAIN }, "(main)"],
     ["UTF-8", { sub: string("größe") }, "Ledger::Post::größe"],
     ["Latin-1", { sub: string("größe", 0, 5) }, "Ledger::Post::größe"],
     [
@@ -72,32 +58,35 @@ describe("names", () => {
   });
 
   test("the module is the file; string evals have one", () => {
-    const names = new PerlNames(ABI);
-    names.learn({
+    const names = new PerlNames();
+    names.ingest({
       files: [],
       perlNames: [given(), given({ name: 2n, file: string("(eval", 2) })],
       renewed: false,
     });
-    expect(names.read(1n, 0, 12)).toMatchObject({ named: { module: "/srv/ledger.pl" }, line: 12 });
+    expect(names.read(1n, 0, 12)).toMatchObject({
+      function: { module: "/srv/ledger.pl" },
+      detail: { line: 12 },
+    });
     expect(names.read(2n, 0, 0)).toEqual({
-      named: { runtime: "perl", name: "Ledger::Post::entry", module: "(eval)" },
+      function: { runtime: "perl", name: "Ledger::Post::entry", module: "(eval)" },
     });
   });
 });
 
 test("names are kept over one renewal, not over two", () => {
-  const names = new PerlNames(ABI);
-  const learn = (perlNames: PerlName[], renewed: boolean) =>
-    names.learn({ files: [], perlNames, renewed });
-  learn([given()], false);
-  learn([], true);
-  expect(names.read(1n, 0, 0).named.name).toBe("Ledger::Post::entry");
-  learn([], true);
-  expect(names.read(1n, 0, 0).named.whyUnnamed).toBeDefined();
+  const names = new PerlNames();
+  const ingest = (perlNames: PerlName[], renewed: boolean) =>
+    names.ingest({ files: [], perlNames, renewed });
+  ingest([given()], false);
+  ingest([], true);
+  expect(names.read(1n, 0, 0).function.name).toBe("Ledger::Post::entry");
+  ingest([], true);
+  expect(names.read(1n, 0, 0).function.whyUnnamed).toBeDefined();
 });
 
 test("the innermost frame says which op it executes", () => {
-  const names = new PerlNames(ABI);
+  const names = new PerlNames();
   const nothing: readonly [number, number] = [0, 0];
   const code = {
     runLoops: [],
@@ -115,24 +104,22 @@ test("the innermost frame says which op it executes", () => {
     opNames: ["null", "match"],
     code,
   };
-  names.learn({
+  names.ingest({
     files: [
       {
         id: 9,
         path: "/usr/bin/perl",
-        state: "ready",
         why: "",
         perl,
-        runtime: "",
         assemblies: new Float64Array(),
       },
     ],
     perlNames: [given()],
     renewed: false,
   });
-  const meta = (op: number, file: number) => op * 2 ** ABI.opShift + file * 2 ** ABI.fileShift;
-  expect(names.read(1n, meta(2, 3), 0).note).toBe("match");
-  expect(names.read(1n, meta(1, 3), 0).note).toBeUndefined();
-  expect(names.read(1n, meta(2, 4), 0).note).toBeUndefined();
-  expect(names.read(1n, 0, 0).note).toBeUndefined();
+  const meta = (op: number, file: number) => op * 2 ** PERL_OP_SHIFT + file * 2 ** PERL_FILE_SHIFT;
+  expect(names.read(1n, meta(2, 3), 0).detail?.note).toBe("match");
+  expect(names.read(1n, meta(1, 3), 0).detail?.note).toBeUndefined();
+  expect(names.read(1n, meta(2, 4), 0).detail?.note).toBeUndefined();
+  expect(names.read(1n, 0, 0).detail?.note).toBeUndefined();
 });

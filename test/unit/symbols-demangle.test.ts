@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { BUILD_MILLISECONDS, buildTool, CHECKED_TOOL, demangle, run } from "./symbols-tool.ts";
+import { BUILD_MILLISECONDS, buildTools, CHECKED_TOOL, demangle, run } from "./symbols-tool.ts";
 
 const LIBRARY = "/usr/lib/x86_64-linux-gnu/libstdc++.so.6";
 
-beforeAll(buildTool, BUILD_MILLISECONDS);
+beforeAll(buildTools, BUILD_MILLISECONDS);
 
 describe("demangle", () => {
   test.each([

@@ -1,20 +1,12 @@
-/** The command-line tool of native/symbols.h, and how to ask it; see test/native/symbols_tool.cpp. */
+/** The command-line tool of native/symbols/symbols.h, and how to ask it; see test/native/symbols_tool.cpp. */
 import { execFileSync } from "node:child_process";
-import { mkdirSync } from "node:fs";
-import { resolve } from "node:path";
+import { checkedTool, tool } from "../native/tools.ts";
 
-const FOLDER = resolve("build/test/symbols");
-export const TOOL = resolve(FOLDER, "symbols_tool");
-/** The same with address and undefined behaviour checked. */
-export const CHECKED_TOOL = `${TOOL}_checked`;
-export const BUILD_MILLISECONDS = 300_000;
+export { BUILD_MILLISECONDS, buildTools } from "../native/tools.ts";
 
-/** Builds both; test files that run side by side wait for each other. */
-export function buildTool(): void {
-  mkdirSync(FOLDER, { recursive: true });
-  const make = ["make", "-s", "-j2", "-f", "test/native/symbols.mk"];
-  execFileSync("flock", [resolve(FOLDER, "lock"), ...make]);
-}
+export const TOOL = tool("symbols_tool");
+/** The same with memory and undefined behaviour checked. */
+export const CHECKED_TOOL = checkedTool("symbols_tool");
 
 /** Standard output of a command, in lines. */
 export function run(command: string, args: readonly string[], input = ""): string[] {

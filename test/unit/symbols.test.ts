@@ -15,7 +15,7 @@ import { dirname, join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   BUILD_MILLISECONDS,
-  buildTool,
+  buildTools,
   CHECKED_TOOL,
   demangle,
   type ElfSymbol,
@@ -29,7 +29,7 @@ const MEGABYTES = 1024 * 1024;
 
 const folder = mkdtempSync(join(tmpdir(), "symbols-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
-beforeAll(buildTool, BUILD_MILLISECONDS);
+beforeAll(buildTools, BUILD_MILLISECONDS);
 
 function firstThatExists(...paths: readonly string[]): string {
   return paths.find((path) => existsSync(path)) ?? "";

@@ -1,14 +1,11 @@
 /** Ticks across threads: what is sent once is found again as long as it may be referred to. */
-import { createRequire } from "node:module";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { AbiConstants } from "../../src/addon/sampler.ts";
 import { ArchivedNumbers } from "../../src/model/archived-numbers.ts";
 import { FrameNumbers } from "../../src/tick/frame-numbers.ts";
 import { StackTable } from "../../src/tick/stack-table.ts";
 import { type FunctionInfo, OUTCOMES, type Stack } from "../../src/tick/tick.ts";
 import { TickAssembler, type TickDelta } from "../../src/tick/wire.ts";
-import { root } from "../support/polytop.ts";
 import { makeTick, task } from "../support/ticks.ts";
 
 const info = (id: number): FunctionInfo => ({
@@ -157,14 +154,6 @@ test("a hot stack that says more than its functions is the same object in ticks 
   table.endRefresh(0);
   table.endRefresh(0);
   expect(stackOf(table, 1)).not.toBe(first);
-});
-
-test("outcomes have the numbers of the kernel side", () => {
-  const addon = createRequire(import.meta.url)(`${root}dist/polytop.node`);
-  const { outcomeComplete, outcomeTruncated, outcomeBroken }: AbiConstants = addon.constants;
-  expect(OUTCOMES[outcomeComplete]).toBe("complete");
-  expect(OUTCOMES[outcomeTruncated]).toBe("truncated");
-  expect(OUTCOMES[outcomeBroken]).toBe("broken");
 });
 
 test("numbers in the archive are those that were put there, in less room", async () => {

@@ -1,5 +1,6 @@
 /** Names of precompiled code by its file: the same in every process, and after the last of them. */
-import type { SampledFile, Sampler } from "../../addon/sampler.ts";
+import type { SampledFile } from "../../addon/drained.ts";
+import type { Sampler } from "../../addon/sampler.ts";
 import { type PageBudget, PagedBytes } from "./bytes.ts";
 import { PeImage } from "./image.ts";
 import type { ImageMethod } from "./instance-name.ts";
@@ -38,7 +39,8 @@ export class ImageNames {
     this.#pages = pages;
   }
 
-  learn(files: readonly SampledFile[]): void {
+  /** Takes in where the assemblies of files are. */
+  placeFiles(files: readonly SampledFile[]): void {
     for (const { id, assemblies } of files) {
       this.#forgetFile(id);
       if (assemblies.length > 0) this.#places.set(id, assemblies);

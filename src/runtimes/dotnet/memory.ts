@@ -1,5 +1,7 @@
 /** Reading structures out of bytes that anybody may have written: everything is bounded. */
 
+import { ARCHITECTURE } from "../../machine/architecture.ts";
+
 /** What should be there is not, or does not fit: it says what, for the reason that is shown. */
 export class Unreadable extends Error {}
 
@@ -13,8 +15,8 @@ export function readOr<Value>(read: () => Value, otherwise: Value): Value {
   }
 }
 
-/** Addresses of user space have 47 bits: numbers hold them exactly. */
-export const ADDRESS_LIMIT = 2 ** 47;
+/** Addresses of user space are below this: numbers hold them exactly. */
+const ADDRESS_LIMIT = 2 ** ARCHITECTURE.userAddressBits;
 
 export type ReadMemory = (pid: number, address: bigint, size: number) => Uint8Array;
 
@@ -55,6 +57,6 @@ export class ProcessMemory {
 
 /** The pointer at an offset; 0 where the word is no address of user space. */
 export function pointerAt(bytes: Buffer, offset: number): number {
-  const high = bytes.readUInt32LE(offset + 4);
-  return high >= 0x8000 ? 0 : high * 2 ** 32 + bytes.readUInt32LE(offset);
+  const pointer = bytes.readUInt32LE(offset + 4) * 2 ** 32 + bytes.readUInt32LE(offset);
+  return pointer < ADDRESS_LIMIT ? pointer : 0;
 }

@@ -89,7 +89,7 @@ export class MethodReader {
   #facts(methodDesc: number): MethodFacts {
     const bytes = this.#memory.bytes(methodDesc, METHOD_BYTES);
     const chunk = this.#memory.bytes(
-      methodDesc - 8 * bytes.readUInt8(2) - this.#layout.chunkSize,
+      methodDesc - 8 * bytes.readUInt8(2) - this.#layout.at["MethodDescChunk.!"],
       24,
     );
     const bits = this.#layout.tokenRemainderBits;
@@ -120,11 +120,12 @@ export class MethodReader {
   }
 
   #methodArguments(methodDesc: number): string[] {
-    const { methodArguments, methodArgumentCount } = this.#layout;
-    const count = this.#memory.u16(methodDesc + methodArgumentCount);
+    const { at } = this.#layout;
+    const count = this.#memory.u16(methodDesc + at["InstantiatedMethodDesc.NumGenericArgs"]);
     // A method that is not generic may be of this kind where its type is.
     if (count === 0) return [];
-    return this.#types.names(this.#memory.pointer(methodDesc + methodArguments), count);
+    const list = this.#memory.pointer(methodDesc + at["InstantiatedMethodDesc.PerInstInfo"]);
+    return this.#types.names(list, count);
   }
 
   #arrayMethod(type: number, slot: number): MethodName {

@@ -58,25 +58,24 @@ export class ModuleReader {
   }
 
   #imageBase(module: number): number {
-    const { moduleBase, modulePeAssembly, peAssemblyImage, peImageLayout, imageLayoutBase } =
-      this.#layout;
+    const { at } = this.#layout;
     const memory = this.#memory;
-    if (moduleBase > 0) {
-      const base = memory.pointer(module + moduleBase);
+    if (at["Module.Base"] > 0) {
+      const base = memory.pointer(module + at["Module.Base"]);
       if (base > 0) return base;
     }
-    const assembly = memory.pointer(module + modulePeAssembly);
-    const image = assembly > 0 ? memory.pointer(assembly + peAssemblyImage) : 0;
+    const assembly = memory.pointer(module + at["Module.PEAssembly"]);
+    const image = assembly > 0 ? memory.pointer(assembly + at["PEAssembly.PEImage"]) : 0;
     if (image === 0) return 0;
-    const layout =
-      memory.pointer(image + peImageLayout) || memory.pointer(image + peImageLayout - 8);
-    return layout > 0 ? memory.pointer(layout + imageLayoutBase) : 0;
+    const place = image + at["PEImage.LoadedImageLayout"];
+    const layout = memory.pointer(place) || memory.pointer(place - 8);
+    return layout > 0 ? memory.pointer(layout + at["PEImageLayout.Base"]) : 0;
   }
 
   /** A copy that the runtime keeps of the metadata of an assembly that is made at run time. */
   #dynamicMetadata(module: number): Buffer {
     const memory = this.#memory;
-    const copy = memory.pointer(module + this.#layout.moduleDynamicMetadata);
+    const copy = memory.pointer(module + this.#layout.at["Module.DynamicMetadata"]);
     if (copy === 0) throw new Unreadable("its dynamic assembly has no metadata yet");
     const size = memory.u32(copy);
     if (size > MAX_DYNAMIC_METADATA) throw new Unreadable("its metadata is too long");

@@ -1,6 +1,6 @@
 /** A process that runs .NET: what its methods are called. */
-import type { SeenMethod } from "../../addon/sampler.ts";
-import type { NamedFunction } from "../frames.ts";
+import type { SeenMethod } from "../../addon/drained.ts";
+import type { NamedFunction } from "../reader.ts";
 import type { ImageMethod } from "./instance-name.ts";
 import { type Layout, layoutOf, readDescriptor } from "./layout.ts";
 import { type ProcessMemory, Unreadable } from "./memory.ts";
@@ -105,7 +105,7 @@ export class DotnetProcess {
 
   #methodDescOf(start: number): number {
     const header = this.memory.pointer(start - 8);
-    return this.memory.pointer(header + this.#parts.layout.headerMethodDesc);
+    return this.memory.pointer(header + this.#parts.layout.at["RealCodeHeader.MethodDesc"]);
   }
 }
 

@@ -1,4 +1,5 @@
 /** How the runtime made a body of a method: it compiles a method again when it is hot, or in the middle of a loop. */
+import { ARCHITECTURE } from "../../machine/architecture.ts";
 import type { Layout } from "./layout.ts";
 import { type ProcessMemory, pointerAt, Unreadable } from "./memory.ts";
 
@@ -18,8 +19,7 @@ export type Tier = (typeof TIERS)[number] | "precompiled" | "compiled once";
 /** A bit of MethodDesc.Flags3AndTokenRemainder: the method may be compiled again. */
 const TIERED = 0x8000;
 
-/** The first instructions of an OSR method: mov rax,[rbp]; push rax. It takes over the frame of a running method. */
-const OSR_PROLOG = Buffer.from("488b450050", "hex");
+const OSR_PROLOG = Buffer.from(ARCHITECTURE.osrProlog, "hex");
 
 /** Siblings that only a method has whose first body was tier 0. */
 const FOLLOWERS: readonly (string | undefined)[] = ["tier 1", "OSR", "tier 0 instrumented"];
@@ -49,30 +49,38 @@ export class TierReader {
    */
   tier(start: number, methodDesc: number, method: Buffer): Tier | undefined {
     if ((method.readUInt16LE(0) & TIERED) === 0) return "compiled once";
-    const { methodCodeData, versionTier } = this.#layout;
+    const { at } = this.#layout;
+    const codeData = at["MethodDesc.CodeData"];
     // 8 keeps the list in a table of its own.
-    if (methodCodeData === 0) return this.#isReplacement(start) ? "OSR" : undefined;
-    if (versionTier === 0) return undefined;
-    const versions = this.#versions(methodDesc, pointerAt(method, methodCodeData));
+    if (codeData === 0) return this.#isReplacement(start) ? "OSR" : undefined;
+    if (at["NativeCodeVersionNode.OptimizationTier"] === 0) return undefined;
+    const versions = this.#versions(methodDesc, pointerAt(method, codeData));
     const own = versions.find(({ code }) => code === start);
     if (own) return own.tier;
     return versions.some(({ tier }) => FOLLOWERS.includes(tier)) ? "tier 0" : undefined;
   }
 
   #versions(methodDesc: number, codeData: number): Version[] {
-    const layout = this.#layout;
-    const { versionCode, versionMethodDesc, versionNext, versionTier } = layout;
-    const size = Math.max(versionCode, versionMethodDesc, versionNext, versionTier) + 8;
-    const state = codeData > 0 ? this.#memory.pointer(codeData + layout.codeDataVersions) : 0;
-    let at = state > 0 ? this.#memory.pointer(state + layout.versionsFirst) : 0;
+    const { at } = this.#layout;
+    const place = {
+      code: at["NativeCodeVersionNode.NativeCode"],
+      methodDesc: at["NativeCodeVersionNode.MethodDesc"],
+      next: at["NativeCodeVersionNode.Next"],
+      tier: at["NativeCodeVersionNode.OptimizationTier"],
+    };
+    const size = Math.max(...Object.values(place)) + 8;
+    const follow = (from: number, offset: number): number =>
+      from > 0 ? this.#memory.pointer(from + offset) : 0;
+    const state = follow(codeData, at["MethodDescCodeData.VersioningState"]);
+    let address = follow(state, at["MethodDescVersioningState.NativeCodeVersionNode"]);
     const versions: Version[] = [];
-    while (at > 0) {
-      const node = this.#memory.bytes(at, size);
-      if (pointerAt(node, versionMethodDesc) !== methodDesc || versions.length >= MAX_VERSIONS)
+    while (address > 0) {
+      const node = this.#memory.bytes(address, size);
+      if (pointerAt(node, place.methodDesc) !== methodDesc || versions.length >= MAX_VERSIONS)
         throw new Unreadable("the list of its bodies does not fit");
-      const tier = TIERS[node.readUInt32LE(versionTier)];
-      versions.push({ code: pointerAt(node, versionCode), tier });
-      at = pointerAt(node, versionNext);
+      const tier = TIERS[node.readUInt32LE(place.tier)];
+      versions.push({ code: pointerAt(node, place.code), tier });
+      address = pointerAt(node, place.next);
     }
     return versions;
   }

@@ -65,7 +65,7 @@ export class TypeReader {
 
   /** The row of a type's definition in the metadata of its module. */
   row(type: number): number {
-    if (this.#layout.typeToken === "word10") return this.#memory.u16(type + 10);
+    if (this.#layout.major <= 8) return this.#memory.u16(type + 10);
     return this.#memory.u32(type + 8) >>> 8;
   }
 
@@ -78,14 +78,14 @@ export class TypeReader {
   elementModule(type: number): string {
     let element = type;
     for (let depth = 0; depth < MAX_DEPTH && isArray(this.#memory.u32(element)); depth++) {
-      element = this.#memory.pointer(element + this.#layout.typeInstance);
+      element = this.#memory.pointer(element + this.#layout.at["MethodTable.PerInstInfo"]);
       if (isDescription(element)) return "";
     }
     return this.module(element).name;
   }
 
   moduleAddress(type: number): number {
-    const { typeModule } = this.#layout;
+    const typeModule = this.#layout.at["MethodTable.Module"];
     if (typeModule > 0) return this.#memory.pointer(type + typeModule);
     // 8: the word at 24 is the module that loaded the type; another one, for generic types and arrays, is in a
     // slot of the canonical type whose number is that of the optional slots before it.
@@ -101,16 +101,16 @@ export class TypeReader {
   }
 
   #arrayName(type: number, flags: number, form: Form, depth: number): string {
-    const handle = this.#memory.pointer(type + this.#layout.typeInstance);
+    const handle = this.#memory.pointer(type + this.#layout.at["MethodTable.PerInstInfo"]);
     const element = this.name(handle, form, depth + 1);
     if ((flags & VECTOR_MASK) === VECTOR) return `${element}[]`;
-    const rank = this.#memory.u8(this.#class(type) + this.#layout.arrayRank);
+    const rank = this.#memory.u8(this.#class(type) + this.#layout.at["ArrayClass.Rank"]);
     return `${element}[${rank > 1 ? ",".repeat(Math.min(rank, 32) - 1) : "*"}]`;
   }
 
   /** Handles of the arguments of a generic type: its own dictionary is the last of those of its ancestors. */
   #argumentsOf(type: number): number[] {
-    const dictionaries = this.#memory.pointer(type + this.#layout.typeInstance);
+    const dictionaries = this.#memory.pointer(type + this.#layout.at["MethodTable.PerInstInfo"]);
     const info = this.#memory.bytes(dictionaries - DICTIONARY_INFO_SIZE, DICTIONARY_INFO_SIZE);
     const own = dictionaries + 8 * (info.readUInt16LE(DICTIONARY_COUNT) - 1);
     return this.#handles(this.#memory.pointer(own), info.readUInt16LE(ARGUMENT_COUNT));
@@ -127,28 +127,30 @@ export class TypeReader {
   }
 
   #description(address: number, form: Form, depth: number): string {
-    const layout = this.#layout;
+    const { at } = this.#layout;
     const kind = this.#memory.u32(address) & 0xff;
     if (kind === POINTER || kind === REFERENCE) {
-      const inner = this.#memory.pointer(address + layout.paramTypeArgument);
+      const inner = this.#memory.pointer(address + at["ParamTypeDesc.TypeArg"]);
       return this.name(inner, form, depth + 1) + (kind === POINTER ? "*" : "&");
     }
     if (kind === TYPE_VARIABLE || kind === METHOD_VARIABLE) {
-      const module = this.#modules.at(this.#memory.pointer(address + layout.typeVariableModule));
+      const module = this.#modules.at(this.#memory.pointer(address + at["TypeVarTypeDesc.Module"]));
       return module.metadata.genericParameterName(
-        this.#memory.u32(address + layout.typeVariableToken) & 0xffffff,
+        this.#memory.u32(address + at["TypeVarTypeDesc.Token"]) & 0xffffff,
       );
     }
     throw new Unreadable("one of its types is of a kind that is not known");
   }
 
   #canonical(type: number): number {
-    const word = this.#memory.pointer(type + this.#layout.typeCanonical);
+    const word = this.#memory.pointer(type + this.#layout.at["MethodTable.EEClassOrCanonMT"]);
     return word % 2 === 1 ? word - 1 : type;
   }
 
   #class(type: number): number {
-    return this.#memory.pointer(this.#canonical(type) + this.#layout.typeCanonical);
+    return this.#memory.pointer(
+      this.#canonical(type) + this.#layout.at["MethodTable.EEClassOrCanonMT"],
+    );
   }
 }
 

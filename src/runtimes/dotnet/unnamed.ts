@@ -1,8 +1,9 @@
 /** Frames of .NET that are no named method, and why: the name says what, the detail of the function the rest. */
-import type { NamedFunction } from "../frames.ts";
+import { DOTNET_STUB_IMAGE, DOTNET_STUB_OTHER } from "../../../build/abi.ts";
+import type { NamedFunction } from "../reader.ts";
 import { Unreadable } from "./memory.ts";
 
-/** Kinds of stubs, as the runtime numbers them (StubCodeBlockKind in src/coreclr/vm/codeman.h); from 16 on as bpf/abi.h does. */
+/** Kinds of stubs, as the runtime numbers them (StubCodeBlockKind in src/coreclr/vm/codeman.h); the last two as bpf/abi.h does. */
 const STUBS = new Map<number, readonly [name: string, meaning: string]>([
   [1, ["jump stub", "it leads to code that is too far away for a jump"]],
   [2, ["precode", "it leads to a method, which may have to be compiled first"]],
@@ -13,8 +14,11 @@ const STUBS = new Map<number, readonly [name: string, meaning: string]>([
   [7, ["virtual resolve stub", "it looks for the method that an interface's call means"]],
   [8, ["virtual lookup stub", "it leads the first call of an interface to the runtime"]],
   [9, ["virtual table stub", "it leads a virtual call to the method"]],
-  [16, ["runtime stub", "code that the runtime wrote for itself, such as write barriers"]],
-  [17, ["call thunk", "it leads precompiled code to what it calls"]],
+  [
+    DOTNET_STUB_OTHER,
+    ["runtime stub", "code that the runtime wrote for itself, such as write barriers"],
+  ],
+  [DOTNET_STUB_IMAGE, ["call thunk", "it leads precompiled code to what it calls"]],
 ]);
 
 /** What is behind a reason and what helps, where something does; by its text. */

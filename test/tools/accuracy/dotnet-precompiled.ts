@@ -1,22 +1,18 @@
 /** .NET: precompiled methods by the table of their image, beside what the runtime itself keeps of their entry points. */
 import { createRequire } from "node:module";
-import type {
-  AbiConstants,
-  Sampler,
-  SamplerOptions,
-  SeenMethod,
-} from "../../../src/addon/sampler.ts";
+import type { SeenMethod } from "../../../src/addon/drained.ts";
+import type { Sampler, SamplerOptions } from "../../../src/addon/sampler.ts";
 import { PageBudget } from "../../../src/runtimes/dotnet/bytes.ts";
 import { ImageNames } from "../../../src/runtimes/dotnet/images.ts";
 import { layoutOf, readDescriptor } from "../../../src/runtimes/dotnet/layout.ts";
 import { ProcessMemory } from "../../../src/runtimes/dotnet/memory.ts";
 import { MethodReader } from "../../../src/runtimes/dotnet/method.ts";
 import type { ImageCache } from "../../../src/runtimes/dotnet/modules.ts";
-import { bodyText, tablesInMemory } from "../../../src/runtimes/dotnet/names.ts";
+import { bodyText, tablesInMemory } from "../../../src/runtimes/dotnet/reader.ts";
 import type { ReadyToRunImage } from "../../../src/runtimes/dotnet/ready-to-run.ts";
 import { attempt } from "../../../src/runtimes/dotnet/unnamed.ts";
-import type { NamedFunction } from "../../../src/runtimes/frames.ts";
 import { NewFrames } from "../../../src/runtimes/new-frames.ts";
+import type { NamedFunction } from "../../../src/runtimes/reader.ts";
 import { dotnetProgram, isComposite, SHAPES, type Shape } from "../../support/dotnet.ts";
 import { Lacking, percent, type Row, ratio, type Section } from "../../support/measure.ts";
 import { root } from "../../support/polytop.ts";
@@ -35,7 +31,6 @@ const ENOUGH = 500;
 
 interface Addon {
   readonly Sampler: new (options: SamplerOptions) => Sampler;
-  readonly constants: AbiConstants;
 }
 
 /** A place in a precompiled image that was sampled. */
@@ -46,19 +41,15 @@ interface Place {
 }
 
 /** Samples for a while: the places in precompiled code, each once. */
-async function samplePlaces(
-  sampler: Sampler,
-  images: ImageNames,
-  constants: AbiConstants,
-): Promise<Place[]> {
+async function samplePlaces(sampler: Sampler, images: ImageNames): Promise<Place[]> {
   const paths = new Map<number, string>();
   const places = new Map<string, Place>();
   for (let left = SECONDS; left > 0; left--) {
     await sleep(1);
     const drained = sampler.drain();
-    images.learn(drained.files);
+    images.placeFiles(drained.files);
     for (const { id, path } of drained.files) paths.set(id, path);
-    const frames = new NewFrames(drained, constants);
+    const frames = new NewFrames(drained);
     for (let i = 0; i < frames.length; i++) {
       const [file, offset] = [frames.file(i), frames.offset(i)];
       if (frames.isCode(i))
@@ -94,15 +85,10 @@ const isSame = (one: NamedFunction, other: NamedFunction): boolean =>
   one.name === other.name &&
   one.module === other.module;
 
-async function compare(
-  shape: Shape,
-  pid: number,
-  sampler: Sampler,
-  constants: AbiConstants,
-): Promise<Row[]> {
+async function compare(shape: Shape, pid: number, sampler: Sampler): Promise<Row[]> {
   const pages = new PageBudget(64 << 20);
   const images = new ImageNames(sampler, pages);
-  const places = await samplePlaces(sampler, images, constants);
+  const places = await samplePlaces(sampler, images);
   // No map changes while it is read.
   process.kill(pid, "SIGSTOP");
   const seen = sampler.takeMethods().find((it) => it.methodDesc > 0n);
@@ -204,7 +190,7 @@ const precompiled = (shape: Shape): Promise<Row[]> =>
         targets: [pid],
       });
       try {
-        return await compare(shape, pid, sampler, addon.constants);
+        return await compare(shape, pid, sampler);
       } finally {
         sampler.close();
       }

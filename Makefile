@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+# `make` builds everything that runs, into dist/: the BPF object, the addon and the bundle.
+# `make tools` builds the programs that the tests of native/ run, into build/tools/.
+# bin/setup (`npm run build`) calls it.
+
+MAKEFLAGS += --no-builtin-rules
+.DELETE_ON_ERROR:
+.SUFFIXES:
+
+CLANG ?= clang-19
+LLVM_STRIP ?= llvm-strip-19
+CXX := g++
+LLVM ?= /usr/lib/llvm-19
+# Any Node runs bin/generate: the one in PATH, so that this works before npm has installed another one.
+NODE ?= node
+# The oldest Node that polytop runs on; bin/polytop reads it from there too.
+NODE_VERSION := $(shell sed -n 's/.*"node": ">=\([0-9]*\)".*/\1/p' package.json)
+
+ADDON_SOURCES := $(wildcard native/*/*.cpp)
+ADDON_OBJECTS := $(ADDON_SOURCES:native/%.cpp=build/native/%.o)
+BUNDLE_ENTRIES := src/cli.ts src/sources/worker.ts
+BUNDLE_SOURCES := $(shell find src bpf/*.json -type f)
+
+# Lists of files are sources too: one deleted or new links or bundles again.
+# Kept while this file is read, so that `make -q` can tell whether anything is to do.
+remember = $(shell mkdir -p build; echo '$2' | cmp -s - $1 || echo '$2' > $1)
+$(call remember,build/objects,$(ADDON_OBJECTS))
+$(call remember,build/sources,$(BUNDLE_SOURCES))
+
+GENERATED := build/counters.h build/dotnet_layouts.h build/abi.ts
+
+all: $(GENERATED) dist/polytop.bpf.o dist/polytop.node dist/cli.js
+
+# What is defined once for all sides.
+$(GENERATED) &: bin/generate $(wildcard bpf/generate/* bpf/*.json bpf/abi.h bpf/*/abi.h)
+	mkdir -p build
+	$(NODE) bin/generate build
+
+# ---- BPF ---------------------------------------------------------------------
+
+BPF_FLAGS := -g -O2 -Wall -Werror -target bpf -D__TARGET_ARCH_x86 \
+  -I build -isystem /usr/include/$(shell $(CXX) -print-multiarch)
+
+# DWARF goes, BTF stays: the loader needs BTF only.
+dist/polytop.bpf.o: bpf/sample.bpf.c build/counters.h Makefile
+	mkdir -p dist build/bpf
+	$(CLANG) $(BPF_FLAGS) -MMD -MP -MT $@ -MF build/bpf/sample.d -c $< -o build/bpf/sample.o
+	$(LLVM_STRIP) -g build/bpf/sample.o -o $@.new
+	mv $@.new $@
+
+# ---- the addon ---------------------------------------------------------------
+# This file and not node-gyp: that downloads Node's headers on every new machine,
+# while these come with the npm packages and are all that Node-API needs.
+
+CXX_FLAGS := -std=c++20 -Wall -Wextra -Werror -MMD -MP -iquote native -iquote . -I build -isystem $(LLVM)/include
+ADDON_FLAGS := $(CXX_FLAGS) -O2 -fPIC -fvisibility=hidden \
+  -ffunction-sections -fdata-sections -D_FORTIFY_SOURCE=2 -fstack-protector-strong \
+  -DNAPI_VERSION=9 -DNODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS -DNODE_ADDON_API_DISABLE_CPP_EXCEPTIONS -DNODE_ADDON_API_DISABLE_DEPRECATED \
+  -isystem node_modules/node-addon-api -isystem node_modules/node-api-headers/include
+LIBRARIES := -Wl,--as-needed $(LLVM)/lib/libLLVMDemangle.a -lbpf -ldw -lelf -lz -llzma
+# Symbols of static libraries must not meet those of another addon or of Node itself.
+ADDON_LINK := -shared -pthread -Wl,--exclude-libs,ALL -Wl,--gc-sections -Wl,-z,relro,-z,now $(LIBRARIES)
+
+build/native/%.o: native/%.cpp Makefile $(GENERATED)
+	mkdir -p $(@D)
+	$(CXX) $(ADDON_FLAGS) -c $< -o $@
+
+dist/polytop.node: $(ADDON_OBJECTS) build/objects
+	mkdir -p dist
+	$(CXX) $(ADDON_OBJECTS) $(ADDON_LINK) -o $@.new
+	mv $@.new $@
+
+# ---- the bundle --------------------------------------------------------------
+# Packages written for require() find it in the banner. Ink loads react-devtools-core
+# only with DEV=true: it stays outside, and lazily loaded parts stay in files of their own.
+
+BANNER := import{createRequire as _polytopRequire}from"node:module";const require=_polytopRequire(import.meta.url);
+
+dist/cli.js: $(BUNDLE_SOURCES) build/abi.ts build/sources package-lock.json package.json Makefile
+	mkdir -p dist
+	rm -rf build/bundle
+	node_modules/.bin/esbuild $(BUNDLE_ENTRIES) --outdir=build/bundle --entry-names=[name] \
+	  --chunk-names=chunk-[hash] --bundle --splitting --minify-syntax --platform=node --format=esm \
+	  --target=node$(NODE_VERSION) --jsx=automatic --define:process.env.NODE_ENV='"production"' \
+	  --external:react-devtools-core --external:*.node '--banner:js=$(BANNER)' \
+	  --legal-comments=none --log-level=warning
+	cp --remove-destination build/bundle/*.js dist/
+	cd dist && for file in *.js; do test -e ../build/bundle/$$file || rm $$file; done
+
+# ---- tools of the tests --------------------------------------------------------
+# Each program of test/native is linked with what it needs of the parsers, which know neither BPF nor Node:
+# in build/tools/ as they are in the addon, in build/tools/checked/ with memory and undefined behaviour checked.
+
+TOOLS := dump_unwind symbols_tool
+CHECKED_TOOLS := fuzz_unwind managed_code map_cases perl_cases room_cases symbols_tool unwind_cases
+CHECKED_FLAGS := $(CXX_FLAGS) -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all
+
+PARSERS := $(wildcard native/arch/*.cpp native/dotnet/*.cpp native/elf/*.cpp native/go/*.cpp native/symbols/*.cpp \
+  native/unwind/*.cpp native/util/*.cpp) \
+  native/files/room_plan.cpp native/kernel/map_filter.cpp native/perl/perl_op_tree.cpp native/perl/perl_statements.cpp
+$(call remember,build/parsers,$(PARSERS))
+
+tools: $(TOOLS:%=build/tools/%) $(CHECKED_TOOLS:%=build/tools/checked/%)
+
+build/tools/parsers.a: $(PARSERS:native/%.cpp=build/native/%.o) build/parsers
+build/tools/checked/parsers.a: $(PARSERS:native/%.cpp=build/checked/%.o) build/parsers
+%/parsers.a:
+	mkdir -p $(@D)
+	rm -f $@
+	ar rcs $@ $(filter %.o,$^)
+
+build/checked/%.o: native/%.cpp Makefile $(GENERATED)
+	mkdir -p $(@D)
+	$(CXX) $(CHECKED_FLAGS) -c $< -o $@
+
+build/native/test/%.o: test/native/%.cpp Makefile
+	mkdir -p $(@D)
+	$(CXX) $(ADDON_FLAGS) -c $< -o $@
+
+build/checked/test/%.o: test/native/%.cpp Makefile
+	mkdir -p $(@D)
+	$(CXX) $(CHECKED_FLAGS) -c $< -o $@
+
+build/tools/%: build/native/test/%.o build/tools/parsers.a
+	$(CXX) $^ $(LIBRARIES) -o $@
+
+build/tools/checked/%: build/checked/test/%.o build/tools/checked/parsers.a
+	$(CXX) $(CHECKED_FLAGS) $^ $(LIBRARIES) -o $@
+
+.PHONY: all tools
+.SECONDARY:
+
+-include build/bpf/sample.d $(wildcard build/native/*/*.d build/checked/*/*.d)

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
+/*
+ * Sites: where in the op tree a Perl frame is. User space gets them with each new stack, and finds the
+ * exact lines by them, as long as the process lives.
+ */
+#ifndef POLYTOP_BPF_PERL_SITE_H
+#define POLYTOP_BPF_PERL_SITE_H
+
+#include "counters.h"
+#include "../maps.h"
+
+/* The site of the frame that is being looked at; 0 where it is in no statement. */
+static __always_inline __u64 current_site(struct perl_walk *p)
+{
+	__s64 words = (__s64)(p->op - p->statement) >> 3;
+	__s64 limit = 1LL << (PERL_SITE_OP_BITS - 1);
+
+	if (!p->statement)
+		return 0;
+	if (!p->op || words >= limit || words < -limit)
+		words = 0;
+	return p->statement >> 3 << PERL_SITE_STATEMENT_SHIFT | (p->op_is_next ? PERL_SITE_NEXT : 0) |
+	       (words & PERL_SITE_OP_MASK);
+}
+
+/* Goes from a frame to that of its caller, which called in a statement and goes on with an op. */
+static __always_inline void enter_perl_caller(struct perl_walk *p, __u64 statement, __u64 op)
+{
+	p->statement = statement;
+	p->op = op;
+	p->op_is_next = 1;
+}
+
+/*
+ * Keeps the site of Perl frame `number`, if it has one: that which is being looked at. One in a statement with
+ * several lines makes the stack another.
+ */
+static __always_inline void keep_site(struct walk *w, __u32 number, int has_site)
+{
+	struct perl_split_key *key = &w->perl.split;
+	__u64 site;
+
+	if (number >= PERL_SITES)
+		return;
+	site = has_site ? current_site(&w->perl) : 0;
+	w->perl.sites.sites[number & (PERL_SITES - 1)] = site;
+	if (!site || !has_perl_splits)
+		return;
+	key->tgid = w->tgid;
+	key->statement = w->perl.statement;
+	if (bpf_map_lookup_elem(&perl_splits, key))
+		w->record.hash = (w->record.hash ^ site) * 0x9e3779b97f4a7c15ULL;
+}
+
+/* Sends the sites of a new stack, before it. Returns 0, or -1 if the ring is full. */
+static __always_inline int send_perl_sites(struct walk *w)
+{
+	struct perl_sites_record *record = &w->perl.sites;
+	__u64 count = w->record.perl_count < PERL_SITES ? w->record.perl_count : PERL_SITES;
+	__u64 size = __builtin_offsetof(struct perl_sites_record, sites) + count * sizeof(record->sites[0]);
+
+	record->type = RECORD_PERL_SITES;
+	record->tgid = w->tgid;
+	record->hash = w->record.hash;
+	record->perl = w->perl.file;
+	asm volatile("" : "+r"(size));
+	size &= 1023;
+	if (size > sizeof(*record))
+		return -1;
+	return bpf_ringbuf_output(&records, record, size, BPF_RB_NO_WAKEUP) ? -1 : 0;
+}
+
+#endif

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
+/*
+ * Perl frames: the word of each, and where its name and line come from. Names are looked up in the
+ * memo, and made (perl/name.h) at the first sight of a sub.
+ */
+#ifndef POLYTOP_BPF_PERL_SUB_H
+#define POLYTOP_BPF_PERL_SUB_H
+
+#include "counters.h"
+#include "name.h"
+#include "site.h"
+
+/* struct cop, op.h and cop.h */
+#define COP_LINE 36
+#define COP_FILE 48
+#define OP_TYPE_MASK 0x1ff
+
+static __always_inline void push_perl_at(struct walk *w, int has_site, __u32 kind, __u64 name, __u32 line)
+{
+	__u32 meta = kind | ((w->perl.type + 1) & PERL_STACK_MASK) << PERL_STACK_SHIFT;
+	__u64 index = w->record.frame_count + 2 * w->record.perl_count;
+
+	if (w->perl.innermost && kind <= PERL_MAIN) {
+		w->perl.innermost = 0;
+		meta |= w->perl.op_meta;
+	}
+	asm volatile("" : "+r"(index));
+	if (index >= MAX_WORDS - 1)
+		return;
+	w->frames[index] = name;
+	w->frames[index + 1] = (__u64)meta << 32 | line;
+	w->record.hash = mix(w->record.hash + name, (__u64)meta << 32 | line);
+	keep_site(w, w->record.perl_count, has_site);
+	w->record.perl_count++;
+	if (kind <= PERL_XSUB)
+		w->perl.frames++;
+}
+
+static __always_inline void push_perl(struct walk *w, __u32 kind, __u64 name, __u32 line)
+{
+	push_perl_at(w, 0, kind, name, line);
+}
+
+/* The line of a statement; 0 if it is unknown. */
+static __always_inline __u32 line_of(struct walk *w, __u64 statement)
+{
+	struct perl_cached *cached = &w->perl.lines[(statement >> 4) & (PERL_CACHED - 1)];
+	__u32 line = 0;
+
+	if (cached->key == statement && cached->sample == w->perl.samples)
+		return cached->value;
+	bpf_probe_read_user(&line, sizeof(line), (void *)(statement + COP_LINE));
+	cached->key = statement;
+	cached->value = line;
+	cached->sample = w->perl.samples;
+	return line;
+}
+
+/* Makes the name of code that is in no sub: that of the file of the statement. Returns 0, or -1 on failure. */
+__noinline int perl_name_file(__u32 kind)
+{
+	struct walk *w = current_walk();
+	struct perl_file *file;
+	__u64 body;
+
+	asm volatile("" : "+r"(kind));
+	file = w ? walked_interpreter(w) : NULL;
+	if (!file)
+		return -1;
+	begin_name(w, kind);
+	if (w->perl.statement && read_words(&w->perl.string, 8, w->perl.statement + COP_FILE))
+		return -1;
+	if (!w->perl.statement)
+		w->perl.string = 0;
+	/* Without threads a statement points to a glob with the name "_<" and the file's. */
+	if (!(file->flags & PERL_THREADED) && w->perl.string) {
+		if (read_words(&body, 8, w->perl.string) || read_words(&w->perl.string, 8, body + GV_NAME))
+			return -1;
+		w->perl.string += HEK_HEADER + 2;
+	}
+	return perl_read_file(0) ? -1 : perl_send_name(0);
+}
+
+/* What of a body tells that its sub is the one that a name was made of, as two words. */
+static __always_inline __u64 code_stamp(struct perl_cv_body *body)
+{
+	return body->start ^ body->stash << 16;
+}
+
+static __always_inline __u64 name_stamp(struct perl_cv_body *body)
+{
+	return mix(generation ^ body->glob, (__u64)body->flags << 32 | body->outside_sequence);
+}
+
+/*
+ * Whether the sub p->cv is still the one that the memo was made of. Its body is read into p->body. A sub that
+ * was compiled once keeps its body for life. Closures are clones whose bodies look alike and go from one to another
+ * as they come and go: of these the head must say that the body is its own.
+ */
+static __always_inline int is_same_sub(struct perl_walk *p, struct perl_memo *memo)
+{
+	__u64 body;
+
+	if (read_words(&p->body, sizeof(p->body), memo->body + CV_BODY_FROM))
+		return 0;
+	if (memo->check[0] != code_stamp(&p->body) || memo->check[1] != name_stamp(&p->body))
+		return 0;
+	if (!(p->body.flags & CVF_CLONED))
+		return 1;
+	return !read_words(&body, sizeof(body), p->cv) && body == memo->body;
+}
+
+/*
+ * Whether the words of the body stand for the name just made. They do not where the sub alone keeps its glob
+ * alive (a closure that was renamed): the next glob may lie at the same address. __ANON__ of a package stays.
+ */
+static __always_inline int is_name_kept(struct perl_walk *p)
+{
+	struct perl_string *sub = &p->name.parts[PERL_PART_SUB];
+
+	if ((p->body.flags & CVF_NAMED) || !(p->body.flags & CVF_CVGV_RC))
+		return 1;
+	return sub->length == 8 && *(__u64 *)sub->bytes == 0x5f5f4e4f4e415f5fULL; /* "__ANON__" */
+}
+
+/*
+ * Puts the name of the sub w->perl.cv into w->perl.hash.
+ * Returns 0, 1 if it is no sub, -1 if something was unreadable.
+ */
+__noinline int perl_find_sub(__u32 kind)
+{
+	struct walk *w = current_walk();
+	struct perl_walk *p;
+	struct perl_cached *cached;
+	struct perl_memo_key key;
+	struct perl_memo *memo;
+
+	asm volatile("" : "+r"(kind));
+	if (!w)
+		return -1;
+	p = &w->perl;
+	cached = &p->subs[(p->cv >> 3) & (PERL_CACHED - 1)];
+	key.tgid = w->tgid;
+	key.sub = p->cv;
+	memo = bpf_map_lookup_elem(&perl_memos, &key);
+	if (memo && is_same_sub(p, memo)) {
+		p->hash = memo->name;
+	} else {
+		if (!p->cv)
+			return 1;
+		if (read_words(p->cv_head, sizeof(p->cv_head), p->cv))
+			return 1;
+		if (SV_TYPE(p->cv_head) != SVT_PVCV && SV_TYPE(p->cv_head) != SVT_PVFM)
+			return 1;
+		if (read_words(&p->body, sizeof(p->body), p->cv_head[0] + CV_BODY_FROM))
+			return 1;
+		if (perl_name_sub(kind))
+			return -1;
+		p->memo.body = p->cv_head[0];
+		p->memo.check[0] = code_stamp(&p->body);
+		p->memo.check[1] = name_stamp(&p->body);
+		p->memo.name = p->hash;
+		if (is_name_kept(p))
+			bpf_map_update_elem(&perl_memos, &key, &p->memo, BPF_ANY);
+	}
+	cached->key = p->cv;
+	cached->value = p->hash;
+	cached->sample = p->samples;
+	return 0;
+}
+
+/* The same for a frame: recursion meets the same sub again and again. */
+static __always_inline int find_sub(struct perl_walk *p, __u32 kind)
+{
+	struct perl_cached *cached = &p->subs[(p->cv >> 3) & (PERL_CACHED - 1)];
+
+	if (cached->key != p->cv || cached->sample != p->samples)
+		return perl_find_sub(kind);
+	p->hash = cached->value;
+	return 0;
+}
+
+#endif

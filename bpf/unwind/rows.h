@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
+/*
+ * (file, offset) -> unwind rule. User space keeps the rows of all files in arrays: pages of code, their rows, and
+ * the rules that many rows share. A search goes through five of them, so each CPU remembers what it found: the frames
+ * of a stack are much the same from sample to sample, in all processes that run the same files.
+ */
+#ifndef POLYTOP_BPF_UNWIND_ROWS_H
+#define POLYTOP_BPF_UNWIND_ROWS_H
+
+#include "../maps.h"
+
+#define PAGE_SHIFT 12
+/* Rows of a page are at most one for each of its bytes: twelve halvings. */
+#define ROW_SEARCH_STEPS 12
+_Static_assert(1 << ROW_SEARCH_STEPS == 1 << ROW_OFFSET_BITS, "the search must reach every row of a page");
+
+/*
+ * The index of the rule for w->offset of a file, NO_RULE if the file has no row for it. Sets w->row_start. A global
+ * function, so that the many ways through the search are verified once and not with all that follows.
+ */
+#define NO_RULE -1
+
+__noinline int find_row(__u32 file)
+{
+	struct walk *w = current_walk();
+	struct file_entry *entry = bpf_map_lookup_elem(&files, &file);
+	__u32 page, shard, block, first, count, target, position, row;
+	struct page_entry *rows;
+	struct row_block *row_block;
+	void *row_shard;
+	__u64 offset;
+
+	if (!entry || !w)
+		return NO_RULE;
+	offset = w->offset;
+	position = 0;
+	page = (__u32)(offset >> PAGE_SHIFT) - entry->page_base;
+	if (page >= entry->page_count)
+		return NO_RULE;
+	page += entry->first_page;
+	rows = bpf_map_lookup_elem(&pages, &page);
+	if (!rows || !rows->row_count)
+		return NO_RULE;
+	first = rows->first_row;
+	count = rows->row_count;
+	shard = first / SHARD_ROWS;
+	block = first / BLOCK_ROWS % SHARD_BLOCKS;
+	row_shard = bpf_map_lookup_elem(&shards, &shard);
+	if (!row_shard)
+		return NO_RULE;
+	row_block = bpf_map_lookup_elem(row_shard, &block);
+	if (!row_block)
+		return NO_RULE;
+
+	/*
+	 * The last row at or below the offset; the first row of a page is at 0. The position goes through
+	 * the map so that the verifier does not tell the 4096 outcomes of the search apart.
+	 */
+	target = offset & ROW_OFFSET_MASK;
+#pragma unroll
+	for (int i = ROW_SEARCH_STEPS - 1; i >= 0; i--) {
+		__u32 probe = position + (1U << i);
+		if (probe < count && (row_block->rows[(first + probe) & (BLOCK_ROWS - 1)] & ROW_OFFSET_MASK) <= target)
+			position = probe;
+		if (i % 3 == 0) {
+			*(volatile __u32 *)&w->position = position;
+			position = *(volatile __u32 *)&w->position;
+		}
+	}
+	row = row_block->rows[(first + position) & (BLOCK_ROWS - 1)];
+	w->row_start = (offset & ~(__u64)ROW_OFFSET_MASK) | (row & ROW_OFFSET_MASK);
+	return row >> ROW_OFFSET_BITS;
+}
+
+/* Where a CPU remembers the rule of a place. */
+static __always_inline struct known_rule *known_slot(struct known_rules *remembered, __u64 place)
+{
+	return &remembered->slots[place * 0x9e3779b97f4a7c15ULL >> (64 - KNOWN_RULE_BITS)];
+}
+
+static __always_inline int is_known(struct walk *w, struct known_rule *known, __u64 place)
+{
+	return known->place == place && known->version == w->files_version;
+}
+
+/* Searches the rule for w->offset, at w->place, and remembers it. */
+__noinline int learn_rule(__u32 file)
+{
+	struct walk *w = current_walk();
+	struct known_rules *remembered;
+	struct known_rule *known;
+	struct unwind_rule *rule;
+	__u32 index;
+
+	if (!w)
+		return 0;
+	remembered = bpf_map_lookup_elem(&known_rules, &w->cpu);
+	if (!remembered)
+		return 0;
+	index = find_row(file);
+	known = known_slot(remembered, w->place);
+	rule = bpf_map_lookup_elem(&rules, &index);
+	if (!rule) {
+		known->place = 0;
+		return 0;
+	}
+	known->place = w->place;
+	known->version = w->files_version;
+	known->row_distance = (__u32)(w->offset - w->row_start);
+	known->rule = *rule;
+	return 0;
+}
+
+/* The frame word of an offset in the file of a mapping. */
+static __always_inline __u64 place_of(struct mapping *m, __u64 offset)
+{
+	return (__u64)m->file << FRAME_FILE_SHIFT | (offset & FRAME_OFFSET_MASK);
+}
+
+/* The rule for an offset of a mapping's file; NULL if the file has no row for it. */
+static __always_inline struct known_rule *find_rule(struct walk *w, struct mapping *m, __u64 offset)
+{
+	struct known_rules *remembered = bpf_map_lookup_elem(&known_rules, &w->cpu);
+	__u64 place = place_of(m, offset);
+	struct known_rule *known;
+
+	if (!remembered)
+		return NULL;
+	known = known_slot(remembered, place);
+	if (!is_known(w, known, place)) {
+		w->offset = offset;
+		w->place = place;
+		learn_rule(m->file);
+	}
+	return known->place == place ? known : NULL;
+}
+
+#endif

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "bpf/abi.h"
+
+namespace polytop {
+
+/// A .NET method at its first sight in a process.
+struct MethodInfo {
+  uint64_t word = 0;         ///< its frame word
+  uint64_t methodDesc = 0;   ///< 0: precompiled
+  uint64_t image = 0;        ///< address of its image, 0 if it is not known
+  uint64_t imageOffset = 0;  ///< of the image in its file
+  file_key imageFile = {};   ///< all 0: the image is in no file
+  uint32_t row = 0;          ///< in the metadata of the image, 0 if it is not known
+  uint64_t bias = 0;         ///< of the runtime's file
+  uint64_t space = 0;        ///< identifies the address space
+  uint32_t pid = 0;
+  uint32_t file = 0;  ///< id of the runtime's file
+  std::string name;   ///< of a dynamic method, bytes as they are
+};
+
+/// Methods on their way from the ring buffer to JavaScript, which is woken at the first one:
+/// their names are in the memory of a process that may be gone in a moment.
+class Methods {
+ public:
+  /// `wake` is called on the thread that adds, at most once until the next take().
+  void onFirst(std::function<void()> wake);
+  void add(const method_record& record, size_t size);
+  std::vector<MethodInfo> take();
+
+ private:
+  static constexpr size_t kMaxWaiting = 100'000;
+
+  std::mutex mutex_;
+  std::function<void()> wake_;
+  std::vector<MethodInfo> waiting_;
+};
+
+}  // namespace polytop

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "drain/drain.h"
+
+#include <bpf/bpf.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <unordered_map>
+
+#include "util/clock.h"
+#include "util/flat_map.h"
+
+namespace polytop {
+
+namespace {
+
+constexpr uint32_t kBatch = 1024;
+
+/// An exec gives a thread another name: samples from before it and after it are those of two.
+struct TaskKey {
+  uint32_t tgid;
+  uint32_t tid;
+  uint64_t comm[COMM_LENGTH / sizeof(uint64_t)];
+  bool operator==(const TaskKey&) const = default;
+};
+static_assert(COMM_LENGTH == 2 * sizeof(uint64_t));
+
+struct TaskHash {
+  size_t operator()(const TaskKey& key) const {
+    const uint64_t ids = static_cast<uint64_t>(key.tgid) << 32 | key.tid;
+    return (ids * 0x9e3779b97f4a7c15ULL ^ key.comm[0] ^ key.comm[1] * 0xff51afd7ed558ccdULL) >> 8;
+  }
+};
+
+/// Names end at their first zero byte; what is behind it says nothing.
+TaskKey taskKey(const count_key& key, const count_value& value) {
+  TaskKey task = {key.tgid, key.tid, {}};
+  memcpy(task.comm, value.comm, strnlen(value.comm, COMM_LENGTH));
+  return task;
+}
+
+std::string commString(const char (&comm)[COMM_LENGTH]) { return {comm, strnlen(comm, COMM_LENGTH)}; }
+
+}  // namespace
+
+Drain::~Drain() { close(); }
+
+void Drain::open(Session& session, Files& files, Methods& methods, bool byFunction) {
+  if (byFunction) stacks_.mergeByFunction();
+  session_ = &session;
+  files_ = &files;
+  methods_ = &methods;
+  keys_.resize(kBatch);
+  values_.resize(kBatch);
+  perlLines_.open(session);
+  ring_ = ring_buffer__new(session.mapFd("records"), onRecord, this, nullptr);
+  if (!ring_) throw Failure("the ring buffer cannot be opened", errno);
+  lastTime_ = clockNanoseconds(CLOCK_MONOTONIC);
+  reader_.start(ring_buffer__epoll_fd(ring_), [this] { consume(); });
+}
+
+void Drain::close() {
+  reader_.stop();
+  if (ring_) ring_buffer__free(ring_);
+  ring_ = nullptr;
+}
+
+void Drain::consume() {
+  std::lock_guard lock(ringMutex_);
+  ring_buffer__consume(ring_);
+}
+
+int Drain::onRecord(void* context, void* data, size_t size) {
+  auto* drain = static_cast<Drain*>(context);
+  if (size < sizeof(uint32_t)) return 0;
+  const uint32_t type = *static_cast<const uint32_t*>(data);
+  if (type == RECORD_FILE && size >= sizeof(file_record)) {
+    drain->files_->request(*static_cast<const file_record*>(data));
+  } else if (type == RECORD_METHOD && size >= offsetof(method_record, name)) {
+    drain->methods_->add(*static_cast<const method_record*>(data), size);
+  } else if (type == RECORD_STACK && size >= sizeof(stack_record)) {
+    const auto* record = static_cast<const stack_record*>(data);
+    if (size >= sizeof *record + record->frame_count * sizeof(uint64_t) + record->perl_count * sizeof(perl_frame))
+      drain->addStack(*record);
+  } else if (type == RECORD_PERL_SITES && size >= offsetof(perl_sites_record, sites)) {
+    drain->perlLines_.addSites(*static_cast<const perl_sites_record*>(data), size);
+  } else if (type == RECORD_PERL_NAME && size >= sizeof(perl_name_record)) {
+    drain->stacks_.addName(*static_cast<const perl_name_record*>(data));
+  }
+  return 0;
+}
+
+void Drain::addStack(const stack_record& record) {
+  const auto* frames = reinterpret_cast<const uint64_t*>(&record + 1);
+  if (record.perl_count == 0) return stacks_.add(record, frames);
+  std::vector<uint64_t> words(frames, frames + record.frame_count + 2 * record.perl_count);
+  perlLines_.correct(record, words.data() + record.frame_count);
+  stacks_.add(record, words.data());
+}
+
+void Drain::numberStacks() {
+  std::unique_lock lock(ringMutex_);
+  const std::vector<uint64_t> words = stacks_.newFrames();
+  // The index of a large file takes a while: the reader goes on meanwhile.
+  lock.unlock();
+  std::vector<uint32_t> functions;
+  functions.reserve(words.size());
+  for (const uint64_t word : words) {
+    const bool native = word >> FRAME_KIND_SHIFT == FRAME_NATIVE;
+    const auto file = static_cast<uint32_t>(word >> FRAME_FILE_SHIFT);
+    functions.push_back(native ? files_->functionOf(file, word & FRAME_OFFSET_MASK) : 0);
+  }
+  lock.lock();
+  stacks_.number(functions);
+}
+
+Drained Drain::drain() {
+  Drained drained;
+  files_->forgetEvicted();
+  session_->followCpus();
+  const uint32_t epoch = session_->switchEpoch();
+  // A stack is sent before it is counted: after this every stack of the old epoch is known.
+  consume();
+  numberStacks();
+  std::lock_guard lock(ringMutex_);
+  readCounts(epoch, drained);
+  readCounters(drained);
+  drained.news = stacks_.take();
+  drained.files = files_->takeNews();
+  const uint64_t now = clockNanoseconds(CLOCK_MONOTONIC);
+  drained.seconds = static_cast<double>(now - lastTime_) / 1e9;
+  lastTime_ = now;
+  perlLines_.beginRefresh();
+  renewIfFull();
+  return drained;
+}
+
+void Drain::restart() {
+  Drained ignored;
+  const uint32_t epoch = session_->switchEpoch();
+  consume();
+  numberStacks();
+  std::lock_guard lock(ringMutex_);
+  readCounts(epoch, ignored);
+  readCounters(ignored);
+  lastTime_ = clockNanoseconds(CLOCK_MONOTONIC);
+}
+
+void Drain::readCounts(uint32_t epoch, Drained& drained) {
+  std::unordered_map<TaskKey, uint32_t, TaskHash> tasks;
+  // Behind the count of a stack in a task: several CPUs may have counted it.
+  FlatMap<uint64_t, uint32_t, NumberHash> places;
+  for (uint32_t cpu = 0; cpu < session_->possibleCpus(); cpu++) {
+    const int fd = session_->countMapFd(epoch, cpu);
+    uint32_t position = 0;
+    for (bool first = true, more = true; more; first = false) {
+      uint32_t count = kBatch;
+      const int error = bpf_map_lookup_and_delete_batch(fd, first ? nullptr : &position, &position, keys_.data(),
+                                                        values_.data(), &count, nullptr);
+      more = error == 0;
+      if (error && errno != ENOENT) break;
+      for (uint32_t i = 0; i < count; i++) {
+        const count_key& key = keys_[i];
+        const count_value& value = values_[i];
+        const Stacks::Known stack = stacks_.find(key.stack);
+        if (stack.number == 0) {
+          drained.counters[COUNTER_SamplesLostStackUnknown] += value.count;
+          drained.missed += value.count;
+          continue;
+        }
+        for (uint16_t file : stack.files) sampledFiles_.set(file);
+        const auto [it, isNew] = tasks.try_emplace(taskKey(key, value), static_cast<uint32_t>(drained.tasks.size()));
+        if (isNew)
+          drained.tasks.push_back({key.tgid, key.tid, value.parent, value.uid, value.cgroup, value.start_time,
+                                   commString(value.comm), commString(value.thread)});
+        const auto [place, isFirst] = places.add(static_cast<uint64_t>(stack.number) << 32 | it->second);
+        if (isFirst) {
+          drained.counts.insert(drained.counts.end(), {stack.number, it->second, 0});
+          place = static_cast<uint32_t>(drained.counts.size());
+        }
+        drained.counts[place - 1] += static_cast<uint32_t>(value.count);
+        drained.samples += value.count;
+      }
+    }
+  }
+  touchFiles(clockNanoseconds(CLOCK_MONOTONIC));
+}
+
+void Drain::touchFiles(uint64_t now) {
+  for (size_t id = sampledFiles_._Find_first(); id < sampledFiles_.size(); id = sampledFiles_._Find_next(id))
+    files_->touch(static_cast<uint32_t>(id), now);
+  sampledFiles_.reset();
+}
+
+void Drain::readCounters(Drained& drained) {
+  std::vector<cpu_totals> totals(session_->possibleCpus());
+  const uint32_t zero = 0;
+  if (bpf_map_lookup_elem(session_->mapFd("totals"), &zero, totals.data()) != 0) return;
+  cpu_totals sums = {};
+  for (const cpu_totals& cpu : totals) {
+    for (uint32_t id = 0; id < COUNTERS; id++) sums.counters[id] += cpu.counters[id];
+    sums.nanoseconds += cpu.nanoseconds;
+  }
+  for (uint32_t id = 0; id < COUNTERS; id++) drained.counters[id] += sums.counters[id] - lastTotals_.counters[id];
+  drained.bpfNanoseconds = sums.nanoseconds - lastTotals_.nanoseconds;
+  lastTotals_ = sums;
+  for (uint32_t loss : {COUNTER_SamplesLostRingFull, COUNTER_SamplesLostCountsFull, COUNTER_SamplesLostSkipped})
+    drained.missed += drained.counters[loss];
+}
+
+void Drain::renewIfFull() {
+  const bool evicted = files_->makeRoom(*session_, lastTime_);
+  if (evicted || stacks_.mustRenewFrames()) return renewFrames();
+  if (!stacks_.mustRenewStacks()) return;
+  session_->renewStacks();
+  stacks_.renewStacks();
+}
+
+void Drain::renew() {
+  std::lock_guard lock(ringMutex_);
+  renewFrames();
+}
+
+void Drain::renewFrames() {
+  session_->renewStacks();
+  stacks_.renewFrames();
+}
+
+}  // namespace polytop

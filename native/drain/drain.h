@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <bitset>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "bpf/totals.h"
+#include "dotnet/methods.h"
+#include "drain/stacks.h"
+#include "files/files.h"
+#include "kernel/session.h"
+#include "perl/perl_lines.h"
+#include "util/reader_thread.h"
+
+namespace polytop {
+
+/// A thread that was sampled, as the kernel knew it.
+struct TaskInfo {
+  uint32_t pid = 0;
+  uint32_t tid = 0;
+  uint32_t parent = 0;
+  uint32_t uid = 0;
+  uint64_t cgroup = 0;
+  uint64_t startTime = 0;  ///< nanoseconds since boot
+  std::string comm;        ///< bytes as they are
+  std::string thread;
+};
+
+/// What was sampled since the last drain.
+struct Drained {
+  double seconds = 0;
+  uint64_t samples = 0;
+  uint64_t missed = 0;
+  uint64_t bpfNanoseconds = 0;
+  std::array<uint64_t, COUNTERS> counters = {};  ///< increments, by counter id
+  std::vector<uint32_t> counts;                  ///< for each: stack number, index in `tasks`, count
+  std::vector<TaskInfo> tasks;
+  Stacks::News news;
+  std::vector<FileInfo> files;
+};
+
+/// Reads what the BPF program counted. A thread of its own empties the ring buffer
+/// when it fills and hands requests for files on; drain() is called by one thread.
+class Drain {
+ public:
+  Drain() = default;
+  ~Drain();
+
+  /// `byFunction`: stacks of the same functions are one. Throws a Failure.
+  void open(Session& session, Files& files, Methods& methods, bool byFunction);
+  void close();
+  /// Everything since the last call. Waits for the runs that are under way: some 10 ms.
+  Drained drain();
+  /// Leaves out of the next drain what was counted until now; what became known of stacks and files stays
+  /// in it.
+  void restart();
+  /// Makes every stack and frame new: they are sent and numbered again.
+  void renew();
+
+ private:
+  static int onRecord(void* context, void* data, size_t size);
+  void consume();
+  void addStack(const stack_record& record);
+  void numberStacks();
+  void readCounts(uint32_t epoch, Drained& drained);
+  void touchFiles(uint64_t now);
+  void readCounters(Drained& drained);
+  void renewIfFull();
+  void renewFrames();
+
+  Session* session_ = nullptr;
+  Files* files_ = nullptr;
+  Methods* methods_ = nullptr;
+  ring_buffer* ring_ = nullptr;
+  ReaderThread reader_;
+  std::mutex ringMutex_;  ///< guards the ring buffer's reader side, stacks_ and perlLines_
+  Stacks stacks_;
+  PerlLines perlLines_;
+  std::vector<count_key> keys_;
+  std::vector<count_value> values_;
+  std::bitset<1 << 16> sampledFiles_;  ///< by id: in a stack that was counted since the last drain
+
+  uint64_t lastTime_ = 0;
+  cpu_totals lastTotals_ = {};  ///< of all CPUs
+};
+
+}  // namespace polytop

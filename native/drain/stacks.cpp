@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "drain/stacks.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace polytop {
+
+namespace {
+
+constexpr uint64_t kBeside = static_cast<uint64_t>(PERL_NATIVE) << 32;
+constexpr uint64_t kFolded = static_cast<uint64_t>(PERL_FOLDED) << 32;
+
+}  // namespace
+
+uint32_t Stacks::numberFrame(uint64_t word, uint64_t extra, uint32_t owner) {
+  const auto [number, isNew] = frames_.add({word, extra, owner});
+  if (isNew) {
+    number = nextFrame_++;
+    new_.words.push_back(word);
+    new_.extras.push_back(extra);
+    new_.owners.push_back(owner);
+    // Beside Perl frames a native frame may be hidden or shown: a number for each.
+    if (extra == kBeside) {
+      nextFrame_++;
+      new_.words.push_back(word);
+      new_.extras.push_back(kFolded);
+      new_.owners.push_back(owner);
+    }
+  }
+  return number;
+}
+
+/// Moves the first elements of a vector to the end of another.
+template <typename Element>
+static void moveFirst(std::vector<Element>& from, size_t count, std::vector<Element>& to) {
+  const auto end = from.begin() + static_cast<ptrdiff_t>(count);
+  to.insert(to.end(), from.begin(), end);
+  from.erase(from.begin(), end);
+}
+
+/// Whether a frame word means something in its process only.
+static bool isOfProcess(uint64_t word) {
+  const auto kind = static_cast<uint32_t>(word >> FRAME_KIND_SHIFT);
+  return kind == FRAME_ANONYMOUS || (kind == FRAME_DOTNET && (word & FRAME_VALUE_MASK) >= DOTNET_STUBS);
+}
+
+void Stacks::add(const stack_record& record, const uint64_t* frames) {
+  const auto [stack, isNew] = current_.stacks.add(record.hash);
+  if (!isNew) return;
+  stack.number = kUnnumbered;
+  stack.firstFile = static_cast<uint32_t>(current_.files.size());
+  unnumbered_.push_back({record.hash, record.outcome | static_cast<uint32_t>(record.perl_count) << 8,
+                         static_cast<uint32_t>(unnumberedFrames_.size()),
+                         static_cast<uint32_t>(record.frame_count + record.perl_count)});
+  const uint64_t beside = record.perl_count > 0 ? kBeside : 0;
+  for (uint32_t i = 0; i < record.frame_count; i++) {
+    const uint64_t word = frames[i];
+    const auto kind = static_cast<uint32_t>(word >> FRAME_KIND_SHIFT);
+    unnumberedFrames_.push_back(
+        numberFrame(word, kind == FRAME_NATIVE ? beside : 0, isOfProcess(word) ? record.tgid : 0));
+    if (kind != FRAME_NATIVE) continue;
+    const auto file = static_cast<uint16_t>(word >> FRAME_FILE_SHIFT);
+    const auto first = current_.files.begin() + stack.firstFile;
+    if (std::find(first, current_.files.end(), file) == current_.files.end()) current_.files.push_back(file);
+  }
+  stack.fileCount = static_cast<uint32_t>(current_.files.size()) - stack.firstFile;
+  const uint64_t* perl = frames + record.frame_count;
+  for (uint32_t i = 0; i < record.perl_count; i++)
+    unnumberedFrames_.push_back(numberFrame(perl[2 * i], perl[2 * i + 1], 0));
+}
+
+void Stacks::number(const std::vector<uint32_t>& functions) {
+  functions_.insert(functions_.end(), functions.begin(), functions.end());
+  news_.functions.insert(news_.functions.end(), functions.begin(), functions.end());
+  moveFirst(new_.words, functions.size(), news_.frames);
+  moveFirst(new_.extras, functions.size(), news_.extras);
+  moveFirst(new_.owners, functions.size(), news_.owners);
+  const uint32_t unknown = nextFrame_ - static_cast<uint32_t>(new_.words.size());
+  size_t done = 0;
+  for (; done < unnumbered_.size(); done++) {
+    const Unnumbered& added = unnumbered_[done];
+    const auto frames = unnumberedFrames_.begin() + added.firstFrame;
+    if (std::any_of(frames, frames + added.frameCount, [unknown](uint32_t frame) { return frame >= unknown; })) break;
+    Stack& stack = current_.stacks.add(added.hash).first;
+    if (byFunction_) {
+      const auto [number, isNew] = current_.byFunction.add(functionHash(added));
+      if (isNew) number = nextStack_;
+      stack.number = number;
+      if (!isNew) continue;
+    }
+    stack.number = nextStack_++;
+    news_.stacks.insert(news_.stacks.end(), {stack.number, added.kind, added.frameCount});
+    news_.stacks.insert(news_.stacks.end(), frames, frames + added.frameCount);
+  }
+  unnumbered_.erase(unnumbered_.begin(), unnumbered_.begin() + static_cast<ptrdiff_t>(done));
+  // Those of the few that are left stay where they are.
+  if (unnumbered_.empty()) unnumberedFrames_.clear();
+}
+
+uint64_t Stacks::functionHash(const Unnumbered& stack) const {
+  uint64_t hash = static_cast<uint64_t>(stack.kind) << 32 | stack.frameCount;
+  for (uint32_t i = 0; i < stack.frameCount; i++) {
+    const uint32_t frame = unnumberedFrames_[stack.firstFrame + i];
+    const uint32_t function = functions_[frame - current_.firstFrame];
+    // Even numbers stand for frames of no function.
+    hash = (hash ^ (function ? 2 * uint64_t{function} + 1 : 2 * uint64_t{frame})) * 0x9e3779b97f4a7c15ULL;
+    hash ^= hash >> 32;
+  }
+  return hash;
+}
+
+void Stacks::addName(const perl_name_record& record) {
+  news_.perlNames.push_back(record);
+  names_++;
+}
+
+Stacks::Known Stacks::find(uint64_t hash) const {
+  for (const Generation* generation : {&current_, &previous_}) {
+    const Stack* stack = generation->stacks.find(hash);
+    if (stack && stack->number != kUnnumbered)
+      return {stack->number, std::span(generation->files).subspan(stack->firstFile, stack->fileCount)};
+  }
+  return {};
+}
+
+Stacks::News Stacks::take() {
+  News news = std::exchange(news_, {});
+  news.firstFrame = nextFrame_ - static_cast<uint32_t>(new_.words.size() + news.frames.size());
+  // The next ones are about as many.
+  news_.stacks.reserve(news.stacks.size());
+  const Generation& oldest = previous_.stacks.size() == 0 ? current_ : previous_;
+  news.forgottenStacks = oldest.firstStack;
+  news.forgottenFrames = oldest.firstFrame;
+  return news;
+}
+
+void Stacks::renewStacks() {
+  // What is not numbered yet is so without its functions.
+  number(std::vector<uint32_t>(new_.words.size()));
+  const uint32_t firstFrame = current_.firstFrame;
+  previous_ = std::exchange(current_, {});
+  current_.firstStack = nextStack_;
+  current_.firstFrame = firstFrame;
+  names_ = 0;
+  news_.renewed = true;
+}
+
+void Stacks::renewFrames() {
+  renewStacks();
+  frames_ = {};
+  functions_ = {};
+  current_.firstFrame = nextFrame_;
+}
+
+}  // namespace polytop

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "bpf/abi.h"
+#include "util/flat_map.h"
+
+namespace polytop {
+
+/**
+ * Numbers stacks and frames as they are first seen, so that JavaScript meets each
+ * once. Numbers only grow. When a table gets big it starts anew: what is still
+ * sampled then is sent and numbered again, and what is not is forgotten. That of
+ * the stacks soon does: on a busy machine most are met once.
+ */
+class Stacks {
+ public:
+  /// Stacks of the same functions get one number, wherever in these they are. To be set before anything is added.
+  void mergeByFunction() { byFunction_ = true; }
+  /// Takes in a stack record; a stack already known is left out.
+  void add(const stack_record& record, const uint64_t* frames);
+  /// Words of the frames that are new since the last number().
+  const std::vector<uint64_t>& newFrames() const { return new_.words; }
+  /// Gives numbers to the stacks that were added. `functions`: of the first of newFrames(), as far as they are known:
+  /// a number each, 0 where there is none. Stacks with further new frames wait for the next call.
+  void number(const std::vector<uint32_t>& functions);
+  /// Takes in the strings of Perl subs.
+  void addName(const perl_name_record& record);
+  /// A stack that is known and numbered.
+  struct Known {
+    uint32_t number = 0;              ///< 0: it is not
+    std::span<const uint16_t> files;  ///< ids of the files in it, each once; valid until the next add() or renewal
+  };
+  Known find(uint64_t hash) const;
+
+  /// News for JavaScript since the last take().
+  struct News {
+    /// For each: number, outcome | Perl frame count << 8, count of all frames, numbers of the frames (leaf first),
+    /// numbers of the Perl frames (innermost first).
+    std::vector<uint32_t> stacks;
+    uint32_t firstFrame = 0;          ///< number of the first new frame
+    std::vector<uint64_t> frames;     ///< words of the new frames, numbered on from firstFrame
+    std::vector<uint32_t> functions;  ///< for each: the number of its function, 0 if it has none
+    std::vector<uint64_t> extras;     ///< for each: line and meta of a Perl frame; PERL_NATIVE, PERL_FOLDED; else 0
+    std::vector<perl_name_record> perlNames;
+    bool renewed = false;          ///< names sent before the last renewal but one will not be referred to again
+    std::vector<uint32_t> owners;  ///< for each: the process that the word means something in, 0 for all
+    uint32_t forgottenStacks = 0;  ///< stacks with a lower number will not be referred to again
+    uint32_t forgottenFrames = 0;  ///< nor frames with a lower number
+  };
+  News take();
+
+  bool mustRenewStacks() const { return current_.stacks.size() > kMaxStacks || names_ > kMaxNames; }
+  bool mustRenewFrames() const { return frames_.size() > kMaxFrames; }
+  /// Stacks start anew, and keep the numbers of their frames; those until now stay readable up to the next call.
+  void renewStacks();
+  /// Stacks and frames start anew.
+  void renewFrames();
+
+ private:
+  static constexpr size_t kMaxStacks = 12'000;
+  static constexpr size_t kMaxFrames = 48'000;
+  static constexpr size_t kMaxNames = 60'000;
+
+  static constexpr uint32_t kUnnumbered = ~0u;
+
+  struct Stack {
+    uint32_t number = 0;
+    uint32_t firstFile = 0;  ///< in Generation::files
+    uint32_t fileCount = 0;
+    bool operator==(const Stack&) const = default;
+  };
+  struct StackHash {
+    /// The kernel side's hash is one already.
+    size_t operator()(uint64_t hash) const { return hash ^ hash >> 32; }
+  };
+  struct FrameKey {
+    uint64_t word;
+    uint64_t extra;
+    uint32_t owner;
+    bool operator==(const FrameKey&) const = default;
+  };
+  struct FrameHash {
+    size_t operator()(const FrameKey& key) const {
+      return (key.word ^ key.extra * 0xff51afd7ed558ccdULL ^ (static_cast<uint64_t>(key.owner) << 32)) *
+                 0x9e3779b97f4a7c15ULL >>
+             20;
+    }
+  };
+  struct Generation {
+    FlatMap<uint64_t, Stack, StackHash> stacks;
+    FlatMap<uint64_t, uint32_t, StackHash> byFunction;  ///< by hash of the functions
+    std::vector<uint16_t> files;
+    uint32_t firstStack = 1;
+    uint32_t firstFrame = 1;  ///< no frame of its stacks has a lower number
+  };
+
+  /// A stack without a number.
+  struct Unnumbered {
+    uint64_t hash;
+    uint32_t kind;        ///< the second word of News::stacks
+    uint32_t firstFrame;  ///< in unnumberedFrames_
+    uint32_t frameCount;
+  };
+
+  uint32_t numberFrame(uint64_t word, uint64_t extra, uint32_t owner);
+  uint64_t functionHash(const Unnumbered& stack) const;
+
+  bool byFunction_ = false;
+
+  Generation current_;
+  Generation previous_;
+  FlatMap<FrameKey, uint32_t, FrameHash> frames_;
+  std::vector<uint32_t> functions_;  ///< of the frames from current_.firstFrame on
+  /// Frames whose functions are not known yet, numbered on from those that are in functions_.
+  struct {
+    std::vector<uint64_t> words, extras;
+    std::vector<uint32_t> owners;
+  } new_;
+  std::vector<Unnumbered> unnumbered_;
+  std::vector<uint32_t> unnumberedFrames_;
+  uint32_t nextStack_ = 1;
+  uint32_t nextFrame_ = 1;
+  size_t names_ = 0;  ///< taken in since the last renewal
+  News news_;
+};
+
+}  // namespace polytop

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ELF-64 reader. Facts: System V gABI chapters 4 and 5 (file header, extended
+// numbering, compressed sections), x86-64 psABI section 4.1 (identification).
+#include "elf/elf_image.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "util/bytes.h"
+
+namespace polytop {
+namespace {
+
+constexpr uint64_t kMaxRead = 1ULL << 30;
+constexpr uint64_t kMaxSections = 1 << 16;
+constexpr uint64_t kMaxSegments = 4096;
+constexpr uint64_t kMaxSectionNames = 16 << 20;
+constexpr size_t kMaxSectionName = 256;
+constexpr uint64_t kMaxNotes = 1 << 20;
+// Deflate cannot expand more than 1032 : 1; a header that claims more is lying.
+constexpr uint64_t kMaxExpansion = 1040;
+
+std::string_view stringAt(const std::vector<uint8_t>& table, uint64_t offset, size_t limit) {
+  if (offset >= table.size()) return {};
+  const char* start = reinterpret_cast<const char*>(table.data()) + offset;
+  const size_t room = std::min<size_t>(table.size() - offset, limit);
+  const void* end = std::memchr(start, 0, room);
+  return {start, end == nullptr ? room : static_cast<size_t>(static_cast<const char*>(end) - start)};
+}
+
+// zlib only: the sections read here (.debug_frame) are not written with zstd by any
+// tool chain in use; an unknown method gives nothing rather than garbage.
+std::vector<uint8_t> decompress(const std::vector<uint8_t>& packed) {
+  Elf64_Chdr header;
+  if (packed.size() < sizeof header) return {};
+  std::memcpy(&header, packed.data(), sizeof header);
+  const uint64_t packedSize = packed.size() - sizeof header;
+  if (header.ch_type != ELFCOMPRESS_ZLIB || header.ch_size > kMaxRead) return {};
+  if (header.ch_size / kMaxExpansion > packedSize) return {};
+  std::vector<uint8_t> plain(header.ch_size);
+  uLongf size = plain.size();
+  const uint8_t* from = packed.data() + sizeof header;
+  if (uncompress(plain.data(), &size, from, packedSize) != Z_OK) return {};
+  plain.resize(size);
+  return plain;
+}
+
+// The descriptor of the NT_GNU_BUILD_ID note in a block of notes (gABI chapter 5, "Note Section"), as hex.
+std::string findBuildId(const std::vector<uint8_t>& notes) {
+  uint64_t at = 0;
+  while (notes.size() - at >= sizeof(Elf64_Nhdr)) {
+    Elf64_Nhdr note;
+    std::memcpy(&note, notes.data() + at, sizeof note);
+    at += sizeof note;
+    const uint64_t nameSize = (note.n_namesz + 3ULL) & ~3ULL;
+    const uint64_t descSize = (note.n_descsz + 3ULL) & ~3ULL;
+    if (nameSize > notes.size() - at || note.n_descsz > notes.size() - at - nameSize) return {};
+    const uint8_t* name = notes.data() + at;
+    const uint8_t* desc = name + nameSize;
+    if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && std::memcmp(name, "GNU", 4) == 0 && note.n_descsz > 0 &&
+        note.n_descsz <= 64) {
+      static constexpr char kDigits[] = "0123456789abcdef";
+      std::string hex;
+      for (uint32_t i = 0; i < note.n_descsz; i++) {
+        hex += kDigits[desc[i] >> 4];
+        hex += kDigits[desc[i] & 15];
+      }
+      return hex;
+    }
+    at = std::min<uint64_t>(at + nameSize + descSize, notes.size());
+  }
+  return {};
+}
+
+// Where in [from, from + size) `value` lies; written so that nothing wraps.
+bool within(uint64_t value, uint64_t from, uint64_t size) { return value >= from && value - from < size; }
+
+}  // namespace
+
+std::unique_ptr<ElfImage> ElfImage::open(int fd, std::string& error) {
+  struct stat status;
+  if (fstat(fd, &status) != 0) {
+    error = std::string("cannot be examined: ") + std::strerror(errno);
+    return nullptr;
+  }
+  if (!S_ISREG(status.st_mode)) {
+    error = "not a regular file";
+    return nullptr;
+  }
+  std::unique_ptr<ElfImage> image(new ElfImage());
+  image->fd_ = fd;
+  image->fileSize_ = static_cast<uint64_t>(status.st_size);
+  if (!image->load(error)) return nullptr;
+  return image;
+}
+
+std::unique_ptr<ElfImage> ElfImage::openMemory(const uint8_t* data, size_t size, std::string& error) {
+  std::unique_ptr<ElfImage> image(new ElfImage());
+  image->memory_ = data;
+  image->fileSize_ = size;
+  if (!image->load(error)) return nullptr;
+  return image;
+}
+
+bool ElfImage::load(std::string& error) {
+  Elf64_Ehdr header;
+  if (!readExact(0, &header, sizeof header)) {
+    error = "too short for an ELF file";
+    return false;
+  }
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) {
+    error = "not an ELF file";
+    return false;
+  }
+  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB ||
+      header.e_machine != EM_X86_64 || (header.e_type != ET_EXEC && header.e_type != ET_DYN)) {
+    error = "not an x86-64 ELF program or shared object";
+    return false;
+  }
+  entry_ = header.e_entry;
+
+  // Extended numbering: counts that do not fit are in the first section header.
+  Elf64_Shdr first{};
+  const bool hasSections = header.e_shoff != 0 && header.e_shentsize == sizeof(Elf64_Shdr) &&
+                           readExact(header.e_shoff, &first, sizeof first);
+  uint64_t segmentCount = header.e_phnum;
+  if (segmentCount == PN_XNUM && hasSections) segmentCount = first.sh_info;
+  uint64_t sectionCount = header.e_shnum;
+  if (sectionCount == 0 && hasSections) sectionCount = first.sh_size;
+  uint64_t namesIndex = header.e_shstrndx;
+  if (namesIndex == SHN_XINDEX) namesIndex = first.sh_link;
+
+  if (header.e_phentsize == sizeof(Elf64_Phdr) && segmentCount <= kMaxSegments) {
+    const std::vector<uint8_t> raw = read(header.e_phoff, segmentCount * sizeof(Elf64_Phdr));
+    segments_.reserve(raw.size() / sizeof(Elf64_Phdr));
+    for (size_t at = 0; raw.size() - at >= sizeof(Elf64_Phdr); at += sizeof(Elf64_Phdr)) {
+      Elf64_Phdr segment;
+      std::memcpy(&segment, raw.data() + at, sizeof segment);
+      segments_.push_back(
+          {segment.p_type, segment.p_flags, segment.p_offset, segment.p_vaddr, segment.p_filesz, segment.p_memsz});
+    }
+  }
+  // Without section headers (stripped of them, or a lie) the program headers have to do.
+  if (!hasSections || sectionCount > kMaxSections) return true;
+
+  const std::vector<uint8_t> raw = read(header.e_shoff, sectionCount * sizeof(Elf64_Shdr));
+  const size_t count = raw.size() / sizeof(Elf64_Shdr);
+  std::vector<Elf64_Shdr> headers(count);
+  if (count > 0) std::memcpy(headers.data(), raw.data(), count * sizeof(Elf64_Shdr));
+  std::vector<uint8_t> names;
+  if (namesIndex < count && headers[namesIndex].sh_type == SHT_STRTAB) {
+    names = read(headers[namesIndex].sh_offset, std::min<uint64_t>(headers[namesIndex].sh_size, kMaxSectionNames));
+  }
+  sections_.reserve(count);
+  for (const Elf64_Shdr& section : headers) {
+    sections_.push_back({std::string(stringAt(names, section.sh_name, kMaxSectionName)), section.sh_type,
+                         section.sh_flags, section.sh_addr, section.sh_offset, section.sh_size, section.sh_link,
+                         section.sh_entsize});
+  }
+  return true;
+}
+
+const Section* ElfImage::section(std::string_view name) const {
+  for (const Section& section : sections_) {
+    if (section.name == name) return &section;
+  }
+  return nullptr;
+}
+
+bool ElfImage::readExact(uint64_t offset, void* into, size_t size) const {
+  if (offset > fileSize_ || size > fileSize_ - offset) return false;
+  if (memory_ != nullptr) {
+    std::memcpy(into, memory_ + offset, size);
+    return true;
+  }
+  return readSome(fd_, offset, into, size) == size;
+}
+
+std::vector<uint8_t> ElfImage::read(uint64_t offset, uint64_t size) const {
+  if (size > kMaxRead || offset >= fileSize_) return {};
+  size = std::min(size, fileSize_ - offset);
+  if (memory_ != nullptr) return {memory_ + offset, memory_ + offset + size};
+  return readBytes(fd_, offset, size);
+}
+
+std::vector<uint8_t> ElfImage::content(const Section& section) const {
+  if (section.type == SHT_NOBITS) return {};
+  std::vector<uint8_t> bytes = read(section.offset, section.size);
+  if ((section.flags & SHF_COMPRESSED) != 0) return decompress(bytes);
+  return bytes;
+}
+
+std::string ElfImage::readString(uint64_t offset, size_t limit) const {
+  const std::vector<uint8_t> bytes = read(offset, limit);
+  return std::string(stringAt(bytes, 0, limit));
+}
+
+bool ElfImage::addressToOffset(uint64_t address, uint64_t& offset) const {
+  for (const Segment& segment : segments_) {
+    if (segment.type != PT_LOAD || !within(address, segment.address, segment.fileSize)) continue;
+    offset = segment.offset + (address - segment.address);
+    return true;
+  }
+  return false;
+}
+
+bool ElfImage::offsetToAddress(uint64_t offset, uint64_t& address) const {
+  for (const bool executable : {true, false}) {
+    for (const Segment& segment : segments_) {
+      if (segment.type != PT_LOAD || ((segment.flags & PF_X) != 0) != executable) continue;
+      if (!within(offset, segment.offset, segment.fileSize)) continue;
+      address = segment.address + (offset - segment.offset);
+      return true;
+    }
+  }
+  return false;
+}
+
+std::string ElfImage::buildId() const {
+  // Sections first: in a separate debug file the program headers describe what is not in it.
+  for (const Section& section : sections_) {
+    if (section.type != SHT_NOTE) continue;
+    std::string id = findBuildId(read(section.offset, std::min(section.size, kMaxNotes)));
+    if (!id.empty()) return id;
+  }
+  for (const Segment& segment : segments_) {
+    if (segment.type != PT_NOTE) continue;
+    std::string id = findBuildId(read(segment.offset, std::min(segment.fileSize, kMaxNotes)));
+    if (!id.empty()) return id;
+  }
+  return {};
+}
+
+}  // namespace polytop

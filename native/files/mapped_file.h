@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/stat.h>
+
+#include <string>
+
+#include "bpf/abi.h"
+
+namespace polytop {
+
+/// A mapped file that was found again, opened for reading.
+struct MappedFile {
+  int fd = -1;        ///< a regular file; owned by who receives it
+  std::string path;   ///< as its process sees it, or as the record spells it; for display only
+  int rootFd = -1;    ///< O_PATH of the process's root where it is not our own and answers at once, else -1
+  bool gone = false;  ///< not found now, maybe later: the process has ended
+  std::string error;  ///< why it could not be opened
+};
+
+/**
+ * Opens the file that the kernel side met, whatever its name means here: through
+ * /proc/PID/map_files, which reaches deleted, replaced and other mount
+ * namespaces' files; when the process is gone, by its path in its file system.
+ * Never blocks on a FIFO or wakes a device, never follows a link by path, and
+ * never takes another file for it: inode and mtime (unless it is 0) must be those of the record.
+ */
+MappedFile openMappedFile(const file_record& record);
+
+/// Whether a process sees the device as a mount of a file system that may never answer.
+bool isRemoteMount(uint32_t tgid, unsigned majorNumber, unsigned minorNumber);
+
+/// In nanoseconds, as in file_key.
+uint64_t modificationTime(const struct stat& status);
+
+/// The file name in the record, for display.
+std::string recordPath(const file_record& record);
+
+}  // namespace polytop

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "files/remote_file.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <cstring>
+#include <thread>
+
+#include "elf/debug_file.h"
+
+namespace polytop {
+
+namespace {
+
+/// On disk, not in memory as /tmp may be (file-hierarchy(7)).
+constexpr const char* kCopyFolder = "/var/tmp";
+constexpr off_t kMaxBytes = 256 << 20;
+constexpr size_t kBlock = 1 << 20;
+constexpr std::chrono::seconds kPatience{3};
+constexpr std::chrono::seconds kSilence{60};
+constexpr std::chrono::milliseconds kLook{50};
+
+struct FileSystem {
+  uint32_t magic;
+  std::string_view name;
+};
+
+/// include/uapi/linux/magic.h, and the sources of the file systems that are not in it.
+constexpr std::array kRemote = {
+    FileSystem{0x65735546, "fuse"},   FileSystem{0x6969, "nfs"},      FileSystem{0xff534d42, "cifs"},
+    FileSystem{0xfe534d42, "smb3"},   FileSystem{0x01021997, "9p"},   FileSystem{0x00c36400, "ceph"},
+    FileSystem{0x5346414f, "afs"},    FileSystem{0x73757245, "coda"}, FileSystem{0x47504653, "gpfs"},
+    FileSystem{0x0bd00bd0, "lustre"}, FileSystem{0x6b414653, "afs"},
+};
+
+/// What the child says at its end, the path or the error behind it.
+enum : char { kCopied = 'c', kGone = 'g', kFailed = 'f' };
+
+void say(int channel, char what, const std::string& text) {
+  const std::string message = what + text.substr(0, PIPE_BUF - 1);
+  [[maybe_unused]] const ssize_t written = write(channel, message.data(), message.size());
+}
+
+std::string copyFile(int from, int to) {
+  std::vector<char> block(kBlock);
+  off_t at = 0;
+  for (;;) {
+    const ssize_t got = pread(from, block.data(), block.size(), at);
+    if (got == 0) return "";
+    if (got < 0 || pwrite(to, block.data(), static_cast<size_t>(got), at) != got) return strerror(errno);
+    at += got;
+    if (at > kMaxBytes) return "too large to be copied from a remote file system";
+  }
+}
+
+/// The child. It keeps nothing of ours open: a program of the kernel lives as long as its last descriptor.
+[[noreturn]] void serve(const file_record& record, int to, int channel) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const auto [low, high] = std::minmax(to, channel);
+  if (low > 0) close_range(0, static_cast<unsigned>(low) - 1, 0);
+  if (high > low + 1) close_range(static_cast<unsigned>(low) + 1, static_cast<unsigned>(high) - 1, 0);
+  close_range(static_cast<unsigned>(high) + 1, UINT_MAX, 0);
+  const MappedFile file = openMappedFile(record);
+  const std::string error = file.fd >= 0 ? copyFile(file.fd, to) : file.error;
+  if (file.gone)
+    say(channel, kGone, "");
+  else
+    say(channel, error.empty() ? kCopied : kFailed, error.empty() ? file.path : error);
+  _exit(0);
+}
+
+/// A nameless file, in memory where there is no disk to write to.
+FileDescriptor nameless() {
+  FileDescriptor onDisk(open(kCopyFolder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  return onDisk.valid() ? std::move(onDisk) : FileDescriptor(memfd_create("polytop-copy", MFD_CLOEXEC));
+}
+
+off_t sizeOf(int fd) {
+  struct stat status = {};
+  return fstat(fd, &status) == 0 ? status.st_size : 0;
+}
+
+/// What the child said; empty if it did not get on for a while.
+std::string listen(int channel, int copy, const std::atomic<bool>& closing) {
+  auto latest = std::chrono::steady_clock::now() + kPatience;
+  off_t size = 0;
+  while (!closing && std::chrono::steady_clock::now() < latest) {
+    pollfd ready = {channel, POLLIN, 0};
+    if (poll(&ready, 1, static_cast<int>(kLook.count())) > 0) {
+      std::array<char, PIPE_BUF> message;
+      const ssize_t got = read(channel, message.data(), message.size());
+      return got > 0 ? std::string(message.data(), static_cast<size_t>(got)) : "";
+    }
+    const off_t now = sizeOf(copy);
+    if (now != size) latest = std::chrono::steady_clock::now() + kPatience;
+    size = now;
+  }
+  return "";
+}
+
+/// Ends the child. One that even SIGKILL does not reach at once is left to the init process.
+void end(pid_t child) {
+  kill(child, SIGKILL);
+  for (int i = 0; i < 20 && waitpid(child, nullptr, WNOHANG) == 0; i++)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+}
+
+}  // namespace
+
+std::string_view remoteFileSystem(uint32_t magic) {
+  const auto found = std::find_if(kRemote.begin(), kRemote.end(), [=](const auto& it) { return it.magic == magic; });
+  return found == kRemote.end() ? std::string_view() : found->name;
+}
+
+bool isRemoteType(std::string_view type) {
+  type = type.substr(0, type.find('.'));
+  return type == "nfs4" || type == "virtiofs" || type == "fuseblk" ||
+         std::any_of(kRemote.begin(), kRemote.end(), [=](const auto& it) { return it.name == type; });
+}
+
+void RemoteFiles::start(Opened opened) {
+  opened_ = std::move(opened);
+  thread_ = std::thread([this] { work(); });
+}
+
+void RemoteFiles::request(const file_record& record) {
+  {
+    std::lock_guard lock(mutex_);
+    queue_.push_back(record);
+  }
+  wake_.notify_one();
+}
+
+void RemoteFiles::close() {
+  {
+    std::lock_guard lock(mutex_);
+    closing_ = true;
+  }
+  wake_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void RemoteFiles::work() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    wake_.wait(lock, [this] { return closing_ || !queue_.empty(); });
+    if (closing_) return;
+    const file_record record = queue_.front();
+    queue_.pop_front();
+    lock.unlock();
+    opened_(record, copy(record));
+    lock.lock();
+  }
+}
+
+MappedFile RemoteFiles::copy(const file_record& record) {
+  MappedFile file;
+  file.path = recordPath(record);
+  const std::string silent = std::string(remoteFileSystem(record.file_system)) + ": the file system does not answer";
+  const auto known = silentUntil_.find(record.key.device);
+  if (known != silentUntil_.end() && Clock::now() < known->second) {
+    file.error = silent;
+    return file;
+  }
+  FileDescriptor into = nameless();
+  std::array<int, 2> channel;
+  if (!into.valid() || pipe2(channel.data(), O_CLOEXEC) != 0) {
+    file.error = std::string("no place for a copy: ") + strerror(errno);
+    return file;
+  }
+  const FileDescriptor hear(channel[0]);
+  FileDescriptor speak(channel[1]);
+  const pid_t child = fork();
+  if (child == 0) serve(record, into.get(), speak.get());
+  speak = {};
+  const std::string said = child > 0 ? listen(hear.get(), into.get(), closing_) : "";
+  if (child > 0) end(child);
+  if (said.empty()) {
+    silentUntil_[record.key.device] = Clock::now() + kSilence;
+    file.error = silent;
+  } else if (said.front() == kCopied) {
+    file.path = said.substr(1);
+    file.fd = into.release();
+  } else {
+    file.gone = said.front() == kGone;
+    file.error = said.substr(1);
+  }
+  return file;
+}
+
+}  // namespace polytop

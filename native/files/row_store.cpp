@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "files/row_store.h"
+
+#include <bpf/bpf.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+
+namespace polytop {
+
+namespace {
+
+constexpr size_t kShardBytes = size_t{SHARD_ROWS} * sizeof(uint32_t);
+
+size_t wholePages(size_t bytes) { return (bytes + 4095) & ~size_t{4095}; }
+
+/// The memory of a BPF array that was made with BPF_F_MMAPABLE.
+template <typename Element>
+Element* mapArray(int fd, size_t count) {
+  void* memory = mmap(nullptr, wholePages(count * sizeof(Element)), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  return memory == MAP_FAILED ? nullptr : static_cast<Element*>(memory);
+}
+
+}  // namespace
+
+bool Extents::take(uint32_t count, uint32_t& first) {
+  for (auto it = free_.begin(); it != free_.end(); ++it) {
+    if (it->second.count < count) continue;
+    first = it->first;
+    const Extent rest{it->second.count - count, it->second.range};
+    free_.erase(it);
+    if (rest.count) free_.emplace(first + count, rest);
+    return true;
+  }
+  return false;
+}
+
+void Extents::release(uint32_t first, uint32_t count, uint32_t rangeFirst) {
+  auto next = free_.lower_bound(first);
+  if (next != free_.end() && next->first == first + count && next->second.range == rangeFirst) {
+    count += next->second.count;
+    next = free_.erase(next);
+  }
+  if (next != free_.begin()) {
+    auto previous = std::prev(next);
+    if (previous->second.range == rangeFirst && previous->first + previous->second.count == first) {
+      previous->second.count += count;
+      return;
+    }
+  }
+  free_.emplace(first, Extent{count, rangeFirst});
+}
+
+RowStore::~RowStore() {
+  unmapShards();
+  for (const Shard& shard : shards_) close(shard.fd);
+  if (pages_) munmap(pages_, wholePages(MAX_PAGES * sizeof(page_entry)));
+  if (rules_) munmap(rules_, wholePages(MAX_RULES * sizeof(unwind_rule)));
+  if (files_) munmap(files_, wholePages(MAX_FILES * sizeof(file_entry)));
+}
+
+void RowStore::open(const Session& session) {
+  outerFd_ = session.mapFd("shards");
+  pages_ = mapArray<page_entry>(session.mapFd("pages"), MAX_PAGES);
+  rules_ = mapArray<unwind_rule>(session.mapFd("rules"), MAX_RULES);
+  files_ = mapArray<file_entry>(session.mapFd("files"), MAX_FILES);
+  if (!pages_ || !rules_ || !files_) throw Failure("the unwind tables cannot be mapped", errno);
+  freePages_.add(0, MAX_PAGES);
+}
+
+bool RowStore::addShard() {
+  if (shards_.size() >= MAX_SHARDS) return false;
+  bpf_map_create_opts options = {};
+  options.sz = sizeof options;
+  options.map_flags = BPF_F_MMAPABLE;
+  Shard shard;
+  shard.fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "row_shard", sizeof(uint32_t), BLOCK_ROWS * sizeof(uint32_t),
+                            SHARD_BLOCKS, &options);
+  if (shard.fd < 0) return false;
+  const auto index = static_cast<uint32_t>(shards_.size());
+  if (bpf_map_update_elem(outerFd_, &index, &shard.fd, BPF_ANY) != 0) {
+    close(shard.fd);
+    return false;
+  }
+  shards_.push_back(shard);
+  // Each block is a range of its own: the rows of one page never straddle two.
+  for (uint32_t block = 0; block < SHARD_BLOCKS; block++)
+    freeRows_.add(index * SHARD_ROWS + block * BLOCK_ROWS, BLOCK_ROWS);
+  return true;
+}
+
+uint32_t* RowStore::rowsAt(uint32_t first) {
+  Shard& shard = shards_[first / SHARD_ROWS];
+  if (!shard.rows) shard.rows = mapArray<uint32_t>(shard.fd, SHARD_ROWS);
+  return shard.rows ? shard.rows + first % SHARD_ROWS : nullptr;
+}
+
+void RowStore::unmapShards() {
+  for (Shard& shard : shards_) {
+    if (shard.rows) munmap(shard.rows, kShardBytes);
+    shard.rows = nullptr;
+  }
+}
+
+bool RowStore::takeRows(uint32_t count, uint32_t& first) {
+  return freeRows_.take(count, first) || (addShard() && freeRows_.take(count, first));
+}
+
+void RowStore::publishRules(const RuleSet& rules) {
+  const std::vector<unwind_rule> added = rules.read(publishedRules_, rules.size());
+  for (const unwind_rule& rule : added) rules_[publishedRules_++] = rule;
+}
+
+size_t RowStore::pagesOf(const UnwindTable& table) {
+  return table.pages.empty() ? 0 : size_t{table.pages.back().page} - table.pages.front().page + 1;
+}
+
+bool RowStore::place(const UnwindTable& table, const RuleSet& rules, Placement& placement) {
+  placement = {};
+  if (table.pages.empty()) return true;
+  const uint32_t base = table.pages.front().page;
+  const size_t span = pagesOf(table);
+  if (span > MAX_PAGES || !freePages_.take(static_cast<uint32_t>(span), placement.firstPage)) return false;
+  placement.pageCount = static_cast<uint32_t>(span);
+  pageCount_ += span;
+  for (uint32_t i = 0; i < placement.pageCount; i++) pages_[placement.firstPage + i] = {};
+  publishRules(rules);
+  for (const PageRows& page : table.pages) {
+    uint32_t first = 0;
+    if (page.count == 0 || page.count > BLOCK_ROWS) continue;
+    const bool taken = takeRows(page.count, first);
+    if (taken) {
+      placement.rows.push_back({first, page.count});
+      placement.rowCount += page.count;
+      rowCount_ += page.count;
+    }
+    uint32_t* to = taken ? rowsAt(first) : nullptr;
+    if (!to) {
+      unmapShards();
+      remove(placement);
+      placement = {};
+      return false;
+    }
+    for (uint32_t i = 0; i < page.count; i++) to[i] = table.rows[page.first + i];
+    pages_[placement.firstPage + (page.page - base)] = {first, page.count};
+  }
+  unmapShards();
+  return true;
+}
+
+void RowStore::remove(const Placement& placement) {
+  for (uint32_t i = 0; i < placement.pageCount; i++) pages_[placement.firstPage + i] = {};
+  for (const Placement::Run& run : placement.rows)
+    freeRows_.release(run.first, run.count, run.first / BLOCK_ROWS * BLOCK_ROWS);
+  rowCount_ -= placement.rowCount;
+  pageCount_ -= placement.pageCount;
+  if (placement.pageCount) freePages_.release(placement.firstPage, placement.pageCount, 0);
+}
+
+void RowStore::setFile(uint32_t id, const file_entry& entry) {
+  // The rows are written before the state that lets the walk use them.
+  files_[id].first_page = entry.first_page;
+  files_[id].page_base = entry.page_base;
+  files_[id].page_count = entry.page_count;
+  files_[id].perl = entry.perl;
+  files_[id].runtime = entry.runtime;
+  std::atomic_thread_fence(std::memory_order_release);
+  files_[id].state = entry.state;
+}
+
+}  // namespace polytop

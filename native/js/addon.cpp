@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+// The whole surface between JavaScript and native code: one class, few methods.
+#include <malloc.h>
+#include <napi.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "dotnet/methods.h"
+#include "drain/drain.h"
+#include "files/files.h"
+#include "js/kernel_values.h"
+#include "js/line_values.h"
+#include "js/perl_values.h"
+#include "js/values.h"
+#include "kernel/map_events.h"
+#include "kernel/self_test.h"
+#include "kernel/session.h"
+#include "util/memory.h"
+#include "util/unused_memory.h"
+
+namespace polytop {
+
+namespace {
+
+constexpr uint64_t kNanosecondsPerMillisecond = 1'000'000;
+constexpr size_t kMaxFileRead = 256 << 20;
+constexpr int kMmapThreshold = 256 << 10;
+constexpr size_t kMaxRead = 64 << 20;
+constexpr uint32_t kWarmUpFrequency = 997;
+constexpr std::chrono::milliseconds kWarmUpSampling{80};
+constexpr std::chrono::milliseconds kWarmUpBuilding{250};
+constexpr std::chrono::milliseconds kWarmUpPoll{5};
+constexpr std::chrono::milliseconds kWarmUpSpin{5};
+
+Napi::Array describeTasks(Napi::Env env, const std::vector<TaskInfo>& tasks) {
+  return listOf(env, tasks, [env](const TaskInfo& task) {
+    return object(env, "pid", task.pid, "tid", task.tid, "parentPid", task.parent, "uid", task.uid, "cgroup",
+                  std::to_string(task.cgroup), "startTime", task.startTime / kNanosecondsPerMillisecond, "comm",
+                  task.comm, "thread", task.thread);
+  });
+}
+
+Napi::Array describeFiles(Napi::Env env, const std::vector<FileInfo>& files) {
+  return listOf(env, files, [env](const FileInfo& file) {
+    std::vector<double> assemblies;
+    for (const PlacedAssembly& assembly : file.assemblies)
+      assemblies.insert(assemblies.end(), {static_cast<double>(assembly.offset), static_cast<double>(assembly.size)});
+    Napi::Object described = object(env, "id", file.id, "path", file.path, "why", file.why, "assemblies", assemblies);
+    if (file.perl) described.Set("perl", describePerl(env, file.perlIndex, *file.perl));
+    if (!file.refused.empty()) described.Set("refused", file.refused);
+    return described;
+  });
+}
+
+}  // namespace
+
+/// A running sampler. Everything it holds is freed by close(), at the latest when it is collected.
+class Sampler : public Napi::ObjectWrap<Sampler> {
+ public:
+  static Napi::Function define(Napi::Env env) {
+    return DefineClass(
+        env, "Sampler",
+        {method<&Sampler::drain>("drain"), method<&Sampler::setTargets>("setTargets"), method<&Sampler::name>("name"),
+         method<&Sampler::onMethods>("onMethods"), method<&Sampler::takeMethods>("takeMethods"),
+         method<&Sampler::readFile>("readFile"), method<&Sampler::fileId>("fileId"),
+         method<&Sampler::setFrequency>("setFrequency"), method<&Sampler::describe>("describe"),
+         method<&Sampler::renew>("renew"), method<&Sampler::lines>("lines"),
+         InstanceMethod<&Sampler::readMemory>("readMemory"), InstanceMethod<&Sampler::close>("close")});
+  }
+
+  /// new Sampler({objectPath, frequency, drainSeconds, targets, byFunction}): loads, attaches, samples from now on.
+  explicit Sampler(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Sampler>(info) {
+    const Napi::Object given = info[0].As<Napi::Object>();
+    SessionOptions options;
+    options.objectPath = given.Get("objectPath").As<Napi::String>().Utf8Value();
+    options.frequency = given.Get("frequency").As<Napi::Number>().Uint32Value();
+    options.drainSeconds = given.Get("drainSeconds").As<Napi::Number>().DoubleValue();
+    options.targets = readTargets(given.Get("targets"));
+    const bool byFunction = given.Get("byFunction").ToBoolean();
+    parts_ = std::make_unique<Parts>();
+    try {
+      parts_->session.load(options);
+      checkOwnMappings(parts_->session);
+      parts_->files.open(parts_->session);
+      parts_->drain.open(parts_->session, parts_->files, parts_->methods, byFunction);
+      warmUp();
+      parts_->session.attach(options.frequency);
+      parts_->mapEvents.open(parts_->session, parts_->files);
+    } catch (const Failure& failure) {
+      parts_.reset();
+      throwFailure(info.Env(), failure);
+    }
+  }
+
+ private:
+  /// In the order in which they are built; the last is taken down first.
+  struct Parts {
+    Session session;
+    Files files;
+    Methods methods;
+    Drain drain;
+    MapEvents mapEvents;
+  };
+
+  static std::vector<uint32_t> readTargets(const Napi::Value& value) {
+    const Napi::Array array = value.As<Napi::Array>();
+    std::vector<uint32_t> targets;
+    for (uint32_t i = 0; i < array.Length(); i++) targets.push_back(array.Get(i).As<Napi::Number>().Uint32Value());
+    return targets;
+  }
+
+  static uint32_t uint32At(const Napi::CallbackInfo& info, size_t index) {
+    return info[index].As<Napi::Number>().Uint32Value();
+  }
+
+  static uint64_t offsetAt(const Napi::CallbackInfo& info, size_t index) {
+    return static_cast<uint64_t>(info[index].As<Napi::Number>().Int64Value());
+  }
+
+  /// Keeps this thread on its CPU for some ticks, so that it is sampled itself.
+  static void spin() {
+    const auto end = std::chrono::steady_clock::now() + kWarmUpSpin;
+    while (std::chrono::steady_clock::now() < end) {
+    }
+  }
+
+  /// Samples fast for a moment and builds the unwind tables of what is hot, before anything is
+  /// counted: the first refresh is as good as the others then.
+  void warmUp() {
+    do {
+      parts_->session.attach(kWarmUpFrequency);
+      spin();
+    } while (!parts_->session.trustEvents());
+    std::this_thread::sleep_for(kWarmUpSampling);
+    const auto latest = std::chrono::steady_clock::now() + kWarmUpBuilding;
+    while (parts_->files.queued() > 0 && std::chrono::steady_clock::now() < latest)
+      std::this_thread::sleep_for(kWarmUpPoll);
+    parts_->session.detach();
+    parts_->drain.restart();
+  }
+
+  /// Calls a method of an open sampler; a Failure becomes a JavaScript error.
+  template <Napi::Value (Sampler::*Method)(const Napi::CallbackInfo&)>
+  Napi::Value call(const Napi::CallbackInfo& info) {
+    try {
+      if (!parts_) throw Failure("the sampler is closed");
+      return (this->*Method)(info);
+    } catch (const Failure& failure) {
+      return throwFailure(info.Env(), failure);
+    }
+  }
+
+  template <Napi::Value (Sampler::*Method)(const Napi::CallbackInfo&)>
+  static Napi::ClassPropertyDescriptor<Sampler> method(const char* name) {
+    return InstanceMethod<&Sampler::call<Method>>(name);
+  }
+
+  /// drain(): what was sampled since the last call; blocks for some 10 ms.
+  Napi::Value drain(const Napi::CallbackInfo& info) {
+    const Napi::Env env = info.Env();
+    const Drained drained = parts_->drain.drain();
+    const Stacks::News& news = drained.news;
+    const std::vector<double> counters(drained.counters.begin(), drained.counters.end());
+    return object(env, "seconds", drained.seconds, "samples", drained.samples, "missed", drained.missed,
+                  "bpfNanoseconds", drained.bpfNanoseconds, "counters", counters, "counts", drained.counts, "tasks",
+                  describeTasks(env, drained.tasks), "stacks", news.stacks, "firstFrame", news.firstFrame, "frames",
+                  news.frames, "functions", news.functions, "extras", news.extras, "perlNames",
+                  describePerlNames(env, news.perlNames), "renewed", news.renewed, "owners", news.owners,
+                  "forgottenStacks", news.forgottenStacks, "forgottenFrames", news.forgottenFrames, "files",
+                  describeFiles(env, drained.files));
+  }
+
+  /// renew(): all stacks and frames are new from the next drain on.
+  Napi::Value renew(const Napi::CallbackInfo& info) {
+    parts_->drain.renew();
+    return info.Env().Undefined();
+  }
+
+  /// setTargets(pids): narrows sampling in the kernel; none: every process.
+  Napi::Value setTargets(const Napi::CallbackInfo& info) {
+    parts_->session.setTargets(readTargets(info[0]));
+    return info.Env().Undefined();
+  }
+
+  /// setFrequency(hz): samples a second on each CPU from now on; at most those given at the start.
+  Napi::Value setFrequency(const Napi::CallbackInfo& info) {
+    parts_->session.setFrequency(uint32At(info, 0));
+    return info.Env().Undefined();
+  }
+
+  /// name(file, offset): [name, address] of the function there, the address as in the file's headers.
+  /// The name is empty if there is no symbol, the address 0 if there is no unwind entry either.
+  Napi::Value name(const Napi::CallbackInfo& info) {
+    const Napi::Env env = info.Env();
+    const NamedOffset found = parts_->files.name(uint32At(info, 0), offsetAt(info, 1));
+    Napi::Array result = Napi::Array::New(env, 2);
+    result.Set(0u, found.name);
+    result.Set(1u, static_cast<double>(found.address));
+    return result;
+  }
+
+  /// readMemory(pid, address, size): a Buffer with the bytes that could be read, shorter where a page is missing.
+  Napi::Value readMemory(const Napi::CallbackInfo& info) {
+    bool lossless = true;
+    const auto pid = static_cast<pid_t>(info[0].As<Napi::Number>().Int32Value());
+    const uint64_t address = info[1].As<Napi::BigInt>().Uint64Value(&lossless);
+    const size_t size = std::min<size_t>(info[2].As<Napi::Number>().Uint32Value(), kMaxRead);
+    Napi::Buffer<uint8_t> buffer = Napi::Buffer<uint8_t>::New(info.Env(), size);
+    if (buffer.IsEmpty()) return info.Env().Undefined();
+    const size_t got = readProcessMemory(pid, address, buffer.Data(), size);
+    return got == size ? buffer : Napi::Buffer<uint8_t>::Copy(info.Env(), buffer.Data(), got);
+  }
+
+  /// readFile(file, offset, size, name?): a Buffer with the bytes of a file, shorter where it ends; with a name: of
+  /// another file in its folder.
+  Napi::Value readFile(const Napi::CallbackInfo& info) {
+    const size_t size = std::min<size_t>(uint32At(info, 2), kMaxFileRead);
+    const std::string name = info[3].IsString() ? info[3].As<Napi::String>().Utf8Value() : "";
+    const std::vector<uint8_t> bytes = parts_->files.read(uint32At(info, 0), name, offsetAt(info, 1), size);
+    return valueOf(info.Env(), Bytes{bytes.data(), bytes.size()});
+  }
+
+  /// lines(file, offsets): a promise of the source lines there; file 0: what was read for it is freed.
+  Napi::Value lines(const Napi::CallbackInfo& info) {
+    const Napi::Float64Array offsets = info[1].As<Napi::Float64Array>();
+    LineRequest request;
+    for (size_t i = 0; i < offsets.ElementLength(); i++) request.offsets.push_back(static_cast<uint64_t>(offsets[i]));
+    parts_->files.openAgain(uint32At(info, 0), request);
+    return findLines(info.Env(), lines_, std::move(request));
+  }
+
+  /// fileId(key): the id of the file with this key, as takeMethods() spells it; 0 while it is not known.
+  Napi::Value fileId(const Napi::CallbackInfo& info) {
+    const Napi::BigUint64Array words = info[0].As<Napi::BigUint64Array>();
+    file_key key = {};
+    if (words.ElementLength() == 4) {
+      key.inode = words[0];
+      key.mtime = words[1];
+      key.device = static_cast<uint32_t>(words[2]);
+      key.generation = static_cast<uint32_t>(words[3]);
+    }
+    return Napi::Number::New(info.Env(), parts_->files.idOf(key));
+  }
+
+  /// onMethods(callback): calls back when .NET methods were met for the first time.
+  Napi::Value onMethods(const Napi::CallbackInfo& info) {
+    wake_ = Napi::ThreadSafeFunction::New(info.Env(), info[0].As<Napi::Function>(), "methods", 0, 1);
+    wake_.Unref(info.Env());
+    parts_->methods.onFirst([this] { wake_.NonBlockingCall(); });
+    return info.Env().Undefined();
+  }
+
+  /// takeMethods(): the .NET methods met since the last call, each as MethodInfo describes it, and of its runtime's
+  /// file `major` and `descriptor`.
+  Napi::Value takeMethods(const Napi::CallbackInfo& info) {
+    const Napi::Env env = info.Env();
+    return listOf(env, parts_->methods.take(), [&](const MethodInfo& method) {
+      const file_key& key = method.imageFile;
+      const DotnetFile file = parts_->files.dotnet(method.file);
+      return object(env, "word", Big{method.word}, "methodDesc", Big{method.methodDesc}, "image", Big{method.image},
+                    "bias", Big{method.bias}, "space", Big{method.space}, "pid", method.pid, "imageFile",
+                    std::vector<uint64_t>{key.inode, key.mtime, key.device, key.generation}, "imageOffset",
+                    method.imageOffset, "row", method.row, "major", file.major, "descriptor", Big{file.descriptor},
+                    "name", Bytes{method.name.data(), method.name.size()});
+    });
+  }
+
+  /// describe(): the running events {event, cpus, frequency}, and {filesPending}, how many files are being read.
+  Napi::Value describe(const Napi::CallbackInfo& info) {
+    const Session& session = parts_->session;
+    return object(info.Env(), "event", session.eventName(), "cpus", session.onlineCpus(), "frequency",
+                  session.frequency(), "filesPending", parts_->files.queued());
+  }
+
+  /// close(): ends sampling and frees everything; a second call does nothing.
+  void close(const Napi::CallbackInfo&) {
+    if (parts_) parts_->methods.onFirst(nullptr);
+    parts_.reset();
+    if (wake_) wake_.Release();
+    wake_ = {};
+  }
+
+  std::unique_ptr<Parts> parts_;
+  /// Shared with look-ups that are under way when everything else is closed.
+  std::shared_ptr<LineTables> lines_ = std::make_shared<LineTables>();
+  Napi::ThreadSafeFunction wake_;
+};
+
+namespace {
+
+Napi::Object initialize(Napi::Env env, Napi::Object exports) {
+  // Whole sections of files are read and freed: not through the heap, which would keep them.
+  mallopt(M_MMAP_THRESHOLD, kMmapThreshold);
+  exports.Set("Sampler", Sampler::define(env));
+  exports.Set("readKernelSymbols", Napi::Function::New(env, describeKernelSymbols));
+  exports.Set("releaseUnusedMemory",
+              Napi::Function::New(env, [](const Napi::CallbackInfo&) { releaseUnusedMemory(); }));
+  return exports;
+}
+
+}  // namespace
+
+NODE_API_MODULE(polytop, initialize)
+
+}  // namespace polytop

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "js/kernel_values.h"
+
+#include <string>
+
+#include "js/values.h"
+#include "kernel/kernel_symbols.h"
+
+namespace polytop {
+
+Napi::Value describeKernelSymbols(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  try {
+    const KernelSymbols symbols = readKernelSymbols(info[0].As<Napi::String>());
+    if (symbols.hidden) return env.Undefined();
+    return object(env, "addresses", symbols.addresses, "names", symbols.names, "owners", symbols.owners, "paddings",
+                  symbols.paddings, "modules", symbols.modules, "text",
+                  Bytes{symbols.text.data(), symbols.text.size()});
+  } catch (const Failure& failure) {
+    return throwFailure(env, failure);
+  }
+}
+
+}  // namespace polytop

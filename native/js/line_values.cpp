@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "js/line_values.h"
+
+#include <utility>
+
+#include "js/values.h"
+
+namespace polytop {
+namespace {
+
+/// Deletes itself when it is done, as AsyncWorkers do.
+class LineWorker final : public Napi::AsyncWorker {
+ public:
+  LineWorker(Napi::Env env, std::shared_ptr<LineTables> tables, LineRequest request)
+      : Napi::AsyncWorker(env), deferred_(env), tables_(std::move(tables)), request_(std::move(request)) {}
+
+  Napi::Promise promise() const { return deferred_.Promise(); }
+
+  void Execute() override { found_ = tables_->find(request_); }
+
+  void OnOK() override {
+    deferred_.Resolve(object(Env(), "files", found_.files, "lines", found_.lines, "why", found_.why));
+  }
+
+ private:
+  Napi::Promise::Deferred deferred_;
+  std::shared_ptr<LineTables> tables_;
+  LineRequest request_;
+  FoundLines found_;
+};
+
+}  // namespace
+
+Napi::Promise findLines(Napi::Env env, std::shared_ptr<LineTables> tables, LineRequest request) {
+  auto* worker = new LineWorker(env, std::move(tables), std::move(request));
+  const Napi::Promise promise = worker->promise();
+  worker->Queue();
+  return promise;
+}
+
+}  // namespace polytop

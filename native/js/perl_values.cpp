@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "js/perl_values.h"
+
+#include <algorithm>
+#include <string>
+
+#include "js/values.h"
+
+namespace polytop {
+
+Napi::Object describePerl(Napi::Env env, uint32_t index, const PerlFile& perl) {
+  const auto range = [env](const perl_code_range& code) {
+    return listOf(env, std::initializer_list{code.start, code.end}, [](uint32_t offset) { return offset; });
+  };
+  const PerlCode& code = perl.code;
+  const Napi::Object ranges =
+      object(env, "runLoops", listOf(env, code.runLoops, range), "run", range(code.run), "parse", range(code.parse),
+             "destruct", range(code.destruct), "callSub", range(code.callSub), "callList", range(code.callList));
+  return object(env, "index", index, "version", perl.version, "warning", perl.warning, "refused",
+                (perl.facts.flags & PERL_REFUSED) != 0, "opNames", perl.opNames, "code", ranges);
+}
+
+Napi::Array describePerlNames(Napi::Env env, const std::vector<perl_name_record>& names) {
+  const auto text = [env](const perl_string& from) {
+    const Bytes bytes = {from.bytes, std::min<size_t>(from.length, PERL_NAME_BYTES)};
+    return object(env, "encoding", from.encoding, "length", from.length, "bytes", bytes);
+  };
+  return listOf(env, names, [&](const perl_name_record& record) {
+    return object(env, "name", Big{record.name}, "kind", record.kind, "flags", record.flags, "sub",
+                  text(record.parts[PERL_PART_SUB]), "package", text(record.parts[PERL_PART_PACKAGE]), "file",
+                  text(record.parts[PERL_PART_FILE]));
+  });
+}
+
+}  // namespace polytop

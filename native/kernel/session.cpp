@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel/session.h"
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <linux/membarrier.h>
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdarg>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <set>
+#include <type_traits>
+#include <utility>
+
+namespace polytop {
+
+namespace {
+
+constexpr uint64_t kNanosecondsPerSecond = 1'000'000'000;
+
+/// How many drains' samples a count map holds where all of them take little memory: a drain may come late.
+constexpr double kLateDrains = 6;
+/// Of all CPUs together: some 150 bytes each.
+constexpr double kLateEntries = 8192;
+
+/// libbpf explains failures on its log only: the last lines are kept for the error message.
+thread_local std::string libbpfLog;
+
+int keepLog(libbpf_print_level level, const char* format, va_list arguments) {
+  if (level == LIBBPF_DEBUG) return 0;
+  char line[1024];
+  vsnprintf(line, sizeof line, format, arguments);
+  libbpfLog += line;
+  if (libbpfLog.size() > 8192) libbpfLog.erase(0, libbpfLog.size() - 8192);
+  return 0;
+}
+
+/// Parses a CPU list of sysfs, e.g. `0-3,8`.
+std::vector<uint32_t> readCpuList(const char* path) {
+  std::ifstream file(path);
+  std::vector<uint32_t> cpus;
+  unsigned first = 0, last = 0;
+  while (file >> first) {
+    last = first;
+    if (file.peek() == '-') file.ignore() && file >> last;
+    for (unsigned cpu = first; cpu <= last && cpu < 65536; cpu++) cpus.push_back(cpu);
+    if (file.peek() == ',') file.ignore();
+  }
+  return cpus;
+}
+
+/// The verifier gives up with EAGAIN while a signal waits, and a sampling profiler of Node sends many.
+int loadUninterrupted(bpf_object* object) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const int error = bpf_object__load(object);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return error;
+}
+
+/// Calls `found` with the name and the offset of each variable in a data section of the object.
+template <typename Found>
+void eachVariable(const bpf_object* object, const char* section, Found found) {
+  const btf* types = bpf_object__btf(object);
+  const btf_type* type = btf__type_by_id(types, btf__find_by_name_kind(types, section, BTF_KIND_DATASEC));
+  for (int i = 0; type && i < btf_vlen(type); i++) {
+    const btf_var_secinfo& variable = btf_var_secinfos(type)[i];
+    found(btf__name_by_offset(types, btf__type_by_id(types, variable.type)->name_off), variable.offset);
+  }
+}
+
+}  // namespace
+
+Session::~Session() {
+  detach();
+  for (const Mapping& mapping : mappings_) munmap(mapping.memory, mapping.size);
+  bpf_object__close(object_);
+}
+
+void Session::load(const SessionOptions& options) {
+  libbpf_set_print(keepLog);
+  libbpfLog.clear();
+  const int cpus = libbpf_num_possible_cpus();
+  if (cpus <= 0) throw Failure("the number of CPUs cannot be read", -cpus);
+  possibleCpus_ = static_cast<uint32_t>(cpus);
+  object_ = bpf_object__open_file(options.objectPath.c_str(), nullptr);
+  if (!object_) throw Failure("the BPF object cannot be opened: " + options.objectPath, errno);
+  program_ = bpf_object__find_program_by_name(object_, "sample");
+  bpf_map* counts = bpf_object__find_map_by_name(object_, "counts");
+  bpf_map* constants = bpf_object__find_map_by_name(object_, ".rodata");
+  bpf_map* records = bpf_object__find_map_by_name(object_, "records");
+  size_t size = 0;
+  auto* rodata = constants
+                     ? const_cast<uint32_t*>(static_cast<const uint32_t*>(bpf_map__initial_value(constants, &size)))
+                     : nullptr;
+  if (!program_ || !counts || !records || !rodata)
+    throw Failure("the BPF object lacks a program or a map: " + options.objectPath);
+  eachVariable(object_, ".rodata", [&](const char* name, uint32_t offset) {
+    if (strcmp(name, "cpu_count") == 0) rodata[offset / 4] = possibleCpus_;
+    if (strcmp(name, "ring_wakeup_bytes") == 0) rodata[offset / 4] = bpf_map__max_entries(records) / 4;
+  });
+  bpf_map__set_max_entries(counts, 2 * possibleCpus_);
+  bpf_map__set_max_entries(bpf_object__find_map_by_name(object_, "known_rules"), possibleCpus_);
+  const int error = loadUninterrupted(object_);
+  if (error) throw Failure("the kernel refused the BPF program\n" + libbpfLog, -error);
+  findVariables();
+  createCountMaps(options);
+  setTargets(options.targets);
+}
+
+void Session::createCountMaps(const SessionOptions& options) {
+  // Each sample may be a row of its own; half as much again for drains that come late together. Where that is
+  // little there is room for one that comes seconds late: a busy machine that is met for the first time.
+  const double perDrain = options.frequency * std::max(1.0, options.drainSeconds);
+  const double perEpoch = std::max(1.5 * perDrain, std::min(kLateDrains * perDrain, kLateEntries / possibleCpus_));
+  const auto entries = static_cast<uint32_t>(std::clamp(perEpoch, 256.0, 65536.0));
+  const int outer = mapFd("counts");
+  for (uint32_t slot = 0; slot < 2 * possibleCpus_; slot++) {
+    FileDescriptor map(
+        bpf_map_create(BPF_MAP_TYPE_HASH, "count_map", sizeof(count_key), sizeof(count_value), entries, nullptr));
+    const int fd = map.get();
+    if (!map.valid()) throw Failure("a count map cannot be made", errno);
+    countMaps_.push_back(std::move(map));
+    if (bpf_map_update_elem(outer, &slot, &fd, BPF_ANY) != 0) throw Failure("a count map cannot be set", errno);
+  }
+}
+
+void Session::findVariables() {
+  std::map<std::string, char*> places;
+  for (const char* section : {".bss", ".data"}) {
+    bpf_map* map = bpf_object__find_map_by_name(object_, section);
+    size_t size = 0;
+    if (!map || !bpf_map__initial_value(map, &size)) continue;
+    void* mapped = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+    if (mapped == MAP_FAILED) continue;
+    mappings_.push_back({mapped, size});
+    eachVariable(object_, section,
+                 [&](const char* name, uint32_t offset) { places[name] = static_cast<char*>(mapped) + offset; });
+  }
+  const auto bind = [&](const char* name, auto& variable) {
+    const auto place = places.find(name);
+    if (place == places.end()) throw Failure(std::string("the BPF object lacks the variable ") + name);
+    variable = reinterpret_cast<std::remove_reference_t<decltype(variable)>>(place->second);
+  };
+  bind("epoch", variables_.epoch);
+  bind("target_count", variables_.targetCount);
+  bind("generation", variables_.generation);
+  bind("files_version", variables_.filesVersion);
+  bind("period", variables_.period);
+  bind("has_perl_splits", variables_.hasPerlSplits);
+}
+
+int Session::openEvent(uint32_t cpu) const {
+  perf_event_attr attributes = {};
+  attributes.size = sizeof attributes;
+  attributes.type = hardware_ ? PERF_TYPE_HARDWARE : PERF_TYPE_SOFTWARE;
+  attributes.config = PERF_COUNT_SW_CPU_CLOCK;
+  if (hardware_) attributes.config = PERF_COUNT_HW_CPU_CYCLES;
+  attributes.freq = 1;
+  attributes.sample_freq = frequency_;
+  attributes.disabled = 1;
+  attributes.exclude_idle = 1;
+  return static_cast<int>(
+      syscall(SYS_perf_event_open, &attributes, -1, static_cast<int>(cpu), -1, PERF_FLAG_FD_CLOEXEC));
+}
+
+void Session::startEvent(uint32_t cpu) {
+  Event event;
+  event.cpu = cpu;
+  event.fd = openEvent(cpu);
+  if (event.fd < 0) throw Failure("the sampling event cannot be opened on CPU " + std::to_string(cpu), errno);
+  event.link = bpf_program__attach_perf_event(program_, event.fd);
+  if (!event.link) {
+    const int error = errno;
+    close(event.fd);
+    throw Failure("the BPF program cannot be attached on CPU " + std::to_string(cpu), error);
+  }
+  events_.push_back(event);
+}
+
+void Session::stopEvent(Event& event) {
+  // Destroying the link closes the event too.
+  bpf_link__destroy(event.link);
+  event.link = nullptr;
+  event.fd = -1;
+}
+
+/// In ns; 0: it varies. cpu-clock's period is fixed (perf_swevent_init_hrtimer()); that of a PMU follows the
+/// clock of the CPU.
+uint64_t Session::fixedPeriod() const { return hardware_ ? 0 : kNanosecondsPerSecond / frequency_; }
+
+void Session::attach(uint32_t frequency) {
+  const std::vector<uint32_t> cpus = readCpuList("/sys/devices/system/cpu/online");
+  if (cpus.empty()) throw Failure("the list of online CPUs cannot be read", errno);
+  frequency_ = frequency;
+  // A PMU may be missing, refuse some CPUs or be taken by somebody else: the clock always ticks.
+  for (;;) {
+    *variables_.period = fixedPeriod();
+    try {
+      for (const uint32_t cpu : cpus) startEvent(cpu);
+      return;
+    } catch (const Failure&) {
+      detach();
+      if (!hardware_) throw;
+      hardware_ = false;
+    }
+  }
+}
+
+bool Session::trustEvents() {
+  const bool counts = std::any_of(events_.begin(), events_.end(), [](const Event& event) {
+    uint64_t count = 0;
+    return read(event.fd, &count, sizeof count) == sizeof count && count > 0;
+  });
+  if (counts || !hardware_) return true;
+  detach();
+  hardware_ = false;
+  return false;
+}
+
+void Session::detach() {
+  for (Event& event : events_) stopEvent(event);
+  events_.clear();
+}
+
+void Session::setFrequency(uint32_t frequency) {
+  const uint64_t periodBefore = fixedPeriod();
+  frequency_ = std::max(frequency, 1u);
+  // The longer of both, so that no gap between an old and a new tick counts as skipped ones; followCpus()
+  // sets the new one.
+  *variables_.period = std::max(periodBefore, fixedPeriod());
+  // The kernel has made a period of cpu-clock's frequency when the event was opened.
+  uint64_t value = hardware_ ? frequency_ : fixedPeriod();
+  for (const Event& event : events_) {
+    if (ioctl(event.fd, PERF_EVENT_IOC_PERIOD, &value) != 0)
+      throw Failure("the sampling rate cannot be changed on CPU " + std::to_string(event.cpu), errno);
+  }
+}
+
+size_t Session::followCpus() {
+  *variables_.period = fixedPeriod();
+  const std::vector<uint32_t> cpus = readCpuList("/sys/devices/system/cpu/online");
+  const std::set<uint32_t> online(cpus.begin(), cpus.end());
+  if (online.empty()) return events_.size();
+  for (size_t i = events_.size(); i-- > 0;) {
+    if (online.contains(events_[i].cpu)) continue;
+    stopEvent(events_[i]);
+    events_.erase(events_.begin() + static_cast<ptrdiff_t>(i));
+  }
+  for (uint32_t cpu : online) {
+    const bool running =
+        std::any_of(events_.begin(), events_.end(), [cpu](const Event& event) { return event.cpu == cpu; });
+    try {
+      if (!running) startEvent(cpu);
+    } catch (const Failure&) {
+      // It went offline again meanwhile: the next call sees it.
+    }
+  }
+  return events_.size();
+}
+
+void Session::setTargets(const std::vector<uint32_t>& targets) {
+  const int map = mapFd("targets");
+  const uint8_t one = 1;
+  // New ones first, so that no moment is left in which everything or nothing is wanted.
+  for (uint32_t tgid : targets) {
+    if (bpf_map_update_elem(map, &tgid, &one, BPF_ANY) != 0) throw Failure("too many processes to filter by", errno);
+  }
+  *variables_.targetCount = static_cast<uint32_t>(targets.size());
+  for (uint32_t tgid : targets_) {
+    if (std::find(targets.begin(), targets.end(), tgid) == targets.end()) bpf_map_delete_elem(map, &tgid);
+  }
+  targets_ = targets;
+}
+
+bool Session::isTarget(uint32_t tgid) const {
+  uint8_t wanted = 0;
+  return *variables_.targetCount == 0 || bpf_map_lookup_elem(mapFd("targets"), &tgid, &wanted) == 0;
+}
+
+int Session::mapFd(const char* name) const { return bpf_object__find_map_fd_by_name(object_, name); }
+
+int Session::programFd(const char* name) const {
+  return bpf_program__fd(bpf_object__find_program_by_name(object_, name));
+}
+
+int Session::countMapFd(uint32_t epoch, uint32_t cpu) const { return countMaps_[epoch * possibleCpus_ + cpu].get(); }
+
+uint32_t Session::switchEpoch() {
+  const uint32_t old = *variables_.epoch & 1;
+  *variables_.epoch = old ^ 1;
+  waitForRuns();
+  return old;
+}
+
+void Session::waitForRuns() {
+  // A BPF program runs inside of an RCU read section: after a grace period none holds what it held before.
+  if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) != 0) usleep(2000);
+}
+
+void Session::renewStacks() { *variables_.generation = *variables_.generation + 1; }
+
+void Session::announcePerlSplits() { *variables_.hasPerlSplits = 1; }
+
+void Session::forgetMappings() { *variables_.filesVersion = *variables_.filesVersion + 1; }
+
+}  // namespace polytop

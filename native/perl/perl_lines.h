@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "bpf/abi.h"
+#include "kernel/session.h"
+#include "perl/perl_statements.h"
+
+namespace polytop {
+
+/**
+ * Exact lines of Perl frames. The kernel side knows the line of each frame's statement; where parts of the
+ * statement have lines of their own, they are looked up in the process, if it still lives and the statement is
+ * still there. From then on the kernel side tells stacks in such a statement apart by the op.
+ */
+class PerlLines {
+ public:
+  /// `session` must outlive this object.
+  void open(Session& session);
+  /// Takes in where the frames of a stack are, of which the record comes next.
+  void addSites(const perl_sites_record& record, size_t size);
+  /// Puts the exact lines into the Perl frames of a stack: struct perl_frame as words of two each.
+  void correct(const stack_record& record, uint64_t* perlFrames);
+  /// Begins a refresh: how much is read in each is bounded.
+  void beginRefresh() {
+    readsLeft_ = kMaxReads;
+    statements_.beginRefresh();
+  }
+
+ private:
+  static constexpr size_t kMaxReads = 20'000;  ///< some 20 ms
+  static constexpr size_t kMaxStatements = 16'384;
+  static constexpr size_t kMaxLines = 131'072;
+
+  uint32_t exactLine(const perl_file& perl, uint32_t tgid, uint64_t site, uint32_t line);
+
+  Session* session_ = nullptr;
+  int perlsFd_ = -1;
+  int splitsFd_ = -1;
+  perl_sites_record sites_ = {};  ///< of the stack to come
+  PerlStatements statements_{kMaxStatements, kMaxLines};
+  size_t readsLeft_ = kMaxReads;
+};
+
+}  // namespace polytop

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbols/demangle.h"
+
+#include <llvm/Demangle/Demangle.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "symbols/demangle_cpp.h"
+#include "symbols/symbols.h"
+
+namespace polytop {
+namespace {
+
+constexpr size_t kMaxRustLength = 1u << 20;
+
+struct Free {
+  void operator()(char* memory) const { std::free(memory); }
+};
+
+bool isDigit(char c) { return c >= '0' && c <= '9'; }
+
+bool isLowerHex(char c) { return isDigit(c) || (c >= 'a' && c <= 'f'); }
+
+std::optional<std::string> take(char* demangled) {
+  std::unique_ptr<char, Free> owned(demangled);
+  if (!owned) return std::nullopt;
+  return std::string(owned.get());
+}
+
+/// Without the `.llvm.<number>` that ThinLTO gives to a local function it had to export: a number that changes with
+/// every build says nothing.
+std::string_view withoutThinLtoSuffix(std::string_view name) {
+  size_t at = name.rfind(".llvm.");
+  if (at == std::string_view::npos || at == 0) return name;
+  std::string_view number = name.substr(at + 6);
+  bool onlyDigits = !number.empty() && std::all_of(number.begin(), number.end(), isDigit);
+  return onlyDigits ? name.substr(0, at) : name;
+}
+
+/// Base 62 as in Rust v0: digits, then lower case, then upper case.
+int base62Digit(char c) {
+  if (isDigit(c)) return c - '0';
+  if (c >= 'a' && c <= 'z') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'Z') return c - 'A' + 36;
+  return -1;
+}
+
+/// The number that ends in `_` at `at`: `_` is 0, `0_` is 1, … Nothing where there is none.
+std::optional<uint64_t> base62At(std::string_view text, size_t at) {
+  uint64_t value = 0;
+  for (size_t i = at; i < text.size() && i < at + 8; i++) {
+    if (text[i] == '_') return i == at ? 0 : value + 1;
+    int digit = base62Digit(text[i]);
+    if (digit < 0) return std::nullopt;
+    value = value * 62 + static_cast<uint64_t>(digit);
+  }
+  return std::nullopt;
+}
+
+/// A character of a Rust identifier that the old scheme spells between dollars.
+std::string unescape(std::string_view code) {
+  struct Escape {
+    std::string_view code;
+    std::string_view text;
+  };
+  static constexpr std::array<Escape, 8> escapes = {
+      {{"SP", "@"}, {"BP", "*"}, {"RF", "&"}, {"LT", "<"}, {"GT", ">"}, {"LP", "("}, {"RP", ")"}, {"C", ","}}};
+  for (const Escape& escape : escapes) {
+    if (escape.code == code) return std::string(escape.text);
+  }
+  // uNN: a code point. Only those that are printable ASCII occur in practice; others stay as they are.
+  if (code.size() == 3 && code[0] == 'u' && isLowerHex(code[1]) && isLowerHex(code[2])) {
+    int value = std::stoi(std::string(code.substr(1)), nullptr, 16);
+    if (value >= 0x20 && value < 0x7f) return std::string(1, static_cast<char>(value));
+  }
+  return "";
+}
+
+/// One element of a path of the old scheme, readable.
+std::string readablePart(std::string_view part) {
+  std::string result;
+  // An identifier cannot start with a dollar, so the compiler puts an underscore there.
+  if (part.starts_with("_$")) part.remove_prefix(1);
+  for (size_t i = 0; i < part.size();) {
+    if (part[i] == '$') {
+      size_t end = part.find('$', i + 1);
+      std::string text = end == std::string_view::npos ? "" : unescape(part.substr(i + 1, end - i - 1));
+      if (!text.empty()) {
+        result += text;
+        i = end + 1;
+        continue;
+      }
+    }
+    if (part[i] == '.' && i + 1 < part.size() && part[i + 1] == '.') {
+      result += "::";
+      i += 2;
+      continue;
+    }
+    result += part[i++];
+  }
+  return result;
+}
+
+std::optional<std::string> demangleRust(std::string_view name) {
+  // v0 names hold no dot: what follows one is a suffix of the compiler.
+  size_t dot = name.find('.');
+  std::string_view mangled = name.substr(0, dot);
+  if (rustLengthBound(mangled) > kMaxRustLength) return std::nullopt;
+  std::optional<std::string> result = take(llvm::rustDemangle(mangled));
+  if (result && dot != std::string_view::npos) result->append(name.substr(dot));
+  return result;
+}
+
+}  // namespace
+
+size_t rustLengthBound(std::string_view mangled) {
+  // total[i]: bound for the first i characters. A reference at i back to t prints what was read between the two at
+  // most. What only looks like a reference, in an identifier, makes the bound larger, never smaller.
+  constexpr size_t perCharacter = 16;
+  constexpr size_t prefix = 2;  // references count from behind `_R`
+  constexpr size_t lifetimeCost = 8;
+  if (mangled.size() <= prefix) return 0;
+  std::string_view text = mangled.substr(prefix);
+  std::vector<size_t> total(text.size() + 1, 0);
+  for (size_t i = 0; i < text.size(); i++) {
+    size_t cost = perCharacter;
+    if (text[i] == 'B') {
+      std::optional<uint64_t> target = base62At(text, i + 1);
+      if (target && *target < i) cost += total[i] - total[*target];
+    } else if (text[i] == 'G') {
+      // for<'a, 'b, …>: a count of lifetimes, each printed.
+      std::optional<uint64_t> lifetimes = base62At(text, i + 1);
+      if (lifetimes) cost += lifetimeCost * (std::min<uint64_t>(*lifetimes, kMaxMangledLength) + 1);
+    }
+    total[i + 1] = std::min<size_t>(total[i] + cost, size_t{1} << 40);
+  }
+  return total.back();
+}
+
+std::optional<std::string> demangleLegacyRust(std::string_view mangled) {
+  constexpr std::string_view hashLength = "17h";
+  constexpr size_t hashDigits = 16;
+  constexpr size_t tailSize = 3 + hashDigits + 1;
+  if (!mangled.starts_with("_ZN")) return std::nullopt;
+  size_t dot = mangled.find('.');
+  // Dots occur within identifiers too (`..`), so the name's end is looked for behind its hash.
+  size_t end = mangled.size();
+  while (end >= tailSize && mangled.substr(end - tailSize, hashLength.size()) != hashLength) {
+    if (dot == std::string_view::npos) return std::nullopt;
+    end = mangled.rfind('.', end - 1);
+    if (end == std::string_view::npos) return std::nullopt;
+  }
+  if (end < tailSize + 3) return std::nullopt;
+  std::string_view hash = mangled.substr(end - 1 - hashDigits, hashDigits);
+  if (mangled[end - 1] != 'E' || !std::all_of(hash.begin(), hash.end(), isLowerHex)) return std::nullopt;
+
+  std::string result;
+  std::string_view path = mangled.substr(3, end - tailSize - 3);
+  while (!path.empty()) {
+    size_t length = 0;
+    size_t digits = 0;
+    while (digits < path.size() && digits < 5 && isDigit(path[digits])) length = length * 10 + (path[digits++] - '0');
+    if (digits == 0 || length == 0 || length > path.size() - digits) return std::nullopt;
+    if (!result.empty()) result += "::";
+    result += readablePart(path.substr(digits, length));
+    path.remove_prefix(digits + length);
+  }
+  if (result.empty()) return std::nullopt;
+  result.append(mangled.substr(end));
+  return result;
+}
+
+std::string demangle(const std::string& name) {
+  if (name.size() < 3 || name[0] != '_' || name.size() > kMaxMangledLength) return name;
+  std::string_view text = withoutThinLtoSuffix(name);
+  std::optional<std::string> result;
+  switch (name[1]) {
+    case 'Z':
+      result = demangleLegacyRust(text);
+      if (!result) result = demangleCpp(text);
+      break;
+    case 'R':
+      result = demangleRust(text);
+      break;
+    case 'D':
+      result = take(llvm::dlangDemangle(text));
+      break;
+    default:
+      break;
+  }
+  return result && !result->empty() ? *result : name;
+}
+
+}  // namespace polytop

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Facts: System V gABI, chapter 4, "Symbol Table" and "String Table".
+#include "symbols/symbol_table.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+namespace polytop {
+namespace {
+
+constexpr uint64_t kMaxSymbols = 4u << 20;
+constexpr uint64_t kSymbolsAtOnce = 32768;
+constexpr size_t kMaxSections = 256;
+constexpr size_t kMaxName = 8192;
+constexpr size_t kRadixFrom = 2048;  // below that, std::stable_sort is as quick and needs no table
+
+bool isFunction(const Elf64_Sym& symbol) {
+  if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx == SHN_ABS || symbol.st_shndx == SHN_COMMON) return false;
+  switch (ELF64_ST_TYPE(symbol.st_info)) {
+    case STT_FUNC:
+    case STT_GNU_IFUNC:
+      return true;
+    case STT_NOTYPE:
+      return symbol.st_size > 0;
+    default:
+      return false;
+  }
+}
+
+Binding bindingOf(const Elf64_Sym& symbol) {
+  switch (ELF64_ST_BIND(symbol.st_info)) {
+    case STB_LOCAL:
+      return Binding::kLocal;
+    case STB_WEAK:
+      return Binding::kWeak;
+    default:
+      return Binding::kGlobal;  // STB_GNU_UNIQUE too
+  }
+}
+
+/// Stable, by start: three passes of 11 bits, four times faster than comparing for a hundred thousand entries.
+void sortByStart(std::vector<SymbolEntry>& entries) {
+  if (entries.size() < kRadixFrom) {
+    std::stable_sort(entries.begin(), entries.end(),
+                     [](const SymbolEntry& a, const SymbolEntry& b) { return a.start < b.start; });
+    return;
+  }
+  constexpr uint32_t bits = 11;
+  constexpr uint32_t buckets = 1u << bits;
+  std::vector<SymbolEntry> other(entries.size());
+  for (uint32_t shift = 0; shift < 32; shift += bits) {
+    std::array<uint32_t, buckets> next{};
+    for (const SymbolEntry& entry : entries) next[(entry.start >> shift) % buckets]++;
+    uint32_t total = 0;
+    for (uint32_t& bucket : next) {
+      const uint32_t size = bucket;
+      bucket = total;
+      total += size;
+    }
+    for (const SymbolEntry& entry : entries) other[next[(entry.start >> shift) % buckets]++] = entry;
+    entries.swap(other);
+  }
+}
+
+}  // namespace
+
+CodeRanges::CodeRanges(const ElfImage& image) {
+  for (const Segment& segment : image.segments()) {
+    if (segment.type != PT_LOAD || (segment.flags & PF_X) == 0) continue;
+    segments_.push_back({segment.address, segment.offset, segment.fileSize});
+  }
+  for (const Section& section : image.sections()) {
+    if ((section.flags & SHF_EXECINSTR) == 0 || section.type == SHT_NOBITS) continue;
+    if (sections_.size() < kMaxSections) sections_.push_back({section.address, section.offset, section.size});
+  }
+}
+
+bool CodeRanges::toOffset(uint64_t address, uint32_t& offset) const {
+  for (const Range& segment : segments_) {
+    if (address < segment.address || address - segment.address >= segment.size) continue;
+    const uint64_t result = segment.offset + (address - segment.address);
+    if (result > UINT32_MAX) return false;
+    offset = static_cast<uint32_t>(result);
+    return true;
+  }
+  return false;
+}
+
+uint32_t CodeRanges::endOf(uint32_t offset) const {
+  for (const std::vector<Range>* ranges : {&sections_, &segments_}) {
+    for (const Range& range : *ranges) {
+      if (offset < range.offset || offset - range.offset >= range.size) continue;
+      const uint64_t room = UINT32_MAX - range.offset;  // range.offset <= offset, so it fits
+      return static_cast<uint32_t>(range.offset + std::min(range.size, room));
+    }
+  }
+  return offset;
+}
+
+std::string StringTable::at(uint32_t offset) const {
+  if (offset >= size_) return {};
+  const size_t room = std::min<uint64_t>(size_ - offset, kMaxName);
+  if (fd_ < 0) {
+    const char* start = reinterpret_cast<const char*>(bytes_.data()) + offset;
+    return std::string(start, strnlen(start, room));
+  }
+  std::string name;
+  std::array<char, 256> block;
+  while (name.size() < room) {
+    const size_t wanted = std::min(block.size(), room - name.size());
+    const ssize_t got = pread(fd_, block.data(), wanted, static_cast<off_t>(offset_ + offset + name.size()));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    const size_t length = strnlen(block.data(), static_cast<size_t>(got));
+    name.append(block.data(), length);
+    if (length < static_cast<size_t>(got)) break;
+  }
+  return name;
+}
+
+StringTable readSymbols(const ElfImage& file, int fd, uint32_t type, const CodeRanges& code,
+                        std::vector<SymbolEntry>& into) {
+  const Section* table = nullptr;
+  for (const Section& section : file.sections()) {
+    if (section.type == type && table == nullptr) table = &section;
+  }
+  if (table == nullptr || table->entrySize != sizeof(Elf64_Sym) || table->link >= file.sections().size()) return {};
+  const Section& strings = file.sections()[table->link];
+  if (strings.type != SHT_STRTAB || strings.offset >= file.fileSize()) return {};
+  if (((table->flags | strings.flags) & SHF_COMPRESSED) != 0 || table->offset >= file.fileSize()) return {};
+  const uint64_t namesSize = std::min({strings.size, file.fileSize() - strings.offset, uint64_t{INT32_MAX}});
+
+  const uint64_t bytes = std::min(table->size, file.fileSize() - table->offset);
+  const uint64_t count = std::min<uint64_t>(bytes / sizeof(Elf64_Sym), kMaxSymbols);
+  const uint32_t nameBits = type == SHT_DYNSYM ? SymbolEntry::kDynamic : 0;
+  into.reserve(into.size() + count);
+  for (uint64_t first = 0; first < count; first += kSymbolsAtOnce) {
+    const uint64_t wanted = std::min(kSymbolsAtOnce, count - first) * sizeof(Elf64_Sym);
+    const std::vector<uint8_t> raw = file.read(table->offset + first * sizeof(Elf64_Sym), wanted);
+    for (size_t at = 0; at + sizeof(Elf64_Sym) <= raw.size(); at += sizeof(Elf64_Sym)) {
+      Elf64_Sym symbol;
+      std::memcpy(&symbol, raw.data() + at, sizeof symbol);
+      uint32_t start = 0;
+      if (!isFunction(symbol) || symbol.st_name == 0 || symbol.st_name >= namesSize) continue;
+      if (symbol.st_size > SymbolEntry::kMaxSize || !code.toOffset(symbol.st_value, start)) continue;
+      const uint32_t binding = static_cast<uint32_t>(bindingOf(symbol)) << 30;
+      into.push_back({start, binding | static_cast<uint32_t>(symbol.st_size), symbol.st_name | nameBits});
+    }
+    if (raw.size() < wanted) break;
+  }
+  if (fd < 0) return StringTable(file.read(strings.offset, namesSize));
+  return StringTable(fd, strings.offset, namesSize);
+}
+
+void arrangeSymbols(std::vector<SymbolEntry>& entries, const CodeRanges& code) {
+  sortByStart(entries);
+  size_t kept = 0;
+  uint64_t coveredTo = 0;  // how far the functions before this place reach that say their size
+  for (size_t first = 0, last = 0; first < entries.size(); first = last) {
+    const uint32_t start = entries[first].start;
+    bool anyTable = false;
+    bool anySized = false;
+    bool anyVisible = false;
+    for (last = first; last < entries.size() && entries[last].start == start; last++)
+      anyTable |= !entries[last].dynamic();
+    const auto counts = [&](const SymbolEntry& entry) { return !anyTable || !entry.dynamic(); };
+    for (size_t i = first; i < last; i++) {
+      if (counts(entries[i])) anySized |= entries[i].size() > 0;
+    }
+    if (!anySized && start < coveredTo) continue;
+    for (size_t i = first; i < last; i++) {
+      const bool candidate = counts(entries[i]) && (entries[i].size() > 0 || !anySized);
+      anyVisible |= candidate && entries[i].binding() != Binding::kLocal;
+    }
+    const uint32_t next = last < entries.size() ? entries[last].start : UINT32_MAX;
+    for (size_t i = first; i < last; i++) {
+      SymbolEntry entry = entries[i];
+      if (!counts(entry) || (anySized && entry.size() == 0)) continue;
+      if (anyVisible && entry.binding() == Binding::kLocal) continue;
+      if (entry.size() == 0) {
+        entry.setSize(std::min(std::min(next, code.endOf(start)) - start, SymbolEntry::kMaxSize));
+      } else {
+        coveredTo = std::max(coveredTo, uint64_t{start} + entry.size());
+      }
+      entries[kept++] = entry;
+    }
+  }
+  entries.resize(kept);
+  entries.shrink_to_fit();
+}
+
+}  // namespace polytop

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "unwind/dwarf_rule.h"
+
+#include <limits>
+
+namespace polytop {
+namespace {
+
+// DWARF 5 section 7.7.1; only what the recognised expressions are made of.
+enum Operation : uint8_t {
+  kDeref = 0x06,
+  kConst1u = 0x08,
+  kConst1s = 0x09,
+  kConst2u = 0x0a,
+  kConst2s = 0x0b,
+  kConst4u = 0x0c,
+  kConst4s = 0x0d,
+  kConstu = 0x10,
+  kConsts = 0x11,
+  kAnd = 0x1a,
+  kMinus = 0x1c,
+  kPlus = 0x22,
+  kPlusUconst = 0x23,
+  kShl = 0x24,
+  kGe = 0x2a,
+  kLit0 = 0x30,
+  kLit31 = 0x4f,
+  kBreg0 = 0x70,
+  kBreg31 = 0x8f,
+  kBregx = 0x92,
+  kNopOperation = 0x96,
+};
+
+// Longer than any expression that can be recognised: a row may need one read again, so its length must be bounded.
+constexpr uint32_t kMaxExpression = 64;
+
+// What an expression computes.
+enum class Shape : uint8_t {
+  kUnknown,
+  kRegister,  // register + offset
+  kDeref,     // *(register + offset) + addend
+  kCfa,       // CFA + offset (the CFA is on the stack when the expression of a register starts)
+  kPlt,       // rsp + 8 + ((rip & 15) >= offset ? 8 : 0)
+};
+
+struct Expression {
+  Shape shape = Shape::kUnknown;
+  uint64_t number = 0;
+  int64_t offset = 0;
+  int64_t addend = 0;
+};
+
+// A sum that wraps: no number of a lying file may be undefined behaviour.
+int64_t plus(int64_t left, int64_t right) {
+  return static_cast<int64_t>(static_cast<uint64_t>(left) + static_cast<uint64_t>(right));
+}
+
+/*
+ * The canonical frame address in a procedure linkage table (binutils, elf_x86_64_lazy_plt: "PLT0 + n"):
+ * rsp + 8 + ((rip & 15) >= N) << 3, where N says after which byte of a 16-byte entry the push is done.
+ */
+bool readPlt(DwarfReader reader, Expression& expression) {
+  const auto next = [&reader] { return reader.fixed<uint8_t>(); };
+  if (next() != kBreg0 + kDwarfRsp || reader.sleb() != 8) return false;
+  if (next() != kBreg0 + kDwarfRip || reader.sleb() != 0) return false;
+  if (next() != kLit0 + 15 || next() != kAnd) return false;
+  const uint8_t threshold = next();
+  if (threshold < kLit0 || threshold > kLit0 + 15 || next() != kGe) return false;
+  if (next() != kLit0 + 3 || next() != kShl || next() != kPlus) return false;
+  if (reader.failed() || !reader.atEnd()) return false;
+  expression = {Shape::kPlt, kDwarfRsp, threshold - kLit0, 0};
+  return true;
+}
+
+// A constant and whether `opcode` is one.
+bool readConstant(DwarfReader& reader, uint8_t opcode, int64_t& value) {
+  switch (opcode) {
+    case kConst1u:
+      value = reader.fixed<uint8_t>();
+      return true;
+    case kConst1s:
+      value = reader.fixed<int8_t>();
+      return true;
+    case kConst2u:
+      value = reader.fixed<uint16_t>();
+      return true;
+    case kConst2s:
+      value = reader.fixed<int16_t>();
+      return true;
+    case kConst4u:
+      value = reader.fixed<uint32_t>();
+      return true;
+    case kConst4s:
+      value = reader.fixed<int32_t>();
+      return true;
+    case kConstu:
+      value = static_cast<int64_t>(reader.uleb());
+      return true;
+    case kConsts:
+      value = reader.sleb();
+      return true;
+    default:
+      if (opcode < kLit0 || opcode > kLit31) return false;
+      value = opcode - kLit0;
+      return true;
+  }
+}
+
+/// What the expression computes. `startsWithCfa`: it is a register's, the CFA is on its stack.
+Expression readExpression(const FrameSection& section, ExpressionRange range, bool startsWithCfa) {
+  if (range.end - range.begin > kMaxExpression) return {};
+  DwarfReader reader(section.bytes.data(), range.begin, range.end);
+  Expression expression;
+  if (readPlt(reader, expression)) return expression;
+
+  if (startsWithCfa) expression.shape = Shape::kCfa;
+  bool first = true;
+  while (!reader.atEnd()) {
+    const uint8_t opcode = reader.fixed<uint8_t>();
+    int64_t constant = 0;
+    if (first && opcode >= kBreg0 && opcode <= kBreg31) {
+      expression = {Shape::kRegister, static_cast<uint64_t>(opcode - kBreg0), reader.sleb(), 0};
+    } else if (first && opcode == kBregx) {
+      const uint64_t number = reader.uleb();
+      expression = {Shape::kRegister, number, reader.sleb(), 0};
+    } else if (opcode == kDeref && expression.shape == Shape::kRegister) {
+      expression.shape = Shape::kDeref;
+    } else if (opcode == kPlusUconst && expression.shape != Shape::kUnknown) {
+      int64_t& sum = expression.shape == Shape::kDeref ? expression.addend : expression.offset;
+      sum = plus(sum, static_cast<int64_t>(reader.uleb()));
+    } else if (expression.shape != Shape::kUnknown && readConstant(reader, opcode, constant)) {
+      const uint8_t operation = reader.fixed<uint8_t>();
+      if (operation != kPlus && operation != kMinus) return {};
+      int64_t& sum = expression.shape == Shape::kDeref ? expression.addend : expression.offset;
+      sum = plus(sum, operation == kPlus ? constant : plus(~constant, 1));
+    } else if (opcode != kNopOperation) {
+      return {};
+    }
+    first = false;
+  }
+  return reader.failed() ? Expression{} : expression;
+}
+
+template <typename T>
+bool fits(int64_t value) {
+  return value >= std::numeric_limits<T>::min() && value <= std::numeric_limits<T>::max();
+}
+
+unwind_rule plainRule(uint8_t kind) {
+  unwind_rule rule{};
+  rule.cfa = kind;
+  return rule;
+}
+
+/*
+ * The frame that a signal handler returns to: rsp + d is where the ucontext of the interrupted code starts,
+ * and the saved registers are in its uc_mcontext.gregs (Linux, arch/x86/include/uapi/asm/sigcontext.h:
+ * uc_mcontext at 40; rbp, rsp and rip are its words 10, 15 and 16). All three must agree on d.
+ */
+constexpr int64_t kContextRbp = 40 + 10 * 8;
+constexpr int64_t kContextRsp = 40 + 15 * 8;
+constexpr int64_t kContextRip = 40 + 16 * 8;
+
+bool savedAtRsp(const FrameSection& section, const RegisterRule& rule, int64_t& offset) {
+  if (rule.kind != RegisterRuleKind::kExpression) return false;
+  const Expression expression = readExpression(section, rule.expression, true);
+  if (expression.shape != Shape::kRegister || expression.number != kDwarfRsp) return false;
+  offset = expression.offset;
+  return true;
+}
+
+bool makeSignalRule(const FrameSection& section, const CfaState& state, const Expression& cfa, unwind_rule& rule) {
+  if (cfa.shape != Shape::kDeref || cfa.number != kDwarfRsp || cfa.addend != 0) return false;
+  const int64_t start = plus(cfa.offset, -kContextRsp);
+  int64_t rip = 0;
+  int64_t rbp = 0;
+  if (!savedAtRsp(section, state.returnAddress, rip) || !savedAtRsp(section, state.rbp, rbp)) return false;
+  if (plus(rip, -kContextRip) != start || plus(rbp, -kContextRbp) != start || !fits<int32_t>(start)) return false;
+  rule = plainRule(CFA_SIGNAL);
+  rule.cfa_offset = static_cast<int32_t>(start);
+  return true;
+}
+
+// Fills the CFA part; false if this unwinder cannot follow it.
+bool setCfa(const CfaState& state, const Expression& expression, unwind_rule& rule) {
+  uint64_t number = state.cfaRegister;
+  int64_t offset = state.cfaOffset;
+  bool deref = false;
+  if (state.cfaIsExpression) {
+    number = expression.number;
+    offset = expression.offset;
+    switch (expression.shape) {
+      case Shape::kPlt:
+        rule.cfa = CFA_PLT;
+        rule.cfa_offset = static_cast<int32_t>(offset);
+        return true;
+      case Shape::kDeref:
+        if (!fits<int16_t>(expression.addend)) return false;
+        rule.cfa_addend = static_cast<int16_t>(expression.addend);
+        deref = true;
+        break;
+      case Shape::kRegister:
+        break;
+      default:
+        return false;
+    }
+  }
+  if (!fits<int32_t>(offset)) return false;
+  rule.cfa_offset = static_cast<int32_t>(offset);
+  if (number == kDwarfRsp) {
+    rule.cfa = deref ? CFA_DEREF_SP : CFA_SP;
+  } else if (number == kDwarfRbp) {
+    rule.cfa = deref ? CFA_DEREF_FP : CFA_FP;
+  } else if (number < kDwarfRip && !deref) {
+    rule.cfa = CFA_REGISTER;
+    rule.cfa_register = static_cast<uint8_t>(number);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// The offset from the CFA of where a register is saved, if it can be told.
+bool offsetFromCfa(const FrameSection& section, const RegisterRule& saved, const unwind_rule& rule, int64_t& offset) {
+  if (saved.kind == RegisterRuleKind::kOffset) {
+    offset = saved.value;
+    return true;
+  }
+  if (saved.kind != RegisterRuleKind::kExpression) return false;
+  const Expression expression = readExpression(section, saved.expression, true);
+  if (expression.shape == Shape::kCfa) {
+    offset = expression.offset;
+    return true;
+  }
+  // A place counted from the register that the CFA is counted from.
+  const bool sameBase =
+      (rule.cfa == CFA_SP && expression.number == kDwarfRsp) || (rule.cfa == CFA_FP && expression.number == kDwarfRbp);
+  if (expression.shape != Shape::kRegister || !sameBase) return false;
+  offset = plus(expression.offset, -static_cast<int64_t>(rule.cfa_offset));
+  return true;
+}
+
+void setRbp(const FrameSection& section, const RegisterRule& saved, unwind_rule& rule) {
+  int64_t offset = 0;
+  rule.fp = FP_UNDEFINED;
+  if (offsetFromCfa(section, saved, rule, offset)) {
+    if (!fits<int32_t>(offset)) return;
+    rule.fp = FP_CFA;
+    rule.fp_offset = static_cast<int32_t>(offset);
+    return;
+  }
+  switch (saved.kind) {
+    case RegisterRuleKind::kUnspecified:  // callee-saved: unchanged where nothing is said
+    case RegisterRuleKind::kSameValue:
+      rule.fp = FP_SAME;
+      return;
+    case RegisterRuleKind::kRegister:
+      if (saved.value == static_cast<int64_t>(kDwarfRbp)) rule.fp = FP_SAME;
+      return;
+    case RegisterRuleKind::kExpression:
+    case RegisterRuleKind::kValueExpression: {
+      // Stack realignment (GCC's DRAP): saved at rbp + n, or the value *(rbp + n).
+      const Expression expression = readExpression(section, saved.expression, true);
+      const Shape wanted = saved.kind == RegisterRuleKind::kExpression ? Shape::kRegister : Shape::kDeref;
+      if (expression.shape != wanted || expression.number != kDwarfRbp || expression.addend != 0) return;
+      if (!fits<int32_t>(expression.offset)) return;
+      rule.fp = FP_DEREF_FP;
+      rule.fp_offset = static_cast<int32_t>(expression.offset);
+      return;
+    }
+    default:
+      return;
+  }
+}
+
+// Fills where the return address is; false if this unwinder cannot follow it.
+bool setReturnAddress(const FrameSection& section, const CfaState& state, unwind_rule& rule) {
+  // vfork() of the GNU C library takes it off the stack: parent and child share that.
+  const RegisterRule& saved = state.returnAddress;
+  if (saved.kind == RegisterRuleKind::kRegister && saved.value >= 0 && saved.value < static_cast<int64_t>(kDwarfRip)) {
+    rule.ra_register = static_cast<uint8_t>(saved.value + 1);
+    return true;
+  }
+  int64_t offset = 0;
+  if (!offsetFromCfa(section, saved, rule, offset) || !fits<int16_t>(offset)) return false;
+  rule.ra_offset = static_cast<int16_t>(offset);
+  return true;
+}
+
+// The caller's rsp is the CFA unless the program says otherwise (psABI section 3.6.2).
+bool rspIsCfa(const RegisterRule& rsp) {
+  return rsp.kind == RegisterRuleKind::kUnspecified || rsp.kind == RegisterRuleKind::kSameValue ||
+         (rsp.kind == RegisterRuleKind::kValueOffset && rsp.value == 0);
+}
+
+}  // namespace
+
+unwind_rule makeUnwindRule(const FrameSection& section, const Cie& cie, const CfaState& state) {
+  if (state.returnAddress.kind == RegisterRuleKind::kUndefined) return plainRule(CFA_END);
+  Expression expression;
+  if (state.cfaIsExpression) expression = readExpression(section, state.cfaExpression, false);
+  unwind_rule rule{};
+  if (cie.signalFrame && makeSignalRule(section, state, expression, rule)) return rule;
+
+  if (!setCfa(state, expression, rule) || !rspIsCfa(state.rsp) || !setReturnAddress(section, state, rule))
+    return plainRule(CFA_UNSUPPORTED);
+  setRbp(section, state.rbp, rule);
+  return rule;
+}
+
+uint32_t RuleFinder::find(const FrameSection& section, const Cie& cie, const CfaState& state) {
+  uint64_t key = 0;
+  if (!makeKey(cie, state, key)) return rules_.intern(makeUnwindRule(section, cie, state));
+  Slot& slot = slots_[key * 0x9e3779b97f4a7c15ULL >> (64 - kSlotBits)];
+  if (slot.key != key) slot = {key, rules_.intern(makeUnwindRule(section, cie, state))};
+  return slot.index;
+}
+
+bool RuleFinder::makeKey(const Cie& cie, const CfaState& state, uint64_t& key) {
+  if (cie.signalFrame || state.cfaIsExpression || (state.cfaRegister | 1) != kDwarfRsp) return false;
+  if (state.rsp.kind != RegisterRuleKind::kUnspecified) return false;
+  if (state.returnAddress.kind != RegisterRuleKind::kOffset || state.returnAddress.value != -8) return false;
+  const bool saved = state.rbp.kind == RegisterRuleKind::kOffset;
+  if (!saved && state.rbp.kind != RegisterRuleKind::kUnspecified) return false;
+  const uint64_t below = saved ? 0 - static_cast<uint64_t>(state.rbp.value) : 0;
+  const uint64_t offset = static_cast<uint64_t>(state.cfaOffset);
+  if (offset >= 1U << 31 || below >= 1U << 30) return false;
+  key = 1ULL << 63 | offset << 32 | below << 2 | (saved ? 2 : 0) | (state.cfaRegister & 1);
+  return true;
+}
+
+}  // namespace polytop

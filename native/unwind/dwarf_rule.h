@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "unwind/dwarf_cfa.h"
+#include "unwind/rule_set.h"
+
+namespace polytop {
+
+/**
+ * The rule that the kernel side can follow for one row of a CFA program.
+ *
+ * Only what leads to the caller's rsp, rbp and rip counts. What cannot be expressed (expressions
+ * other than the ones that compilers and C libraries write, a return address in a register) gives
+ * CFA_UNSUPPORTED; a caller's rbp that cannot be found gives FP_UNDEFINED and leaves the rest alone.
+ */
+unwind_rule makeUnwindRule(const FrameSection& section, const Cie& cie, const CfaState& state);
+
+/**
+ * Finds the rule of a row. Nearly all rows are of one kind (CFA by rsp or rbp, return address at CFA - 8, rbp
+ * unchanged or saved); those are found by three numbers, without making a rule and comparing it.
+ */
+class RuleFinder {
+ public:
+  explicit RuleFinder(RuleSet& rules) : rules_(rules), slots_(kSlots) {}
+
+  /// The index of the rule of `state`, as RuleSet::intern gives it.
+  uint32_t find(const FrameSection& section, const Cie& cie, const CfaState& state);
+  /// Whether a rule was refused because the file has too many.
+  bool overflowed() const { return rules_.overflowed(); }
+
+ private:
+  static constexpr unsigned kSlotBits = 10;
+  static constexpr size_t kSlots = 1 << kSlotBits;
+  struct Slot {
+    uint64_t key = 0;
+    uint32_t index = 0;
+  };
+
+  // The numbers of a row of the usual kind as one; never 0, so that an empty slot is none of them.
+  static bool makeKey(const Cie& cie, const CfaState& state, uint64_t& key);
+
+  FileRules rules_;
+  std::vector<Slot> slots_;
+};
+
+}  // namespace polytop

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "unwind/rule_set.h"
+#include "unwind/unwind_table.h"
+
+namespace polytop {
+
+constexpr uint64_t kPageSize = 1 << ROW_OFFSET_BITS;
+
+/// Writes rows of ascending offsets straight into the final form.
+class RowWriter {
+ public:
+  explicit RowWriter(UnwindTable& table) : table_(table) {}
+
+  /// `rule` holds from `offset` on. A later rule for the same offset replaces it.
+  void add(uint64_t offset, uint32_t rule) {
+    if (offset > pendingOffset_) {
+      flush();
+      pendingOffset_ = offset;
+    }
+    pendingRule_ = rule;
+  }
+
+  /// Writes the last row. Nothing may be added after it.
+  void flush() {
+    if (pendingRule_ != current_ && !full_) write(pendingOffset_, pendingRule_);
+  }
+
+  /// The table reached the limit of what can be loaded; the rest was left out.
+  bool full() const { return full_; }
+
+ private:
+  void write(uint64_t offset, uint32_t rule) {
+    const uint64_t page = offset / kPageSize;
+    const uint32_t inPage = static_cast<uint32_t>(offset % kPageSize);
+    if (page != page_) {
+      // A lookup sees one page only: each page that the last rule reaches into starts with it.
+      if (current_ != kNoRule) {
+        for (uint64_t between = page_ + 1; between < page && !full_; between++) openPage(between, current_);
+      }
+      if (full_) return;
+      if (inPage == 0) {
+        if (rule != kNoRule) openPage(page, rule);
+        current_ = rule;
+        return;
+      }
+      openPage(page, current_);
+    }
+    push(inPage, rule);
+    current_ = rule;
+  }
+
+  void openPage(uint64_t page, uint32_t rule) {
+    if (table_.pages.size() >= MAX_PAGES || table_.rows.size() >= MAX_SHARDS * SHARD_ROWS - kPageSize) {
+      full_ = true;
+      return;
+    }
+    table_.pages.push_back({static_cast<uint32_t>(page), static_cast<uint32_t>(table_.rows.size()), 0});
+    page_ = page;
+    push(0, rule);
+  }
+
+  void push(uint32_t inPage, uint32_t rule) {
+    if (full_) return;
+    table_.rows.push_back(rule << ROW_OFFSET_BITS | inPage);
+    table_.pages.back().count++;
+  }
+
+  UnwindTable& table_;
+  uint64_t page_ = ~0ULL;  // the last page opened
+  uint32_t current_ = kNoRule;
+  uint64_t pendingOffset_ = 0;
+  uint32_t pendingRule_ = kNoRule;
+  bool full_ = false;
+};
+
+}  // namespace polytop

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "unwind/unwind_table.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <memory>
+
+#include "go/go_rows.h"
+#include "unwind/dwarf_rule.h"
+#include "unwind/eh_frame.h"
+#include "unwind/row_writer.h"
+
+namespace polytop {
+namespace {
+
+// The largest seen is 9 MB (libLLVM, 118 000 FDEs).
+constexpr uint64_t kMaxFrameBytes = 64 << 20;
+constexpr uint64_t kMaxHeaderBytes = 32 << 20;
+// Less than this between two functions is the padding that aligns the second.
+constexpr uint64_t kPadding = 16;
+// Code at the entry point without an FDE: 61 bytes in the dynamic linker of glibc, about 20 in C libraries.
+constexpr uint64_t kEntryCode = 128;
+// File offsets have 40 bits in a frame.
+constexpr uint64_t kMaxOffset = 1ULL << FRAME_FILE_SHIFT;
+
+/// The code of an executable PT_LOAD, cut at the end of the file.
+struct CodeRange {
+  uint64_t address;
+  uint64_t offset;
+  uint64_t size;
+};
+
+std::vector<CodeRange> findCode(const ElfImage& image) {
+  std::vector<CodeRange> ranges;
+  const uint64_t end = std::min(image.fileSize(), kMaxOffset);
+  for (const Segment& segment : image.segments()) {
+    if (segment.type != PT_LOAD || (segment.flags & PF_X) == 0 || segment.offset >= end) continue;
+    ranges.push_back({segment.address, segment.offset, std::min(segment.fileSize, end - segment.offset)});
+  }
+  return ranges;
+}
+
+// Fills in the file offset and cuts the size at the end of the code; false if the address is not code of the file.
+bool placeInFile(const std::vector<CodeRange>& code, Fde& fde) {
+  for (const CodeRange& range : code) {
+    if (fde.address < range.address || fde.address - range.address >= range.size) continue;
+    const uint64_t inside = fde.address - range.address;
+    fde.offset = range.offset + inside;
+    fde.size = static_cast<uint32_t>(std::min<uint64_t>(fde.size, range.size - inside));
+    return true;
+  }
+  return false;
+}
+
+/// Builds the rows of one file out of the entries that a FrameReader found.
+class TableBuilder {
+ public:
+  TableBuilder(const ElfImage& image, RuleSet& rules, UnwindTable& table)
+      : code_(findCode(image)), allRules_(rules), rules_(rules), table_(table), writer_(table) {
+    Fde entry;
+    entry.address = image.entry();
+    entry.size = kEntryCode;
+    // 0: a library without one.
+    if (entry.address != 0 && placeInFile(code_, entry)) {
+      entryOffset_ = entry.offset;
+      entryEnd_ = entry.offset + entry.size;
+    }
+  }
+
+  void build(const FrameSection& section, FrameReader& reader) {
+    std::vector<Fde>& fdes = reader.fdes();
+    uint64_t outside = 0;
+    size_t kept = 0;
+    for (Fde& fde : fdes) {
+      // Code that the linker dropped has its FDE at address 0 or 1, in no executable segment.
+      if (placeInFile(code_, fde)) {
+        fdes[kept++] = fde;
+      } else {
+        outside++;
+      }
+    }
+    fdes.resize(kept);
+    // Of two FDEs for the same code the one that reaches further is used.
+    const auto before = [](const Fde& left, const Fde& right) {
+      return left.offset != right.offset ? left.offset < right.offset : left.size > right.size;
+    };
+    if (!std::is_sorted(fdes.begin(), fdes.end(), before)) std::sort(fdes.begin(), fdes.end(), before);
+
+    table_.starts.reserve(fdes.size());
+    table_.rows.reserve(fdes.size() * 4);
+    for (size_t i = 0; i < fdes.size() && !writer_.full();) {
+      // FDEs that overlap: the later start wins, as in the search of the C++ runtime.
+      size_t next = i + 1;
+      while (next < fdes.size() && fdes[next].offset == fdes[i].offset) next++;
+      uint64_t end = fdes[i].offset + fdes[i].size;
+      if (next < fdes.size()) end = std::min(end, fdes[next].offset);
+      closeHole(fdes[i].offset);
+      addFunction(section, reader.cie(fdes[i]), fdes[i], end);
+      covered_ = end;
+      i = next;
+    }
+    closeHole(kMaxOffset);
+    writer_.flush();
+
+    table_.fdeCount = fdes.size();
+    if (fdes.empty()) table_.source.clear();
+    table_.rows.shrink_to_fit();
+    warn(reader, outside);
+  }
+
+  /// What a Go program's own table says: for code without entries, and where entries do not know of another stack.
+  void addGoRows(const std::vector<GoRow>& rows) {
+    for (const GoRow& row : rows) {
+      Fde place;
+      place.address = row.address;
+      if (!placeInFile(code_, place)) continue;
+      if (goRows_.empty() ? !row.isStart : place.offset < goRows_.back().offset) continue;
+      goRows_.push_back({place.offset, goRule(row), row.isStart});
+      if (row.frame == GoFrame::kEnd) ends_.push_back(place.offset);
+    }
+  }
+
+  /// Code without any entries.
+  void buildWithoutEntries() {
+    for (const PlacedRow& row : goRows_) addGoRow(row);
+    writer_.flush();
+    table_.fdeCount = table_.starts.size();
+    if (table_.fdeCount > 0) table_.source = ".gopclntab";
+  }
+
+ private:
+  struct PlacedRow {
+    uint64_t offset;
+    uint32_t rule;
+    bool isStart;
+  };
+
+  void addGoRow(const PlacedRow& row) {
+    std::vector<uint64_t>& starts = table_.starts;
+    if (row.isStart && (starts.empty() || starts.back() < row.offset)) starts.push_back(row.offset);
+    writer_.add(row.offset, row.rule);
+  }
+
+  // The code from covered_ up to `next` has no FDE.
+  void closeHole(uint64_t next) {
+    const bool first = table_.starts.empty();
+    const bool hasEntry =
+        goRows_.empty() && entryOffset_ >= covered_ && entryOffset_ < next && entryEnd_ > entryOffset_;
+    if (next - covered_ >= kPadding && !first && !(hasEntry && entryOffset_ == covered_)) {
+      writer_.add(covered_, kNoRule);
+      table_.starts.push_back(covered_);
+    }
+    for (; goNext_ < goRows_.size() && goRows_[goNext_].offset < next; goNext_++) {
+      if (goRows_[goNext_].offset >= covered_) addGoRow(goRows_[goNext_]);
+    }
+    if (!hasEntry) return;
+    // The entry point of the dynamic linker and of some C libraries: the outermost frame, nothing called it
+    // (psABI section 3.4.1: the word at rsp is argc).
+    table_.starts.push_back(entryOffset_);
+    writer_.add(entryOffset_, kEndRule);
+    if (entryEnd_ < next) writer_.add(entryEnd_, kNoRule);
+  }
+
+  void addFunction(const FrameSection& section, const Cie& cie, const Fde& fde, uint64_t end) {
+    table_.starts.push_back(fde.offset);
+    if (std::find(ends_.begin(), ends_.end(), fde.offset) != ends_.end()) return writer_.add(fde.offset, kEndRule);
+    CfaMachine machine(section, cie, fde.programBegin, fde.programEnd, fde.address);
+    uint64_t at = fde.offset;
+    for (;;) {
+      const bool more = machine.advance();
+      if (machine.malformed()) {
+        malformed_++;
+        writer_.add(at, kUnsupportedRule);
+        return;
+      }
+      writer_.add(at, rules_.find(section, cie, machine.state()));
+      const uint64_t distance = machine.location() - fde.address;
+      if (!more || distance >= end - fde.offset) return;
+      at = fde.offset + distance;
+    }
+  }
+
+  uint32_t goRule(const GoRow& row) {
+    if (row.frame == GoFrame::kEnd) return kEndRule;
+    if (row.frame == GoFrame::kUnknown) return kNoRule;
+    unwind_rule rule{};
+    rule.cfa = CFA_SP;
+    rule.cfa_offset = row.depth + 8;
+    rule.ra_offset = -8;
+    return allRules_.intern(rule);
+  }
+
+  void warn(const FrameReader& reader, uint64_t outside) {
+    char text[256];
+    if (reader.skipped() + malformed_ + outside == 0 && !reader.cut() && !writer_.full() && !rules_.overflowed())
+      return;
+    std::snprintf(text, sizeof text,
+                  "%" PRIu64 " entries skipped, %" PRIu64 " programs malformed, %" PRIu64 " outside of the code%s%s%s",
+                  reader.skipped(), malformed_, outside, reader.cut() ? ", section cut" : "",
+                  writer_.full() ? ", too many rows" : "", rules_.overflowed() ? ", too many rules" : "");
+    table_.warning = text;
+  }
+
+  std::vector<CodeRange> code_;
+  RuleSet& allRules_;
+  RuleFinder rules_;
+  UnwindTable& table_;
+  RowWriter writer_;
+  std::vector<PlacedRow> goRows_;
+  size_t goNext_ = 0;
+  std::vector<uint64_t> ends_;  // of goRows_, the functions whose callers are on another stack
+  uint64_t entryOffset_ = 0;
+  uint64_t entryEnd_ = 0;
+  uint64_t covered_ = 0;  // file offset up to which rows have been written
+  uint64_t malformed_ = 0;
+};
+
+bool loadSection(const ElfImage& image, const char* name, bool eh, FrameSection& into) {
+  const Section* section = image.section(name);
+  if (section == nullptr || section->size > kMaxFrameBytes) return false;
+  into.bytes = image.content(*section);
+  if (into.bytes.size() > kMaxFrameBytes) return false;
+  into.address = section->address;
+  into.eh = eh;
+  return !into.bytes.empty();
+}
+
+// Reads what the binary search table of .eh_frame_hdr refers to (LSB Core 10.6.2), for files without section
+// headers. The end of .eh_frame is not written anywhere there; the table needs none.
+bool readByHeader(const ElfImage& image, FrameSection& section, std::unique_ptr<FrameReader>& reader) {
+  for (const Segment& segment : image.segments()) {
+    if (segment.type != PT_GNU_EH_FRAME || segment.fileSize > kMaxHeaderBytes) continue;
+    const std::vector<uint8_t> header = image.read(segment.offset, segment.fileSize);
+    DwarfReader head(header.data(), 0, header.size());
+    const uint8_t version = head.fixed<uint8_t>();
+    const uint8_t frameEncoding = head.fixed<uint8_t>();
+    const uint8_t countEncoding = head.fixed<uint8_t>();
+    const uint8_t tableEncoding = head.fixed<uint8_t>();
+    const uint64_t frameAddress = head.encodedPointer(frameEncoding, segment.address, segment.address);
+    if (version != 1 || head.failed()) return false;
+
+    uint64_t offset = 0;
+    if (!image.addressToOffset(frameAddress, offset)) return false;
+    uint64_t end = offset;
+    for (const Segment& load : image.segments()) {
+      if (load.type == PT_LOAD && offset >= load.offset && offset - load.offset < load.fileSize) {
+        end = load.offset + load.fileSize;
+      }
+    }
+    if (end <= offset) return false;
+    section.bytes = image.read(offset, std::min(end - offset, kMaxFrameBytes));
+    section.address = frameAddress;
+    section.eh = true;
+    reader = std::make_unique<FrameReader>(section);
+
+    if (countEncoding == pointer_encoding::kOmit || tableEncoding == pointer_encoding::kOmit) {
+      reader->readToTerminator();
+      return true;
+    }
+    const uint64_t count = head.encodedPointer(countEncoding, segment.address, segment.address);
+    for (uint64_t i = 0; i < count && !head.atEnd(); i++) {
+      head.encodedPointer(tableEncoding, segment.address, segment.address);
+      const uint64_t address = head.encodedPointer(tableEncoding, segment.address, segment.address);
+      if (!head.failed()) reader->readOne(address - frameAddress);
+    }
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool UnwindTable::findStart(uint64_t offset, uint64_t& start) const {
+  const auto above = std::upper_bound(starts.begin(), starts.end(), offset);
+  if (above == starts.begin()) return false;
+  start = *(above - 1);
+  return true;
+}
+
+uint32_t UnwindTable::findRule(uint64_t offset) const {
+  const auto page = std::lower_bound(pages.begin(), pages.end(), offset / kPageSize,
+                                     [](const PageRows& entry, uint64_t number) { return entry.page < number; });
+  if (page == pages.end() || page->page != offset / kPageSize) return kNoRule;
+  const auto first = rows.begin() + page->first;
+  const auto above = std::upper_bound(first, first + page->count, offset % kPageSize,
+                                      [](uint64_t inPage, uint32_t row) { return inPage < (row & ROW_OFFSET_MASK); });
+  return *(above - 1) >> ROW_OFFSET_BITS;
+}
+
+UnwindTable buildUnwindTable(const ElfImage& image, RuleSet& rules) {
+  UnwindTable table;
+  FrameSection section;
+  std::unique_ptr<FrameReader> reader;
+  if (loadSection(image, ".eh_frame", true, section)) {
+    reader = std::make_unique<FrameReader>(section);
+    reader->readAll();
+    table.source = ".eh_frame";
+  }
+  if (reader == nullptr || reader->fdes().empty()) {
+    reader.reset();
+    if (readByHeader(image, section, reader)) table.source = "PT_GNU_EH_FRAME";
+  }
+  if (reader == nullptr || reader->fdes().empty()) {
+    reader.reset();
+    if (loadSection(image, ".debug_frame", false, section)) {
+      reader = std::make_unique<FrameReader>(section);
+      reader->readAll();
+      table.source = ".debug_frame";
+    }
+  }
+  TableBuilder builder(image, rules, table);
+  builder.addGoRows(readGoRows(image));
+  if (reader == nullptr || reader->fdes().empty()) {
+    table.source.clear();
+    builder.buildWithoutEntries();
+    return table;
+  }
+  builder.build(section, *reader);
+  return table;
+}
+
+}  // namespace polytop

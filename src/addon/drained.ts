@@ -1,0 +1,135 @@
+/** What the kernel side counted, as the addon hands it over: the shapes of one drain. */
+
+/** A file that samples hit, once it was looked at. */
+export interface SampledFile {
+  readonly id: number;
+  readonly path: string;
+  /** What is wrong with the file, empty if nothing is. */
+  readonly why: string;
+  /** The Perl interpreter in the file, if it holds one. */
+  readonly perl?: PerlInterpreter;
+  /** Why a runtime in the file is not understood, where it holds such a one. */
+  readonly refused?: string;
+  /** .NET assemblies in the file by ascending offset: offset and size of each. */
+  readonly assemblies: Float64Array;
+}
+
+/** File offsets: the first, and the one behind the last. */
+export type CodeRange = readonly [start: number, end: number];
+
+/** A Perl interpreter in a file. */
+export interface PerlInterpreter {
+  /** Its index in the map of interpreters; another one may get it when the file is forgotten. */
+  readonly index: number;
+  readonly version: string;
+  /** What the user must know of the version, empty if nothing. */
+  readonly warning: string;
+  /** No layout of the version is known: its subs are not shown. */
+  readonly refused: boolean;
+  /** Names of ops by op number. */
+  readonly opNames: readonly string[];
+  readonly code: {
+    readonly runLoops: readonly CodeRange[];
+    readonly run: CodeRange;
+    readonly parse: CodeRange;
+    readonly destruct: CodeRange;
+    readonly callSub: CodeRange;
+    readonly callList: CodeRange;
+  };
+}
+
+/** A string of a Perl process. */
+export interface PerlString {
+  /** One of enum perl_encoding (bpf/perl/abi.h). */
+  readonly encoding: number;
+  /** In bytes; `bytes` are fewer where the string was cut. */
+  readonly length: number;
+  readonly bytes: Uint8Array;
+}
+
+/** The strings behind a Perl frame. */
+export interface PerlName {
+  readonly name: bigint;
+  /** One of enum perl_kind. */
+  readonly kind: number;
+  /** Bits of enum perl_name_flags. */
+  readonly flags: number;
+  readonly sub: PerlString;
+  readonly package: PerlString;
+  readonly file: PerlString;
+}
+
+/** A .NET method at its first sight in a process. */
+export interface SeenMethod {
+  readonly word: bigint;
+  /** Address of its MethodDesc; 0: it is precompiled, in the image at `image`. */
+  readonly methodDesc: bigint;
+  /** Address of its image, 0 if it is not known. */
+  readonly image: bigint;
+  /** Its row in the metadata of the image, 0 if it is not known. */
+  readonly row: number;
+  /** The file that holds the image, for fileId(), all 0 if none does; and where in it the image is. */
+  readonly imageFile: BigUint64Array;
+  readonly imageOffset: number;
+  /** Address of the runtime less that in its file's headers. */
+  readonly bias: bigint;
+  /** Identifies the address space: exec makes another. */
+  readonly space: bigint;
+  readonly pid: number;
+  /** The runtime's version, and the address of its contract descriptor in the file's headers (0: none). */
+  readonly major: number;
+  readonly descriptor: bigint;
+  /** The name of a dynamic method; empty for others. */
+  readonly name: Uint8Array;
+}
+
+/** A thread that was sampled, its names as the process chose them. */
+export interface SampledTask {
+  readonly pid: number;
+  readonly tid: number;
+  readonly parentPid: number;
+  readonly uid: number;
+  readonly cgroup: string;
+  /** Milliseconds since boot. */
+  readonly startTime: number;
+  readonly comm: string;
+  readonly thread: string;
+}
+
+/** What was sampled since the last drain. Numbers of stacks and frames only grow. */
+export interface Drained {
+  readonly seconds: number;
+  readonly samples: number;
+  readonly missed: number;
+  readonly bpfNanoseconds: number;
+  /** Increments by counter id. */
+  readonly counters: Float64Array;
+  /** Three words a count: stack number, index in `tasks`, count. */
+  readonly counts: Uint32Array<ArrayBuffer>;
+  readonly tasks: readonly SampledTask[];
+  /**
+   * New stacks; the words of each: number, outcome | Perl frame count << 8, count of all frames, numbers of the
+   * frames (leaf first), numbers of the Perl frames (innermost first).
+   */
+  readonly stacks: Uint32Array<ArrayBuffer>;
+  /** Number of the first of `frames`. */
+  readonly firstFrame: number;
+  /** New frames, as bpf/abi.h defines a frame word. */
+  readonly frames: BigUint64Array;
+  /**
+   * The number of the function of each of `frames`, from 1 on as functions are met; 0 if its start is not known or
+   * it is no file's. A number is never given to another function.
+   */
+  readonly functions: Uint32Array;
+  /** One word for each of `frames`: meta << 32 | line of a Perl frame, or a mark of user space; else 0. */
+  readonly extras: BigUint64Array;
+  readonly perlNames: readonly PerlName[];
+  /** The kernel side names everything anew from here on. */
+  readonly renewed: boolean;
+  /** The process that each of `frames` means something in, 0 for all. */
+  readonly owners: Uint32Array;
+  /** Stacks and frames with lower numbers will not be referred to again. */
+  readonly forgottenStacks: number;
+  readonly forgottenFrames: number;
+  readonly files: readonly SampledFile[];
+}

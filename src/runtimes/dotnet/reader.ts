@@ -1,0 +1,235 @@
+/** Names of .NET frames. What the kernel side tells of a method at its first sight is resolved at once. */
+import { statSync } from "node:fs";
+import {
+  DOTNET_GENERATION_SHIFT,
+  DOTNET_STUBS,
+  FRAME_DOTNET,
+  FRAME_VALUE_MASK,
+} from "../../../build/abi.ts";
+import type { Drained, SeenMethod } from "../../addon/drained.ts";
+import type { Sampler } from "../../addon/sampler.ts";
+import { cleanName } from "../../tick/clean-name.ts";
+import type { NewFrames } from "../new-frames.ts";
+import type { NamedFrame, NamedFunction, RuntimeReader } from "../reader.ts";
+import { PageBudget, WholeBytes } from "./bytes.ts";
+import type { PeImage } from "./image.ts";
+import { ImageNames } from "./images.ts";
+import type { ImageMethod } from "./instance-name.ts";
+import { ProcessMemory, readOr, Unreadable } from "./memory.ts";
+import type { MethodBody } from "./method.ts";
+import type { ImageCache } from "./modules.ts";
+import { DotnetProcess, type RuntimeFile } from "./process.ts";
+import { ReadyToRunImage } from "./ready-to-run.ts";
+import type { Tier } from "./tier.ts";
+import { attempt, stub, unnamed } from "./unnamed.ts";
+
+const STUB_LIMIT = BigInt(DOTNET_STUBS);
+const START_MASK = (1n << BigInt(DOTNET_GENERATION_SHIFT)) - 1n;
+/** What stands for the assembly of a method that has none. */
+const DYNAMIC_MODULE = "[dynamic]";
+const MAX_PROCESSES = 512;
+/** More do not fit on the screen. */
+const MAX_NOTICES = 3;
+const MAX_TABLE_BYTES = 16 << 20;
+/** Pages of metadata, of all images together. */
+const MAX_PAGE_BYTES = 4 << 20;
+
+interface KnownProcess {
+  /** Of the address space: another one after exec or where the pid was given to another process. */
+  readonly space: bigint;
+  readonly process: DotnetProcess;
+}
+
+export class DotnetReader implements RuntimeReader {
+  readonly #sampler: Pick<Sampler, "readMemory" | "takeMethods" | "readFile" | "fileId">;
+  readonly #processes = new Map<number, KnownProcess>();
+  readonly #pages = new PageBudget(MAX_PAGE_BYTES);
+  readonly #shared = new SharedTables(this.#pages);
+  readonly #images: ImageNames;
+  /** Notices about files, by their id. */
+  readonly #refused = new Map<number, string>();
+
+  constructor(sampler: Pick<Sampler, "readMemory" | "takeMethods" | "readFile" | "fileId">) {
+    this.#sampler = sampler;
+    this.#images = new ImageNames(sampler, this.#pages);
+  }
+
+  ingest({ files }: Pick<Drained, "files">): void {
+    this.#images.placeFiles(files);
+    for (const { id, path, refused } of files) {
+      if (refused === undefined) this.#refused.delete(id);
+      else this.#refused.set(id, `${refused}: its methods are not shown (${cleanName(path)})`);
+    }
+    this.resolveSeen();
+  }
+
+  /** Tells of runtimes that are not understood. */
+  notices(): string[] {
+    const misfits: string[] = [];
+    for (const [pid, { process }] of this.#processes) {
+      const reason = process.misfit;
+      // Of a process that has ended nothing can be read, however its runtime is laid out.
+      if (reason === undefined || ownerOf(pid) < 0) continue;
+      misfits.push(`no method of pid ${pid} could be named: ${reason}`);
+    }
+    return [...this.#refused.values(), ...misfits].slice(0, MAX_NOTICES);
+  }
+
+  /** Names the precompiled method at an offset of a file. */
+  symbolizeCode(file: number, offset: number): NamedFunction | undefined {
+    if (!this.#images.holds(file, offset)) return undefined;
+    return precompiled(() => this.#images.method(file, offset));
+  }
+
+  symbolize(frames: NewFrames, index: number): NamedFrame | undefined {
+    if (frames.kind(index) !== FRAME_DOTNET) return undefined;
+    return { function: this.name(frames.word(index), frames.owner(index)) };
+  }
+
+  /** Resolves the methods met since the last call, while their processes live. */
+  resolveSeen(): void {
+    for (const seen of this.#sampler.takeMethods()) this.#resolve(seen);
+  }
+
+  /** The function of a frame word of FRAME_DOTNET. */
+  name(word: bigint, pid: number): NamedFunction {
+    const value = word & FRAME_VALUE_MASK;
+    if (value < STUB_LIMIT) return stub(Number(value));
+    const known = this.#processes.get(pid);
+    if (!known) return unnamed("its process was not known when it was met");
+    const named = known.process.known(word) ?? this.#awaited(known.process, word);
+    const body = bodyOf(known.process, word, named);
+    return body === "" ? named : { ...named, body };
+  }
+
+  #awaited(process: DotnetProcess, word: bigint): NamedFunction {
+    const awaited = process.awaited(word);
+    const byFile = awaited ? this.#nameByFile(process, awaited) : undefined;
+    return byFile ?? this.#byAddress(process, word);
+  }
+
+  #byAddress(process: DotnetProcess, word: bigint): NamedFunction {
+    return process.keep(
+      word,
+      attempt(() => process.methodAt(Number(word & START_MASK))),
+    );
+  }
+
+  #resolve(seen: SeenMethod): void {
+    const process = this.#process(seen);
+    if (!process) return;
+    const start = Number(seen.word & START_MASK);
+    if (seen.name.length > 0) {
+      const name = Buffer.from(seen.name).toString("utf8");
+      const body: Tier = "compiled once";
+      process.keep(seen.word, { runtime: "dotnet", name, module: DYNAMIC_MODULE, body });
+    } else if (seen.row > 0 && seen.imageFile.some((it) => it > 0n)) {
+      // Named by the file, when it is known: whether the process lives does not matter.
+      process.await(seen.word, seen);
+      this.#nameByFile(process, seen);
+    } else {
+      const named =
+        seen.methodDesc > 0n
+          ? attempt(() => process.method(start, Number(seen.methodDesc)))
+          : precompiled(() => process.imageMethod(start, Number(seen.image)));
+      process.keep(seen.word, named);
+    }
+  }
+
+  #nameByFile(process: DotnetProcess, seen: SeenMethod): NamedFunction | undefined {
+    const file = this.#sampler.fileId(seen.imageFile);
+    if (file === 0) return undefined;
+    return process.keep(
+      seen.word,
+      attempt(() => this.#images.methodOfRow(file, seen.imageOffset, seen.row)),
+    );
+  }
+
+  #process({ pid, space, major, descriptor, bias }: SeenMethod): DotnetProcess | undefined {
+    const known = this.#processes.get(pid);
+    if (known?.space === space) return known.process;
+    if (major === 0) return undefined;
+    const runtime: RuntimeFile = { major, descriptor: Number(descriptor) };
+    if (this.#processes.size >= MAX_PROCESSES) this.#forgetOldest();
+    const memory = new ProcessMemory(
+      (id, address, size) => this.#sampler.readMemory(id, address, size),
+      pid,
+    );
+    const process = new DotnetProcess(memory, runtime, Number(bias), this.#shared.of(ownerOf(pid)));
+    this.#processes.delete(pid);
+    this.#processes.set(pid, { space, process });
+    return process;
+  }
+
+  #forgetOldest(): void {
+    for (const pid of this.#processes.keys()) {
+      this.#processes.delete(pid);
+      if (this.#processes.size < MAX_PROCESSES / 2) return;
+    }
+  }
+}
+
+/** Tables of images without a file are kept for all processes of a user; another user's could lend wrong names. */
+class SharedTables {
+  readonly #known = new Map<string, ReadyToRunImage>();
+  readonly #pages: PageBudget;
+  #bytes = 0;
+
+  constructor(pages: PageBudget) {
+    this.#pages = pages;
+  }
+
+  of(owner: number): ImageCache {
+    return { pages: this.#pages, tables: (image) => this.#find(`${owner}:${image.key}`, image) };
+  }
+
+  #find(key: string, image: PeImage): ReadyToRunImage {
+    const known = this.#known.get(key);
+    if (known) return known;
+    if (this.#bytes > MAX_TABLE_BYTES) {
+      this.#known.clear();
+      this.#bytes = 0;
+    }
+    // The process that it is read from may be gone when the next one needs it.
+    const found = tablesInMemory(image);
+    this.#bytes += image.metadataSize + found.memoryBytes;
+    this.#known.set(key, found);
+    return found;
+  }
+}
+
+/** The tables of an image that may be gone soon: what naming needs of it is kept whole. */
+export function tablesInMemory(image: PeImage): ReadyToRunImage {
+  return new ReadyToRunImage(image, {
+    metadata: (place) => image.wholeMetadata(place),
+    table: ({ rva, size }) => new WholeBytes(image.at(rva, size)),
+    component: () => {
+      throw new Unreadable("its composite image is in no file");
+    },
+  });
+}
+
+/** The user that a process runs as; -1 if it is gone. */
+function ownerOf(pid: number): number {
+  return statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid ?? -1;
+}
+
+function precompiled(resolve: () => ImageMethod): NamedFunction {
+  const tier: Tier = "precompiled";
+  return attempt(() => {
+    const { name, module, genericArguments = [] } = resolve();
+    return { name, module, body: bodyText({ tier, genericArguments }) };
+  });
+}
+
+/** The body at a frame word, as text; empty where it cannot be told. It may have become certain since the last time. */
+function bodyOf(process: DotnetProcess, word: bigint, named: NamedFunction): string {
+  if (named.body !== undefined || named.whyUnnamed !== undefined) return named.body ?? "";
+  return readOr(() => bodyText(process.body(Number(word & START_MASK))), "");
+}
+
+/** `tier 1  TKey=System.Int32  TValue=System.__Canon` */
+export function bodyText({ tier, genericArguments }: MethodBody): string {
+  const given = genericArguments.map(({ parameter, type }) => `${parameter}=${type}`);
+  return [...(tier === undefined ? [] : [tier]), ...given].join("  ");
+}

@@ -1,0 +1,126 @@
+/** From new frames of the kernel side to functions: asks the readers of runtimes, and gives ids to what they say. */
+import { cleanName } from "../tick/clean-name.ts";
+import { RUNTIMES } from "../tick/runtimes.ts";
+import type { CounterDefinition } from "../tick/source.ts";
+import type { FrameDetail, WireFrames } from "../tick/wire.ts";
+import type { FunctionTable } from "./function-table.ts";
+import type { NewFrames } from "./new-frames.ts";
+import type { NamedFrame, NamedFunction, RuntimeReader } from "./reader.ts";
+
+/** A frame whose function has an id. */
+interface NumberedFrame {
+  readonly id: number;
+  readonly detail?: FrameDetail;
+}
+
+/** So many texts of bodies are kept: most are a tier, and generic arguments of few methods. */
+const MAX_BODIES = 20_000;
+
+const FOLDED: FrameDetail = { folded: true };
+
+/** Names frames. */
+export class FrameReader {
+  readonly #readers: readonly RuntimeReader[];
+  readonly #functions: FunctionTable;
+  readonly #counters: ReadonlyMap<number, CounterDefinition>;
+  /** Frames of files' code that were met, by the number of their function (Drained.functions). */
+  readonly #code: (NumberedFrame | undefined)[] = [];
+  /** Details by the text of the body: one object for all frames crosses to the other thread once. */
+  readonly #bodies = new Map<string, FrameDetail>();
+
+  constructor(
+    readers: readonly RuntimeReader[],
+    counters: readonly CounterDefinition[],
+    functions: FunctionTable,
+  ) {
+    this.#readers = readers;
+    this.#counters = new Map(counters.map((it) => [it.id, it]));
+    this.#functions = functions;
+  }
+
+  /** Names all new frames of a drain. */
+  read(frames: NewFrames): WireFrames {
+    const functions = new Uint32Array(frames.length);
+    const details = new Map<number, FrameDetail>();
+    for (let index = 0; index < frames.length; index++) {
+      const { id, detail } = this.#frame(frames, index);
+      functions[index] = id;
+      if (detail) details.set(index, detail);
+    }
+    return { functions, details };
+  }
+
+  #frame(frames: NewFrames, index: number): NumberedFrame {
+    if (frames.isCode(index)) {
+      const frame = this.#codeOfFile(frames, index);
+      return frames.isFolded(index) ? { id: frame.id, detail: FOLDED } : frame;
+    }
+    if (frames.isStop(index)) return this.#intern(this.#stop(frames, index));
+    for (const reader of this.#readers) {
+      const frame = reader.symbolize?.(frames, index);
+      if (frame) return this.#intern(frame);
+    }
+    return this.#intern({ function: unread(`kind ${frames.kind(index)}`) });
+  }
+
+  /** The code of a function is named once: hot loops bring many addresses of few functions. */
+  #codeOfFile(frames: NewFrames, index: number): NumberedFrame {
+    const number = frames.functionNumber(index);
+    const known = this.#code[number];
+    if (known) return known;
+    const frame = this.#intern({
+      function: this.#nameCode(frames.file(index), frames.offset(index)),
+    });
+    if (number === 0) return frame;
+    while (this.#code.length < number) this.#code.push(undefined);
+    this.#code[number] = frame;
+    return frame;
+  }
+
+  #nameCode(file: number, offset: number): NamedFunction {
+    for (const reader of this.#readers) {
+      const named = reader.symbolizeCode?.(file, offset);
+      if (named) return named;
+    }
+    return unread(`file ${file}`);
+  }
+
+  #intern({ function: named, detail }: NamedFrame): NumberedFrame {
+    const id = this.#functions.intern(named);
+    if (named.body !== undefined) return { id, detail: this.#bodyDetail(named.body) };
+    return detail ? { id, detail } : { id };
+  }
+
+  #bodyDetail(text: string): FrameDetail {
+    const known = this.#bodies.get(text);
+    if (known) return known;
+    if (this.#bodies.size >= MAX_BODIES) this.#bodies.clear();
+    const detail = { body: cleanName(text) };
+    this.#bodies.set(text, detail);
+    return detail;
+  }
+
+  /** The last frame of a stack whose walk ended early: the counter says why. */
+  #stop(frames: NewFrames, index: number): NamedFrame {
+    const id = Number(frames.value(index));
+    const counter = this.#counters.get(id);
+    return {
+      function: {
+        runtime: RUNTIMES.find((it) => it === counter?.runtime) ?? "native",
+        name: `[${counter?.label ?? `walk ended for reason ${id}`}]`,
+        module: "",
+        whyUnnamed: counter
+          ? [counter.meaning, counter.hint].filter(Boolean).join(": ")
+          : "unknown",
+      },
+    };
+  }
+}
+
+/** The function of a frame that no reader takes for its own. */
+const unread = (what: string): NamedFunction => ({
+  runtime: "unknown",
+  name: `[frame of ${what}]`,
+  module: "",
+  whyUnnamed: "no reader of a runtime knows frames of this kind",
+});

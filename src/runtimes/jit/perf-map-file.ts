@@ -1,0 +1,137 @@
+/** Opens the /tmp/perf-PID.map of a process, which may be anything: the process put it there. */
+
+import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } from "node:fs";
+import { uptime } from "node:os";
+import { TICKS_PER_SECOND } from "../../machine/process-start.ts";
+
+export const MAX_FILE_BYTES = 32 * 1024 * 1024;
+/** Clocks of files, of processes and of this program agree no better. */
+const STALE_MILLISECONDS = 2000;
+
+/** Linux's O_PATH, which Node does not name: refers to a file without opening it. */
+const O_PATH = 0o10000000;
+/** Types of file systems that wait for another process or machine (native/files/remote_file.cpp has their numbers). */
+const REMOTE = /^(fuse|fuseblk|nfs4?|cifs|smb3|9p|ceph|afs|coda|gpfs|lustre|virtiofs)(\.|$)/;
+
+const ABSENT = "generated code, and its process writes no /tmp/perf-PID.map";
+const GONE = "generated code of a process that is gone";
+const LINKED = "generated code; the /tmp of its process is a link, which is not followed";
+
+/** A file that is there and that must not be read, and why. */
+export class Refusal extends Error {}
+
+/**
+ * Opens /tmp/perf-PID.map of a process for reading; `folder` is the process's in /proc, `start` what startOfProcess()
+ * says of it. Throws a Refusal.
+ *
+ * The process chooses what lies there, so nothing is followed: neither its /tmp nor the file may be a link, which
+ * would be one of this program's own root; and each is looked at before it is opened, as opening a FIFO waits,
+ * opening a device does what the device likes, and whatever touches a file system that another process or machine
+ * answers for may wait for ever.
+ */
+export function openPerfMap(folder: string, start: string | undefined): number {
+  try {
+    return open(folder, readStatus(folder), start);
+  } catch (error) {
+    throw error instanceof Refusal ? error : new Refusal(whyNotReadable(error));
+  }
+}
+
+function open(process: string, status: string, start: string | undefined): number {
+  const opened: number[] = [];
+  let known: string | undefined;
+  const refer = (path: string, flags: number): number => {
+    const descriptor = openSync(path, O_PATH | flags);
+    opened.push(descriptor);
+    const mount = mountOf(descriptor);
+    // One that is referred to stays what it is, and its number its own.
+    const type = mount === known ? undefined : fileSystemType(mount, process);
+    known = mount;
+    if (type !== undefined && REMOTE.test(type)) {
+      throw new Refusal(
+        `generated code; the /tmp of its process is on ${type}, which is not waited for`,
+      );
+    }
+    return descriptor;
+  };
+  try {
+    const top = refer(`${process}/root`, constants.O_DIRECTORY);
+    const folder = refer(within(top, "tmp"), constants.O_DIRECTORY | constants.O_NOFOLLOW);
+    const name = `perf-${innermostPid(status)}.map`;
+    const file = refer(within(folder, name), constants.O_NOFOLLOW);
+    const stats = fstatSync(file);
+    refuseUnlessTrusted(stats, name, effectiveUid(status));
+    if (stats.mtimeMs + STALE_MILLISECONDS < startTime(start)) {
+      throw new Refusal(`/tmp/${name} was left by an earlier process`);
+    }
+    return openSync(`/proc/self/fd/${file}`, constants.O_RDONLY | constants.O_NONBLOCK);
+  } finally {
+    for (const descriptor of opened) closeSync(descriptor);
+  }
+}
+
+const within = (folder: number, name: string): string => `/proc/self/fd/${folder}/${name}`;
+
+/** The number of the mount that a descriptor is in; undefined where it is not told. */
+const mountOf = (descriptor: number): string | undefined =>
+  /^mnt_id:\s*(\d+)/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, "latin1"))?.[1];
+
+/** The type of the file system of a mount, without asking it; undefined where it is not told. */
+function fileSystemType(mount: string | undefined, process: string): string | undefined {
+  for (const table of [`${process}/mountinfo`, "/proc/self/mountinfo"]) {
+    const type = new RegExp(`^${mount} .* - (\\S+)`, "m").exec(readOrEmpty(table))?.[1];
+    if (type !== undefined) return type;
+  }
+  return undefined;
+}
+
+/** Milliseconds since 1970; 0 where it is not known. */
+function startTime(start: string | undefined): number {
+  if (start === undefined) return 0;
+  return Date.now() - 1000 * (uptime() - Number(start) / TICKS_PER_SECOND);
+}
+
+function refuseUnlessTrusted(stats: Stats, name: string, uid: number): void {
+  if (!stats.isFile()) throw new Refusal(`/tmp/${name} of the process is not a regular file`);
+  if (stats.uid !== uid && stats.uid !== 0) {
+    throw new Refusal(`/tmp/${name} belongs to user ${stats.uid}, the process to user ${uid}`);
+  }
+  if (stats.size > MAX_FILE_BYTES) throw new Refusal(`/tmp/${name} is larger than 32 MB`);
+}
+
+/** The pid in the innermost pid namespace: the one that the process itself knows (proc_pid_status(5)). */
+function innermostPid(status: string): number {
+  const pids = /^NSpid:\s*(.*)$/m.exec(status)?.[1]?.trim().split(/\s+/) ?? [];
+  const pid = Number(pids.at(-1));
+  if (!Number.isInteger(pid) || pid <= 0) throw new Refusal("the process does not say its pid");
+  return pid;
+}
+
+function effectiveUid(status: string): number {
+  const uid = /^Uid:\s*\d+\s+(\d+)/m.exec(status)?.[1];
+  if (uid === undefined) throw new Refusal("the process does not say its user");
+  return Number(uid);
+}
+
+function readStatus(folder: string): string {
+  try {
+    return readFileSync(`${folder}/status`, "latin1");
+  } catch {
+    throw new Refusal(GONE);
+  }
+}
+
+function readOrEmpty(path: string): string {
+  try {
+    return readFileSync(path, "latin1");
+  } catch {
+    return "";
+  }
+}
+
+function whyNotReadable(error: unknown): string {
+  const code = (error as NodeJS.ErrnoException).code;
+  if (code === "ENOENT" || code === "ESRCH") return ABSENT;
+  if (code === "ELOOP" || code === "ENOTDIR") return LINKED;
+  return `generated code; the /tmp/perf-PID.map of its process cannot be read: ${code ?? String(error)}`;
+}

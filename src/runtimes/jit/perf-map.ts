@@ -1,0 +1,235 @@
+/**
+ * Names that JIT compilers other than .NET's leave for profilers: /tmp/perf-PID.map, a line
+ * `start size name` (hexadecimal, hexadecimal, the rest) for each function, appended to as code
+ * is compiled (tools/perf/Documentation/jit-interface.txt of Linux).
+ */
+
+import { closeSync, fstatSync, readSync } from "node:fs";
+import { startOfProcess } from "../../machine/process-start.ts";
+import { CodeMap } from "./code-map.ts";
+import { MAX_FILE_BYTES, openPerfMap, Refusal } from "./perf-map-file.ts";
+
+/** The name of an address, or the reason why there is none. */
+export type PerfMapName =
+  | { readonly name: string; readonly whyUnnamed?: undefined }
+  | { readonly whyUnnamed: string };
+
+export interface PerfMapsOptions {
+  readonly proc?: string;
+  /** Milliseconds, on a clock that does not go back. */
+  readonly now?: () => number;
+}
+
+/** What is kept at once, of as many processes as that holds. */
+const MAX_PROCESSES = 256;
+const MAX_MEMORY_BYTES = 64 * 1024 * 1024;
+/** Less than a refresh takes: each of them reads what was written since the one before. */
+const CHECK_MILLISECONDS = 900;
+/** A file that names nothing of what was asked for is looked at less and less often. */
+const MAX_CHECK_MILLISECONDS = 64_000;
+/** A file that is not there mostly never will be. */
+const MAX_ABSENT_MILLISECONDS = 5000;
+/** Addresses without a name that are remembered of a process, to be looked for in what it writes later. */
+const MAX_MISSED = 256;
+/** Most that one look-up reads: the rest follows with later ones. */
+const MAX_READ_BYTES = 16 * 1024 * 1024;
+const CHUNK_BYTES = 256 * 1024;
+/** So many bytes before the place where reading goes on must be what they were: the file was only appended to. */
+const TAIL_BYTES = 64;
+const MAX_LINE_BYTES = 64 * 1024;
+
+const NEWLINE = 10;
+
+const TOO_MANY =
+  "generated code; the /tmp/perf-PID.map of its process has more entries than are kept";
+const NOT_HELD = "generated code that its process has not put into /tmp/perf-PID.map";
+
+interface ProcessMap {
+  readonly map: CodeMap;
+  /** Of the process, as `startOfProcess` says it: the pid may be given to another one. */
+  start: string | undefined;
+  /** Which file was read, to tell when another one is in its place. */
+  device: number;
+  inode: number;
+  /** Bytes read and taken in, whole lines only. */
+  read: number;
+  tail: Buffer;
+  checkedAt: number;
+  /** Milliseconds from one look for missed names to the next. */
+  patience: number;
+  readonly missed: Set<number>;
+  whyNot: string | undefined;
+}
+
+/** The perf maps of processes, each read when one of its addresses is asked for, and on as it grows. */
+export class PerfMaps {
+  readonly #proc: string;
+  readonly #now: () => number;
+  readonly #processes = new Map<number, ProcessMap>();
+
+  constructor(options: PerfMapsOptions = {}) {
+    this.#proc = options.proc ?? "/proc";
+    this.#now = options.now ?? (() => performance.now());
+  }
+
+  /**
+   * The function of a process that holds the address. A file that has grown is read on, once a refresh.
+   * A process that is gone keeps the names that are known, until another one has its pid.
+   */
+  resolve(pid: number, address: bigint): PerfMapName {
+    const process = this.#process(pid);
+    // What was read may be of a process that is gone, and whose pid another one has now.
+    const isAbsent = process.whyNot !== undefined && process.read === 0;
+    const most = isAbsent ? MAX_ABSENT_MILLISECONDS : CHECK_MILLISECONDS;
+    this.#updateAfter(Math.min(process.patience, most), pid, process);
+    const name = process.map.find(Number(address));
+    if (name !== undefined) return { name };
+    if (process.missed.size < MAX_MISSED) process.missed.add(Number(address));
+    return { whyUnnamed: process.whyNot ?? NOT_HELD };
+  }
+
+  /**
+   * Looks again for what had no name when it was asked for: compilers write names down as they compile. Whether
+   * some have one now; those are then asked for anew.
+   */
+  findMissed(): boolean {
+    let found = false;
+    for (const [pid, process] of this.#processes) {
+      const { missed, map } = process;
+      if (missed.size === 0 || !this.#updateAfter(process.patience, pid, process)) continue;
+      if ([...missed].some((address) => map.find(address) !== undefined)) {
+        found = true;
+        missed.clear();
+        process.patience = CHECK_MILLISECONDS;
+      } else {
+        process.patience = Math.min(2 * process.patience, MAX_CHECK_MILLISECONDS);
+      }
+    }
+    return found;
+  }
+
+  get memoryBytes(): number {
+    let bytes = 0;
+    for (const { map } of this.#processes.values()) bytes += map.memoryBytes;
+    return bytes;
+  }
+
+  #process(pid: number): ProcessMap {
+    // The one asked for last is the last to go.
+    const process = this.#processes.get(pid) ?? emptyMap();
+    this.#processes.delete(pid);
+    this.#processes.set(pid, process);
+    return process;
+  }
+
+  /** Forgets the processes that nobody asked for longest, until the rest is small enough. */
+  #makeRoom(): void {
+    let bytes = this.memoryBytes;
+    for (const [pid, { map }] of this.#processes) {
+      const enough = this.#processes.size <= MAX_PROCESSES && bytes <= MAX_MEMORY_BYTES;
+      if (enough || this.#processes.size === 1) return;
+      bytes -= map.memoryBytes;
+      this.#processes.delete(pid);
+    }
+  }
+
+  /** Reads on, unless that was done less than so many milliseconds ago. */
+  #updateAfter(milliseconds: number, pid: number, process: ProcessMap): boolean {
+    const now = this.#now();
+    if (now - process.checkedAt < milliseconds) return false;
+    process.checkedAt = now;
+    this.#update(pid, process);
+    this.#makeRoom();
+    return true;
+  }
+
+  #update(pid: number, process: ProcessMap): void {
+    try {
+      const start = startOfProcess(pid, this.#proc);
+      if (start !== undefined && start !== process.start) {
+        forget(process);
+        process.start = start;
+      }
+      const descriptor = openPerfMap(`${this.#proc}/${pid}`, start);
+      try {
+        readOn(descriptor, process);
+        process.whyNot = process.map.full ? TOO_MANY : undefined;
+      } finally {
+        closeSync(descriptor);
+      }
+    } catch (error) {
+      process.whyNot = error instanceof Refusal ? error.message : String(error);
+    }
+  }
+}
+
+function emptyMap(): ProcessMap {
+  return {
+    map: new CodeMap(),
+    device: 0,
+    inode: 0,
+    read: 0,
+    tail: Buffer.alloc(0),
+    start: undefined,
+    checkedAt: Number.NEGATIVE_INFINITY,
+    patience: CHECK_MILLISECONDS,
+    missed: new Set(),
+    whyNot: undefined,
+  };
+}
+
+/** Forgets what was read: it is of another file or another process. */
+function forget(process: ProcessMap): void {
+  process.map.clear();
+  process.missed.clear();
+  process.read = 0;
+  process.tail = Buffer.alloc(0);
+}
+
+/** Takes in the lines that were appended since; all of them if the file is another one. */
+function readOn(descriptor: number, process: ProcessMap): void {
+  const stats = fstatSync(descriptor);
+  if (
+    stats.dev !== process.device ||
+    stats.ino !== process.inode ||
+    !continues(descriptor, process, stats.size)
+  ) {
+    forget(process);
+    process.device = stats.dev;
+    process.inode = stats.ino;
+  }
+  const end = Math.min(stats.size, MAX_FILE_BYTES, process.read + MAX_READ_BYTES);
+  const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
+  while (process.read < end) {
+    const got = readSync(
+      descriptor,
+      chunk,
+      0,
+      Math.min(chunk.length, end - process.read),
+      process.read,
+    );
+    const taken = takeLines(process.map, chunk.subarray(0, got));
+    if (taken === 0) break;
+    process.read += taken;
+    process.tail = Buffer.from(chunk.subarray(Math.max(0, taken - TAIL_BYTES), taken));
+  }
+}
+
+/** Whether what was read is still there, so that reading can go on behind it. */
+function continues(descriptor: number, { read, tail }: ProcessMap, size: number): boolean {
+  if (size < read) return false;
+  const again = Buffer.alloc(tail.length);
+  const got = readSync(descriptor, again, 0, tail.length, read - tail.length);
+  return got === tail.length && again.equals(tail);
+}
+
+/** Bytes of whole lines; the half line at the end, still being written, is left for the next time. */
+function takeLines(map: CodeMap, bytes: Buffer): number {
+  let start = 0;
+  for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, start)) {
+    map.addLine(bytes, start, end);
+    start = end + 1;
+  }
+  // A line that long is no function's; without this it would be read again for ever.
+  return start === 0 && bytes.length >= MAX_LINE_BYTES ? bytes.length : start;
+}

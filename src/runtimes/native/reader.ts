@@ -1,0 +1,44 @@
+/** Names functions in files: by symbol, else by the start of the unwind entry that holds the code. */
+import type { Drained } from "../../addon/drained.ts";
+import type { Sampler } from "../../addon/sampler.ts";
+import type { NamedFunction, RuntimeReader } from "../reader.ts";
+
+/** The base name of a path; an open file that was deleted or is in memory keeps what there is. */
+function moduleName(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1) || path;
+}
+
+/** Names any code of files: the other readers are asked before it. */
+export class NativeReader implements RuntimeReader {
+  readonly #sampler: Pick<Sampler, "name">;
+  /** What is known of files, by their ids. */
+  readonly #files = new Map<number, { readonly module: string; readonly why: string }>();
+
+  constructor(sampler: Pick<Sampler, "name">) {
+    this.#sampler = sampler;
+  }
+
+  ingest({ files }: Drained): void {
+    for (const { id, path, why } of files) this.#files.set(id, { module: moduleName(path), why });
+  }
+
+  symbolizeCode(id: number, offset: number): NamedFunction {
+    const { module, why } = this.#files.get(id) ?? { module: "", why: "" };
+    const [name, address] = this.#sampler.name(id, offset);
+    if (name !== "") return { runtime: "native", name, module };
+    if (address > 0) {
+      return {
+        runtime: "native",
+        name: `${module}+0x${address.toString(16)}`,
+        module,
+        whyUnnamed: "the file has no symbol for it; this is the start of the function",
+      };
+    }
+    return {
+      runtime: "native",
+      name: `[${module || "unknown file"}]`,
+      module,
+      whyUnnamed: why || "the file has neither a symbol nor an unwind entry for this code",
+    };
+  }
+}

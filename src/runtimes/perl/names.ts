@@ -1,0 +1,97 @@
+/** Names of Perl frames, by the strings that the kernel side sent once for each. */
+import {
+  type CounterName,
+  PERL_EVAL,
+  PERL_FILE_SHIFT,
+  PERL_LATIN1,
+  PERL_MAIN,
+  PERL_NAME_LEXICAL,
+  PERL_NAME_NO_STASH,
+  PERL_NAME_NONE,
+  PERL_OP_MASK,
+  PERL_OP_SHIFT,
+} from "../../../build/abi.ts";
+import type { Drained, PerlInterpreter, PerlName, PerlString } from "../../addon/drained.ts";
+import type { NamedFrame, NamedFunction } from "../reader.ts";
+
+/** Blocks that the interpreter calls when it starts or ends; they have no other name (perlmod). */
+const PHASES = new Set(["BEGIN", "UNITCHECK", "CHECK", "INIT", "END"]);
+
+/** What ops do is their name; these are what is between others. */
+const SILENT_OPS = new Set(["", "null", "nextstate", "dbstate", "freed", "custom"]);
+
+const CUT = "…";
+
+const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
+
+export class PerlNames {
+  #names = new Map<bigint, NamedFunction>();
+  #olderNames = new Map<bigint, NamedFunction>();
+  readonly #interpreters = new Map<number, PerlInterpreter>();
+
+  /** Takes in the interpreters of files, and the strings that the kernel side sent. */
+  ingest({ files, perlNames, renewed }: Pick<Drained, "files" | "perlNames" | "renewed">): void {
+    for (const { perl } of files) if (perl) this.#interpreters.set(perl.index, perl);
+    // The kernel side names everything anew: what is older than the last time is not referred to any more.
+    if (renewed) {
+      this.#olderNames = this.#names;
+      this.#names = new Map();
+    }
+    for (const name of perlNames) this.#names.set(name.name, this.#compose(name));
+  }
+
+  /** What must be said of the interpreters that were met, by what was counted meanwhile. */
+  notices(metrics: Readonly<Partial<Record<CounterName, number>>>): string[] {
+    const { UnwindPerlErrVersion = 0, UnwindPerlUnverified = 0 } = metrics;
+    const said = [...this.#interpreters.values()]
+      .filter(({ refused }) => (refused ? UnwindPerlErrVersion : UnwindPerlUnverified) > 0)
+      .map(({ warning }) => warning);
+    return [...new Set(said)].filter(Boolean);
+  }
+
+  /** The frame of a name; `meta` and `line` as in struct perl_frame (bpf/perl/abi.h). */
+  read(name: bigint, meta: number, line: number): NamedFrame {
+    const named = this.#names.get(name) ?? this.#olderNames.get(name) ?? UNKNOWN;
+    const note = this.#op(meta);
+    if (line === 0 && note === undefined) return { function: named };
+    const detail = { ...(line > 0 ? { line } : {}), ...(note === undefined ? {} : { note }) };
+    return { function: named, detail };
+  }
+
+  #op(meta: number): string | undefined {
+    const op = (meta >>> PERL_OP_SHIFT) & PERL_OP_MASK;
+    if (op === 0) return undefined;
+    const name = this.#interpreters.get(meta >>> PERL_FILE_SHIFT)?.opNames[op - 1] ?? "";
+    return SILENT_OPS.has(name) ? undefined : name;
+  }
+
+  #compose({ kind, flags, sub, package: stash, file }: PerlName): NamedFunction {
+    const module = text(file);
+    const found = (name: string): NamedFunction => ({
+      runtime: "perl",
+      name,
+      module: module === "(eval" ? "(eval)" : module,
+    });
+    if (kind === PERL_EVAL) return found("(eval)");
+    if (kind === PERL_MAIN) return found("(main)");
+    // As caller() calls them.
+    if (flags & PERL_NAME_NONE) return found("(unknown)");
+    const name = text(sub);
+    if (flags & PERL_NAME_LEXICAL || PHASES.has(name)) return found(name);
+    return found(`${flags & PERL_NAME_NO_STASH ? "__ANON__" : text(stash)}::${name}`);
+  }
+}
+
+const UNKNOWN: NamedFunction = {
+  runtime: "perl",
+  name: "[perl: name not received]",
+  module: "",
+  whyUnnamed: "the strings of this sub were lost on their way from the kernel",
+};
+
+/** The text of a string; one that is longer than what was sent ends in `…`. */
+function text({ encoding, length, bytes }: PerlString): string {
+  const shown =
+    encoding === PERL_LATIN1 ? Buffer.from(bytes).toString("latin1") : utf8.decode(bytes);
+  return length > bytes.length ? shown + CUT : shown;
+}

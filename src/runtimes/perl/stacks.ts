@@ -1,0 +1,164 @@
+/** Stacks that have Perl frames: from the two lists of the kernel side to one. */
+import {
+  FRAME_NATIVE,
+  FRAME_STOP,
+  OUTCOME_TRUNCATED,
+  PERL_CUT,
+  PERL_FOLDED,
+  PERL_KIND_MASK,
+  PERL_MAIN,
+  PERL_NATIVE,
+  PERL_STOP,
+  PERL_XSUB,
+  PERL_XSUB_CODE,
+} from "../../../build/abi.ts";
+import type { Drained, PerlInterpreter } from "../../addon/drained.ts";
+import type { NewFrames } from "../new-frames.ts";
+import {
+  type CalledXsub,
+  interleave,
+  type NativeFrame,
+  type NativeRole,
+  type PerlFrame,
+} from "./interleave.ts";
+
+/** The second word of a stack, as `Drained.stacks` has it. */
+const OUTCOME_MASK = 0xff;
+const PERL_COUNT_SHIFT = 8;
+
+function hasPerl(stacks: Uint32Array): boolean {
+  for (let at = 0; at + 2 < stacks.length; at += 3 + (stacks[at + 2] ?? 0)) {
+    if ((stacks[at + 1] ?? 0) > OUTCOME_MASK) return true;
+  }
+  return false;
+}
+
+export class PerlStacks {
+  readonly #interpreters = new Map<number, PerlInterpreter>();
+  /** Native frames of interpreters and stops, by number; others are plain. */
+  readonly #roles = new Map<number, NativeRole>();
+  readonly #perl = new Map<number, PerlFrame>();
+  /** The numbers of the functions of native frames beside Perl frames, and of XSUBs. */
+  readonly #code = new Map<number, number>();
+  /** Stacks in which the frames could not be paired, since the last call of `takeUnpaired`. */
+  #unpaired = 0;
+
+  /** Takes in the interpreters of files, and new frames; forgets the frames that nothing refers to any more. */
+  ingest({ files, forgottenFrames }: Drained, frames: NewFrames): void {
+    for (const { id, perl } of files) {
+      if (perl) this.#interpreters.set(id, perl);
+      else this.#interpreters.delete(id);
+    }
+    for (const map of [this.#roles, this.#perl, this.#code]) forgetBelow(map, forgottenFrames);
+    for (let index = 0; index < frames.length; index++) this.#registerFrame(frames, index);
+  }
+
+  #registerFrame(frames: NewFrames, index: number): void {
+    const number = frames.first + index;
+    const meta = frames.perlMeta(index);
+    if (meta === 0) {
+      // Beside Perl frames code of files has a mark, and what has none is plain, but for stops.
+      if (frames.kind(index) === FRAME_STOP) this.#roles.set(number, "stop");
+      return;
+    }
+    const kind = meta & PERL_KIND_MASK;
+    if (kind === PERL_NATIVE || kind === PERL_XSUB_CODE) {
+      this.#code.set(number, frames.functionNumber(index));
+    }
+    if (kind === 0 || kind === PERL_NATIVE || kind === PERL_FOLDED) {
+      const role = this.#role(frames, index);
+      if (role !== "other") this.#roles.set(number, role);
+    } else if (kind === PERL_CUT) this.#perl.set(number, { number, role: "cut" });
+    else if (kind === PERL_STOP) this.#perl.set(number, { number, role: "stop" });
+    else if (kind !== PERL_XSUB && kind !== PERL_XSUB_CODE) {
+      this.#perl.set(number, { number, role: kind === PERL_MAIN ? "main" : "frame" });
+    }
+  }
+
+  /** The stacks as the wire has them (number, outcome, count, frames): with the lists merged. */
+  merge(stacks: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
+    if (!hasPerl(stacks)) return stacks;
+    // A merged stack has no frames that the two lists have not.
+    const merged = new Uint32Array(stacks.length);
+    let end = 0;
+    for (let at = 0; at + 2 < stacks.length; ) {
+      const kind = stacks[at + 1] ?? 0;
+      const outcome = kind & OUTCOME_MASK;
+      const perlEnd = at + 3 + (stacks[at + 2] ?? 0);
+      const nativeEnd = perlEnd - (kind >>> PERL_COUNT_SHIFT);
+      const native = stacks.subarray(at + 3, nativeEnd);
+      const perl = stacks.subarray(nativeEnd, perlEnd);
+      const frames = perl.length === 0 ? native : this.#mergeOne(native, perl, outcome);
+      merged[end] = stacks[at] ?? 0;
+      merged[end + 1] = outcome;
+      merged[end + 2] = frames.length;
+      merged.set(frames, end + 3);
+      end += 3 + frames.length;
+      at = perlEnd;
+    }
+    return merged.slice(0, end);
+  }
+
+  takeUnpaired(): number {
+    const count = this.#unpaired;
+    this.#unpaired = 0;
+    return count;
+  }
+
+  #mergeOne(numbers: Uint32Array, perlNumbers: Uint32Array, outcome: number): number[] {
+    const native: NativeFrame[] = [];
+    for (const number of numbers) native.push({ number, role: this.#roles.get(number) ?? "other" });
+    const perl: PerlFrame[] = [];
+    for (const number of perlNumbers) {
+      const frame = this.#perl.get(number);
+      if (frame) perl.push(frame);
+    }
+    // Which of the two walks hit its limit is not said: the code outside of any sub ends one that did not.
+    const truncated = outcome === OUTCOME_TRUNCATED && perl.at(-1)?.role === "main";
+    const xsub = this.#findXsub(native, perlNumbers);
+    const { frames, unpaired } = interleave(native, perl, { truncated, xsub });
+    if (unpaired) this.#unpaired++;
+    const hasPerl = perl.some(({ role }) => role === "frame" || role === "main");
+    // The number after that of a native frame is the same frame, hidden.
+    return frames.map(({ number, folded }) => (folded && hasPerl ? number + 1 : number));
+  }
+
+  /**
+   * The sub written in C that the kernel side found to be called, if the thread is in its code: the
+   * native frame next to the innermost run loop whose function it is.
+   */
+  #findXsub(
+    native: readonly NativeFrame[],
+    [sub = 0, xsubCode = 0]: Uint32Array,
+  ): CalledXsub | undefined {
+    const code = this.#perl.has(sub) ? undefined : this.#code.get(xsubCode);
+    if (!code) return undefined;
+    for (let at = native.findIndex(({ role }) => role === "run-loop") - 1; at >= 0; at--) {
+      if (this.#code.get(native[at]?.number ?? -1) === code) return { number: sub, at };
+    }
+    return undefined;
+  }
+
+  #role(frames: NewFrames, index: number): NativeRole {
+    const kind = frames.kind(index);
+    if (kind !== FRAME_NATIVE) return "other";
+    const perl = this.#interpreters.get(frames.file(index));
+    if (!perl) return "other";
+    const offset = frames.offset(index);
+    const { runLoops, run, parse, destruct, callSub, callList } = perl.code;
+    const isIn = ([start, end]: readonly [number, number]) => offset >= start && offset < end;
+    if (runLoops.some(isIn)) return "run-loop";
+    if (isIn(run)) return "perl-run";
+    if (isIn(parse)) return "perl-parse";
+    if (isIn(destruct)) return "perl-destruct";
+    return isIn(callSub) || isIn(callList) ? "call" : "interpreter";
+  }
+}
+
+/** Numbers are inserted in ascending order, so that the lowest come first. */
+function forgetBelow(map: Map<number, unknown>, limit: number): void {
+  for (const number of map.keys()) {
+    if (number >= limit) return;
+    map.delete(number);
+  }
+}

@@ -1,0 +1,54 @@
+/** The contract between the collector and the readers of runtimes. */
+import type { CounterName } from "../../build/abi.ts";
+import type { Drained } from "../addon/drained.ts";
+import type { Runtime } from "../tick/runtimes.ts";
+import type { FrameDetail } from "../tick/wire.ts";
+import type { NewFrames } from "./new-frames.ts";
+
+/** A function before it has an id. Its names may be as a process chose them: they are cleaned when it gets one. */
+export interface NamedFunction {
+  readonly runtime: Runtime;
+  /** The name; `[what it is]` where `whyUnnamed` says why there is no better one. */
+  readonly name: string;
+  readonly module: string;
+  readonly whyUnnamed?: string;
+  /** See Frame.body. */
+  readonly body?: string;
+}
+
+/** A frame's function, and what the frame says beside it. */
+export interface NamedFrame {
+  readonly function: NamedFunction;
+  readonly detail?: FrameDetail;
+}
+
+/**
+ * The reader of a runtime gives its frames their names: the kernel side walks stacks and knows addresses, a reader
+ * knows what those mean to its runtime. There is one reader for each runtime (registry.ts); it serves all processes
+ * for as long as they are sampled, so whatever it keeps of them has a limit.
+ *
+ * The collector calls all readers from one thread. At each drain it calls `ingest` of every reader, then `symbolize`
+ * or `symbolizeCode` once for each new frame, then `mergeStacks` and `addCounts`. Once a refresh it asks for
+ * `notices`. A frame keeps its name for as long as stacks refer to it, unless a reader `hasNewNames`.
+ *
+ * What a process or its file holds is hostile. A reader does not throw for it and guesses nothing: where a name is
+ * not certain, it names the frame by what it is and says why in `whyUnnamed`.
+ */
+export interface RuntimeReader {
+  /** Takes in what a drain tells of files, strings and frames. The id of a file may be given to another file later. */
+  ingest?(drained: Drained, frames: NewFrames): void;
+  /** Reads what the kernel side has just met out of its processes, which may end at any time; called between drains. */
+  resolveSeen?(): void;
+  /** Names the new frame at an index; undefined where frames of its kind are another runtime's. */
+  symbolize?(frames: NewFrames, index: number): NamedFrame | undefined;
+  /** Names the function at an offset of a file, once for each function; undefined where it is another runtime's. */
+  symbolizeCode?(file: number, offset: number): NamedFunction | undefined;
+  /** Brings new stacks (Drained.stacks) that hold frames of its runtime apart into one order; returns all of them. */
+  mergeStacks?(stacks: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer>;
+  /** Adds what the reader itself counted since the last call to increments of counters, by their ids. */
+  addCounts?(counters: Float64Array): void;
+  /** Says whether frames that had no name could have one now: all are then named anew. Not asked at every drain. */
+  hasNewNames?(): boolean;
+  /** Says what the user must know of the runtime; `metrics` are the increments of counters in this refresh. */
+  notices?(metrics: Readonly<Partial<Record<CounterName, number>>>): readonly string[];
+}

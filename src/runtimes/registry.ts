@@ -1,0 +1,18 @@
+/** The readers of all runtimes: to name the frames of a new one, add its reader here, and its row to src/tick/runtimes.ts. */
+import type { Addon } from "../addon/binding.ts";
+import type { Sampler } from "../addon/sampler.ts";
+import { DotnetReader } from "./dotnet/reader.ts";
+import { JitReader } from "./jit/reader.ts";
+import { KernelReader } from "./kernel/reader.ts";
+import { NativeReader } from "./native/reader.ts";
+import { PerlReader } from "./perl/reader.ts";
+import type { RuntimeReader } from "./reader.ts";
+
+/** One reader for each runtime. They are asked in this order: native code is what nobody else knows better. */
+export const runtimeReaders = (addon: Addon, sampler: Sampler): readonly RuntimeReader[] => [
+  new PerlReader(),
+  new DotnetReader(sampler),
+  new KernelReader(addon),
+  new JitReader(),
+  new NativeReader(sampler),
+];
