@@ -19,8 +19,9 @@ import { PerlNames } from "../runtimes/perl.ts";
 import { PerlStacks } from "../runtimes/perl-stacks.ts";
 import { cleanName } from "../tick/clean-name.ts";
 import type { CounterDefinition } from "../tick/source.ts";
+import { DeltaWriter, type TickDelta } from "../tick/delta.ts";
 import type { OwnCost, Task } from "../tick/tick.ts";
-import type { FrameDetail, TickDelta, WireFrames } from "../tick/wire.ts";
+import { DrainedStacks } from "./drained-stacks.ts";
 import { type FrameLines, NativeLines } from "./native-lines.ts";
 import { TargetWatch } from "./target-watch.ts";
 
@@ -37,12 +38,6 @@ interface Gathered {
   missed: number;
   bpfNanoseconds: number;
   readonly counters: Float64Array;
-  readonly functions: Uint32Array<ArrayBuffer>[];
-  readonly details: Map<number, FrameDetail>;
-  readonly stacks: Uint32Array<ArrayBuffer>[];
-  readonly counts: Uint32Array<ArrayBuffer>[];
-  readonly tasks: Task[];
-  firstFrame: number;
 }
 
 export class Collector {
@@ -60,10 +55,11 @@ export class Collector {
   readonly #targets: TargetWatch;
   /** Nobody asks for lines then. */
   readonly #mergesStacks: boolean;
+  readonly #writer = new DeltaWriter();
+  readonly #stacks: DrainedStacks;
   #gathered: Gathered | undefined;
   #closed = false;
   #cpu = process.cpuUsage();
-  #forgotten = { stacks: 0, frames: 0 };
 
   /** Loads the BPF programs and starts sampling; throws an Error with `errno` where that fails. */
   constructor(options: SamplerOptions) {
@@ -78,6 +74,7 @@ export class Collector {
     this.#sampler.onMethods(() => this.#resolveMethods());
     this.#targets = new TargetWatch(options.targets);
     this.#mergesStacks = options.byFunction ?? false;
+    this.#stacks = new DrainedStacks(this.#writer, this.#mergesStacks);
     const kernel = new KernelSymbols(addon);
     const namers = {
       native: (file: number, offset: number) =>
@@ -105,7 +102,7 @@ export class Collector {
 
   /** Source lines of the frames of a native function; see NativeLines. */
   lines(functionId: number | undefined): Promise<FrameLines> {
-    return this.#lines.find(functionId);
+    return this.#lines.find(functionId, this.#stacks);
   }
 
   close(): void {
@@ -127,11 +124,24 @@ export class Collector {
     const named = this.#reader.read(frames);
     if (!this.#mergesStacks) this.#lines.learn(frames, named.functions);
     if (this.#generated.hasNewNames()) this.#sampler.renew();
+    this.#stacks.registerFrames(drained.firstFrame, named);
+    this.#stacks.registerStacks(this.#perlStacks.merge(drained.stacks));
+    this.#count(drained);
+    this.#stacks.forgetBelow(drained.forgottenStacks, drained.forgottenFrames);
     this.#gathered ??= emptyGathered(drained);
-    gather(this.#gathered, drained, named, this.#perlStacks.merge(drained.stacks));
+    gather(this.#gathered, drained);
     const counters = this.#gathered.counters;
     counters[UNPAIRED] = (counters[UNPAIRED] ?? 0) + this.#perlStacks.takeUnpaired();
-    this.#forgotten = { stacks: drained.forgottenStacks, frames: drained.forgottenFrames };
+  }
+
+  #count({ counts, tasks }: Drained): void {
+    const numbers = tasks.map((task) => this.#writer.task(cleanTask(task)));
+    for (let at = 0; at + 2 < counts.length; at += 3) {
+      const stack = this.#stacks.stack(counts[at] ?? 0);
+      const task = numbers[counts[at + 1] ?? 0];
+      if (stack === undefined || task === undefined) continue;
+      this.#writer.count(stack, task, counts[at + 2] ?? 0);
+    }
   }
 
   /** Everything since the last tick. */
@@ -144,11 +154,12 @@ export class Collector {
     for (const { id, name } of COUNTERS) metrics[name] = gathered.counters[id] ?? 0;
     const gone = this.#targets.check();
     if (gone.changed) this.#sampler.setTargets(this.#targets.sampled());
-    return {
-      header: {
+    return this.#writer.take(
+      {
         time: Date.now(),
         intervalSeconds: gathered.seconds,
         event,
+        unit: "samples",
         frequency,
         cpus,
         host: this.#host,
@@ -159,15 +170,8 @@ export class Collector {
         self: this.#ownCost(gathered),
         notices: [...gone.notices, ...this.#dotnet.notices(), ...this.#perl.notices(metrics)],
       },
-      functions: this.#functions.takeAdded(),
-      firstFrame: gathered.firstFrame,
-      frames: { functions: joined(gathered.functions), details: gathered.details },
-      stacks: joined(gathered.stacks),
-      counts: joined(gathered.counts),
-      tasks: gathered.tasks,
-      forgottenStacks: this.#forgotten.stacks,
-      forgottenFrames: this.#forgotten.frames,
-    };
+      this.#functions.takeAdded(),
+    );
   }
 
   #resolveMethods(): void {
@@ -188,28 +192,15 @@ export class Collector {
   }
 }
 
-function emptyGathered({ counters, firstFrame }: Drained): Gathered {
-  return {
-    seconds: 0,
-    samples: 0,
-    missed: 0,
-    bpfNanoseconds: 0,
-    counters: new Float64Array(counters.length),
-    functions: [],
-    details: new Map(),
-    stacks: [],
-    counts: [],
-    tasks: [],
-    firstFrame,
-  };
-}
+const emptyGathered = ({ counters }: Drained): Gathered => ({
+  seconds: 0,
+  samples: 0,
+  missed: 0,
+  bpfNanoseconds: 0,
+  counters: new Float64Array(counters.length),
+});
 
-function gather(
-  into: Gathered,
-  drained: Drained,
-  frames: WireFrames,
-  stacks: Uint32Array<ArrayBuffer>,
-): void {
+function gather(into: Gathered, drained: Drained): void {
   into.seconds += drained.seconds;
   into.samples += drained.samples;
   into.missed += drained.missed;
@@ -217,29 +208,6 @@ function gather(
   drained.counters.forEach((value, id) => {
     into.counters[id] = (into.counters[id] ?? 0) + value;
   });
-  const firstTask = into.tasks.length;
-  const before = into.functions.reduce((sum, part) => sum + part.length, 0);
-  for (const [index, detail] of frames.details) into.details.set(before + index, detail);
-  into.functions.push(frames.functions);
-  into.stacks.push(stacks);
-  // Tasks are numbered on from those gathered before.
-  for (let at = 1; at < drained.counts.length; at += 3) {
-    drained.counts[at] = (drained.counts[at] ?? 0) + firstTask;
-  }
-  into.counts.push(drained.counts);
-  for (const task of drained.tasks) into.tasks.push(cleanTask(task));
-}
-
-function joined(parts: readonly Uint32Array<ArrayBuffer>[]): Uint32Array<ArrayBuffer> {
-  const [only] = parts;
-  if (only && parts.length === 1) return only;
-  const whole = new Uint32Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
 }
 
 function cleanTask(task: SampledTask): Task {

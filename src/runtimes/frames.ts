@@ -2,9 +2,9 @@
 
 import type { AbiConstants } from "../addon/sampler.ts";
 import { cleanName } from "../tick/clean-name.ts";
+import { FIRST_FUNCTION } from "../tick/functions.ts";
 import type { CounterDefinition } from "../tick/source.ts";
-import { type FunctionInfo, RUNTIMES, type Runtime } from "../tick/tick.ts";
-import type { FrameDetail, WireFrames } from "../tick/wire.ts";
+import { type FrameDetail, type FunctionInfo, RUNTIMES, type Runtime } from "../tick/tick.ts";
 import type { KernelName } from "./kernel.ts";
 import type { NewFrames } from "./new-frames.ts";
 import type { NamedPerlFrame } from "./perl.ts";
@@ -17,6 +17,13 @@ export interface NamedFunction {
   readonly whyUnnamed?: string;
   /** See Frame.body. */
   readonly body?: string;
+}
+
+/** Frames by the ids of their functions. */
+export interface NamedFrames {
+  readonly functions: Uint32Array;
+  /** What some say beside their function, by index. */
+  readonly details: ReadonlyMap<number, FrameDetail>;
 }
 
 /** A frame whose function has a number. */
@@ -61,7 +68,7 @@ export class FunctionTable {
   readonly #modules = new Map<Runtime, Map<string, ModuleFunctions>>();
   /** The same by module's clean name. */
   readonly #cleanModules = new Map<Runtime, Map<string, ModuleFunctions>>();
-  #count = 0;
+  #count = FIRST_FUNCTION;
   #added: FunctionInfo[] = [];
 
   /** The id of a function; its names are cleaned here, once. */
@@ -136,7 +143,7 @@ export class FrameReader {
   }
 
   /** What the frames stand for. */
-  read(frames: NewFrames): WireFrames {
+  read(frames: NewFrames): NamedFrames {
     const functions = new Uint32Array(frames.length);
     const details = new Map<number, FrameDetail>();
     for (let index = 0; index < frames.length; index++) {

@@ -6,7 +6,10 @@ export function release({ buffer }: Uint32Array<ArrayBuffer>): void {
   buffer.transfer(0);
 }
 
-/** Whole numbers below 2^32 that grow without a copy of the whole each time, outside of the garbage collector's heap. */
+/**
+ * Whole numbers below 2^32 that grow without a copy of the whole each time, outside of the garbage collector's heap.
+ * They are a column of a table: the place of a number in it stands for a thing.
+ */
 export class Numbers {
   #values = new Uint32Array(256);
   #length = 0;
@@ -30,14 +33,9 @@ export class Numbers {
     return this.#values[index] ?? 0;
   }
 
-  /** Those from `start` on, in an array of their own. */
-  from(start: number): Uint32Array {
-    return this.#values.slice(start, this.#length);
-  }
-
-  /** All of them, where they are: until the next one is added. */
-  view(): Uint32Array {
-    return this.#values.subarray(0, this.#length);
+  /** The array that holds them, longer than there are; it is another one after the next number is added. */
+  get values(): Uint32Array {
+    return this.#values;
   }
 
   /** Gives back the memory; nothing can be asked for afterwards. */

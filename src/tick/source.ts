@@ -2,7 +2,8 @@
  * What the screen and plain output are told to listen to. The sampler, a replay
  * and the fixtures of the tests all are a `TickSource`.
  */
-import type { Stack, Tick } from "./tick.ts";
+import type { Store } from "./store.ts";
+import type { Tick } from "./tick.ts";
 
 /** One counter of the unwinder, as bpf/counters.json defines it. */
 export interface CounterDefinition {
@@ -51,8 +52,8 @@ export interface TickSource {
    * resolves, to why there are none. Undefined frees what was read for that.
    */
   lookUpLines?(functionId: number | undefined): Promise<string | undefined>;
-  /** The line of a frame of a stack, where it was looked up; the leaf is 0. */
-  lineOf?(stack: Stack, index: number): SourceLine | undefined;
+  /** The line of a frame of a store, where it was looked up. */
+  lineOf?(store: Store, frame: number): SourceLine | undefined;
   /** Sets the time between refreshes. */
   setInterval(seconds: number): void;
   /** Resolves when there will be no more; a source without it has no end. */
