@@ -104,7 +104,8 @@ export class DrainedStacks {
   #followGeneration(): void {
     if (this.#generation === this.#writer.generation) return;
     this.#generation = this.#writer.generation;
-    for (const column of [this.#frameNumbers, this.#mergedFrames, this.#stackNumbers]) column.clear();
+    for (const column of [this.#frameNumbers, this.#mergedFrames, this.#stackNumbers])
+      column.clear();
   }
 
   /** Forgets stacks and frames with lower numbers. */

@@ -3,18 +3,17 @@
  * shares by runtime, and how the walks ended.
  */
 import { NO_FRAMES } from "../tick/functions.ts";
-import type { Store } from "../tick/store.ts";
 import {
-  type FunctionInfo,
-  OUTCOMES,
-  type Outcome,
-  RUNTIMES,
+  bitsToRuntimes,
+  byRuntime,
+  EVERY_RUNTIME,
+  MANAGED_BITS,
   type Runtime,
-  type Task,
-  type Tick,
-} from "../tick/tick.ts";
+} from "../tick/runtimes.ts";
+import type { Store } from "../tick/store.ts";
+import { type FunctionInfo, OUTCOMES, type Outcome, type Task, type Tick } from "../tick/tick.ts";
 import { byProcess } from "./by-process.ts";
-import { bitOf, bitsToRuntimes, type FirstRows, FunctionCounts } from "./function-counts.ts";
+import { type FirstRows, FunctionCounts } from "./function-counts.ts";
 import { type Choice, selectionOf } from "./selection.ts";
 
 /** Samples of one process. */
@@ -90,10 +89,10 @@ const COMPLETE = OUTCOMES.indexOf("complete");
 
 /** Sums beside those of functions. */
 class Sums {
-  /** Weights by place in OUTCOMES, and in RUNTIMES. */
+  /** Weights by place in OUTCOMES, and in EVERY_RUNTIME. */
   readonly #outcomes = OUTCOMES.map(() => 0);
-  readonly #leaves = RUNTIMES.map(() => 0);
-  readonly #held = RUNTIMES.map(() => ({ samples: 0, complete: 0 }));
+  readonly #leaves = EVERY_RUNTIME.map(() => 0);
+  readonly #held = EVERY_RUNTIME.map(() => ({ samples: 0, complete: 0 }));
   /** For each store and number of a stack 1 if it was counted. */
   readonly #stacks = new Map<Store, Uint8Array>();
   uniqueStacks = 0;
@@ -104,7 +103,7 @@ class Sums {
 
   /** Counts a stack by its number, the runtime of its leaf, and the bits of all runtimes that it holds. */
   count(store: Store, stack: number, leaf: number, held: number, count: number): void {
-    const outcome = store.outcomes.at(stack);
+    const outcome = store.columns.stackOutcomes.at(stack);
     const complete = outcome === COMPLETE ? count : 0;
     this.#meet(store, stack);
     this.#outcomes[outcome] = (this.#outcomes[outcome] ?? 0) + count;
@@ -125,7 +124,7 @@ class Sums {
   #meet(store: Store, stack: number): void {
     let met = this.#stacks.get(store);
     if (!met) {
-      met = new Uint8Array(store.leaves.length);
+      met = new Uint8Array(store.stackCount);
       this.#stacks.set(store, met);
     }
     if (met[stack] === 0) this.uniqueStacks++;
@@ -148,14 +147,11 @@ class Sums {
   }
 
   get runtimes(): Record<Runtime, number> {
-    const [perl = 0, dotnet = 0, native = 0, kernel = 0] = this.#leaves;
-    return { perl, dotnet, native, kernel };
+    return byRuntime((_row, place) => this.#leaves[place] ?? 0);
   }
 
   get health(): Record<Runtime, RuntimeHealth> {
-    const none: RuntimeHealth = { samples: 0, complete: 0 };
-    const [perl = none, dotnet = none, native = none, kernel = none] = this.#held;
-    return { perl, dotnet, native, kernel };
+    return byRuntime((_row, place) => this.#held[place] ?? { samples: 0, complete: 0 });
   }
 }
 
@@ -198,12 +194,9 @@ interface ProcessSum {
   readonly leaves: number;
 }
 
-/** A process shows these runtimes where any frame is theirs, others where a leaf is. */
-const SHOWN_ANYWHERE = bitOf("perl") | bitOf("dotnet");
-
 function processRow(task: Task, sum: ProcessSum): ProcessRow {
   const { pid, comm, uid, parentPid, startTime, cgroup } = task;
-  const runtimes = bitsToRuntimes((sum.anywhere & SHOWN_ANYWHERE) | sum.leaves);
+  const runtimes = bitsToRuntimes((sum.anywhere & MANAGED_BITS) | sum.leaves);
   const { samples, complete } = sum;
   return { pid, comm, uid, parentPid, startTime, cgroup, samples, complete, runtimes };
 }

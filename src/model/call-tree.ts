@@ -114,12 +114,11 @@ export class CallTree {
   #placeTopDown(stack: number, places: Places): number {
     const { shown } = places;
     const { store } = shown;
-    const { parents, nodeFrames, frames } = store;
-    const leaf = store.leaves.at(stack);
+    const { stackLeaves, nodeBacks, nodeFrames, frameFunctions } = store.columns;
     const unknown: number[] = [];
-    let at = leaf;
+    let at = stackLeaves.at(stack);
     let node: number | undefined;
-    for (; at !== ROOT; at = parents.at(at)) {
+    for (; at !== ROOT; at -= nodeBacks.at(at)) {
       node = places.get(at);
       if (node !== undefined) break;
       unknown.push(at);
@@ -129,15 +128,15 @@ export class CallTree {
     for (let i = unknown.length - 1; i >= 0; i--) {
       const storeNode = unknown[i] ?? ROOT;
       const frame = nodeFrames.at(storeNode);
-      if (hidden[frame] === 0) node = this.#child(node, frames.functions.at(frame));
+      if (hidden[frame] === 0) node = this.#child(node, frameFunctions.at(frame));
       places.set(storeNode, node);
     }
     return node === ROOT ? this.#insert(shown.standIn(stack).toReversed(), store) : node;
   }
 
   /** The node below the root by some frames, the outermost one of the tree first. */
-  #insert(frames: readonly number[], { frames: { functions } }: Store): number {
-    return frames.reduce((node, frame) => this.#child(node, functions.at(frame)), ROOT);
+  #insert(frames: readonly number[], { columns: { frameFunctions } }: Store): number {
+    return frames.reduce((node, frame) => this.#child(node, frameFunctions.at(frame)), ROOT);
   }
 
   #child(parent: number, id: number): number {

@@ -2,7 +2,8 @@
  * Every column, once: the screen, plain text, the documentation of the JSON output and the help
  * read the same table.
  */
-import type { FunctionInfo, Runtime } from "../tick/tick.ts";
+import { byRuntime, RUNTIMES, type Runtime } from "../tick/runtimes.ts";
+import type { FunctionInfo } from "../tick/tick.ts";
 import type { FunctionRow } from "./aggregate.ts";
 import { type Cut, type Glyphs, percent, points } from "./format.ts";
 
@@ -60,12 +61,13 @@ export interface FunctionContext extends RowContext {
 }
 
 /** How a runtime is called in a column: text, since colour alone says nothing. */
-export const RUNTIME_LABELS: Readonly<Record<Runtime, string>> = {
-  perl: "perl",
-  dotnet: ".net",
-  native: "native",
-  kernel: "kernel",
-};
+export const RUNTIME_LABELS: Readonly<Record<Runtime, string>> = byRuntime(({ label }) => label);
+
+/** The labels of some runtimes in a sentence. */
+export function runtimeList(runtimes: readonly Runtime[], last: "and" | "or"): string {
+  const labels = runtimes.map((it) => RUNTIME_LABELS[it]);
+  return `${labels.slice(0, -1).join(", ")} ${last} ${labels.at(-1)}`;
+}
 
 /** The last part of a path; a module is mostly one. */
 export const baseName = (module: string): string => module.slice(module.lastIndexOf("/") + 1);
@@ -108,7 +110,7 @@ export const FUNCTION_COLUMNS: readonly Column<FunctionRow, FunctionContext>[] =
   {
     id: "lang",
     heading: "LANG",
-    meaning: "where its code comes from: perl, .net, native or kernel",
+    meaning: `where its code comes from: ${runtimeList(RUNTIMES, "or")}`,
     width: { min: 6, max: 6 },
     align: "left",
     cut: "end",

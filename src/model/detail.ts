@@ -1,6 +1,5 @@
 /** One function from near: who calls it, what it calls, which lines and bodies, which processes. */
-import type { SourceLine } from "../tick/source.ts";
-import type { Store } from "../tick/store.ts";
+import type { LineOf } from "../tick/source.ts";
 import type { FunctionInfo, Tick } from "../tick/tick.ts";
 import type { PidCount } from "./aggregate.ts";
 import { type Choice, type SelectedCount, selectionOf } from "./selection.ts";
@@ -41,8 +40,7 @@ export interface FunctionDetail {
 
 /** What the detail can be told besides what is left out of it. */
 export interface DetailOptions extends Choice {
-  /** The source line of a frame of a store, where it was looked up. */
-  lineOf?(store: Store, frame: number): SourceLine | undefined;
+  readonly lineOf?: LineOf;
 }
 
 class Counter<K> {
@@ -98,7 +96,7 @@ export function functionDetail(
     samples += weight;
     const { store } = shown;
     const frames = shown.frames(stack);
-    const isOpened = (frame: number): boolean => store.frames.functions.at(frame) === id;
+    const isOpened = (frame: number): boolean => store.columns.frameFunctions.at(frame) === id;
     const inner = frames.findIndex(isOpened);
     const first = frames[inner];
     if (first === undefined) return;

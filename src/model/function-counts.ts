@@ -1,6 +1,6 @@
 /** Weights by function: the inner loop of the aggregate. */
 import { ROOT } from "../tick/store.ts";
-import { type FunctionInfo, RUNTIMES, type Runtime } from "../tick/tick.ts";
+import type { FunctionInfo } from "../tick/tick.ts";
 import type { FunctionRow, PidCount } from "./aggregate.ts";
 import { CountLists, grown, grownWeights } from "./count-lists.ts";
 import type { Filter } from "./filter.ts";
@@ -58,13 +58,6 @@ class LazyFunctionRow implements FunctionRow {
   }
 }
 
-/** A bit for each runtime, by its place in RUNTIMES. */
-export const bitOf = (runtime: Runtime): number => 1 << RUNTIMES.indexOf(runtime);
-
-/** The runtimes of some bits. */
-export const bitsToRuntimes = (bits: number): Runtime[] =>
-  RUNTIMES.filter((runtime) => (bits & bitOf(runtime)) !== 0);
-
 const FIRST_ROOM = 1024;
 
 /** Arrays with room for every function. Kept from one count to the next, since each touches a small part of them. */
@@ -120,7 +113,7 @@ export class FunctionCounts {
   /** Runtimes of the frames of the stack that was counted last as bits, hidden frames too. */
   held = 0;
 
-  /** Counts a stack and says the runtime of its innermost shown frame, as its place in RUNTIMES. */
+  /** Counts a stack and says the runtime of its innermost shown frame, as its place in EVERY_RUNTIME. */
   count(shown: Shown, stack: number, weight: number): number {
     const { store } = shown;
     const hidden = shown.hidden();
@@ -129,13 +122,14 @@ export class FunctionCounts {
     const stamp = ++slots.stamp;
     const { seen } = slots;
     const { runtimes } = store.functions;
-    const parents = store.parents.values;
-    const nodeFrames = store.nodeFrames.values;
-    const functions = store.frames.functions.values;
-    const lines = store.frames.lines.values;
+    const { columns } = store;
+    const backs = columns.nodeBacks.values;
+    const nodeFrames = columns.nodeFrames.values;
+    const functions = columns.frameFunctions.values;
+    const lines = columns.frameLines.values;
     let leaf = -1;
     let held = 0;
-    for (let node = store.leaves.at(stack); node !== ROOT; node = parents[node] ?? ROOT) {
+    for (let node = columns.stackLeaves.at(stack); node !== ROOT; node -= backs[node] ?? node) {
       const frame = nodeFrames[node] ?? 0;
       const id = functions[frame] ?? 0;
       held |= 1 << (runtimes[id] ?? 0);
@@ -159,7 +153,7 @@ export class FunctionCounts {
   /** Counts what stands for a stack of which nothing is shown; says its innermost frame. */
   #countStandIn(shown: Shown, stack: number, weight: number): number {
     const frames = shown.standIn(stack);
-    const ids = frames.map((frame) => shown.store.frames.functions.at(frame));
+    const ids = frames.map((frame) => shown.store.columns.frameFunctions.at(frame));
     for (const id of new Set(ids)) this.#touch(id, weight);
     return frames[0] ?? 0;
   }

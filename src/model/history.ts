@@ -12,6 +12,16 @@ export interface HistoryLimits {
 /** Ten minutes. */
 export const HISTORY_LIMITS: HistoryLimits = { seconds: 600, bytes: 24e6 };
 
+/** A store is compressed so long after its last tick: what is older is looked at by who steps back that far. */
+const ARCHIVED_AFTER_SECONDS = 90;
+
+/** How the ticks of the history use a store. */
+interface StoreUse {
+  ticks: number;
+  /** Time of the latest one. */
+  latest: number;
+}
+
 const bytesOf = ({ stacks, tasks, weights }: Counts): number =>
   stacks.byteLength + tasks.byteLength + weights.byteLength;
 
@@ -19,8 +29,7 @@ const bytesOf = ({ stacks, tasks, weights }: Counts): number =>
 export class History {
   readonly #limits: HistoryLimits;
   #ticks: Tick[] = [];
-  /** How many ticks refer to a store. */
-  readonly #stores = new Map<Store, number>();
+  readonly #stores = new Map<Store, StoreUse>();
   #countBytes = 0;
 
   constructor(limits: HistoryLimits = HISTORY_LIMITS) {
@@ -30,8 +39,12 @@ export class History {
   /** Takes the newest tick and forgets what is too old or too much; the newest always stays. */
   push(tick: Tick): void {
     this.#ticks.push(tick);
-    this.#stores.set(tick.store, (this.#stores.get(tick.store) ?? 0) + 1);
+    const ticks = (this.#stores.get(tick.store)?.ticks ?? 0) + 1;
+    this.#stores.set(tick.store, { ticks, latest: tick.time });
     this.#countBytes += bytesOf(tick.counts);
+    for (const [store, { latest }] of this.#stores) {
+      if (latest < tick.time - ARCHIVED_AFTER_SECONDS * 1000) store.archive();
+    }
     this.#forget(tick.time - this.#limits.seconds * 1000);
   }
 
@@ -42,9 +55,8 @@ export class History {
       if (time >= oldest && bytes <= this.#limits.bytes) break;
       gone++;
       this.#countBytes -= bytesOf(counts);
-      const left = (this.#stores.get(store) ?? 0) - 1;
-      if (left > 0) this.#stores.set(store, left);
-      else this.#stores.delete(store);
+      const use = this.#stores.get(store);
+      if (use && --use.ticks === 0) this.#stores.delete(store);
       // What a store takes is free when its last tick is forgotten.
       bytes = this.bytes;
     }

@@ -4,8 +4,9 @@
  * for or nothing else is there. A stack of which nothing is left is shown as a stand-in, so that no sample is lost.
  */
 import { KERNEL_ONLY, NO_FRAMES } from "../tick/functions.ts";
+import { PLACES } from "../tick/runtimes.ts";
 import { FRAME_FOLDED, ROOT, type Store } from "../tick/store.ts";
-import { RUNTIMES, type Task, type Tick } from "../tick/tick.ts";
+import type { Task, Tick } from "../tick/tick.ts";
 import type { Family } from "./family.ts";
 import type { Filter } from "./filter.ts";
 
@@ -26,7 +27,7 @@ export const isSameChoice = (a: Choice, b: Choice): boolean =>
   a.kernel === b.kernel &&
   a.nativeFrames === b.nativeFrames;
 
-const KERNEL = RUNTIMES.indexOf("kernel");
+const KERNEL = PLACES.kernel;
 
 /** The stand-in frames that every store begins with. */
 const KERNEL_FRAME = KERNEL_ONLY.id;
@@ -48,7 +49,7 @@ export class Shown {
 
   /** For each frame of the store 1 if it is left out, else 0. */
   hidden(): Uint8Array {
-    const { length } = this.store.frames;
+    const length = this.store.frameCount;
     if (this.#judged === length) return this.#hidden;
     if (length > this.#hidden.length) {
       const longer = new Uint8Array(Math.max(length, 2 * this.#hidden.length));
@@ -57,10 +58,10 @@ export class Shown {
     }
     const { kernel, nativeFrames } = this.#choice;
     const { runtimes } = this.store.functions;
-    const { functions, flags } = this.store.frames;
+    const { frameFunctions, frameFlags } = this.store.columns;
     for (let frame = this.#judged; frame < length; frame++) {
-      const isKernel = runtimes[functions.at(frame)] === KERNEL;
-      const isFolded = (flags.at(frame) & FRAME_FOLDED) !== 0;
+      const isKernel = runtimes[frameFunctions.at(frame)] === KERNEL;
+      const isFolded = (frameFlags.at(frame) & FRAME_FOLDED) !== 0;
       this.#hidden[frame] = (isKernel ? !kernel : isFolded && !nativeFrames) ? 1 : 0;
     }
     this.#judged = length;
@@ -85,8 +86,8 @@ export class Shown {
   /** The innermost frame of a stack that is shown. */
   leaf(stack: number): number {
     const hidden = this.hidden();
-    const { leaves, parents, nodeFrames } = this.store;
-    for (let node = leaves.at(stack); node !== ROOT; node = parents.at(node)) {
+    const { stackLeaves, nodeBacks, nodeFrames } = this.store.columns;
+    for (let node = stackLeaves.at(stack); node !== ROOT; node -= nodeBacks.at(node)) {
       const frame = nodeFrames.at(node);
       if (hidden[frame] === 0) return frame;
     }

@@ -1,5 +1,6 @@
 /** What the screen shows, as a value: all choices of its user, and no samples but frozen ones. */
-import type { Runtime, Tick } from "../tick/tick.ts";
+import type { Runtime } from "../tick/runtimes.ts";
+import type { Tick } from "../tick/tick.ts";
 import { type Filter, parseFilter } from "./filter.ts";
 import type { SortKey, ViewSort } from "./sort.ts";
 

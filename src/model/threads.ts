@@ -1,7 +1,7 @@
 /** Threads of processes, those of one name together: pools have hundreds. */
+import { BITS, bitsToRuntimes } from "../tick/runtimes.ts";
 import type { Task, Tick } from "../tick/tick.ts";
 import type { ProcessRow } from "./aggregate.ts";
-import { bitOf, bitsToRuntimes } from "./function-counts.ts";
 import { type Choice, selectionOf } from "./selection.ts";
 
 /** Threads of one name in a process. */
@@ -31,7 +31,7 @@ export function threadRows(ticks: readonly Tick[], choice: Choice): Map<number, 
     sums.tids.add(task.tid);
     sums.samples += weight;
     if (shown.store.outcomeOf(stack) === "complete") sums.complete += weight;
-    sums.bits |= bitOf(shown.store.functionOf(shown.leaf(stack)).runtime);
+    sums.bits |= BITS[shown.store.functionOf(shown.leaf(stack)).runtime];
   }
   const rows = new Map<number, ThreadRow[]>();
   for (const { task, tids, samples, complete, bits } of groups.values()) {

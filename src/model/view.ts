@@ -1,5 +1,6 @@
 /** What keys and refreshes do to the state of the screen: one reducer, pure. */
-import { RUNTIMES, type Tick } from "../tick/tick.ts";
+import { RUNTIMES } from "../tick/runtimes.ts";
+import type { Tick } from "../tick/tick.ts";
 import type { Completion } from "./complete.ts";
 import { withTaskWords } from "./filter.ts";
 import { completePrompt, openPrompt, recall, withPromptText } from "./prompt.ts";

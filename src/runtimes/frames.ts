@@ -3,8 +3,9 @@
 import type { AbiConstants } from "../addon/sampler.ts";
 import { cleanName } from "../tick/clean-name.ts";
 import { FIRST_FUNCTION } from "../tick/functions.ts";
+import { RUNTIMES, type Runtime } from "../tick/runtimes.ts";
 import type { CounterDefinition } from "../tick/source.ts";
-import { type FrameDetail, type FunctionInfo, RUNTIMES, type Runtime } from "../tick/tick.ts";
+import type { FrameDetail, FunctionInfo } from "../tick/tick.ts";
 import type { KernelName } from "./kernel.ts";
 import type { NewFrames } from "./new-frames.ts";
 import type { NamedPerlFrame } from "./perl.ts";

@@ -2,7 +2,9 @@
  * Every key, once: what it is called, what it does where, what the footer and the help say. The
  * screen dispatches by this table, so that help cannot miss one.
  */
+import { RUNTIME_LABELS } from "../model/columns.ts";
 import type { Motion, ViewId } from "../model/view.ts";
+import { RUNTIMES } from "../tick/runtimes.ts";
 
 /** What a key asks for. */
 export type Command =
@@ -309,7 +311,7 @@ export const BINDINGS: readonly Binding[] = [
   {
     keys: ["l"],
     label: "l",
-    help: "one language only: perl, .net, native, kernel, all",
+    help: `one language only: ${RUNTIMES.map((it) => RUNTIME_LABELS[it]).join(", ")}, all`,
     footer: { text: "language", rank: 8 },
     views: ["functions"],
     command: { do: "language" },

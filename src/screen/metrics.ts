@@ -5,8 +5,9 @@ import { cell, rate, sharePercent, thousands, truncate } from "../model/format.t
 import { healthWord } from "../model/health.ts";
 import { level, TRAIL_CELLS } from "../model/trails.ts";
 import { visibleRows } from "../model/window.ts";
+import { EVERY_RUNTIME, RUNTIMES, type Runtime } from "../tick/runtimes.ts";
 import type { CounterDefinition } from "../tick/source.ts";
-import { RUNTIMES, type Runtime, type Tick } from "../tick/tick.ts";
+import type { Tick } from "../tick/tick.ts";
 import type { Body, BodyInput } from "./body.ts";
 import { wrapWords } from "./help.ts";
 import type { Paint, Theme } from "./paint.ts";
@@ -52,7 +53,7 @@ const labelOf = (runtime: string): string => RUNTIME_LABELS[runtime as Runtime] 
 
 function healthTable(session: Session, tick: Tick, width: number, theme: Theme): HealthRow[] {
   const all = session.everything(tick);
-  return RUNTIMES.flatMap((runtime) => {
+  return EVERY_RUNTIME.flatMap((runtime) => {
     const { samples, complete } = all.health[runtime];
     if (samples === 0) return [];
     const word = healthWord(complete, samples);
@@ -161,7 +162,7 @@ class CounterTrails {
       const end = Math.min(tick.time, (number + 1) * cellMs - 1);
       const places = history.placeAfter(end);
       for (let at = history.placeAfter(number * cellMs - 1); at < places; at++) {
-        const header = history.headerAt(at);
+        const header = history.at(at);
         if (header) found.push(header.metrics);
       }
       return found;

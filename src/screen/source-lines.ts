@@ -1,8 +1,7 @@
 /** Has the source lines of the native function looked up whose detail is open. */
 
 import type { ViewState } from "../model/state.ts";
-import type { SourceLine, TickSource } from "../tick/source.ts";
-import type { Store } from "../tick/store.ts";
+import type { LineOf, TickSource } from "../tick/source.ts";
 
 /** Looks up what is new with each refresh, one request at a time. */
 export class SourceLines {
@@ -34,8 +33,7 @@ export class SourceLines {
     return this.#why;
   }
 
-  readonly of = (store: Store, frame: number): SourceLine | undefined =>
-    this.#source.lineOf?.(store, frame);
+  readonly of: LineOf = (store, frame) => this.#source.lineOf?.(store, frame);
 
   async #ask(): Promise<void> {
     const { lookUpLines } = this.#source;

@@ -5,9 +5,9 @@ import { Worker } from "node:worker_threads";
 import counterFile from "../../bpf/counters.json" with { type: "json" };
 import type { FrameLines } from "../collector/native-lines.ts";
 import { startOfProcess } from "../machine/process-start.ts";
+import { TickAssembler } from "../tick/delta.ts";
 import { EXIT_CANNOT, EXIT_FAILED, UserError } from "../tick/errors.ts";
 import type { CounterDefinition, SourceEvent, SourceLine, TickSource } from "../tick/source.ts";
-import { TickAssembler } from "../tick/delta.ts";
 import type { Store } from "../tick/store.ts";
 import type { WorkerReply, WorkerRequest, WorkerSetup } from "./worker.ts";
 
@@ -106,9 +106,8 @@ class WorkerSource implements LiveSource {
     return this.#ask((id) => ({ kind: "lines", id, function: functionId }));
   }
 
-  lineOf(store: Store, frame: number): SourceLine | undefined {
-    return store === this.#assembler.store ? this.#lines.get(frame) : undefined;
-  }
+  readonly lineOf = (store: Store, frame: number): SourceLine | undefined =>
+    store === this.#assembler.store ? this.#lines.get(frame) : undefined;
 
   #learnLines({ files, lines }: FrameLines): void {
     for (let at = 0; at + 2 < lines.length; at += 3) {

@@ -174,7 +174,7 @@ function narrowed(tick: Tick, pids: readonly number[]): Tick {
   if (pids.length === 0) return tick;
   const { counts, store } = tick;
   const isWanted = store.tasks.map(({ pid }) => pids.includes(pid));
-  const places = counts.tasks.keys().filter((i) => isWanted[counts.tasks[i] ?? 0]).toArray();
+  const places = [...counts.tasks.keys()].filter((i) => isWanted[counts.tasks[i] ?? 0]);
   const weights = Float64Array.from(places, (i) => counts.weights[i] ?? 0);
   const samples = weights.reduce((sum, weight) => sum + weight, 0);
   return {

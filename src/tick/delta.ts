@@ -4,7 +4,7 @@
  */
 import { Functions } from "./functions.ts";
 import { PrefixTree } from "./prefix-tree.ts";
-import { FRAME_FOLDED, ROOT, Store } from "./store.ts";
+import { type ColumnName, eachColumn, FRAME_FOLDED, ROOT, Store } from "./store.ts";
 import type { Counts, FrameDetail, FunctionInfo, Task, Tick, TickHeader } from "./tick.ts";
 
 /** A column whose memory can be handed over to another thread. */
@@ -18,15 +18,7 @@ export interface TickDelta {
   /** New functions; ids go on from those before. */
   readonly functions: readonly FunctionInfo[];
   readonly texts: readonly string[];
-  readonly frames: {
-    readonly functions: Column;
-    readonly lines: Column;
-    readonly notes: Column;
-    readonly bodies: Column;
-    readonly flags: Column;
-  };
-  readonly nodes: { readonly parents: Column; readonly frames: Column };
-  readonly stacks: { readonly leaves: Column; readonly outcomes: Column };
+  readonly columns: Readonly<Record<ColumnName, Column>>;
   readonly tasks: readonly Task[];
   readonly counts: {
     readonly stacks: Column;
@@ -36,10 +28,8 @@ export interface TickDelta {
 }
 
 /** The memory of a delta that can be handed over to another thread instead of copied. */
-export const buffersOf = ({ frames, nodes, stacks, counts }: TickDelta): ArrayBuffer[] =>
-  [frames, nodes, stacks, counts].flatMap((part) =>
-    Object.values(part).map(({ buffer }: Column | Float64Array<ArrayBuffer>) => buffer),
-  );
+export const buffersOf = ({ columns, counts }: TickDelta): ArrayBuffer[] =>
+  [...Object.values(columns), ...Object.values(counts)].map(({ buffer }) => buffer);
 
 /** Makes ticks of deltas, which must come in order, none left out, and are used up. */
 export class TickAssembler {
@@ -142,35 +132,28 @@ const isSameTask = (a: Task, b: Task): boolean =>
 /** Stack numbers are made of a node and an outcome. */
 const OUTCOME_PLACES = 4;
 
-const STAND_IN_FRAMES = new Store(new Functions()).frames.length;
+const STAND_IN_FRAMES = new Store(new Functions()).frameCount;
 
 /** Numbers what a source meets, and makes deltas of what is new. */
 export class DeltaWriter {
   #filling = new Filling(STAND_IN_FRAMES);
   #isRenewed = true;
-  readonly #frames = {
-    functions: new News(),
-    lines: new News(),
-    notes: new News(),
-    bodies: new News(),
-    flags: new News(),
-  };
-  readonly #stacks = { leaves: new News(), outcomes: new News() };
+  readonly #columns = eachColumn(() => new News());
   readonly #counts = { stacks: new News(), tasks: new News(), weights: [] as number[] };
   /** Grows when all numbers that were given before are void. */
   generation = 0;
 
   /** Numbers a frame; equal frames get different numbers if this is called for each. */
   frame(functionId: number, detail?: FrameDetail): number {
-    const { functions, lines, notes, bodies, flags } = this.#frames;
+    const { frameFunctions, frameLines, frameNotes, frameBodies, frameFlags } = this.#columns;
     const { line, note, body, folded } = detail ?? {};
     const text = (value: string | undefined): number =>
       value === undefined ? 0 : this.#filling.texts.number(value) + 1;
-    functions.push(functionId);
-    lines.push(line === undefined ? 0 : line + 1);
-    notes.push(text(note));
-    bodies.push(text(body));
-    flags.push(folded ? FRAME_FOLDED : 0);
+    frameFunctions.push(functionId);
+    frameLines.push(line === undefined ? 0 : line + 1);
+    frameNotes.push(text(note));
+    frameBodies.push(text(body));
+    frameFlags.push(folded ? FRAME_FOLDED : 0);
     return this.#filling.frames++;
   }
 
@@ -183,8 +166,8 @@ export class DeltaWriter {
     const known = stacks.get(key);
     if (known !== undefined) return known;
     stacks.set(key, stacks.size);
-    this.#stacks.leaves.push(node);
-    this.#stacks.outcomes.push(outcome);
+    this.#columns.stackLeaves.push(node);
+    this.#columns.stackOutcomes.push(outcome);
     return stacks.size - 1;
   }
 
@@ -210,20 +193,13 @@ export class DeltaWriter {
   take(header: TickHeader, functions: readonly FunctionInfo[]): TickDelta {
     const filling = this.#filling;
     const { stacks, tasks, weights } = this.#counts;
+    const nodes = filling.tree.columnsFrom(filling.sentNodes);
     const delta: TickDelta = {
       header,
       renewed: this.#isRenewed,
       functions,
       texts: filling.texts.takeNews(),
-      frames: {
-        functions: this.#frames.functions.take(),
-        lines: this.#frames.lines.take(),
-        notes: this.#frames.notes.take(),
-        bodies: this.#frames.bodies.take(),
-        flags: this.#frames.flags.take(),
-      },
-      nodes: filling.tree.columnsFrom(filling.sentNodes),
-      stacks: { leaves: this.#stacks.leaves.take(), outcomes: this.#stacks.outcomes.take() },
+      columns: { ...eachColumn((name) => this.#columns[name].take()), ...nodes },
       tasks: filling.tasks.slice(filling.sentTasks),
       counts: { stacks: stacks.take(), tasks: tasks.take(), weights: Float64Array.from(weights) },
     };

@@ -1,5 +1,6 @@
 /** The functions of a source, by their ids: they outlive the stores that refer to them. */
-import { type FunctionInfo, RUNTIMES } from "./tick.ts";
+import { PLACES } from "./runtimes.ts";
+import type { FunctionInfo } from "./tick.ts";
 
 /** Stands for stacks of which kernel frames are left out and nothing else is there. */
 export const KERNEL_ONLY: FunctionInfo = {
@@ -27,7 +28,7 @@ export const FIRST_FUNCTION = STAND_INS.length;
 
 export class Functions {
   readonly #infos: FunctionInfo[] = [];
-  /** For each function the place of its runtime in RUNTIMES. */
+  /** For each function the place of its runtime in EVERY_RUNTIME. */
   #runtimes = new Uint8Array(1024);
 
   constructor() {
@@ -38,7 +39,7 @@ export class Functions {
     return this.#infos.length;
   }
 
-  /** Places in RUNTIMES by function id; longer than there are functions. */
+  /** Places in EVERY_RUNTIME by function id; longer than there are functions. */
   get runtimes(): Uint8Array {
     return this.#runtimes;
   }
@@ -52,7 +53,7 @@ export class Functions {
         longer.set(this.#runtimes);
         this.#runtimes = longer;
       }
-      this.#runtimes[id] = RUNTIMES.indexOf(info.runtime);
+      this.#runtimes[id] = PLACES[info.runtime];
     }
   }
 

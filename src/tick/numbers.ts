@@ -1,3 +1,5 @@
+import { ArchivedNumbers } from "./archived-numbers.ts";
+
 /**
  * Gives back the memory of numbers that nobody uses any more. The garbage collector would too, but counts
  * what is outside of its heap as a reason to look through all of it.
@@ -13,6 +15,7 @@ export function release({ buffer }: Uint32Array<ArrayBuffer>): void {
 export class Numbers {
   #values = new Uint32Array(256);
   #length = 0;
+  #archive: ArchivedNumbers | undefined;
 
   get length(): number {
     return this.#length;
@@ -30,12 +33,19 @@ export class Numbers {
   }
 
   at(index: number): number {
-    return this.#values[index] ?? 0;
+    return this.values[index] ?? 0;
   }
 
-  /** The array that holds them, longer than there are; it is another one after the next number is added. */
+  /** The array that holds them, maybe longer than there are; it is another one after the next number is added. */
   get values(): Uint32Array {
-    return this.#values;
+    return this.#archive?.values() ?? this.#values;
+  }
+
+  /** Compresses them; no more can be added. */
+  archive(): void {
+    if (this.#archive) return;
+    this.#archive = new ArchivedNumbers(this.#values.slice(0, this.#length));
+    release(this.#values);
   }
 
   /** Gives back the memory; nothing can be asked for afterwards. */
@@ -46,10 +56,11 @@ export class Numbers {
 
   /** What is taken, also in advance. */
   get bytes(): number {
-    return this.#values.byteLength;
+    return this.#archive?.bytes ?? this.#values.byteLength;
   }
 
   #reserve(count: number): void {
+    if (this.#archive) throw new Error("numbers in the archive are final");
     const needed = this.#length + count;
     if (needed <= this.#values.length) return;
     const larger = new Uint32Array(Math.max(needed, this.#values.length * 2));

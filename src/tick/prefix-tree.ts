@@ -41,14 +41,14 @@ export class PrefixTree {
     return node;
   }
 
-  /** Copies of the parents and frames of the nodes from `first` on. */
+  /** The nodes from `first` on: their columns in a store. */
   columnsFrom(first: number): {
-    readonly parents: Uint32Array<ArrayBuffer>;
-    readonly frames: Uint32Array<ArrayBuffer>;
+    readonly nodeBacks: Uint32Array<ArrayBuffer>;
+    readonly nodeFrames: Uint32Array<ArrayBuffer>;
   } {
     return {
-      parents: this.#parents.slice(first, this.#size),
-      frames: this.#frames.slice(first, this.#size),
+      nodeBacks: this.#parents.slice(first, this.#size).map((parent, i) => first + i - parent),
+      nodeFrames: this.#frames.slice(first, this.#size),
     };
   }
 

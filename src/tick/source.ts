@@ -28,6 +28,9 @@ export interface SourceLine {
   readonly line: number;
 }
 
+/** The line of a frame of a store, where it was looked up. */
+export type LineOf = (store: Store, frame: number) => SourceLine | undefined;
+
 /** A refresh, why there was none, or what is to be known of the source from now on. */
 export type SourceEvent =
   | { readonly tick: Tick }
@@ -52,8 +55,7 @@ export interface TickSource {
    * resolves, to why there are none. Undefined frees what was read for that.
    */
   lookUpLines?(functionId: number | undefined): Promise<string | undefined>;
-  /** The line of a frame of a store, where it was looked up. */
-  lineOf?(store: Store, frame: number): SourceLine | undefined;
+  readonly lineOf?: LineOf;
   /** Sets the time between refreshes. */
   setInterval(seconds: number): void;
   /** Resolves when there will be no more; a source without it has no end. */

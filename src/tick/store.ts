@@ -19,19 +19,28 @@ export interface Frame extends FrameDetail {
   readonly function: FunctionInfo;
 }
 
-/** Frames in columns; 0 stands for nothing in all but `functions`. */
-class Frames {
-  readonly functions = new Numbers();
-  /** Line and 1. */
-  readonly lines = new Numbers();
-  /** Number of the text and 1. */
-  readonly notes = new Numbers();
-  readonly bodies = new Numbers();
-  readonly flags = new Numbers();
+/**
+ * The columns of a store. A frame has an id of a function, a line and 1, numbers of a note and of a body and 1 (0 for
+ * none), and flags. A node of the tree has its number less that of its parent, and its frame. A stack has the node of
+ * its innermost frame, ROOT if it has none, and the place of its outcome in OUTCOMES.
+ */
+export const COLUMNS = [
+  "frameFunctions",
+  "frameLines",
+  "frameNotes",
+  "frameBodies",
+  "frameFlags",
+  "nodeBacks",
+  "nodeFrames",
+  "stackLeaves",
+  "stackOutcomes",
+] as const;
 
-  get length(): number {
-    return this.functions.length;
-  }
+export type ColumnName = (typeof COLUMNS)[number];
+
+/** A value for each column. */
+export function eachColumn<T>(make: (name: ColumnName) => T): Record<ColumnName, T> {
+  return Object.fromEntries(COLUMNS.map((name) => [name, make(name)])) as Record<ColumnName, T>;
 }
 
 /** A rough figure for the memory of a thread's texts and numbers. */
@@ -40,80 +49,73 @@ const TEXT_BYTES = 60;
 
 export class Store {
   readonly functions: Functions;
-  readonly frames = new Frames();
-  /** For each node of the tree its parent, whose number is lower, and its frame. */
-  readonly parents = new Numbers();
-  readonly nodeFrames = new Numbers();
-  /** For each stack the node of its innermost frame, ROOT if it has none, and the place of its outcome in OUTCOMES. */
-  readonly leaves = new Numbers();
-  readonly outcomes = new Numbers();
+  readonly columns: Readonly<Record<ColumnName, Numbers>> = eachColumn(() => new Numbers());
   readonly tasks: Task[] = [];
   readonly texts: string[] = [];
 
   constructor(functions: Functions) {
     this.functions = functions;
+    // Each stand-in has a frame that says nothing more, and the tree has its root.
     for (const { id } of STAND_INS) {
-      this.frames.functions.push(id);
-      for (const column of [this.frames.lines, this.frames.notes]) column.push(0);
-      for (const column of [this.frames.bodies, this.frames.flags]) column.push(0);
+      const { frameFunctions, frameLines, frameNotes, frameBodies, frameFlags } = this.columns;
+      frameFunctions.push(id);
+      for (const column of [frameLines, frameNotes, frameBodies, frameFlags]) column.push(0);
     }
-    this.parents.push(ROOT);
-    this.nodeFrames.push(0);
+    this.columns.nodeBacks.push(0);
+    this.columns.nodeFrames.push(0);
+  }
+
+  get frameCount(): number {
+    return this.columns.frameFunctions.length;
+  }
+
+  get stackCount(): number {
+    return this.columns.stackLeaves.length;
   }
 
   /** Takes in what is new; its arrays are used up. */
-  append({ texts, frames, nodes, stacks, tasks }: TickDelta): void {
+  append({ texts, columns, tasks }: TickDelta): void {
     for (const text of texts) this.texts.push(text);
     for (const task of tasks) this.tasks.push(task);
-    const parts: readonly (readonly [Numbers, Uint32Array<ArrayBuffer>])[] = [
-      [this.frames.functions, frames.functions],
-      [this.frames.lines, frames.lines],
-      [this.frames.notes, frames.notes],
-      [this.frames.bodies, frames.bodies],
-      [this.frames.flags, frames.flags],
-      [this.parents, nodes.parents],
-      [this.nodeFrames, nodes.frames],
-      [this.leaves, stacks.leaves],
-      [this.outcomes, stacks.outcomes],
-    ];
-    for (const [column, news] of parts) {
-      column.append(news);
-      release(news);
+    for (const name of COLUMNS) {
+      this.columns[name].append(columns[name]);
+      release(columns[name]);
     }
   }
 
   outcomeOf(stack: number): Outcome {
-    return OUTCOMES[this.outcomes.at(stack)] ?? "broken";
+    return OUTCOMES[this.columns.stackOutcomes.at(stack)] ?? "broken";
   }
 
   /** The numbers of a stack's frames, leaf first. */
   framesOf(stack: number): number[] {
     const frames: number[] = [];
-    for (let node = this.leaves.at(stack); node !== ROOT; node = this.parents.at(node)) {
-      frames.push(this.nodeFrames.at(node));
+    const { stackLeaves, nodeBacks, nodeFrames } = this.columns;
+    for (let node = stackLeaves.at(stack); node !== ROOT; node -= nodeBacks.at(node)) {
+      frames.push(nodeFrames.at(node));
     }
     return frames;
   }
 
   functionOf(frame: number): FunctionInfo {
-    return this.functions.info(this.frames.functions.at(frame));
+    return this.functions.info(this.columns.frameFunctions.at(frame));
   }
 
   lineOf(frame: number): number | undefined {
-    const line = this.frames.lines.at(frame);
+    const line = this.columns.frameLines.at(frame);
     return line === 0 ? undefined : line - 1;
   }
 
   noteOf(frame: number): string | undefined {
-    return this.#text(this.frames.notes.at(frame));
+    return this.#text(this.columns.frameNotes.at(frame));
   }
 
   bodyOf(frame: number): string | undefined {
-    return this.#text(this.frames.bodies.at(frame));
+    return this.#text(this.columns.frameBodies.at(frame));
   }
 
   isFolded(frame: number): boolean {
-    return (this.frames.flags.at(frame) & FRAME_FOLDED) !== 0;
+    return (this.columns.frameFlags.at(frame) & FRAME_FOLDED) !== 0;
   }
 
   #text(number: number): string | undefined {
@@ -132,11 +134,14 @@ export class Store {
     };
   }
 
+  /** Nothing is appended any more, and hardly anybody will read: the columns are compressed. */
+  archive(): void {
+    for (const name of COLUMNS) this.columns[name].archive();
+  }
+
   /** About the memory that it takes; functions belong to all stores. */
   get bytes(): number {
-    const { functions, lines, notes, bodies, flags } = this.frames;
-    const columns = [functions, lines, notes, bodies, flags, this.parents, this.nodeFrames];
-    const numbers = [...columns, this.leaves, this.outcomes].reduce((sum, it) => sum + it.bytes, 0);
+    const numbers = COLUMNS.reduce((sum, name) => sum + this.columns[name].bytes, 0);
     return numbers + this.tasks.length * TASK_BYTES + this.texts.length * TEXT_BYTES;
   }
 }

@@ -3,12 +3,8 @@
  * output, recordings and profiles all consume ticks; the sampler and a replay
  * produce them. Ticks are immutable.
  */
+import type { Runtime } from "./runtimes.ts";
 import type { Store } from "./store.ts";
-
-/** Where a function's code comes from. */
-export type Runtime = "perl" | "dotnet" | "native" | "kernel";
-
-export const RUNTIMES: readonly Runtime[] = ["perl", "dotnet", "native", "kernel"];
 
 /** How the walk of a stack ended; see the contract of `stacks` in the JSON output. */
 export type Outcome = "complete" | "truncated" | "broken";
