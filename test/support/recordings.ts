@@ -15,6 +15,7 @@ import {
   functionInfo,
   makeTick,
   type StackCount,
+  StoreMaker,
   stackCounts,
   TickMaker,
   task,
@@ -168,9 +169,11 @@ const stacks = functions.chain((known) =>
 
 /** A run of ticks as a collector makes them. */
 export const ticks: fc.Arbitrary<Tick[]> = stacks.chain((known) =>
-  fc.array(
-    fc
-      .record({
+  fc
+    .array(
+      fc.record({
+        /** Whether a new store begins with it. */
+        isRenewed: fc.integer({ min: 0, max: 3 }).map((it) => it === 0),
         counts: fc.array(
           fc.record({
             stack: fc.constantFrom(...known),
@@ -199,8 +202,14 @@ export const ticks: fc.Arbitrary<Tick[]> = stacks.chain((known) =>
           rssBytes: amount,
           bpfNanosecondsPerSample: amount,
         }),
-      })
-      .map(({ counts, ...more }) => makeTick(counts, more)),
-    { maxLength: 8 },
-  ),
+      }),
+      { maxLength: 8 },
+    )
+    .map((list) => {
+      const maker = new StoreMaker();
+      return list.map(({ isRenewed, counts, ...more }) => {
+        if (isRenewed) maker.renew();
+        return makeTick(counts, more, maker);
+      });
+    }),
 );

@@ -217,7 +217,7 @@ describe("collapsed stacks", () => {
         { stack: both, task: task(1, "a"), count: 2 },
       ]),
     );
-    expect(sink.end()).toBe("a;[kernel] 1\na;main 2\n");
+    expect(sink.end()).toBe("a;[kernel]_[k] 1\na;main 2\n");
   });
 
   test("a filter chooses stacks", () => {
