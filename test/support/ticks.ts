@@ -107,8 +107,9 @@ export class StoreMaker {
   #writer = new DeltaWriter();
   readonly #assembler = new TickAssembler();
   #sent = 0;
-  /** Numbers of frames by what they say, of the writer's present store. */
-  #frames = new Map<string, number>();
+  /** Numbers of frames of the writer's present store: by what they say, and by the objects that say it. */
+  readonly #frames = new Map<string, number>();
+  readonly #known = new Map<Frame, number>();
   #generation = 0;
 
   tick(header: TickHeader, counts: readonly StackCount[]): Tick {
@@ -125,12 +126,20 @@ export class StoreMaker {
   /** What comes is of a new store. */
   renew(): void {
     this.#writer = new DeltaWriter();
-    this.#frames.clear();
+    this.#forgetFrames();
   }
 
-  #frame({ function: info, ...detail }: Frame): number {
-    if (this.#generation !== this.#writer.generation) this.#frames.clear();
+  #forgetFrames(): void {
+    this.#frames.clear();
+    this.#known.clear();
     this.#generation = this.#writer.generation;
+  }
+
+  #frame(frame: Frame): number {
+    if (this.#generation !== this.#writer.generation) this.#forgetFrames();
+    const known = this.#known.get(frame);
+    if (known !== undefined) return known;
+    const { function: info, ...detail } = frame;
     const { id: _, ...named } = info;
     const { id } = functionInfo(named);
     const key = JSON.stringify([id, detail.line, detail.note, detail.body, detail.folded]);
@@ -139,6 +148,7 @@ export class StoreMaker {
       number = this.#writer.frame(id, Object.keys(detail).length > 0 ? detail : undefined);
       this.#frames.set(key, number);
     }
+    this.#known.set(frame, number);
     return number;
   }
 }
