@@ -9,6 +9,7 @@ import { functionDetail } from "../../src/model/detail.ts";
 import { percent } from "../../src/model/format.ts";
 import { busyShare } from "../../src/model/health.ts";
 import type { Choice } from "../../src/model/selection.ts";
+import { initialState } from "../../src/model/state.ts";
 import { foldedSink } from "../../src/output/folded.ts";
 import { jsonSink } from "../../src/output/json.ts";
 import { pprofFile } from "../../src/output/pprof.ts";
@@ -16,12 +17,14 @@ import { RunProfile } from "../../src/output/run-profile.ts";
 import type { SinkOptions } from "../../src/output/sink.ts";
 import { speedscopeFile } from "../../src/output/speedscope.ts";
 import { textSink } from "../../src/output/text.ts";
+import { headerLines } from "../../src/screen/header.ts";
+import { makeTheme } from "../../src/screen/paint.ts";
 import { EVERY_RUNTIME, RUNTIME_ROWS } from "../../src/tick/runtimes.ts";
 import type { FunctionInfo, Tick } from "../../src/tick/tick.ts";
 import { parseFolded, type Snapshot } from "../support/profile.ts";
 import { refreshes, ticksOf } from "../support/random-ticks.ts";
 import type { SpeedscopeFile } from "../support/speedscope.ts";
-import { filterOf } from "../support/ticks.ts";
+import { filterOf, makeTick, TickMaker, task } from "../support/ticks.ts";
 
 const choices: fc.Arbitrary<Choice> = fc.record({
   kernel: fc.boolean(),
@@ -261,4 +264,31 @@ test("the text has the names, runtimes, shares and the load of the screen", () =
       }
     }),
   );
+});
+
+test("the screen and the text call the same part of the CPUs busy, with what was missed", () => {
+  const make = new TickMaker();
+  const counts = [{ stack: make.stack(["n:main@app"]), task: task(7, "app"), count: 60 }];
+  const more = { missed: 30, frequency: 100, cpus: 1, intervalSeconds: 1 };
+  const tick = makeTick(counts, more);
+  const choice = { kernel: true, nativeFrames: false };
+  const view = initialState({ ...choice, filterText: "", pids: [], sort: "self", delaySeconds: 1 });
+  const [machine] = headerLines(
+    {
+      tick,
+      all: aggregate([tick], choice),
+      host: "web-3",
+      view,
+      now: tick.time,
+      error: undefined,
+      notice: undefined,
+      isReplay: false,
+      sinceSeconds: 0,
+    },
+    120,
+    24,
+    makeTheme(false, false),
+  );
+  expect(machine).toContain("1 CPU 90.0 % busy");
+  expect(textSink(sinkOptions(choice)).tick(tick)).toContain("1 CPUs 90 % busy");
 });
