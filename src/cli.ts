@@ -13,6 +13,7 @@ import {
   type ShowOptions,
 } from "./options/options.ts";
 import type { Exports } from "./output/exports.ts";
+import { SINK_FORMATS } from "./output/formats.ts";
 import type { Sink } from "./output/sink.ts";
 import type { Writer } from "./output/writer.ts";
 import type { RecordingHeader } from "./recording/format.ts";
@@ -209,10 +210,10 @@ function budgetPercent({ POLYTOP_BUDGET: text }: NodeJS.ProcessEnv): number | un
 }
 
 async function openExports(options: ShowOptions): Promise<Exports | undefined> {
-  const { pprof, speedscope, kernel, nativeFrames } = options;
-  if (pprof === undefined && speedscope === undefined) return undefined;
+  const { exports, kernel, nativeFrames } = options;
+  if (Object.keys(exports).length === 0) return undefined;
   const { Exports } = await import("./output/exports.ts");
-  return new Exports({ pprof, speedscope }, { filter: filterOf(options), kernel, nativeFrames });
+  return Exports.open(exports, { filter: filterOf(options), kernel, nativeFrames });
 }
 
 async function live(
@@ -236,7 +237,7 @@ async function live(
     unicode: speaksUtf8(process.env),
     host: recorded?.host ?? hostname(),
     signal: stop.signal,
-    write: (ticks) => writeTicks(ticks, header),
+    write: (ticks, lineOf) => writeTicks(ticks, header, lineOf),
     ...(iterations === undefined ? {} : { iterations }),
     // Users, cgroups and processes of this machine say nothing about those of a recording.
     remote: recorded !== undefined,
@@ -284,9 +285,9 @@ async function plain(
 async function makeSink(options: ShowOptions, { counters }: TickSource): Promise<Sink> {
   const { format, sort, rows, kernel, nativeFrames } = options;
   const shown = { filter: filterOf(options), sort, rows, kernel, nativeFrames, counters };
-  if (format === "json") return (await import("./output/json.ts")).jsonSink(shown);
-  if (format === "folded") return (await import("./output/folded.ts")).foldedSink(shown);
-  return (await import("./output/text.ts")).textSink(shown);
+  // Without a terminal the live view is plain text.
+  const makeSink = await SINK_FORMATS[format === "live" ? "batch" : format].load();
+  return makeSink(shown);
 }
 
 function filterOf({ filter }: ShowOptions): Filter | undefined {

@@ -11,9 +11,10 @@ import { NewFrames } from "../runtimes/new-frames.ts";
 import type { RuntimeReader } from "../runtimes/reader.ts";
 import { runtimeReaders } from "../runtimes/registry.ts";
 import { cleanName } from "../tick/clean-name.ts";
+import { DeltaWriter, type TickDelta } from "../tick/delta.ts";
 import type { CounterDefinition } from "../tick/source.ts";
 import type { OwnCost, Task } from "../tick/tick.ts";
-import type { FrameDetail, TickDelta, WireFrames } from "../tick/wire.ts";
+import { DrainedStacks } from "./drained-stacks.ts";
 import { type FrameLines, NativeLines } from "./native-lines.ts";
 import { TargetWatch } from "./target-watch.ts";
 
@@ -28,12 +29,6 @@ interface Gathered {
   missed: number;
   bpfNanoseconds: number;
   readonly counters: Float64Array;
-  readonly functions: Uint32Array<ArrayBuffer>[];
-  readonly details: Map<number, FrameDetail>;
-  readonly stacks: Uint32Array<ArrayBuffer>[];
-  readonly counts: Uint32Array<ArrayBuffer>[];
-  readonly tasks: Task[];
-  firstFrame: number;
 }
 
 export class Collector {
@@ -46,10 +41,11 @@ export class Collector {
   readonly #targets: TargetWatch;
   /** Nobody asks for lines then. */
   readonly #mergesStacks: boolean;
+  readonly #writer = new DeltaWriter();
+  readonly #stacks: DrainedStacks;
   #gathered: Gathered | undefined;
   #closed = false;
   #cpu = process.cpuUsage();
-  #forgotten = { stacks: 0, frames: 0 };
 
   /** Loads the BPF programs and starts sampling; throws an Error with `errno` where that fails. */
   constructor(options: SamplerOptions) {
@@ -61,6 +57,7 @@ export class Collector {
     this.#targets = new TargetWatch(options.targets);
     this.#mergesStacks = options.byFunction ?? false;
     this.#frames = new FrameReader(this.#readers, COUNTERS, this.#functions);
+    this.#stacks = new DrainedStacks(this.#writer, this.#mergesStacks);
     // What the start cost is no part of the first refresh.
     this.#cpu = process.cpuUsage();
   }
@@ -76,7 +73,7 @@ export class Collector {
 
   /** Source lines of the frames of a native function; see NativeLines. */
   lines(functionId: number | undefined): Promise<FrameLines> {
-    return this.#lines.find(functionId);
+    return this.#lines.find(functionId, this.#stacks);
   }
 
   close(): void {
@@ -101,9 +98,22 @@ export class Collector {
       stacks = reader.mergeStacks?.(stacks) ?? stacks;
       reader.addCounts?.(drained.counters);
     }
+    this.#stacks.registerFrames(drained.firstFrame, named);
+    this.#stacks.registerStacks(stacks);
+    this.#count(drained);
+    this.#stacks.forgetBelow(drained.forgottenStacks, drained.forgottenFrames);
     this.#gathered ??= emptyGathered(drained);
-    gather(this.#gathered, drained, named, stacks);
-    this.#forgotten = { stacks: drained.forgottenStacks, frames: drained.forgottenFrames };
+    gather(this.#gathered, drained);
+  }
+
+  #count({ counts, tasks }: Drained): void {
+    const numbers = tasks.map((task) => this.#writer.task(cleanTask(task)));
+    for (let at = 0; at + 2 < counts.length; at += 3) {
+      const stack = this.#stacks.stack(counts[at] ?? 0);
+      const task = numbers[counts[at + 1] ?? 0];
+      if (stack === undefined || task === undefined) continue;
+      this.#writer.count(stack, task, counts[at + 2] ?? 0);
+    }
   }
 
   /** Everything since the last tick. */
@@ -116,11 +126,12 @@ export class Collector {
     for (const { id, name } of COUNTERS) metrics[name] = gathered.counters[id] ?? 0;
     const gone = this.#targets.check();
     if (gone.changed) this.#sampler.setTargets(this.#targets.sampled());
-    return {
-      header: {
+    return this.#writer.take(
+      {
         time: Date.now(),
         intervalSeconds: gathered.seconds,
         event,
+        unit: "samples",
         frequency,
         cpus,
         host: this.#host,
@@ -134,15 +145,8 @@ export class Collector {
           ...this.#readers.flatMap((reader) => reader.notices?.(metrics) ?? []),
         ],
       },
-      functions: this.#functions.takeAdded(),
-      firstFrame: gathered.firstFrame,
-      frames: { functions: joined(gathered.functions), details: gathered.details },
-      stacks: joined(gathered.stacks),
-      counts: joined(gathered.counts),
-      tasks: gathered.tasks,
-      forgottenStacks: this.#forgotten.stacks,
-      forgottenFrames: this.#forgotten.frames,
-    };
+      this.#functions.takeAdded(),
+    );
   }
 
   #resolveSeen(): void {
@@ -164,28 +168,15 @@ export class Collector {
   }
 }
 
-function emptyGathered({ counters, firstFrame }: Drained): Gathered {
-  return {
-    seconds: 0,
-    samples: 0,
-    missed: 0,
-    bpfNanoseconds: 0,
-    counters: new Float64Array(counters.length),
-    functions: [],
-    details: new Map(),
-    stacks: [],
-    counts: [],
-    tasks: [],
-    firstFrame,
-  };
-}
+const emptyGathered = ({ counters }: Drained): Gathered => ({
+  seconds: 0,
+  samples: 0,
+  missed: 0,
+  bpfNanoseconds: 0,
+  counters: new Float64Array(counters.length),
+});
 
-function gather(
-  into: Gathered,
-  drained: Drained,
-  frames: WireFrames,
-  stacks: Uint32Array<ArrayBuffer>,
-): void {
+function gather(into: Gathered, drained: Drained): void {
   into.seconds += drained.seconds;
   into.samples += drained.samples;
   into.missed += drained.missed;
@@ -193,29 +184,6 @@ function gather(
   drained.counters.forEach((value, id) => {
     into.counters[id] = (into.counters[id] ?? 0) + value;
   });
-  const firstTask = into.tasks.length;
-  const before = into.functions.reduce((sum, part) => sum + part.length, 0);
-  for (const [index, detail] of frames.details) into.details.set(before + index, detail);
-  into.functions.push(frames.functions);
-  into.stacks.push(stacks);
-  // Tasks are numbered on from those gathered before.
-  for (let at = 1; at < drained.counts.length; at += 3) {
-    drained.counts[at] = (drained.counts[at] ?? 0) + firstTask;
-  }
-  into.counts.push(drained.counts);
-  for (const task of drained.tasks) into.tasks.push(cleanTask(task));
-}
-
-function joined(parts: readonly Uint32Array<ArrayBuffer>[]): Uint32Array<ArrayBuffer> {
-  const [only] = parts;
-  if (only && parts.length === 1) return only;
-  const whole = new Uint32Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
 }
 
 function cleanTask(task: SampledTask): Task {

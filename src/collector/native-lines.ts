@@ -7,7 +7,7 @@ import type { NewFrames } from "../runtimes/new-frames.ts";
 /** Lines of some frames. */
 export interface FrameLines {
   readonly files: readonly string[];
-  /** For each frame that has one: its number, index in `files`, line. */
+  /** For each frame that has one: its number in the store, index in `files`, line. */
   readonly lines: Uint32Array;
   /** Why there are none; empty if there are some, or nothing to look up. */
   readonly why: string;
@@ -31,6 +31,14 @@ interface Block {
 /** In place of a function's id. */
 const NONE = -1;
 
+/** Who knows the numbers of frames in the store. */
+export interface StoreNumbers {
+  /** Grows when they begin anew. */
+  readonly generation: number;
+  /** Undefined if the frame is not in use there. */
+  frameNumber(number: number): number | undefined;
+}
+
 /** Keeps where native frames are, and asks for the lines of those that have not been asked for. */
 export class NativeLines {
   readonly #sampler: Pick<Sampler, "lines">;
@@ -39,6 +47,7 @@ export class NativeLines {
   readonly #files = new Set<number>();
   #asked = new Set<number>();
   #askedFor: number | undefined;
+  #askedIn = 0;
   #why = "";
 
   constructor(sampler: Pick<Sampler, "lines">) {
@@ -68,10 +77,14 @@ export class NativeLines {
     }
   }
 
-  /** Lines of the frames of a function that were not asked for before; undefined frees what was read. */
-  async find(functionId: number | undefined): Promise<FrameLines> {
-    if (functionId !== this.#askedFor) {
+  /**
+   * Lines of the frames of a function that are in the store and were not asked for before; undefined frees what was
+   * read.
+   */
+  async find(functionId: number | undefined, numbers: StoreNumbers): Promise<FrameLines> {
+    if (functionId !== this.#askedFor || numbers.generation !== this.#askedIn) {
       this.#askedFor = functionId;
+      this.#askedIn = numbers.generation;
       this.#asked = new Set();
       this.#why = "";
     }
@@ -80,7 +93,7 @@ export class NativeLines {
       return NOTHING;
     }
     const found = await Promise.all(
-      [...this.#unasked(functionId)].map(([file, frames]) => this.#lookUp(file, frames)),
+      [...this.#unasked(functionId, numbers)].map(([file, frames]) => this.#lookUp(file, frames)),
     );
     const files: string[] = [];
     const lines: number[] = [];
@@ -105,8 +118,8 @@ export class NativeLines {
     return { files, lines: Uint32Array.from(numbered), why };
   }
 
-  /** Numbers and offsets of the function's frames, by their file; they count as asked for then. */
-  #unasked(functionId: number): Map<number, [number, number][]> {
+  /** Numbers in the store and offsets of the function's frames, by their file; they count as asked for then. */
+  #unasked(functionId: number, numbers: StoreNumbers): Map<number, [number, number][]> {
     const files = new Map<number, [number, number][]>();
     let left = MAX_FRAMES;
     for (const { first, words, functions } of this.#blocks.toReversed()) {
@@ -116,12 +129,13 @@ export class NativeLines {
         i = functions.indexOf(functionId, i + 1)
       ) {
         if (left === 0) return files;
-        if (this.#asked.has(first + i)) continue;
+        const number = numbers.frameNumber(first + i);
+        if (number === undefined || this.#asked.has(first + i)) continue;
         left--;
         this.#asked.add(first + i);
         const word = words[i] ?? 0n;
         const file = Number(word >> FILE_SHIFT);
-        const frame: [number, number] = [first + i, Number(word & FRAME_OFFSET_MASK)];
+        const frame: [number, number] = [number, Number(word & FRAME_OFFSET_MASK)];
         const known = files.get(file);
         if (known) known.push(frame);
         else files.set(file, [frame]);

@@ -2,7 +2,7 @@
  * From ticks to what is listed: functions with their own and total samples, processes,
  * shares by runtime, and how the walks ended.
  */
-import type { PlainCounts } from "../tick/plain-counts.ts";
+import { NO_FRAMES } from "../tick/functions.ts";
 import {
   bitsToRuntimes,
   byRuntime,
@@ -10,18 +10,11 @@ import {
   MANAGED_BITS,
   type Runtime,
 } from "../tick/runtimes.ts";
-import {
-  type FunctionInfo,
-  OUTCOMES,
-  type Outcome,
-  type StackCount,
-  type Task,
-  type Tick,
-} from "../tick/tick.ts";
-import { Processes } from "./by-process.ts";
-import type { Family } from "./family.ts";
-import type { Filter } from "./filter.ts";
+import type { Store } from "../tick/store.ts";
+import { type FunctionInfo, OUTCOMES, type Outcome, type Task, type Tick } from "../tick/tick.ts";
+import { byProcess } from "./by-process.ts";
 import { type FirstRows, FunctionCounts } from "./function-counts.ts";
+import { type Choice, selectionOf } from "./selection.ts";
 
 /** Samples of one process. */
 export interface PidCount {
@@ -58,7 +51,7 @@ export interface ProcessRow {
   readonly samples: number;
   /** Of which had a complete stack. */
   readonly complete: number;
-  /** Managed runtimes where any frame is theirs; the others where a leaf is. */
+  /** Perl and .NET where any frame is theirs; native and kernel where a leaf is. */
   readonly runtimes: readonly Runtime[];
 }
 
@@ -86,37 +79,33 @@ export interface Aggregate {
   readonly seconds: number;
 }
 
-/** What is left out. */
-export interface AggregateOptions {
-  readonly filter?: Filter;
-  /** Knows parents that were not sampled, for `tree:`. */
-  readonly parents?: Family;
-  /** Show kernel frames. */
-  readonly kernel: boolean;
-  /** Show the interpreter's own frames. */
-  readonly nativeFrames: boolean;
+/** What is shown, and how much of it. */
+export interface AggregateOptions extends Choice {
   /** Functions that are not among these may be left out: a busy machine has thousands in a refresh. */
   readonly first?: FirstRows;
 }
 
 const COMPLETE = OUTCOMES.indexOf("complete");
 
-/** What is added up beside functions. */
+/** Sums beside those of functions. */
 class Sums {
-  /** By place in OUTCOMES, and in EVERY_RUNTIME. */
+  /** Weights by place in OUTCOMES, and in EVERY_RUNTIME. */
   readonly #outcomes = OUTCOMES.map(() => 0);
   readonly #leaves = EVERY_RUNTIME.map(() => 0);
   readonly #held = EVERY_RUNTIME.map(() => ({ samples: 0, complete: 0 }));
-  readonly unique = new UniqueIds();
+  /** For each store and number of a stack 1 if it was counted. */
+  readonly #stacks = new Map<Store, Uint8Array>();
+  uniqueStacks = 0;
   readonly processes: ProcessRow[] = [];
   samples = 0;
-  /** Of the process that is added up. */
+  /** Sums of the process whose stacks are counted now. */
   #process = { samples: 0, complete: 0, anywhere: 0, leaves: 0 };
 
-  /** Adds a stack by its id, its outcome, the runtime of its leaf, and the bits of all that it holds. */
-  add(id: number, outcome: number, leaf: number, held: number, count: number): void {
+  /** Counts a stack by its number, the runtime of its leaf, and the bits of all runtimes that it holds. */
+  count(store: Store, stack: number, leaf: number, held: number, count: number): void {
+    const outcome = store.columns.stackOutcomes.at(stack);
     const complete = outcome === COMPLETE ? count : 0;
-    this.unique.add(id);
+    this.#meet(store, stack);
     this.#outcomes[outcome] = (this.#outcomes[outcome] ?? 0) + count;
     this.#leaves[leaf] = (this.#leaves[leaf] ?? 0) + count;
     for (let i = 0; i < this.#held.length; i++) {
@@ -132,7 +121,17 @@ class Sums {
     process.leaves |= 1 << leaf;
   }
 
-  /** What was added since the last call was of this process. Says whether that was anything. */
+  #meet(store: Store, stack: number): void {
+    let met = this.#stacks.get(store);
+    if (!met) {
+      met = new Uint8Array(store.stackCount);
+      this.#stacks.set(store, met);
+    }
+    if (met[stack] === 0) this.uniqueStacks++;
+    met[stack] = 1;
+  }
+
+  /** What was counted since the last call was of this process. Says whether that was anything. */
   endProcess(task: Task): boolean {
     const process = this.#process;
     if (process.samples === 0) return false;
@@ -152,78 +151,40 @@ class Sums {
   }
 
   get health(): Record<Runtime, RuntimeHealth> {
-    const none: RuntimeHealth = { samples: 0, complete: 0 };
-    return byRuntime((_row, place) => this.#held[place] ?? none);
+    return byRuntime((_row, place) => this.#held[place] ?? { samples: 0, complete: 0 });
   }
 }
 
 /** Adds ticks up. Runs once a refresh over every frame: no allocation for each of them. */
 export function aggregate(ticks: readonly Tick[], options: AggregateOptions): Aggregate {
-  const { filter } = options;
-  const functions = new FunctionCounts(options.kernel, options.nativeFrames);
+  const selection = selectionOf(options);
+  const functions = new FunctionCounts();
   const sums = new Sums();
-  for (const { task, counts, plain } of new Processes(ticks, options).all) {
-    for (const one of counts) addObject(one, functions, sums);
-    for (const { of, places } of plain) addPlain(of, places, functions, sums);
+  for (const { task, parts } of byProcess(ticks, selection)) {
+    for (const { tick, places } of parts) {
+      const { store, counts } = tick;
+      const shown = selection.of(store);
+      for (const place of places) {
+        const weight = counts.weights[place] ?? 0;
+        if (weight <= 0) continue;
+        const stack = counts.stacks[place] ?? 0;
+        const leaf = functions.count(shown, stack, weight);
+        sums.count(store, stack, leaf, functions.held, weight);
+      }
+    }
     if (sums.endProcess(task)) functions.endProcess(task.pid);
   }
+  const known = ticks[0]?.store.functions;
   return {
     samples: sums.samples,
-    functions: functions.rows(filter, options.first),
+    functions: functions.rows((id) => known?.info(id) ?? NO_FRAMES, options.filter, options.first),
     processes: sums.processes,
     outcomes: sums.outcomes,
     runtimes: sums.runtimes,
     health: sums.health,
-    uniqueStacks: sums.unique.count,
+    uniqueStacks: sums.uniqueStacks,
     seconds: ticks.reduce((sum, tick) => sum + tick.intervalSeconds, 0),
   };
-}
-
-function addObject({ stack, count }: StackCount, functions: FunctionCounts, sums: Sums): void {
-  if (count <= 0) return;
-  const leaf = functions.add(stack, count);
-  sums.add(stack.id, OUTCOMES.indexOf(stack.outcome), leaf, functions.held, count);
-}
-
-function addPlain(
-  counts: PlainCounts,
-  places: Int32Array,
-  functions: FunctionCounts,
-  sums: Sums,
-): void {
-  for (let i = 0; i < places.length; i++) {
-    const place = places[i] ?? 0;
-    const count = counts.countOf(place);
-    if (count <= 0) continue;
-    const leaf = functions.addPlain(counts, place);
-    sums.add(counts.idOf(place), counts.outcomeOf(place), leaf, functions.held, count);
-  }
-}
-
-/** Ids on either side of the first that are counted in a bit map: those of the collector lie close. */
-const NEAR = 1 << 15;
-
-/** Counts different ids. */
-class UniqueIds {
-  readonly #near = new Uint8Array(2 * NEAR);
-  readonly #others = new Set<number>();
-  #first: number | undefined;
-  #count = 0;
-
-  add(id: number): void {
-    this.#first ??= id;
-    const place = id - this.#first + NEAR;
-    if (place < 0 || place >= this.#near.length) {
-      this.#others.add(id);
-    } else if (this.#near[place] === 0) {
-      this.#near[place] = 1;
-      this.#count++;
-    }
-  }
-
-  get count(): number {
-    return this.#count + this.#others.size;
-  }
 }
 
 interface ProcessSum {
@@ -235,8 +196,7 @@ interface ProcessSum {
 
 function processRow(task: Task, sum: ProcessSum): ProcessRow {
   const { pid, comm, uid, parentPid, startTime, cgroup } = task;
-  const shown = (sum.anywhere & MANAGED_BITS) | sum.leaves;
-  const runtimes = bitsToRuntimes(shown);
+  const runtimes = bitsToRuntimes((sum.anywhere & MANAGED_BITS) | sum.leaves);
   const { samples, complete } = sum;
   return { pid, comm, uid, parentPid, startTime, cgroup, samples, complete, runtimes };
 }

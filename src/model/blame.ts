@@ -1,6 +1,8 @@
 /** Who is behind a counter of the unwinder: the processes and places of the stacks it counted. */
 import type { CounterDefinition } from "../tick/source.ts";
-import { countsOf, type FunctionInfo, type Stack, type Tick } from "../tick/tick.ts";
+import type { Store } from "../tick/store.ts";
+import type { FunctionInfo, Tick } from "../tick/tick.ts";
+import { selectionOf } from "./selection.ts";
 
 /** A process with how many of the samples are its. */
 export interface BlamedProcess {
@@ -24,19 +26,26 @@ export interface Blame {
   readonly files: readonly { readonly module: string; readonly count: number }[];
 }
 
+/** A stack of a store. */
+type StackTest = (store: Store, stack: number) => boolean;
+
 /** Which stacks a counter counted; undefined where stacks do not tell. */
-export function stackTest(counter: CounterDefinition): ((stack: Stack) => boolean) | undefined {
-  const { label, kind, runtime } = counter;
+export function stackTest({ label, kind, runtime }: CounterDefinition): StackTest | undefined {
+  const someFunction = (store: Store, stack: number, test: (info: FunctionInfo) => boolean) =>
+    store.framesOf(stack).some((frame) => test(store.functionOf(frame)));
   if (label !== undefined) {
     const end = `[${label}]`;
-    return (stack) => stack.frames.some((frame) => frame.function.name === end);
+    return (store, stack) => someFunction(store, stack, ({ name }) => name === end);
   }
   if (runtime === "sampler" || kind === "loss") return undefined;
-  const holds = (stack: Stack): boolean =>
-    runtime === "native" || stack.frames.some((frame) => frame.function.runtime === runtime);
-  if (kind === "truncated") return (stack) => stack.outcome === "truncated" && holds(stack);
-  return holds;
+  const holds: StackTest = (store, stack) =>
+    runtime === "native" || someFunction(store, stack, (info) => info.runtime === runtime);
+  if (kind !== "truncated") return holds;
+  return (store, stack) => store.outcomeOf(stack) === "truncated" && holds(store, stack);
 }
+
+/** Every thread and frame: a counter counts what its reader may have left out, too. */
+const EVERYTHING = { kernel: true, nativeFrames: true };
 
 const sorted = <K>(counts: ReadonlyMap<K, number>): [K, number][] =>
   [...counts].sort((a, b) => b[1] - a[1]);
@@ -50,18 +59,19 @@ export function blame(ticks: readonly Tick[], counter: CounterDefinition): Blame
   const files = new Map<string, number>();
   let samples = 0;
   if (!test) return { samples, processes: [], places: [], files: [] };
-  for (const { stack, task, count } of countsOf(ticks)) {
-    if (!test(stack)) continue;
-    samples += count;
-    processes.set(task.pid, (processes.get(task.pid) ?? 0) + count);
+  for (const { shown, stack, task, weight } of selectionOf(EVERYTHING).counts(ticks)) {
+    const { store } = shown;
+    if (!test(store, stack)) continue;
+    samples += weight;
+    processes.set(task.pid, (processes.get(task.pid) ?? 0) + weight);
     comms.set(task.pid, task.comm);
+    const functions = store.framesOf(stack).map((frame) => store.functionOf(frame));
     // The frame above the reason, or the outermost one.
-    const end = stack.frames.findIndex((frame) => frame.function.name === `[${counter.label}]`);
-    const last = end < 0 ? stack.frames.length : end;
-    const place = stack.frames[last - 1]?.function;
-    places.set(place, (places.get(place) ?? 0) + count);
+    const end = functions.findIndex(({ name }) => name === `[${counter.label}]`);
+    const place = functions[(end < 0 ? functions.length : end) - 1];
+    places.set(place, (places.get(place) ?? 0) + weight);
     const module = place?.module ?? "";
-    if (module !== "") files.set(module, (files.get(module) ?? 0) + count);
+    if (module !== "") files.set(module, (files.get(module) ?? 0) + weight);
   }
   return {
     samples,

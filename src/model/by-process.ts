@@ -1,111 +1,92 @@
 /** Counts grouped by process, so that a function meets a process once. */
-import { PlainCounts } from "../tick/plain-counts.ts";
-import type { StackCount, Task, Tick } from "../tick/tick.ts";
-import type { AggregateOptions } from "./aggregate.ts";
+import type { Store } from "../tick/store.ts";
+import type { Task, Tick } from "../tick/tick.ts";
+import type { Selection } from "./selection.ts";
 
-/** The counts of one process. */
+/** What of a tick belongs to one process. */
+export interface ProcessPart {
+  readonly tick: Tick;
+  /** Places in the tick's counts. */
+  readonly places: Int32Array;
+}
+
 export interface ProcessCounts {
   readonly task: Task;
-  readonly counts: StackCount[];
-  /** Those that are numbers, and the places of what is of this process. */
-  readonly plain: { readonly of: PlainCounts; readonly places: Int32Array }[];
+  readonly parts: ProcessPart[];
 }
 
-/** The places of plain stacks, ordered by process. */
-class PlacesByProcess {
-  readonly all: readonly ProcessCounts[];
-  readonly #places: Int32Array;
-  /** For each process, where its places end. */
-  readonly #ends: Int32Array;
+/** In place of the number of a process: it was not asked for yet, or the selection leaves it out. */
+const UNKNOWN = -2;
+const UNWANTED = -1;
 
-  constructor(counts: PlainCounts, processOf: (task: Task) => ProcessCounts | undefined) {
-    const numbers = new Map<ProcessCounts, number>();
-    const ofTask = Int32Array.from(counts.tasks, (task) => {
-      const process = processOf(task);
-      if (!process) return -1;
-      const number = numbers.get(process) ?? numbers.size;
-      numbers.set(process, number);
-      return number;
-    });
-    const ends = new Int32Array(numbers.size);
-    const groupOf = (place: number): number =>
-      counts.isPlain(place) ? (ofTask[counts.taskOf(place)] ?? -1) : -1;
-    for (let place = 0; place < counts.length; place++) {
-      const group = groupOf(place);
-      if (group >= 0) ends[group] = (ends[group] ?? 0) + 1;
-    }
-    let sum = 0;
-    ends.forEach((count, group) => {
-      ends[group] = sum;
-      sum += count;
-    });
-    const places = new Int32Array(sum);
-    for (let place = 0; place < counts.length; place++) {
-      const group = groupOf(place);
-      if (group < 0) continue;
-      const at = ends[group] ?? 0;
-      places[at] = place;
-      ends[group] = at + 1;
-    }
-    this.all = [...numbers.keys()];
-    this.#places = places;
-    this.#ends = ends;
-  }
-
-  /** Those of a process, by its index in `all`. */
-  of(index: number): Int32Array {
-    return this.#places.subarray(this.#ends[index - 1] ?? 0, this.#ends[index]);
-  }
-}
-
-/** The processes of some ticks with what the filter leaves of them. */
-export class Processes {
+/** Numbers processes as their threads are met. */
+class Processes {
   readonly all: ProcessCounts[] = [];
-  readonly #options: AggregateOptions;
-  readonly #lives = new Map<number, ProcessCounts[]>();
-  /** Few tasks have many counts; undefined is for those that the filter leaves out. */
-  readonly #known = new Map<Task, ProcessCounts | undefined>();
+  readonly #selection: Selection;
+  readonly #lives = new Map<number, number[]>();
+  /** For each store and number of a thread the number of its process. */
+  readonly #ofTasks = new Map<Store, Int32Array>();
 
-  constructor(ticks: readonly Tick[], options: AggregateOptions) {
-    this.#options = options;
-    for (const { counts } of ticks) {
-      if (counts instanceof PlainCounts) this.#addPlain(counts);
-      else for (const count of counts) this.#of(count.task)?.counts.push(count);
-    }
+  constructor(selection: Selection) {
+    this.#selection = selection;
   }
 
-  #addPlain(counts: PlainCounts): void {
-    const places = new PlacesByProcess(counts, (task) => this.#of(task));
-    for (let place = 0; place < counts.length; place++) {
-      if (counts.isPlain(place)) continue;
-      const task = counts.tasks[counts.taskOf(place)];
-      const one = { stack: counts.stackOf(place), count: counts.countOf(place) };
-      if (task) this.#of(task)?.counts.push({ ...one, task });
-    }
-    places.all.forEach((process, index) => {
-      process.plain.push({ of: counts, places: places.of(index) });
-    });
-  }
-
-  /** The process of a task; undefined if the filter leaves it out. */
-  #of(task: Task): ProcessCounts | undefined {
-    const known = this.#known.get(task);
-    if (known || this.#known.has(task)) return known;
-    const process = this.#find(task);
-    this.#known.set(task, process);
-    return process;
-  }
-
-  #find(task: Task): ProcessCounts | undefined {
-    const { filter, parents } = this.#options;
-    if (filter?.hasTaskTerms && !filter.matchesTask(task, parents)) return undefined;
-    const others = this.#lives.get(task.pid) ?? [];
-    // A pid that was used again is another process.
-    const same = others.find((other) => other.task.startTime === task.startTime);
-    if (same) return same;
-    const made = { task, counts: [], plain: [] };
-    this.all.push(made);
-    this.#lives.set(task.pid, [...others, made]);
+  /** Numbers of processes by the numbers of a store's threads, filled as they are asked for. */
+  ofTasks(store: Store): Int32Array {
+    const known = this.#ofTasks.get(store);
+    if (known && known.length >= store.tasks.length) return known;
+    const made = new Int32Array(store.tasks.length).fill(UNKNOWN);
+    this.#ofTasks.set(store, made);
     return made;
   }
+
+  number(task: Task | undefined): number {
+    if (!task || !this.#selection.wants(task)) return UNWANTED;
+    const lives = this.#lives.get(task.pid) ?? [];
+    // A pid that was used again is another process.
+    const same = lives.find((one) => this.all[one]?.task.startTime === task.startTime);
+    if (same !== undefined) return same;
+    const number = this.all.push({ task, parts: [] }) - 1;
+    this.#lives.set(task.pid, [...lives, number]);
+    return number;
+  }
+}
+
+/** The processes of some ticks that a selection wants, in the order in which they are met. */
+export function byProcess(ticks: readonly Tick[], selection: Selection): readonly ProcessCounts[] {
+  const processes = new Processes(selection);
+  for (const tick of ticks) group(tick, processes);
+  return processes.all;
+}
+
+/** Sorts the places of a tick by process: counts how many each has, and puts them there. */
+function group(tick: Tick, processes: Processes): void {
+  const { counts, store } = tick;
+  const ofTasks = processes.ofTasks(store);
+  const numbers = new Int32Array(counts.length);
+  for (let place = 0; place < counts.length; place++) {
+    const task = counts.tasks[place] ?? 0;
+    let number = ofTasks[task] ?? UNKNOWN;
+    if (number === UNKNOWN) {
+      number = processes.number(store.tasks[task]);
+      ofTasks[task] = number;
+    }
+    numbers[place] = number;
+  }
+  const ends = new Int32Array(processes.all.length + 1);
+  for (const number of numbers) if (number >= 0) ends[number + 1] = (ends[number + 1] ?? 0) + 1;
+  for (let i = 1; i < ends.length; i++) ends[i] = (ends[i] ?? 0) + (ends[i - 1] ?? 0);
+  const starts = ends.slice();
+  const sorted = new Int32Array(ends.at(-1) ?? 0);
+  for (let place = 0; place < numbers.length; place++) {
+    const number = numbers[place] ?? UNWANTED;
+    if (number < 0) continue;
+    const at = ends[number] ?? 0;
+    sorted[at] = place;
+    ends[number] = at + 1;
+  }
+  processes.all.forEach(({ parts }, number) => {
+    const places = sorted.subarray(starts[number], starts[number + 1]);
+    if (places.length > 0) parts.push({ tick, places });
+  });
 }

@@ -3,23 +3,18 @@
  * be added and taken out again, so that a window over the last seconds costs what is new and what
  * is old, not what is in it.
  */
-import type { Frame, FunctionInfo, Stack, Tick } from "../tick/tick.ts";
-import type { AggregateOptions } from "./aggregate.ts";
+import { PrefixTree } from "../tick/prefix-tree.ts";
+import { ROOT, type Store } from "../tick/store.ts";
+import type { FunctionInfo, Tick } from "../tick/tick.ts";
+import { grown, grownWeights } from "./count-lists.ts";
+import { type Choice, type Selection, type Shown, selectionOf } from "./selection.ts";
 
-/** The root: everything. */
-export const ROOT = 0;
+export { ROOT };
 
 /** Above this the tree is made anew when most of it is empty. */
 const MANY_NODES = 50_000;
 
-const ALL: FunctionInfo = { id: -3, runtime: "native", name: "all", module: "" };
-const HIDDEN: FunctionInfo = {
-  id: -2,
-  runtime: "kernel",
-  name: "[kernel]",
-  module: "kernel",
-  whyUnnamed: "kernel frames are left out",
-};
+const ALL: FunctionInfo = { id: -1, runtime: "native", name: "all", module: "" };
 
 /** Identity of a node that outlives the tree: two mixed 26-bit halves of its path. */
 function pathId(parent: number, id: number): number {
@@ -30,55 +25,70 @@ function pathId(parent: number, id: number): number {
   return a * 0x4000000 + b;
 }
 
-const larger = (array: Int32Array): Int32Array => {
-  const copy = new Int32Array(array.length * 2);
-  copy.set(array);
-  return copy;
-};
+/** Where the stacks of a store end in the tree: most stacks come again. */
+class Places {
+  readonly shown: Shown;
+  /** By node of the store, if the tree is top-down, else by stack: the tree's node and 1, 0 if it is not known. */
+  #nodes: Int32Array = new Int32Array(1024);
+
+  constructor(shown: Shown) {
+    this.shown = shown;
+  }
+
+  get(key: number): number | undefined {
+    const known = this.#nodes[key] ?? 0;
+    return known === 0 ? undefined : known - 1;
+  }
+
+  set(key: number, node: number): void {
+    if (key >= this.#nodes.length) this.#nodes = grown(this.#nodes, key + 1);
+    this.#nodes[key] = node + 1;
+  }
+}
 
 /** A tree of functions with samples. Nodes are numbers; a parent's is lower than its child's. */
 export class CallTree {
-  readonly #options: AggregateOptions;
+  readonly #selection: Selection;
   readonly #bottomUp: boolean;
-  #functions: FunctionInfo[] = [ALL];
+  /** Its frames are ids of functions. */
+  readonly #tree = new PrefixTree();
+  #functionOf: (id: number) => FunctionInfo = () => ALL;
   #paths: number[] = [1];
-  #parents: Int32Array = new Int32Array(1024);
   #firsts: Int32Array = new Int32Array(1024);
   #nexts: Int32Array = new Int32Array(1024);
-  /** Samples that end here. */
-  #ends: Int32Array = new Int32Array(1024);
-  #totals: Int32Array = new Int32Array(1024);
-  /** Open addressing: a node's number by its parent and function; 0 is free. */
-  #slots: Int32Array = new Int32Array(4096);
+  /** Samples that end in a node, and those in it and below. */
+  #ends = new Float64Array(1024);
+  #totals = new Float64Array(1024);
   #byPath: Map<number, number> | undefined;
-  /** Where a stack ends: most stacks come again. */
-  #known = new WeakMap<Stack, number>();
+  readonly #places = new WeakMap<Store, Places>();
   #stale = false;
   samples = 0;
 
-  constructor(options: AggregateOptions, bottomUp: boolean) {
-    this.#options = options;
+  constructor(choice: Choice, bottomUp: boolean) {
+    this.#selection = selectionOf(choice);
     this.#bottomUp = bottomUp;
-    this.#parents[ROOT] = -1;
   }
 
   /** How many nodes there are, empty ones too. */
   get size(): number {
-    return this.#functions.length;
+    return this.#tree.size;
   }
 
   /** Adds the samples of a tick, or takes them out. */
   add(tick: Tick, sign: 1 | -1): void {
-    const { filter, parents } = this.#options;
-    for (const { stack, task, count } of tick.counts) {
-      if (count <= 0 || (filter?.hasTaskTerms && !filter.matchesTask(task, parents))) continue;
-      let node = this.#known.get(stack);
-      if (node === undefined) {
-        node = this.#insert(stack);
-        this.#known.set(stack, node);
-      }
-      this.#ends[node] = (this.#ends[node] ?? 0) + sign * count;
-      this.samples += sign * count;
+    const { store } = tick;
+    this.#functionOf = (id) => store.functions.info(id);
+    let places = this.#places.get(store);
+    if (!places) {
+      places = new Places(this.#selection.of(store));
+      this.#places.set(store, places);
+    }
+    for (const { stack, weight } of this.#selection.counts([tick])) {
+      const node = this.#bottomUp
+        ? this.#placeBottomUp(stack, places)
+        : this.#placeTopDown(stack, places);
+      this.#ends[node] = (this.#ends[node] ?? 0) + sign * weight;
+      this.samples += sign * weight;
     }
     this.#stale = true;
   }
@@ -92,64 +102,60 @@ export class CallTree {
     return used * 4 < this.size;
   }
 
-  #insert({ frames }: Stack): number {
-    const { kernel, nativeFrames } = this.#options;
-    const count = frames.length;
-    let node = ROOT;
-    for (let i = 0; i < count; i++) {
-      const frame = frames[this.#bottomUp ? i : count - 1 - i] as Frame;
-      const info = frame.function;
-      if (info.runtime === "kernel" ? !kernel : frame.folded === true && !nativeFrames) continue;
-      node = this.#child(node, info);
-    }
-    if (node !== ROOT || count === 0) return node;
-    const onlyKernel = frames.some((frame) => frame.function.runtime === "kernel");
-    return this.#child(ROOT, onlyKernel ? HIDDEN : (frames[0] as Frame).function);
+  #placeBottomUp(stack: number, places: Places): number {
+    const known = places.get(stack);
+    if (known !== undefined) return known;
+    const node = this.#insert(places.shown.frames(stack), places.shown.store);
+    places.set(stack, node);
+    return node;
   }
 
-  #child(parent: number, info: FunctionInfo): number {
-    const mask = this.#slots.length - 1;
-    let slot = (Math.imul(parent, 0x9e3779b1) ^ Math.imul(info.id + 8, 0x85ebca6b)) >>> 0;
-    slot = (slot ^ (slot >>> 15)) & mask;
-    for (;;) {
-      const node = this.#slots[slot] ?? 0;
-      if (node === 0) break;
-      if (this.#parents[node] === parent && this.#functions[node] === info) return node;
-      slot = (slot + 1) & mask;
+  /** Goes out to the outermost node that is known, and from there in: what stacks share is placed once. */
+  #placeTopDown(stack: number, places: Places): number {
+    const { shown } = places;
+    const { store } = shown;
+    const { stackLeaves, nodeBacks, nodeFrames, frameFunctions } = store.columns;
+    const unknown: number[] = [];
+    let at = stackLeaves.at(stack);
+    let node: number | undefined;
+    for (; at !== ROOT; at -= nodeBacks.at(at)) {
+      node = places.get(at);
+      if (node !== undefined) break;
+      unknown.push(at);
     }
-    const node = this.size;
-    if (node === this.#parents.length) this.#grow();
-    this.#functions.push(info);
-    this.#paths.push(pathId(this.#paths[parent] ?? 1, info.id));
-    this.#parents[node] = parent;
+    const hidden = shown.hidden();
+    node ??= ROOT;
+    for (let i = unknown.length - 1; i >= 0; i--) {
+      const storeNode = unknown[i] ?? ROOT;
+      const frame = nodeFrames.at(storeNode);
+      if (hidden[frame] === 0) node = this.#child(node, frameFunctions.at(frame));
+      places.set(storeNode, node);
+    }
+    return node === ROOT ? this.#insert(shown.standIn(stack).toReversed(), store) : node;
+  }
+
+  /** The node below the root by some frames, the outermost one of the tree first. */
+  #insert(frames: readonly number[], { columns: { frameFunctions } }: Store): number {
+    return frames.reduce((node, frame) => this.#child(node, frameFunctions.at(frame)), ROOT);
+  }
+
+  #child(parent: number, id: number): number {
+    const before = this.size;
+    const node = this.#tree.child(parent, id);
+    if (node < before) return node;
+    if (node >= this.#firsts.length) this.#grow();
+    this.#paths.push(pathId(this.#paths[parent] ?? 1, id));
     this.#nexts[node] = this.#firsts[parent] ?? 0;
     this.#firsts[parent] = node;
     this.#byPath = undefined;
-    if (node * 2 > this.#slots.length) this.#rehash();
-    else this.#slots[slot] = node;
     return node;
   }
 
   #grow(): void {
-    this.#parents = larger(this.#parents);
-    this.#firsts = larger(this.#firsts);
-    this.#nexts = larger(this.#nexts);
-    this.#ends = larger(this.#ends);
-    this.#totals = larger(this.#totals);
-  }
-
-  #rehash(): void {
-    const slots = new Int32Array(this.#slots.length * 2);
-    const mask = slots.length - 1;
-    for (let node = 1; node < this.size; node++) {
-      const id = this.#functions[node]?.id ?? 0;
-      const parent = this.#parents[node] ?? 0;
-      let slot = (Math.imul(parent, 0x9e3779b1) ^ Math.imul(id + 8, 0x85ebca6b)) >>> 0;
-      slot = (slot ^ (slot >>> 15)) & mask;
-      while (slots[slot] !== 0) slot = (slot + 1) & mask;
-      slots[slot] = node;
-    }
-    this.#slots = slots;
+    this.#firsts = grown(this.#firsts, this.size);
+    this.#nexts = grown(this.#nexts, this.size);
+    this.#ends = grownWeights(this.#ends, this.size);
+    this.#totals = grownWeights(this.#totals, this.size);
   }
 
   /** Children come after their parents: one pass from the end adds everything up. */
@@ -159,13 +165,13 @@ export class CallTree {
     const totals = this.#totals;
     for (let node = 0; node < this.size; node++) totals[node] = this.#ends[node] ?? 0;
     for (let node = this.size - 1; node > 0; node--) {
-      const parent = this.#parents[node] ?? 0;
+      const parent = this.#tree.parentOf(node);
       totals[parent] = (totals[parent] ?? 0) + (totals[node] ?? 0);
     }
   }
 
   functionOf(node: number): FunctionInfo {
-    return this.#functions[node] ?? ALL;
+    return node === ROOT ? ALL : this.#functionOf(this.#tree.frameOf(node));
   }
 
   /** Samples in this node and below. */
@@ -181,7 +187,7 @@ export class CallTree {
 
   /** -1 for the root. */
   parent(node: number): number {
-    return this.#parents[node] ?? -1;
+    return node === ROOT ? -1 : this.#tree.parentOf(node);
   }
 
   /** Identity of a node in this and later trees. */

@@ -55,15 +55,23 @@ export class CountLists {
     const size = this.keys.length * 2;
     this.keys = grown(this.keys, size);
     this.next = grown(this.next, size);
-    const counts = new Float64Array(size);
-    counts.set(this.counts);
-    this.counts = counts;
+    this.counts = grownWeights(this.counts, size);
   }
 }
 
 /** A copy with room for at least `size`, doubled so that growing is rare. */
 export function grown(array: Int32Array, size: number): Int32Array {
   const larger = new Int32Array(Math.max(size, array.length * 2));
+  larger.set(array);
+  return larger;
+}
+
+/** The same of weights. */
+export function grownWeights(
+  array: Float64Array<ArrayBuffer>,
+  size: number,
+): Float64Array<ArrayBuffer> {
+  const larger = new Float64Array(Math.max(size, array.length * 2));
   larger.set(array);
   return larger;
 }

@@ -90,7 +90,7 @@ export class Covered<S extends Sum> {
   #backward(history: History, from: number, budget: number): boolean {
     let left = budget;
     for (let i = history.placeAfter(this.#first - 1) - 1; i >= 0; i--) {
-      const time = history.headerAt(i)?.time ?? 0;
+      const time = history.at(i)?.time ?? 0;
       if (time >= this.#first) continue;
       if (time <= from) return true;
       if (left <= 0) return false;

@@ -1,14 +1,8 @@
 /** One function from near: who calls it, what it calls, which lines and bodies, which processes. */
-import type { SourceLine } from "../tick/source.ts";
-import {
-  countsOf,
-  type Frame,
-  type FunctionInfo,
-  type Stack,
-  type StackCount,
-  type Tick,
-} from "../tick/tick.ts";
-import type { AggregateOptions, PidCount } from "./aggregate.ts";
+import type { LineOf } from "../tick/source.ts";
+import type { FunctionInfo, Tick } from "../tick/tick.ts";
+import type { PidCount } from "./aggregate.ts";
+import { type Choice, type SelectedCount, selectionOf } from "./selection.ts";
 
 /** A neighbour, or none where the function is the innermost or outermost frame. */
 export interface Neighbour {
@@ -45,9 +39,8 @@ export interface FunctionDetail {
 }
 
 /** What the detail can be told besides what is left out of it. */
-export interface DetailOptions extends AggregateOptions {
-  /** The source line of a frame of a stack, where it was looked up. */
-  lineOf?(stack: Stack, index: number): SourceLine | undefined;
+export interface DetailOptions extends Choice {
+  readonly lineOf?: LineOf;
 }
 
 class Counter<K> {
@@ -99,35 +92,33 @@ export function functionDetail(
   let samples = 0;
   let self = 0;
   let total = 0;
-  const visible = (frame: Frame): boolean =>
-    frame.function.runtime === "kernel"
-      ? options.kernel
-      : frame.folded !== true || options.nativeFrames;
-
-  const add = ({ stack, task, count }: StackCount): void => {
-    samples += count;
-    if (!stack.frames.some((frame) => frame.function.id === id)) return;
-    const frames = stack.frames.filter(visible);
-    const inner = frames.findIndex((frame) => frame.function.id === id);
+  const add = ({ shown, stack, task, weight }: SelectedCount): void => {
+    samples += weight;
+    const { store } = shown;
+    const frames = shown.frames(stack);
+    const isOpened = (frame: number): boolean => store.columns.frameFunctions.at(frame) === id;
+    const inner = frames.findIndex(isOpened);
     const first = frames[inner];
-    if (!first) return;
-    const outer = frames.findLastIndex((frame) => frame.function.id === id);
-    found.function = first.function;
-    total += count;
-    if (inner === 0) self += count;
-    callees.add(frames[inner - 1]?.function, count);
-    callers.add(frames[outer + 1]?.function, count);
-    const source = options.lineOf?.(stack, stack.frames.indexOf(first));
-    if (source) lines.add(source.line, count, source.file);
-    else if (first.line !== undefined) lines.add(first.line, count);
-    if (first.body !== undefined) bodies.add(first.body, count);
-    processes.add(task.pid, count);
+    if (first === undefined) return;
+    const outer = frames.findLastIndex(isOpened);
+    const functionAt = (place: number): FunctionInfo | undefined => {
+      const frame = frames[place];
+      return frame === undefined ? undefined : store.functionOf(frame);
+    };
+    found.function = store.functionOf(first);
+    total += weight;
+    if (inner === 0) self += weight;
+    callees.add(functionAt(inner - 1), weight);
+    callers.add(functionAt(outer + 1), weight);
+    const source = options.lineOf?.(store, first);
+    const line = source?.line ?? store.lineOf(first);
+    if (line !== undefined) lines.add(line, weight, source?.file);
+    const body = store.bodyOf(first);
+    if (body !== undefined) bodies.add(body, weight);
+    processes.add(task.pid, weight);
     comms.set(task.pid, task.comm);
   };
-  for (const count of countsOf(ticks)) {
-    if (!options.filter?.hasTaskTerms || options.filter.matchesTask(count.task, options.parents))
-      add(count);
-  }
+  for (const count of selectionOf(options).counts(ticks)) add(count);
   const neighbours = (counter: Counter<FunctionInfo | undefined>): Neighbour[] =>
     counter.sorted().map(([info, count]) => ({ ...(info ? { function: info } : {}), count }));
   return {

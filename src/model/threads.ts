@@ -1,8 +1,8 @@
 /** Threads of processes, those of one name together: pools have hundreds. */
-
 import { BITS, bitsToRuntimes } from "../tick/runtimes.ts";
-import { countsOf, type Task, type Tick } from "../tick/tick.ts";
-import type { AggregateOptions, ProcessRow } from "./aggregate.ts";
+import type { Task, Tick } from "../tick/tick.ts";
+import type { ProcessRow } from "./aggregate.ts";
+import { type Choice, selectionOf } from "./selection.ts";
 
 /** Threads of one name in a process. */
 export interface ThreadRow extends ProcessRow {
@@ -19,27 +19,19 @@ interface Sums {
 }
 
 /** Rows by pid, most samples first. */
-export function threadRows(
-  ticks: readonly Tick[],
-  options: AggregateOptions,
-): Map<number, ThreadRow[]> {
-  const { filter, parents, kernel, nativeFrames } = options;
+export function threadRows(ticks: readonly Tick[], choice: Choice): Map<number, ThreadRow[]> {
   const groups = new Map<string, Sums>();
-  for (const { stack, task, count } of countsOf(ticks)) {
-    if (count <= 0 || (filter?.hasTaskTerms && !filter.matchesTask(task, parents))) continue;
+  for (const { shown, stack, task, weight } of selectionOf(choice).counts(ticks)) {
     const key = `${task.pid} ${task.startTime} ${task.thread}`;
     let sums = groups.get(key);
     if (!sums) {
       sums = { task, tids: new Set(), samples: 0, complete: 0, bits: 0 };
       groups.set(key, sums);
     }
-    const leaf = stack.frames.find(({ function: info, folded }) =>
-      info.runtime === "kernel" ? kernel : folded !== true || nativeFrames,
-    );
     sums.tids.add(task.tid);
-    sums.samples += count;
-    if (stack.outcome === "complete") sums.complete += count;
-    sums.bits |= leaf ? BITS[leaf.function.runtime] : 0;
+    sums.samples += weight;
+    if (shown.store.outcomeOf(stack) === "complete") sums.complete += weight;
+    sums.bits |= BITS[shown.store.functionOf(shown.leaf(stack)).runtime];
   }
   const rows = new Map<number, ThreadRow[]>();
   for (const { task, tids, samples, complete, bits } of groups.values()) {

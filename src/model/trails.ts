@@ -103,7 +103,7 @@ export class Trails {
     const history = this.#history;
     const places = history.placeAfter(end);
     for (let i = history.placeAfter(stretch.upTo); i < places; i++) {
-      const tick = history.headerAt(i)?.time === shown.time ? shown : history.at(i);
+      const tick = history.at(i)?.time === shown.time ? shown : history.at(i);
       if (!tick) continue;
       counts += tick.counts.length;
       this.#add(stretch, tick);

@@ -1,6 +1,7 @@
 /** Every option of the command line, once: the parser and the help read this table. */
 import packageJson from "../../package.json" with { type: "json" };
 import { SORT_KEYS } from "../model/sort.ts";
+import { EXPORT_FORMATS, SINK_FORMATS, type SinkFormat } from "../output/formats.ts";
 
 /** One option of the command line. */
 export interface OptionDefinition {
@@ -11,6 +12,15 @@ export interface OptionDefinition {
   readonly help: string;
   /** Starts as true and is switched off by `--no-…`. */
   readonly negative?: true;
+}
+
+/** An option for each row of a table, under the same key. */
+function eachRow<Key extends string, Row>(
+  table: Readonly<Record<Key, Row>>,
+  make: (row: Row) => OptionDefinition,
+): Record<Key, OptionDefinition> {
+  const rows = Object.entries<Row>(table).map(([key, row]) => [key, make(row)]);
+  return Object.fromEntries(rows) as Record<Key, OptionDefinition>;
 }
 
 /** Every option. Numbers are read as text, so that `-F abc` can be named in the error. */
@@ -53,9 +63,11 @@ export const OPTIONS = {
   },
   iterations: { type: "string", shortFlag: "n", value: "N", help: "stop after N refreshes" },
   once: { type: "boolean", help: "the same as --batch -n 1" },
-  batch: { type: "boolean", shortFlag: "b", help: "plain text, a table each refresh" },
-  json: { type: "boolean", help: "one JSON object a refresh, one a line" },
-  folded: { type: "boolean", help: "at the end: collapsed stacks of the whole run" },
+  ...eachRow(SINK_FORMATS, (format: SinkFormat) => ({
+    type: "boolean",
+    help: format.help,
+    ...(format.shortFlag ? { shortFlag: format.shortFlag } : {}),
+  })),
   rows: {
     type: "string",
     value: "N",
@@ -68,8 +80,7 @@ export const OPTIONS = {
     help: "on the screen, name what the C# compiler made after its source",
   },
   color: { type: "boolean", negative: true, help: "no colour, like NO_COLOR=1" },
-  pprof: { type: "string", value: "FILE", help: "at the end: the run for go tool pprof" },
-  speedscope: { type: "string", value: "FILE", help: "at the end: the run for speedscope.app" },
+  ...eachRow(EXPORT_FORMATS, ({ help }) => ({ type: "string", value: "FILE", help })),
   output: { type: "string", shortFlag: "o", value: "FILE", help: "the recording of `record`" },
   help: { type: "boolean", shortFlag: "h", help: "this text" },
   version: { type: "boolean", shortFlag: "v", help: "the version" },

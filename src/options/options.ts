@@ -4,11 +4,17 @@ import packageJson from "../../package.json" with { type: "json" };
 import { parseFilter } from "../model/filter.ts";
 import { parsePid } from "../model/pids.ts";
 import { SORT_KEYS, type SortKey } from "../model/sort.ts";
+import {
+  EXPORT_NAMES,
+  type ExportName,
+  type ExportPaths,
+  type SinkName,
+} from "../output/formats.ts";
 import { UsageError } from "../tick/errors.ts";
 import { DEFINITIONS, dashed, type Key, OPTIONS, type OptionDefinition } from "./option-table.ts";
 
 /** Where the refreshes go. */
-export type Format = "live" | "batch" | "json" | "folded";
+export type Format = "live" | SinkName;
 
 /** What is shown, and how. */
 export interface ShowOptions {
@@ -27,8 +33,7 @@ export interface ShowOptions {
   readonly readableNames: boolean;
   readonly color: boolean;
   /** Files to write at the end. */
-  readonly pprof: string | undefined;
-  readonly speedscope: string | undefined;
+  readonly exports: ExportPaths;
 }
 
 /** How this machine is sampled. */
@@ -213,7 +218,7 @@ function recordOptions(flags: Flags): RecordOptions {
   const output = flags.text("output");
   if (output === undefined) throw new UsageError("record needs a file: polytop record -o FILE");
   const shown = showOptions(flags);
-  if (shown.filter && !shown.pprof && !shown.speedscope) {
+  if (shown.filter && Object.keys(shown.exports).length === 0) {
     throw new UsageError("--filter is about what is shown: a recording holds all, use --pid");
   }
   return { command: "record", output, ...shown, ...sampleOptions(flags) };
@@ -270,9 +275,17 @@ function showOptions(flags: Flags): ShowOptions {
     nativeFrames: flags.boolean("nativeFrames"),
     readableNames: flags.boolean("readableNames"),
     color: !flags.isOff("color"),
-    pprof: flags.text("pprof"),
-    speedscope: flags.text("speedscope"),
+    exports: exportPaths(flags),
   };
+}
+
+function exportPaths(flags: Flags): ExportPaths {
+  const paths: Partial<Record<ExportName, string>> = {};
+  for (const name of EXPORT_NAMES) {
+    const path = flags.text(name);
+    if (path !== undefined) paths[name] = path;
+  }
+  return paths;
 }
 
 const isSortKey = (text: string): text is SortKey =>

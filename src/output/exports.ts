@@ -1,28 +1,38 @@
-/** `--pprof` and `--speedscope`: files that are written at the end of a run. */
+/** Files that are written at the end of a run, in the formats of ./formats.ts. */
 import { accessSync, constants, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
+import type { Choice } from "../model/selection.ts";
 import { UserError } from "../tick/errors.ts";
 import type { Tick } from "../tick/tick.ts";
-import { pprofFile } from "./pprof.ts";
-import { type ProfileOptions, RunProfile } from "./run-profile.ts";
-import { speedscopeFile } from "./speedscope.ts";
+import { EXPORT_FORMATS, EXPORT_NAMES, type ExportPaths } from "./formats.ts";
+import { RunProfile } from "./run-profile.ts";
 
-/** Which files to write; undefined: none of that kind. */
-export interface ExportPaths {
-  readonly pprof: string | undefined;
-  readonly speedscope: string | undefined;
+/** A file with what makes its content. */
+interface Export {
+  readonly path: string;
+  readonly encode: (profile: RunProfile) => Buffer | string;
 }
 
 /** Collects a run for its exports. */
 export class Exports {
-  readonly #paths: ExportPaths;
+  readonly #exports: readonly Export[];
   readonly #profile: RunProfile;
 
-  /** Throws a UserError where a file could not be written later. */
-  constructor(paths: ExportPaths, options: ProfileOptions) {
-    this.#paths = paths;
-    this.#profile = new RunProfile(options);
-    for (const path of [paths.pprof, paths.speedscope]) if (path !== undefined) check(path);
+  private constructor(exports: readonly Export[], choice: Choice) {
+    this.#exports = exports;
+    this.#profile = new RunProfile(choice);
+  }
+
+  /** Rejects with a UserError where a file could not be written later. */
+  static async open(paths: ExportPaths, choice: Choice): Promise<Exports> {
+    const exports: Export[] = [];
+    for (const name of EXPORT_NAMES) {
+      const path = paths[name];
+      if (path === undefined) continue;
+      check(path);
+      exports.push({ path, encode: await EXPORT_FORMATS[name].load() });
+    }
+    return new Exports(exports, choice);
   }
 
   add(tick: Tick): void {
@@ -31,9 +41,7 @@ export class Exports {
 
   /** Writes the files; throws a UserError that names the one that could not be. */
   write(): void {
-    const { pprof, speedscope } = this.#paths;
-    if (pprof !== undefined) replaceFile(pprof, pprofFile(this.#profile));
-    if (speedscope !== undefined) replaceFile(speedscope, speedscopeFile(this.#profile));
+    for (const { path, encode } of this.#exports) replaceFile(path, encode(this.#profile));
   }
 }
 

@@ -18,9 +18,9 @@ export function foldedSink(options: SinkOptions): Sink {
 function lines(profile: RunProfile): string {
   const names = profile.frames.map(frameName);
   const merged = new Map<string, number>();
-  for (const { comm, frames, count } of profile.samples()) {
+  for (const { comm, frames, weight } of profile.samples()) {
     const line = [separate(comm), ...frames.map((frame) => names[frame])].join(";");
-    merged.set(line, (merged.get(line) ?? 0) + count);
+    merged.set(line, (merged.get(line) ?? 0) + weight);
   }
   return [...merged]
     .map(([line, samples]) => `${line} ${samples}\n`)

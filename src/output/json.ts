@@ -1,10 +1,14 @@
-/** `--json`: one object a refresh, one a line. Programs rely on its shape: `polytop.snapshot/1`. */
+/**
+ * `--json`: one object a refresh, one a line. Programs rely on its shape: `polytop.snapshot/1`, or `/2` where weights
+ * are no samples.
+ */
 
 import type { FunctionRow, ProcessRow } from "../model/aggregate.ts";
 import { cleanName } from "../tick/clean-name.ts";
 import { listed } from "../tick/runtimes.ts";
 import type { CounterDefinition } from "../tick/source.ts";
 import type { Tick } from "../tick/tick.ts";
+import { areSamples } from "../tick/units.ts";
 import { firstRows, percentage, type Sink, type SinkOptions, sumsOf, tenth } from "./sink.ts";
 
 /** A sink that writes each refresh as one line of JSON. */
@@ -20,10 +24,13 @@ function snapshot(tick: Tick, options: SinkOptions): object {
   const sums = sumsOf(tick, options);
   const { samples } = sums;
   return {
-    schema: "polytop.snapshot/1",
+    schema: areSamples(tick.unit) ? "polytop.snapshot/1" : "polytop.snapshot/2",
     time: new Date(tick.time).toISOString(),
     intervalSeconds: Math.round(tick.intervalSeconds * 1000) / 1000,
     event: tick.event,
+    ...(areSamples(tick.unit)
+      ? {}
+      : { events: [{ name: tick.event, unit: tick.unit, period: 1 }] }),
     frequency: tick.frequency,
     cpus: tick.cpus,
     samples,

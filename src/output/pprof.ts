@@ -4,6 +4,7 @@
  */
 import { gzipSync } from "node:zlib";
 import { Profile, StringTable } from "pprof-format";
+import { areSamples, unitRow } from "../tick/units.ts";
 import type { RunProfile } from "./run-profile.ts";
 
 /** The file: samples and CPU time by stack, labelled with their process. */
@@ -15,19 +16,22 @@ export function pprofFile(profile: RunProfile): Buffer {
   const functions = numberFunctions(profile);
   const comm = text("comm");
   const pid = text("pid");
-  const cpu = valueType("cpu", "nanoseconds");
+  const types = areSamples(profile.unit)
+    ? [valueType("samples", "count"), valueType("cpu", "nanoseconds")]
+    : [valueType(unitRow(profile.unit).pprof.type, unitRow(profile.unit).pprof.unit)];
+  const main = types.at(-1) ?? valueType("", "");
   const samples = [...profile.samples()].map((sample) => ({
     // Leaf first.
     locationId: sample.frames.map((frame) => frame + 1).reverse(),
-    value: [sample.count, Math.round(sample.nanoseconds)],
+    value: [sample.weight, Math.round(sample.value)].slice(-types.length),
     label: [
       { key: comm, str: text(sample.comm) },
       { key: pid, num: sample.pid },
     ],
   }));
   const encoded = new Profile({
-    sampleType: [valueType("samples", "count"), cpu],
-    defaultSampleType: cpu.type,
+    sampleType: types,
+    defaultSampleType: main.type,
     sample: samples,
     // No addresses: everything has its name already, and no tool is to look for files.
     mapping: [...ids].map(([module, id]) => ({
@@ -50,8 +54,9 @@ export function pprofFile(profile: RunProfile): Buffer {
     })),
     timeNanos: BigInt(Math.round(profile.begin ?? 0)) * 1_000_000n,
     durationNanos: Math.round(profile.seconds * 1e9),
-    periodType: cpu,
-    period: profile.frequency > 0 ? Math.round(1e9 / profile.frequency) : 0,
+    periodType: main,
+    period:
+      areSamples(profile.unit) && profile.frequency > 0 ? Math.round(1e9 / profile.frequency) : 0,
     comment: [text(`polytop on ${profile.host}: ${profile.event}, ${profile.frequency} Hz`)],
     stringTable: strings,
   }).encode();

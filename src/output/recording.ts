@@ -6,7 +6,7 @@ import { bytes, duration, thousands } from "../model/format.ts";
 import type { RecordingHeader } from "../recording/format.ts";
 import { RecordingWriter } from "../recording/writer.ts";
 import { cleanName } from "../tick/clean-name.ts";
-import type { CounterDefinition } from "../tick/source.ts";
+import type { CounterDefinition, LineOf } from "../tick/source.ts";
 import type { Tick } from "../tick/tick.ts";
 import type { Sink } from "./sink.ts";
 
@@ -54,10 +54,14 @@ export function recordingSink(path: string, header: RecordingHeader): RecordingS
 /** How long other work may wait while many ticks are written. */
 const SLICE_MS = 8;
 
-/** Writes ticks into a new file in the current directory; returns its name. Rejects with a UserError. */
+/**
+ * Writes ticks into a new file in the current directory, with the lines that `lineOf` knows; returns its name.
+ * Rejects with a UserError.
+ */
 export async function writeTicks(
   ticks: readonly Tick[],
   header: RecordingHeader,
+  lineOf?: LineOf,
   now = new Date(),
 ): Promise<string> {
   const path = recordingName(header.host, now);
@@ -65,7 +69,7 @@ export async function writeTicks(
   try {
     let begin = performance.now();
     for (const tick of ticks) {
-      writer.add(tick);
+      writer.add(tick, lineOf);
       if (performance.now() - begin < SLICE_MS) continue;
       await setImmediate();
       begin = performance.now();

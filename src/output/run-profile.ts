@@ -1,15 +1,9 @@
 /** The stacks of a whole run, added up: what collapsed stacks, pprof and speedscope files are made of. */
-
-import type { Filter } from "../model/filter.ts";
-import { StackTree } from "../recording/stack-tree.ts";
-import type { Frame, FunctionInfo, Stack, Task, Tick } from "../tick/tick.ts";
-
-/** What of the stacks is kept. */
-export interface ProfileOptions {
-  readonly filter: Filter | undefined;
-  readonly kernel: boolean;
-  readonly nativeFrames: boolean;
-}
+import { type Choice, type Selection, type Shown, selectionOf } from "../model/selection.ts";
+import { PrefixTree } from "../tick/prefix-tree.ts";
+import { ROOT, type Store } from "../tick/store.ts";
+import type { FunctionInfo, Task, Tick, Unit } from "../tick/tick.ts";
+import { areSamples } from "../tick/units.ts";
 
 /** One frame of a profile. */
 export interface ProfileFrame {
@@ -17,27 +11,31 @@ export interface ProfileFrame {
   readonly line: number | undefined;
 }
 
-/** A stack in a process, and how often it was met. */
+/** A stack in a process, and how much it weighed. */
 export interface ProfileSample {
   readonly pid: number;
   readonly comm: string;
   /** Root first, numbers of `RunProfile.frames`. */
   readonly frames: readonly number[];
-  readonly count: number;
-  /** CPU time that the samples stand for. */
-  readonly nanoseconds: number;
+  /** In the profile's unit. */
+  readonly weight: number;
+  /** CPU time that samples stand for; the weight itself where that is another unit. */
+  readonly value: number;
 }
 
 /** Some 100 MB: beyond it a stack is counted, but not kept. */
 const MAX_NODES = 4 << 20;
 
-const pseudo = (name: string): FunctionInfo => ({ id: -1, runtime: "native", name, module: "" });
-const KERNEL_ONLY = pseudo("[kernel]");
-const TOO_MANY = pseudo("[polytop: too many different stacks]");
+const TOO_MANY: FunctionInfo = {
+  id: -1,
+  runtime: "native",
+  name: "[polytop: too many different stacks]",
+  module: "",
+};
 
 interface Amount {
-  count: number;
-  nanoseconds: number;
+  weight: number;
+  value: number;
 }
 
 interface Process {
@@ -53,17 +51,18 @@ export class RunProfile {
   /** Samples a second on each CPU, at the start. */
   frequency = 0;
   event = "";
+  unit: Unit = "samples";
   host = "";
-  readonly #options: ProfileOptions;
-  readonly #tree = new StackTree();
+  readonly #selection: Selection;
+  readonly #tree = new PrefixTree();
   readonly #frames: ProfileFrame[] = [];
   readonly #frameNumbers = new Map<FunctionInfo, Map<number, number>>();
-  /** Leaves of stacks by identity: most are met again. */
-  readonly #leaves = new WeakMap<Stack, number>();
+  /** Leaves by the numbers of a store's stacks: most are met again. */
+  readonly #leaves = new WeakMap<Store, number[]>();
   readonly #processes = new Map<string, Process>();
 
-  constructor(options: ProfileOptions) {
-    this.#options = options;
+  constructor(choice: Choice) {
+    this.#selection = selectionOf(choice);
   }
 
   get frames(): readonly ProfileFrame[] {
@@ -75,46 +74,34 @@ export class RunProfile {
       this.begin = tick.time - tick.intervalSeconds * 1000;
       this.frequency = tick.frequency;
       this.event = tick.event;
+      this.unit = tick.unit;
       this.host = tick.host;
     }
     this.seconds += tick.intervalSeconds;
     const period = tick.frequency > 0 ? 1e9 / tick.frequency : 0;
-    for (const { stack, task, count } of tick.counts) {
-      if (count <= 0 || !this.#isWanted(stack, task)) continue;
+    const factor = areSamples(tick.unit) ? period : 1;
+    for (const { shown, stack, task, weight } of this.#selection.counts([tick])) {
+      if (!shown.wants(stack)) continue;
       const { stacks } = this.#process(task);
-      const leaf = this.#leaf(stack);
-      const amount = stacks.get(leaf);
-      if (amount) {
-        amount.count += count;
-        amount.nanoseconds += count * period;
-      } else {
-        stacks.set(leaf, { count, nanoseconds: count * period });
-      }
+      const leaf = this.#leaf(shown, stack);
+      const amount = stacks.get(leaf) ?? { weight: 0, value: 0 };
+      amount.weight += weight;
+      amount.value += weight * factor;
+      stacks.set(leaf, amount);
     }
   }
 
-  /** In the order in which they were met. */
+  /** The stacks of each process, in the order in which they were met. */
   *samples(): Generator<ProfileSample> {
     for (const { pid, comm, stacks } of this.#processes.values()) {
-      for (const [leaf, { count, nanoseconds }] of stacks) {
+      for (const [leaf, { weight, value }] of stacks) {
         const frames: number[] = [];
-        for (let node = leaf; node !== StackTree.ROOT; node = this.#tree.parentOf(node)) {
+        for (let node = leaf; node !== ROOT; node = this.#tree.parentOf(node)) {
           frames.push(this.#tree.frameOf(node));
         }
-        yield { pid, comm, frames: frames.reverse(), count, nanoseconds };
+        yield { pid, comm, frames: frames.reverse(), weight, value };
       }
     }
-  }
-
-  /** A filter about functions chooses the stacks that one of them is in. */
-  #isWanted(stack: Stack, task: Task): boolean {
-    const { filter } = this.#options;
-    if (!filter) return true;
-    if (!filter.matchesTask(task)) return false;
-    return (
-      !filter.hasFunctionTerms ||
-      stack.frames.some((frame) => filter.matchesFunction(frame.function))
-    );
   }
 
   #process({ pid, comm }: Task): Process {
@@ -127,38 +114,31 @@ export class RunProfile {
     return process;
   }
 
-  #leaf(stack: Stack): number {
-    let leaf = this.#leaves.get(stack);
-    if (leaf === undefined) {
-      leaf = this.#addStack(stack);
-      this.#leaves.set(stack, leaf);
+  #leaf(shown: Shown, stack: number): number {
+    let leaves = this.#leaves.get(shown.store);
+    if (!leaves) {
+      leaves = [];
+      this.#leaves.set(shown.store, leaves);
     }
-    return leaf;
+    leaves[stack] ??= this.#enter(shown, stack);
+    return leaves[stack];
   }
 
-  #addStack(stack: Stack): number {
-    const full = this.#tree.size + stack.frames.length > MAX_NODES;
-    const frames = full ? [{ function: TOO_MANY }] : this.#shown(stack);
-    let node = StackTree.ROOT;
-    for (let i = frames.length - 1; i >= 0; i--) {
-      const number = this.#frame(frames[i] as Frame);
-      node = this.#tree.find(node, number) || this.#tree.add(node, number);
+  /** Enters a stack into the tree; returns its innermost node. */
+  #enter(shown: Shown, stack: number): number {
+    const { store } = shown;
+    const frames = shown.frames(stack);
+    if (this.#tree.size + frames.length > MAX_NODES) {
+      return this.#tree.child(ROOT, this.#frame(TOO_MANY, undefined));
     }
-    return node;
-  }
-
-  /** Leaf first; a stack of which nothing is to be shown says so. */
-  #shown({ frames }: Stack): readonly Frame[] {
-    const { kernel, nativeFrames } = this.#options;
-    const isKernel = (frame: Frame): boolean => frame.function.runtime === "kernel";
-    const shown = frames.filter((frame) =>
-      isKernel(frame) ? kernel : nativeFrames || !frame.folded,
+    return frames.reduceRight(
+      (node, frame) =>
+        this.#tree.child(node, this.#frame(store.functionOf(frame), store.lineOf(frame))),
+      ROOT,
     );
-    if (shown.length > 0) return shown;
-    return frames.some(isKernel) ? [{ function: KERNEL_ONLY }] : frames;
   }
 
-  #frame({ function: info, line }: Frame): number {
+  #frame(info: FunctionInfo, line: number | undefined): number {
     let lines = this.#frameNumbers.get(info);
     if (!lines) {
       lines = new Map();

@@ -1,7 +1,7 @@
 /** What plain outputs have in common. */
 
 import { type Aggregate, aggregate, type FunctionRow } from "../model/aggregate.ts";
-import type { Filter } from "../model/filter.ts";
+import type { Choice } from "../model/selection.ts";
 import { type SortKey, sortFunctions, topFunctions } from "../model/sort.ts";
 import type { CounterDefinition } from "../tick/source.ts";
 import type { Tick } from "../tick/tick.ts";
@@ -15,25 +15,20 @@ export interface Sink {
 }
 
 /** What is shown, and how. */
-export interface SinkOptions {
-  readonly filter: Filter | undefined;
+export interface SinkOptions extends Choice {
   readonly sort: SortKey;
   /** How many functions, 0 for all. */
   readonly rows: number;
-  readonly kernel: boolean;
-  readonly nativeFrames: boolean;
   /** Counters that a tick can hold. */
   readonly counters: readonly CounterDefinition[];
 }
 
 /** What a refresh amounts to; functions that are not among the rows that were asked for may be left out. */
 export function sumsOf(tick: Tick, options: SinkOptions): Aggregate {
-  const { filter, sort, rows, kernel, nativeFrames } = options;
+  const { sort, rows } = options;
   const isRanked = rows > 0 && (sort === "self" || sort === "total");
   return aggregate([tick], {
-    kernel,
-    nativeFrames,
-    ...(filter ? { filter } : {}),
+    ...options,
     ...(isRanked ? { first: { by: sort, count: rows } } : {}),
   });
 }

@@ -3,6 +3,7 @@
  * src/lib/file-format-spec.ts and the schema made of it.
  */
 import packageJson from "../../package.json" with { type: "json" };
+import { areSamples, unitRow } from "../tick/units.ts";
 import type { RunProfile } from "./run-profile.ts";
 
 /** A profile of its own for so many programs, those with the most samples. */
@@ -24,6 +25,7 @@ export function speedscopeFile(profile: RunProfile): string {
     ...(line ? { line } : {}),
   }));
   const first = frames.length;
+  const unit = areSamples(profile.unit) ? "nanoseconds" : unitRow(profile.unit).speedscope;
   const all = names.flatMap((name, i) =>
     (programs.get(name) ?? []).map(({ frames: stack, weight }) => ({
       frames: [first + i, ...stack],
@@ -37,18 +39,20 @@ export function speedscopeFile(profile: RunProfile): string {
     activeProfileIndex: 0,
     shared: { frames: [...frames, ...names.map((name) => ({ name: name || "-" }))] },
     profiles: [
-      sampled(`all of ${profile.host}`, all),
-      ...names.slice(0, MAX_PROGRAMS).map((name) => sampled(name || "-", programs.get(name) ?? [])),
+      sampled(`all of ${profile.host}`, all, unit),
+      ...names
+        .slice(0, MAX_PROGRAMS)
+        .map((name) => sampled(name || "-", programs.get(name) ?? [], unit)),
     ],
   })}\n`;
 }
 
-function sampled(name: string, stacks: readonly Weighted[]): object {
+function sampled(name: string, stacks: readonly Weighted[], unit: string): object {
   const weights = stacks.map(({ weight }) => Math.round(weight));
   return {
     type: "sampled",
     name,
-    unit: "nanoseconds",
+    unit,
     startValue: 0,
     endValue: weights.reduce((sum, weight) => sum + weight, 0),
     samples: stacks.map(({ frames }) => frames),
@@ -59,7 +63,7 @@ function sampled(name: string, stacks: readonly Weighted[]): object {
 /** Stacks of each program, whatever the number of its processes; the busiest program first. */
 function byProgram(profile: RunProfile): Map<string, Weighted[]> {
   const programs = new Map<string, Map<string, Weighted>>();
-  for (const { comm, frames, nanoseconds } of profile.samples()) {
+  for (const { comm, frames, value } of profile.samples()) {
     let stacks = programs.get(comm);
     if (!stacks) {
       stacks = new Map();
@@ -67,8 +71,8 @@ function byProgram(profile: RunProfile): Map<string, Weighted[]> {
     }
     const key = frames.join();
     const known = stacks.get(key);
-    if (known) known.weight += nanoseconds;
-    else stacks.set(key, { frames, weight: nanoseconds });
+    if (known) known.weight += value;
+    else stacks.set(key, { frames, weight: value });
   }
   const weight = (stacks: Map<string, Weighted>): number =>
     [...stacks.values()].reduce((sum, stack) => sum + stack.weight, 0);

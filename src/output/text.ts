@@ -8,9 +8,11 @@ import {
   RUNTIME_LABELS,
 } from "../model/columns.ts";
 import { ASCII_GLYPHS, bytes, displayWidth, percent, sharePercent } from "../model/format.ts";
+import { busyShare } from "../model/health.ts";
 import { cleanName } from "../tick/clean-name.ts";
 import { listed } from "../tick/runtimes.ts";
 import type { Tick } from "../tick/tick.ts";
+import { areSamples, unitRow } from "../tick/units.ts";
 import { firstRows, type Sink, type SinkOptions, sumsOf } from "./sink.ts";
 
 type PlainColumn = Column<FunctionRow, FunctionContext>;
@@ -41,8 +43,7 @@ function table(tick: Tick, options: SinkOptions): string {
 }
 
 function header(tick: Tick, sums: Aggregate, filter: string): string[] {
-  const capacity = tick.frequency * tick.cpus * tick.intervalSeconds;
-  const busy = Math.min(100, Math.round((100 * tick.samples) / Math.max(1, capacity)));
+  const busy = areSamples(tick.unit) ? ` ${Math.round(100 * busyShare(tick))} % busy` : "";
   const runtimes = listed(sums.runtimes).map(
     (runtime) => `${RUNTIME_LABELS[runtime]} ${percent(sums.runtimes[runtime], sums.samples)} %`,
   );
@@ -52,8 +53,8 @@ function header(tick: Tick, sums: Aggregate, filter: string): string[] {
       tick.host,
       new Date(tick.time).toISOString(),
       `${tick.event} ${tick.frequency} Hz`,
-      `${tick.cpus} CPUs ${busy} % busy`,
-      `${sums.samples} samples in ${tick.intervalSeconds.toFixed(1)} s`,
+      `${tick.cpus} CPUs${busy}`,
+      `${unitRow(tick.unit).text(sums.samples)} in ${tick.intervalSeconds.toFixed(1)} s`,
     ],
     runtimes,
     [
@@ -91,7 +92,8 @@ function pad(text: string, width: number, align: "left" | "right"): string {
 function whyEmpty(tick: Tick, filter: string): string {
   const time = `${tick.intervalSeconds.toFixed(1)} s`;
   if (tick.samples > 0) {
-    return cleanName(`nothing matched ${filter} in ${time}; ${tick.samples} samples in all`);
+    const all = unitRow(tick.unit).text(tick.samples);
+    return cleanName(`nothing matched ${filter} in ${time}; ${all} in all`);
   }
   return tick.pids.length > 0
     ? `no samples of pid ${tick.pids.join(",")} in ${time}: idle, or gone`

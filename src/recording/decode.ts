@@ -1,17 +1,13 @@
-/** The bytes of ./format.ts as ticks. They may come from anybody: everything is checked. */
+/** The bytes of ./format.ts as deltas. They may come from anybody: everything is checked. */
 
 import { cleanName } from "../tick/clean-name.ts";
+import type { TickDelta } from "../tick/delta.ts";
+import { FIRST_FUNCTION, STAND_INS } from "../tick/functions.ts";
 import { RUNTIME_NUMBERS, runtimeOfNumber } from "../tick/runtimes.ts";
-import type { Frame, FunctionInfo, Stack, StackCount, Task, Tick } from "../tick/tick.ts";
+import { FRAME_FOLDED as FOLDED, ROOT } from "../tick/store.ts";
+import { type FunctionInfo, OUTCOMES, type Task, type TickHeader } from "../tick/tick.ts";
 import { ByteReader } from "./bytes.ts";
-import {
-  FormatError,
-  FRAME_BODY,
-  FRAME_FLAGS,
-  FRAME_FOLDED,
-  LIMITS,
-  OUTCOME_NUMBERS,
-} from "./format.ts";
+import { FormatError, FRAME_BODY, FRAME_FLAGS, FRAME_FOLDED, LIMITS } from "./format.ts";
 
 /** Milliseconds that a Date can hold, ECMA-262 "Time Values and Time Range". */
 const MAX_TIME = 8.64e15;
@@ -24,43 +20,48 @@ const UINT32 = 2 ** 32;
 /** What has a number, until numbering begins anew. */
 class Tables {
   readonly strings: string[] = [];
-  readonly functions: FunctionInfo[] = [];
-  readonly frames: Frame[] = [];
-  /** Node 0, the root, has no frame. */
-  readonly nodeParents: number[] = [0];
-  readonly nodeFrames: number[] = [0];
+  /** Ids by the numbers of the file. */
+  readonly functions: number[] = [];
+  /** How many frames, stacks, threads and nodes there are; node 0 is the root. */
+  frames = 0;
+  stacks = 0;
+  tasks = 0;
   readonly nodeDepths: number[] = [0];
-  readonly stacks: Stack[] = [];
-  readonly tasks: Task[] = [];
   readonly shapes: (readonly string[])[] = [];
-  stackFrames = 0;
 }
 
 /** Decodes chunks in their order. Throws a FormatError where a chunk is not what it should be. */
 export class TickDecoder {
+  readonly #hasUnit: boolean;
   #tables: Tables | undefined;
-  /** Functions keep their identity when numbering begins anew. */
-  readonly #functions = new Map<string, FunctionInfo>();
-  #nextStackId = 0;
+  /** Functions keep their ids when numbering begins anew. */
+  readonly #functions = new Map<string, number>();
 
-  /** The ticks of a chunk, each when it is asked for. */
-  *chunk(bytes: Buffer, isRenewed: boolean): Generator<Tick> {
+  /** `hasUnit`: since version 2 a tick says what its weights are. */
+  constructor(hasUnit: boolean) {
+    this.#hasUnit = hasUnit;
+  }
+
+  /** The deltas of a chunk, each when it is asked for. */
+  *chunk(bytes: Buffer, isRenewed: boolean): Generator<TickDelta> {
     if (isRenewed) this.#tables = new Tables();
     const tables = this.#tables;
     if (!tables) throw new FormatError("the first ticks refer to others");
     const reader = new ByteReader(bytes);
-    while (!reader.isAtEnd) {
-      readStrings(reader, tables);
-      this.#readFunctions(reader, tables);
-      readFrames(reader, tables);
-      this.#readStacks(reader, tables);
-      readTasks(reader, tables);
-      const facts = readFacts(reader, tables);
-      yield { ...facts, counts: readCounts(reader, tables) };
+    for (let renewed = isRenewed; !reader.isAtEnd; renewed = false) {
+      const texts = readStrings(reader, tables);
+      const functions = this.#readFunctions(reader, tables);
+      const columns = { ...readFrames(reader, tables), ...readStacks(reader, tables) };
+      const tasks = readTasks(reader, tables);
+      const header = readFacts(reader, tables, this.#hasUnit);
+      const counts = readCounts(reader, tables);
+      yield { header, renewed, functions, texts, columns, tasks, counts };
     }
   }
 
-  #readFunctions(reader: ByteReader, { functions, strings }: Tables): void {
+  /** Functions that were not met before, also not under another number. */
+  #readFunctions(reader: ByteReader, { functions, strings }: Tables): FunctionInfo[] {
+    const news: FunctionInfo[] = [];
     const count = reader.count(LIMITS.functions - functions.length, "functions");
     for (let i = 0; i < count; i++) {
       const runtime = runtimeOfNumber(reader.below(RUNTIME_NUMBERS, "runtime"));
@@ -68,116 +69,116 @@ export class TickDecoder {
       const module = readString(reader, strings);
       const why = reader.maybe(strings.length, "string");
       const whyUnnamed = why === undefined ? undefined : strings[why];
-      functions.push(
-        this.#intern({ runtime, name, module, ...(whyUnnamed ? { whyUnnamed } : {}) }),
-      );
+      const key = JSON.stringify([runtime, name, module, whyUnnamed]);
+      let id = this.#functions.get(key);
+      if (id === undefined) {
+        if (this.#functions.size >= LIMITS.allFunctions)
+          throw new FormatError("too many functions");
+        id = FIRST_FUNCTION + this.#functions.size;
+        this.#functions.set(key, id);
+        news.push({ id, runtime, name, module, ...(whyUnnamed ? { whyUnnamed } : {}) });
+      }
+      functions.push(id);
     }
-  }
-
-  #intern(info: Omit<FunctionInfo, "id">): FunctionInfo {
-    const key = JSON.stringify([info.runtime, info.name, info.module, info.whyUnnamed]);
-    let known = this.#functions.get(key);
-    if (!known) {
-      if (this.#functions.size >= LIMITS.allFunctions) throw new FormatError("too many functions");
-      known = { id: this.#functions.size, ...info };
-      this.#functions.set(key, known);
-    }
-    return known;
-  }
-
-  #readStacks(reader: ByteReader, tables: Tables): void {
-    const count = reader.count(LIMITS.stacks - tables.stacks.length, "stacks");
-    const column = (): number[] => Array.from({ length: count }, () => reader.uint());
-    const [outcomes, branches, lengths] = [column(), column(), column()];
-    for (let i = 0; i < count; i++) {
-      const outcome = OUTCOME_NUMBERS[outcomes[i] ?? 0];
-      if (outcome === undefined) throw new FormatError("a stack ends in no known way");
-      const leaf = readBranch(reader, tables, branches[i] ?? 0, lengths[i] ?? 0);
-      const frames = framesOf(leaf, tables);
-      tables.stacks.push({ id: this.#nextStackId++, frames, outcome });
-    }
+    return news;
   }
 }
 
-function readStrings(reader: ByteReader, { strings }: Tables): void {
+function readStrings(reader: ByteReader, { strings }: Tables): string[] {
   const count = reader.count(LIMITS.strings - strings.length, "texts");
-  for (let i = 0; i < count; i++) strings.push(cleanName(reader.bytes(LIMITS.stringBytes)));
+  const news = Array.from({ length: count }, () => cleanName(reader.bytes(LIMITS.stringBytes)));
+  for (const text of news) strings.push(text);
+  return news;
 }
 
 const readString = (reader: ByteReader, strings: readonly string[]): string =>
   strings[reader.below(strings.length, "string")] ?? "";
 
-function readFrames(reader: ByteReader, { frames, functions, strings }: Tables): void {
-  const count = reader.count(LIMITS.frames - frames.length, "frames");
+function readFrames(reader: ByteReader, tables: Tables) {
+  const { functions, strings } = tables;
+  const count = reader.count(LIMITS.frames - tables.frames, "frames");
+  const column = (): Uint32Array<ArrayBuffer> => new Uint32Array(count);
+  const frames = {
+    frameFunctions: column(),
+    frameLines: column(),
+    frameNotes: column(),
+    frameBodies: column(),
+    frameFlags: column(),
+  };
   for (let i = 0; i < count; i++) {
-    const owner = functions[reader.below(functions.length, "function")] as FunctionInfo;
-    const line = reader.maybe(Number.MAX_SAFE_INTEGER - 1, "line");
-    const note = reader.maybe(strings.length, "string");
+    frames.frameFunctions[i] = functions[reader.below(functions.length, "function")] ?? 0;
+    // A line that no file has is none.
+    const line = (reader.maybe(Number.MAX_SAFE_INTEGER - 1, "line") ?? -1) + 1;
+    frames.frameLines[i] = line < UINT32 ? line : 0;
+    frames.frameNotes[i] = (reader.maybe(strings.length, "string") ?? -1) + 1;
     const flags = reader.below(FRAME_FLAGS, "kind of frame");
-    const body = flags & FRAME_BODY ? readString(reader, strings) : undefined;
-    frames.push({
-      function: owner,
-      ...(line === undefined ? {} : { line }),
-      ...(note === undefined ? {} : { note: strings[note] ?? "" }),
-      ...(body === undefined ? {} : { body }),
-      ...(flags & FRAME_FOLDED ? { folded: true } : {}),
-    });
+    frames.frameFlags[i] = flags & FRAME_FOLDED ? FOLDED : 0;
+    if (flags & FRAME_BODY) frames.frameBodies[i] = reader.below(strings.length, "string") + 1;
   }
+  tables.frames += count;
+  return frames;
 }
 
-/** Adds the new nodes of a stack; returns the node of its leaf. */
-function readBranch(reader: ByteReader, tables: Tables, back: number, length: number): number {
-  const { nodeParents, nodeFrames, nodeDepths, frames } = tables;
-  if (back >= nodeParents.length) throw new FormatError("a stack continues one that is not there");
-  let node = back === 0 ? 0 : nodeParents.length - back;
-  const depth = (nodeDepths[node] ?? 0) + length;
-  if (depth > LIMITS.depth) throw new FormatError("a stack is too deep");
-  if (nodeParents.length + length > LIMITS.nodes) throw new FormatError("too many stacks");
-  for (let i = 0; i < length; i++) {
-    nodeFrames.push(reader.below(frames.length, "frame"));
-    nodeDepths.push((nodeDepths[node] ?? 0) + 1);
-    nodeParents.push(node);
-    node = nodeParents.length - 1;
-  }
-  return node;
+/** The frames of a file come after those that every store begins with. */
+const FIRST_FRAME = STAND_INS.length;
+
+function readStacks(reader: ByteReader, tables: Tables) {
+  const { nodeDepths } = tables;
+  const count = reader.count(LIMITS.stacks - tables.stacks, "stacks");
+  const column = (): number[] => Array.from({ length: count }, () => reader.uint());
+  const [outcomes, branches, lengths] = [column(), column(), column()];
+  const backs: number[] = [];
+  const frames: number[] = [];
+  const leaves = outcomes.map((outcome, i) => {
+    if (outcome >= OUTCOMES.length) throw new FormatError("a stack ends in no known way");
+    const [back = 0, length = 0] = [branches[i], lengths[i]];
+    const size = nodeDepths.length;
+    if (back >= size) throw new FormatError("a stack continues one that is not there");
+    let node = back === 0 ? ROOT : size - back;
+    const depth = nodeDepths[node] ?? 0;
+    if (depth + length > LIMITS.depth) throw new FormatError("a stack is too deep");
+    if (size + length > LIMITS.nodes) throw new FormatError("too many stacks");
+    for (let added = 1; added <= length; added++) {
+      frames.push(FIRST_FRAME + reader.below(tables.frames, "frame"));
+      const child = nodeDepths.push(depth + added) - 1;
+      backs.push(child - node);
+      node = child;
+    }
+    return node;
+  });
+  tables.stacks += count;
+  return {
+    nodeBacks: Uint32Array.from(backs),
+    nodeFrames: Uint32Array.from(frames),
+    stackLeaves: Uint32Array.from(leaves),
+    stackOutcomes: Uint32Array.from(outcomes),
+  };
 }
 
-/** Leaf first. */
-function framesOf(leaf: number, tables: Tables): Frame[] {
-  const { nodeParents, nodeFrames, nodeDepths, frames } = tables;
-  const depth = nodeDepths[leaf] ?? 0;
-  tables.stackFrames += depth;
-  if (tables.stackFrames > LIMITS.stackFrames) throw new FormatError("too many stacks");
-  const list: Frame[] = [];
-  for (let node = leaf; node !== 0; node = nodeParents[node] ?? 0) {
-    list.push(frames[nodeFrames[node] ?? 0] as Frame);
-  }
-  return list;
+function readTasks(reader: ByteReader, tables: Tables): Task[] {
+  const { strings } = tables;
+  const count = reader.count(LIMITS.tasks - tables.tasks, "threads");
+  tables.tasks += count;
+  return Array.from({ length: count }, () => ({
+    pid: reader.below(UINT32, "process"),
+    tid: reader.below(UINT32, "thread"),
+    comm: readString(reader, strings),
+    thread: readString(reader, strings),
+    parentPid: reader.below(UINT32, "process"),
+    uid: reader.below(UINT32, "user"),
+    cgroup: readString(reader, strings),
+    startTime: reader.amount(),
+  }));
 }
 
-function readTasks(reader: ByteReader, { tasks, strings }: Tables): void {
-  const count = reader.count(LIMITS.tasks - tasks.length, "threads");
-  for (let i = 0; i < count; i++) {
-    tasks.push({
-      pid: reader.below(UINT32, "process"),
-      tid: reader.below(UINT32, "thread"),
-      comm: readString(reader, strings),
-      thread: readString(reader, strings),
-      parentPid: reader.below(UINT32, "process"),
-      uid: reader.below(UINT32, "user"),
-      cgroup: readString(reader, strings),
-      startTime: reader.amount(),
-    });
-  }
-}
-
-function readFacts(reader: ByteReader, tables: Tables): Omit<Tick, "counts"> {
+function readFacts(reader: ByteReader, tables: Tables, hasUnit: boolean): TickHeader {
   const { strings } = tables;
   const time = reader.number();
   if (Math.abs(time) > MAX_TIME) throw new FormatError("a time that cannot be");
   const intervalSeconds = reader.amount();
   if (intervalSeconds > LONGEST_INTERVAL_SECONDS) throw new FormatError("a refresh is too long");
   const event = readString(reader, strings);
+  const unit = hasUnit ? readString(reader, strings) : "samples";
   const frequency = reader.amount();
   const cpus = reader.below(UINT32, "CPU");
   const host = readString(reader, strings);
@@ -193,7 +194,7 @@ function readFacts(reader: ByteReader, tables: Tables): Omit<Tick, "counts"> {
   const noticeCount = reader.count(LIMITS.notices, "notices");
   const notices = Array.from({ length: noticeCount }, () => readString(reader, strings));
   const metrics = readMetrics(reader, tables);
-  const what = { time, intervalSeconds, event, frequency, cpus, host, pids };
+  const what = { time, intervalSeconds, event, unit, frequency, cpus, host, pids };
   return { ...what, samples, missed, metrics, self, notices };
 }
 
@@ -210,22 +211,20 @@ function readMetrics(reader: ByteReader, { shapes, strings }: Tables): Record<st
   return Object.fromEntries(names.map((name) => [name, reader.amount()]));
 }
 
-function readCounts(reader: ByteReader, { stacks, tasks }: Tables): StackCount[] {
+function readCounts(reader: ByteReader, { stacks, tasks }: Tables): TickDelta["counts"] {
   const count = reader.count(LIMITS.counts, "counts");
-  const column = <Item>(items: readonly Item[], what: string): Item[] => {
+  const column = (end: number, what: string): Uint32Array<ArrayBuffer> => {
+    const numbers = new Uint32Array(count);
     let number = 0;
-    return Array.from({ length: count }, () => {
+    for (let i = 0; i < count; i++) {
       number += reader.signed();
-      const item = items[number];
-      if (item === undefined) throw new FormatError(`there is no ${what} ${number}`);
-      return item;
-    });
+      if (number < 0 || number >= end) throw new FormatError(`there is no ${what} ${number}`);
+      numbers[i] = number;
+    }
+    return numbers;
   };
-  const stackColumn = column(stacks, "stack");
-  const taskColumn = column(tasks, "thread");
-  return stackColumn.map((stack, i) => ({
-    stack,
-    task: taskColumn[i] as Task,
-    count: reader.below(UINT32, "count"),
-  }));
+  const counts = { stacks: column(stacks, "stack"), tasks: column(tasks, "thread") };
+  const weights = new Float64Array(count);
+  for (let i = 0; i < count; i++) weights[i] = reader.uint();
+  return { ...counts, weights };
 }

@@ -1,9 +1,12 @@
 /** Ticks as the bytes of ./format.ts: what is new is listed once and referred to from then on. */
+
+import { PrefixTree } from "../tick/prefix-tree.ts";
 import { RUNTIME_ROWS } from "../tick/runtimes.ts";
-import type { Frame, FunctionInfo, Stack, Task, Tick } from "../tick/tick.ts";
+import type { LineOf } from "../tick/source.ts";
+import { ROOT, type Store } from "../tick/store.ts";
+import type { FunctionInfo, Task, Tick } from "../tick/tick.ts";
 import { ByteWriter } from "./bytes.ts";
-import { FRAME_BODY, FRAME_FOLDED, OUTCOME_NUMBERS } from "./format.ts";
-import { StackTree } from "./stack-tree.ts";
+import { FRAME_BODY, FRAME_FOLDED } from "./format.ts";
 
 /** Numbering begins anew beyond these: what is kept here, and by a reader, stays below some 30 MB. */
 const RENEW_AT = {
@@ -14,7 +17,7 @@ const RENEW_AT = {
   tasks: 50_000,
 };
 
-/** Numbers things upwards, by a key; new ones are listed with `write`. */
+/** Numbers things upwards, by a key; new ones are listed with `takeNews`. */
 class Table<Key, Item> {
   readonly #numbers = new Map<Key, number>();
   #news: Item[] = [];
@@ -54,100 +57,91 @@ interface StackRow {
   readonly frames: readonly number[];
 }
 
+/** Numbers in the file by numbers of a store; what is not listed yet is missing. */
+class StoreNumbers {
+  readonly frames: number[] = [];
+  readonly nodes: number[] = [ROOT];
+  readonly stacks: number[] = [];
+  readonly tasks: number[] = [];
+}
+
 /** Everything that has a number. */
 class Dictionary {
   readonly strings = new Table<string, string>();
   readonly functions = new Table<string, FunctionInfo>();
   readonly frames = new Table<string, FrameRow>();
   readonly tasks = new Table<string, Task>();
+  readonly stacks = new Table<string, StackRow>();
   readonly shapes = new Map<string, number>();
-  readonly tree = new StackTree();
-  /** Functions and frames by identity: most are met again as the same object. */
-  readonly functionNumbers = new Map<FunctionInfo, number>();
-  readonly frameNumbers = new Map<Frame, number>();
-  readonly #stacks = new Map<number, { stack: Stack; number: number }>();
-  #stackCount = 0;
-  newStacks: StackRow[] = [];
+  readonly #tree = new PrefixTree();
+  readonly #stores = new WeakMap<Store, StoreNumbers>();
 
   get isFull(): boolean {
     return (
-      this.tree.size > RENEW_AT.nodes ||
-      this.#stackCount > RENEW_AT.stacks ||
-      this.frameNumbers.size > RENEW_AT.frames ||
+      this.#tree.size > RENEW_AT.nodes ||
+      this.stacks.size > RENEW_AT.stacks ||
+      this.frames.size > RENEW_AT.frames ||
       this.strings.size > RENEW_AT.strings ||
       this.tasks.size > RENEW_AT.tasks
     );
+  }
+
+  numbersOf(store: Store): StoreNumbers {
+    let numbers = this.#stores.get(store);
+    if (!numbers) {
+      numbers = new StoreNumbers();
+      this.#stores.set(store, numbers);
+    }
+    return numbers;
   }
 
   string(text: string): number {
     return this.strings.number(text, text);
   }
 
-  stack(stack: Stack): number {
-    const known = this.#stacks.get(stack.id);
-    if (known && isSameStack(known.stack, stack)) return known.number;
-    const number = this.#stackCount++;
-    this.#stacks.set(stack.id, { stack, number });
-    this.newStacks.push(this.#row(stack));
-    return number;
+  function(info: FunctionInfo): number {
+    const { runtime, name, module, whyUnnamed } = info;
+    return this.functions.number(JSON.stringify([runtime, name, module, whyUnnamed]), info);
   }
 
-  #row({ frames, outcome }: Stack): StackRow {
-    let node = StackTree.ROOT;
-    let at = frames.length - 1;
-    for (; at >= 0; at--) {
-      const child = this.tree.find(node, this.#frame(frames[at] as Frame));
-      if (child === 0) break;
-      node = child;
-    }
-    const branch = node === StackTree.ROOT ? 0 : this.tree.size - node;
-    const added: number[] = [];
-    for (; at >= 0; at--) {
-      const frame = this.#frame(frames[at] as Frame);
-      node = this.tree.add(node, frame);
-      added.push(frame);
-    }
-    return { outcome: OUTCOME_NUMBERS.indexOf(outcome), branch, frames: added };
+  task(task: Task): number {
+    const { pid, tid, comm, thread, parentPid, uid, cgroup, startTime } = task;
+    const key = [pid, tid, parentPid, uid, startTime, cgroup, comm, thread].join("\0");
+    return this.tasks.number(key, task);
   }
 
-  #frame(frame: Frame): number {
-    const known = this.frameNumbers.get(frame);
-    if (known !== undefined) return known;
+  /** Numbers a frame: frames of a store that say the same are one. */
+  frame(store: Store, frame: number, lineOf: LineOf | undefined): number {
+    const text = (value: string | undefined): number | undefined =>
+      value === undefined ? undefined : this.string(value);
     const row: FrameRow = {
-      function: this.#function(frame.function),
-      line: isLine(frame.line) ? frame.line : undefined,
-      note: frame.note === undefined ? undefined : this.string(frame.note),
-      body: frame.body === undefined ? undefined : this.string(frame.body),
-      folded: frame.folded === true,
+      function: this.function(store.functionOf(frame)),
+      line: lineOf?.(store, frame)?.line ?? store.lineOf(frame),
+      note: text(store.noteOf(frame)),
+      body: text(store.bodyOf(frame)),
+      folded: store.isFolded(frame),
     };
     const key = `${row.function} ${row.line} ${row.note} ${row.body} ${row.folded}`;
-    const number = this.frames.number(key, row);
-    this.frameNumbers.set(frame, number);
-    return number;
+    return this.frames.number(key, row);
   }
 
-  #function(info: FunctionInfo): number {
-    const known = this.functionNumbers.get(info);
-    if (known !== undefined) return known;
-    const { runtime, name, module, whyUnnamed } = info;
-    const key = JSON.stringify([runtime, name, module, whyUnnamed]);
-    const number = this.functions.number(key, info);
-    this.functionNumbers.set(info, number);
-    return number;
+  /** Numbers the stack of some frames, outermost first. */
+  stack(frames: readonly number[], outcome: number): number {
+    const before = this.#tree.size;
+    let [node, branch, known] = [ROOT, ROOT, 0];
+    for (const frame of frames) {
+      node = this.#tree.child(node, frame);
+      if (node >= before) break;
+      branch = node;
+      known++;
+    }
+    for (const frame of frames.slice(known + 1)) node = this.#tree.child(node, frame);
+    return this.stacks.number(`${node} ${outcome}`, {
+      outcome,
+      branch: branch === ROOT ? 0 : before - branch,
+      frames: frames.slice(known),
+    });
   }
-}
-
-const isLine = (line: number | undefined): line is number =>
-  line !== undefined && Number.isSafeInteger(line) && line >= 0;
-
-/** A source may make its stacks anew each time: those are the same too. */
-function isSameStack(a: Stack, b: Stack): boolean {
-  return (
-    a === b ||
-    (a.outcome === b.outcome &&
-      a.frames.length === b.frames.length &&
-      a.frames.every((frame, i) => frame === b.frames[i]))
-  );
 }
 
 /** Encodes ticks in their order. */
@@ -161,16 +155,34 @@ export class TickEncoder {
     return this.#out.length;
   }
 
-  add(tick: Tick): void {
+  /** Encodes a tick; `lineOf` knows lines of frames that its store does not. */
+  add(tick: Tick, lineOf?: LineOf): void {
+    const { store, counts } = tick;
     const dictionary = this.#dictionary;
+    const numbers = dictionary.numbersOf(store);
+    const news = [...new Set(counts.stacks)].filter((stack) => numbers.stacks[stack] === undefined);
     // Functions get numbers in the order of their ids: a replay then orders equal rows as they were.
-    this.#numberFunctions(tick);
-    const stacks = Array.from(tick.counts, ({ stack }) => dictionary.stack(stack));
-    const tasks = this.#tasks(tick);
+    const met = new Set(news.flatMap((stack) => store.framesOf(stack)));
+    const functions = new Set(Array.from(met, (frame) => store.columns.frameFunctions.at(frame)));
+    for (const id of [...functions].sort((a, b) => a - b)) {
+      dictionary.function(store.functions.info(id));
+    }
+    for (const stack of news) {
+      const frames = store.framesOf(stack).reverse();
+      const listed = frames.map((frame) => {
+        numbers.frames[frame] ??= dictionary.frame(store, frame, lineOf);
+        return numbers.frames[frame];
+      });
+      numbers.stacks[stack] = dictionary.stack(listed, store.columns.stackOutcomes.at(stack));
+    }
+    for (const task of new Set(counts.tasks)) {
+      const known = store.tasks[task];
+      if (known) numbers.tasks[task] ??= dictionary.task(known);
+    }
     const body = facts(tick, dictionary);
     this.#news();
     body(this.#out);
-    this.#counts(tick, stacks, tasks);
+    this.#counts(tick, numbers);
   }
 
   /** The ticks since the last call, and whether numbering began anew with them. */
@@ -181,39 +193,7 @@ export class TickEncoder {
     return { bytes: this.#out.take(), isRenewed };
   }
 
-  #numberFunctions({ counts }: Tick): void {
-    const { functionNumbers, functions, frameNumbers } = this.#dictionary;
-    const met = new Set<FunctionInfo>();
-    for (const { stack } of counts) {
-      for (const frame of stack.frames) {
-        if (!frameNumbers.has(frame) && !functionNumbers.has(frame.function)) {
-          met.add(frame.function);
-        }
-      }
-    }
-    for (const info of [...met].sort((a, b) => a.id - b.id)) {
-      const { runtime, name, module, whyUnnamed } = info;
-      const key = JSON.stringify([runtime, name, module, whyUnnamed]);
-      functionNumbers.set(info, functions.number(key, info));
-    }
-  }
-
-  #tasks({ counts }: Tick): number[] {
-    const dictionary = this.#dictionary;
-    const met = new Map<Task, number>();
-    return Array.from(counts, ({ task }) => {
-      let number = met.get(task);
-      if (number === undefined) {
-        const { pid, tid, comm, thread, parentPid, uid, cgroup, startTime } = task;
-        const key = [pid, tid, parentPid, uid, startTime, cgroup, comm, thread].join("\0");
-        number = dictionary.tasks.number(key, task);
-        met.set(task, number);
-      }
-      return number;
-    });
-  }
-
-  /** What was not listed yet. Strings come first, so the others' are numbered before these are written. */
+  /** Writes what was not listed yet. Strings come first, so the others' are numbered before these are written. */
   #news(): void {
     const out = this.#out;
     const dictionary = this.#dictionary;
@@ -260,11 +240,10 @@ export class TickEncoder {
     }
   }
 
-  /** In columns: what is alike lies together and packs better. */
+  /** Writes stacks in columns: what is alike lies together and packs better. */
   #stacks(): void {
     const out = this.#out;
-    const rows = this.#dictionary.newStacks;
-    this.#dictionary.newStacks = [];
+    const rows = this.#dictionary.stacks.takeNews();
     out.uint(rows.length);
     for (const { outcome } of rows) out.uint(outcome);
     for (const { branch } of rows) out.uint(branch);
@@ -272,23 +251,28 @@ export class TickEncoder {
     for (const { frames } of rows) for (const frame of frames) out.uint(frame);
   }
 
-  #counts({ counts }: Tick, stacks: readonly number[], tasks: readonly number[]): void {
+  #counts({ counts }: Tick, numbers: StoreNumbers): void {
     const out = this.#out;
     out.uint(counts.length);
-    for (const column of [stacks, tasks]) {
+    for (const [column, listed] of [
+      [counts.stacks, numbers.stacks],
+      [counts.tasks, numbers.tasks],
+    ] as const) {
       let before = 0;
-      for (const number of column) {
+      for (const place of column) {
+        const number = listed[place] ?? 0;
         out.signed(number - before);
         before = number;
       }
     }
-    for (const { count } of counts) out.uint(count);
+    for (const weight of counts.weights) out.uint(weight);
   }
 }
 
 /** Numbers the strings of a tick's facts now; what it returns writes the facts. */
 function facts(tick: Tick, dictionary: Dictionary): (out: ByteWriter) => void {
-  const [event, host] = [dictionary.string(tick.event), dictionary.string(tick.host)];
+  const [event, unit] = [dictionary.string(tick.event), dictionary.string(tick.unit)];
+  const host = dictionary.string(tick.host);
   const notices = tick.notices.map((text) => dictionary.string(text));
   const names = Object.keys(tick.metrics);
   const key = names.join("\n");
@@ -300,6 +284,7 @@ function facts(tick: Tick, dictionary: Dictionary): (out: ByteWriter) => void {
     out.number(tick.time);
     out.number(tick.intervalSeconds);
     out.uint(event);
+    out.uint(unit);
     out.number(tick.frequency);
     out.uint(tick.cpus);
     out.uint(host);

@@ -1,5 +1,5 @@
 /**
- * The file format of recordings, version 1: refreshes ("ticks") with their stacks and names.
+ * The file format of recordings, version 2: refreshes ("ticks") with their stacks and names.
  *
  * A file is a signature, a version and a row of chunks. Whatever was written whole can be read, so a
  * file that is cut off anywhere opens up to there. Numbers of fixed width are little-endian.
@@ -34,14 +34,14 @@
  *     stacks = uint count · outcome… (complete, truncated, broken) · branch… · length… · uint frame…
  *     task   = uint pid · uint tid · uint comm · uint thread · uint parentPid · uint uid · uint cgroup ·
  *              number startTime
- *     facts  = number time · number intervalSeconds · uint event · number frequency · uint cpus ·
+ *     facts  = number time · number intervalSeconds · uint event · uint unit · number frequency · uint cpus ·
  *              uint host · list pid · number samples · number missed · number cpuPercent ·
  *              number bpfCpuPercent · number rssBytes · number bpfNanosecondsPerSample ·
  *              list notice (a string) · metrics
  *     metrics = maybe shape · (a new shape: list name) · number… (a value for each name of the shape)
- *     counts = uint count · signed stack… · signed task… · uint samples…
+ *     counts = uint count · signed stack… · signed task… · uint weight…
  *
- * Names, comm, thread, cgroup, notes, bodies, notices, event and host are numbers of strings. Stacks share their
+ * Names, comm, thread, cgroup, notes, bodies, notices, event, unit and host are numbers of strings. Stacks share their
  * outer frames, so they are a tree: node 0 is its root, and a stack is `branch` (how far back from the
  * number that the next node will get; 0: the root) and `length` new nodes below it, each with its frame,
  * outermost first; the stack's leaf is the last of them, or the branch itself when there are none. The
@@ -49,15 +49,19 @@
  * given as the difference to the one before (the first: to 0). Metrics without a new shape use the one
  * of that number.
  *
+ * Version 1, which is read too, has no unit: its weights are samples.
+ *
  * Everything in a file is taken for hostile: see the limits below.
  */
 import type { CounterDefinition } from "../tick/source.ts";
-import type { Outcome } from "../tick/tick.ts";
 
 export const SIGNATURE = Uint8Array.from([
   0x89, 0x70, 0x6f, 0x6c, 0x79, 0x74, 0x6f, 0x70, 0x0d, 0x0a, 0x1a, 0x0a,
 ]);
-export const VERSION = 1;
+export const VERSION = 2;
+/** The oldest version that is read, and the last one without a unit. */
+export const OLDEST_VERSION = 1;
+export const LAST_WITHOUT_UNIT = 1;
 /** Signature and version. */
 export const PREFIX_BYTES = SIGNATURE.length + 4;
 export const CHUNK_HEADER_BYTES = 16;
@@ -73,8 +77,6 @@ export const FRAME_FOLDED = 1;
 export const FRAME_BODY = 2;
 export const FRAME_FLAGS = 4;
 
-export const OUTCOME_NUMBERS: readonly Outcome[] = ["complete", "truncated", "broken"];
-
 /** What a reader takes at most: each is many times what a busy machine of 256 CPUs makes. */
 export const LIMITS = {
   /** Bytes of a chunk, as it is stored and unpacked. */
@@ -89,8 +91,6 @@ export const LIMITS = {
   frames: 1 << 21,
   nodes: 1 << 22,
   stacks: 1 << 20,
-  /** Frames of all stacks, each counted where it appears: what they take in memory. */
-  stackFrames: 1 << 25,
   depth: 4096,
   tasks: 1 << 20,
   shapes: 256,

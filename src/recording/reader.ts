@@ -1,6 +1,7 @@
 /** Reads a recording from the disk: what was written whole, however the file ends. */
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { cleanName } from "../tick/clean-name.ts";
+import { TickAssembler } from "../tick/delta.ts";
 import { UserError } from "../tick/errors.ts";
 import type { CounterDefinition } from "../tick/source.ts";
 import type { Tick } from "../tick/tick.ts";
@@ -13,7 +14,9 @@ import {
   KIND_END,
   KIND_HEADER,
   KIND_TICKS,
+  LAST_WITHOUT_UNIT,
   LIMITS,
+  OLDEST_VERSION,
   PREFIX_BYTES,
   type RecordingHeader,
   SIGNATURE,
@@ -56,6 +59,7 @@ export class RecordingReader {
   readonly #path: string;
   readonly #file: number;
   readonly #size: number;
+  #version = VERSION;
   #offset = PREFIX_BYTES;
 
   /** Throws a UserError that says why this is no recording that can be read. */
@@ -77,7 +81,8 @@ export class RecordingReader {
 
   /** All ticks, each read when it is asked for; to be called once. */
   *ticks(): Generator<Tick> {
-    const decoder = new TickDecoder();
+    const decoder = new TickDecoder(this.#version > LAST_WITHOUT_UNIT);
+    const assembler = new TickAssembler();
     let count = 0;
     try {
       for (;;) {
@@ -88,9 +93,9 @@ export class RecordingReader {
           return;
         }
         if (chunk.kind !== KIND_TICKS) continue;
-        for (const tick of decoder.chunk(chunk.data, (chunk.flags & FLAG_RENEWED) !== 0)) {
+        for (const delta of decoder.chunk(chunk.data, (chunk.flags & FLAG_RENEWED) !== 0)) {
           count++;
-          yield tick;
+          yield assembler.assemble(delta);
         }
       }
     } catch (error) {
@@ -123,11 +128,12 @@ export class RecordingReader {
     if (start.length === 0) throw new UserError(`${this.#path} is empty`);
     const isCut = start.length < PREFIX_BYTES;
     const version = isCut ? VERSION : start.readUInt32LE(SIGNATURE.length);
-    if (version !== VERSION) {
+    if (version < OLDEST_VERSION || version > VERSION) {
       throw new UserError(
-        `${this.#path} is a recording of format ${version}; this polytop reads format ${VERSION}: use a newer one`,
+        `${this.#path} is a recording of format ${version}; this polytop reads formats up to ${VERSION}: use a newer one`,
       );
     }
+    this.#version = version;
     const chunk = isCut ? undefined : this.#tryNext();
     if (!chunk) throw new UserError(`${this.#path} is cut off ${cutPlace(0, 0)}`);
     if (chunk.kind !== KIND_HEADER || chunk.data.length > LIMITS.headerBytes) {

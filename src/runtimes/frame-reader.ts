@@ -2,7 +2,7 @@
 import { cleanName } from "../tick/clean-name.ts";
 import { RUNTIMES } from "../tick/runtimes.ts";
 import type { CounterDefinition } from "../tick/source.ts";
-import type { FrameDetail, WireFrames } from "../tick/wire.ts";
+import type { FrameDetail } from "../tick/tick.ts";
 import type { FunctionTable } from "./function-table.ts";
 import type { NewFrames } from "./new-frames.ts";
 import type { NamedFrame, NamedFunction, RuntimeReader } from "./reader.ts";
@@ -11,6 +11,13 @@ import type { NamedFrame, NamedFunction, RuntimeReader } from "./reader.ts";
 interface NumberedFrame {
   readonly id: number;
   readonly detail?: FrameDetail;
+}
+
+/** New frames by the ids of their functions. */
+export interface NamedFrames {
+  readonly functions: Uint32Array;
+  /** What some say beside their function, by index. */
+  readonly details: ReadonlyMap<number, FrameDetail>;
 }
 
 /** So many texts of bodies are kept: most are a tier, and generic arguments of few methods. */
@@ -25,7 +32,7 @@ export class FrameReader {
   readonly #counters: ReadonlyMap<number, CounterDefinition>;
   /** Frames of files' code that were met, by the number of their function (Drained.functions). */
   readonly #code: (NumberedFrame | undefined)[] = [];
-  /** Details by the text of the body: one object for all frames crosses to the other thread once. */
+  /** Details by the text of the body: one object for all frames. */
   readonly #bodies = new Map<string, FrameDetail>();
 
   constructor(
@@ -39,7 +46,7 @@ export class FrameReader {
   }
 
   /** Names all new frames of a drain. */
-  read(frames: NewFrames): WireFrames {
+  read(frames: NewFrames): NamedFrames {
     const functions = new Uint32Array(frames.length);
     const details = new Map<number, FrameDetail>();
     for (let index = 0; index < frames.length; index++) {

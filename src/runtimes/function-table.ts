@@ -1,5 +1,6 @@
 /** Functions by their names: each different one has one id. */
 import { cleanName } from "../tick/clean-name.ts";
+import { FIRST_FUNCTION } from "../tick/functions.ts";
 import type { Runtime } from "../tick/runtimes.ts";
 import type { FunctionInfo } from "../tick/tick.ts";
 import type { NamedFunction } from "./reader.ts";
@@ -12,13 +13,13 @@ interface ModuleFunctions {
   readonly ids: Map<string, number>;
 }
 
-/** Gives ids to functions, from 0 upwards. */
+/** Gives ids to functions, upwards from the first that is free. */
 export class FunctionTable {
   /** Modules by runtime and the name that they came with. */
   readonly #modules = new Map<Runtime, Map<string, ModuleFunctions>>();
   /** The same modules by runtime and clean name. */
   readonly #cleanModules = new Map<Runtime, Map<string, ModuleFunctions>>();
-  #count = 0;
+  #count = FIRST_FUNCTION;
   #added: FunctionInfo[] = [];
 
   /** Returns the id of a function; its names are cleaned here, once. */

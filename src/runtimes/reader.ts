@@ -2,7 +2,7 @@
 import type { CounterName } from "../../build/abi.ts";
 import type { Drained } from "../addon/drained.ts";
 import type { Runtime } from "../tick/runtimes.ts";
-import type { FrameDetail } from "../tick/wire.ts";
+import type { FrameDetail } from "../tick/tick.ts";
 import type { NewFrames } from "./new-frames.ts";
 
 /** A function before it has an id. Its names may be as a process chose them: they are cleaned when it gets one. */

@@ -270,7 +270,7 @@ async function write(session: Session): Promise<void> {
   }
   const ticks = session.history.last(WRITTEN_SECONDS, tick);
   try {
-    const path = await session.write(session.lines.written(ticks));
+    const path = await session.write(ticks, session.lines.of);
     const first = ticks[0]?.time ?? tick.time;
     session.say(`written: ${clock((tick.time - first) / 1000 + tick.intervalSeconds)} to ${path}`);
   } catch (error) {

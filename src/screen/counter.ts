@@ -23,7 +23,7 @@ function ticksWith(session: Session, counter: CounterDefinition, end: Tick): Tic
   let counts = 0;
   for (let i = history.placeAfter(end.time) - 1; i >= 0; i--) {
     if (found.length >= MAX_TICKS || counts > MAX_COUNTS) break;
-    if (!history.headerAt(i)?.metrics[counter.name]) continue;
+    if (!history.at(i)?.metrics[counter.name]) continue;
     const tick = history.at(i);
     if (!tick) break;
     found.push(tick);
@@ -55,7 +55,7 @@ export function counterBody({ session, tick, width, height, theme }: BodyInput):
     return { ticks: found, result: blame(found, counter) };
   });
   if (result.samples === 0) {
-    const covered = tick.time - (session.history.headerAt(0)?.time ?? tick.time);
+    const covered = tick.time - (session.history.at(0)?.time ?? tick.time);
     return nothing(`No stack of the last ${clock(covered / 1000)} was counted by it.`);
   }
   const span = clock((tick.time - (ticks.at(-1)?.time ?? tick.time)) / 1000 + tick.intervalSeconds);

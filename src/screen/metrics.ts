@@ -162,7 +162,7 @@ class CounterTrails {
       const end = Math.min(tick.time, (number + 1) * cellMs - 1);
       const places = history.placeAfter(end);
       for (let at = history.placeAfter(number * cellMs - 1); at < places; at++) {
-        const header = history.headerAt(at);
+        const header = history.at(at);
         if (header) found.push(header.metrics);
       }
       return found;

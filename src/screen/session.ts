@@ -18,9 +18,8 @@ import {
   type ViewState,
   without,
 } from "../model/view.ts";
-import { tasksOf } from "../tick/plain-counts.ts";
-import type { CounterDefinition, SourceEvent, TickSource } from "../tick/source.ts";
-import type { Tick } from "../tick/tick.ts";
+import type { CounterDefinition, LineOf, SourceEvent, TickSource } from "../tick/source.ts";
+import { type Tick, tasksOf } from "../tick/tick.ts";
 import { runCommand } from "./commands.ts";
 import { commandFor, isPrompt } from "./keys.ts";
 import { Looks } from "./looks.ts";
@@ -49,7 +48,7 @@ export interface ListShape {
 }
 
 /** Writes ticks to a file and says where; rejects with what was wrong. */
-export type WriteTicks = (ticks: readonly Tick[]) => Promise<string>;
+export type WriteTicks = (ticks: readonly Tick[], lineOf: LineOf) => Promise<string>;
 
 /** What a session may be given besides its source. */
 export interface SessionTools {
@@ -125,7 +124,7 @@ export class Session {
       this.error = undefined;
       this.latest = tick;
       this.received++;
-      for (const task of tasksOf(tick.counts)) this.family.learn(task);
+      for (const task of tasksOf(tick)) this.family.learn(task);
       this.history.push(tick);
       this.totals.add(tick, this.everything(tick));
       this.state = reduce(this.state, { type: "tick", now: this.now() });
@@ -168,7 +167,7 @@ export class Session {
     const tick = this.shown;
     if (!tick) return { processes: [], threads: [] };
     const { processes } = this.everything(tick);
-    const threads = new Set(Array.from(tasksOf(tick.counts), ({ thread }) => thread));
+    const threads = new Set(Array.from(tasksOf(tick), ({ thread }) => thread));
     return {
       processes: processes.toSorted((a, b) => b.samples - a.samples || a.pid - b.pid),
       threads: [...threads],

@@ -1,8 +1,7 @@
 /** Has the source lines of the native function looked up whose detail is open. */
 
 import type { ViewState } from "../model/state.ts";
-import type { SourceLine, TickSource } from "../tick/source.ts";
-import type { Stack, Tick } from "../tick/tick.ts";
+import type { LineOf, TickSource } from "../tick/source.ts";
 
 /** Looks up what is new with each refresh, one request at a time. */
 export class SourceLines {
@@ -34,30 +33,7 @@ export class SourceLines {
     return this.#why;
   }
 
-  readonly of = (stack: Stack, index: number): SourceLine | undefined =>
-    this.#source.lineOf?.(stack, index);
-
-  /** Ticks whose native frames have the lines that are known: what is to be written. */
-  written(ticks: readonly Tick[]): Tick[] {
-    const stacks = new Map<Stack, Stack>();
-    const withLines = (stack: Stack): Stack => {
-      const known = stacks.get(stack);
-      if (known) return known;
-      const frames = stack.frames.map((frame, index) => {
-        const found = this.of(stack, index);
-        return found ? { ...frame, line: found.line } : frame;
-      });
-      const isSame = frames.every((frame, i) => frame === stack.frames[i]);
-      const { id, outcome } = stack;
-      const made = isSame ? stack : { id, frames, outcome };
-      stacks.set(stack, made);
-      return made;
-    };
-    return ticks.map((tick) => ({
-      ...tick,
-      counts: Array.from(tick.counts, (one) => ({ ...one, stack: withLines(one.stack) })),
-    }));
-  }
+  readonly of: LineOf = (store, frame) => this.#source.lineOf?.(store, frame);
 
   async #ask(): Promise<void> {
     const { lookUpLines } = this.#source;

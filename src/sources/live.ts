@@ -5,10 +5,10 @@ import { Worker } from "node:worker_threads";
 import counterFile from "../../bpf/counters.json" with { type: "json" };
 import type { FrameLines } from "../collector/native-lines.ts";
 import { startOfProcess } from "../machine/process-start.ts";
+import { TickAssembler } from "../tick/delta.ts";
 import { EXIT_CANNOT, EXIT_FAILED, UserError } from "../tick/errors.ts";
 import type { CounterDefinition, SourceEvent, SourceLine, TickSource } from "../tick/source.ts";
-import type { Stack } from "../tick/tick.ts";
-import { TickAssembler } from "../tick/wire.ts";
+import type { Store } from "../tick/store.ts";
 import type { WorkerReply, WorkerRequest, WorkerSetup } from "./worker.ts";
 
 export interface LiveOptions {
@@ -65,7 +65,7 @@ class WorkerSource implements LiveSource {
   readonly #assembler = new TickAssembler();
   readonly #listeners = new Set<(event: SourceEvent) => void>();
   readonly #answers = new Map<number, (error: string | undefined) => void>();
-  /** By number of frame, of one function. */
+  /** Lines of one function's frames by their numbers in the store of the latest tick. */
   readonly #lines = new Map<number, SourceLine>();
   #linesOf: number | undefined;
   #nextRequest = 1;
@@ -106,11 +106,8 @@ class WorkerSource implements LiveSource {
     return this.#ask((id) => ({ kind: "lines", id, function: functionId }));
   }
 
-  lineOf(stack: Stack, index: number): SourceLine | undefined {
-    if (this.#lines.size === 0) return undefined;
-    const number = this.#assembler.frameNumber(stack.id, index);
-    return number === undefined ? undefined : this.#lines.get(number);
-  }
+  readonly lineOf = (store: Store, frame: number): SourceLine | undefined =>
+    store === this.#assembler.store ? this.#lines.get(frame) : undefined;
 
   #learnLines({ files, lines }: FrameLines): void {
     for (let at = 0; at + 2 < lines.length; at += 3) {
@@ -145,7 +142,10 @@ class WorkerSource implements LiveSource {
   }
 
   #receive(reply: WorkerReply): void {
-    if (reply.kind === "tick") this.#publish({ tick: this.#assembler.assemble(reply.delta) });
+    if (reply.kind === "tick") {
+      if (reply.delta.renewed) this.#lines.clear();
+      this.#publish({ tick: this.#assembler.assemble(reply.delta) });
+    }
     if (reply.kind === "failed") this.#publish({ error: reply.message });
     if (reply.kind === "answer") this.#answer(reply.id, reply.error);
     if (reply.kind === "lines") {

@@ -172,7 +172,20 @@ export class ReplaySource implements TickSource {
 /** A tick as if only these processes had been sampled; what the counters counted stays that of all. */
 function narrowed(tick: Tick, pids: readonly number[]): Tick {
   if (pids.length === 0) return tick;
-  const counts = [...tick.counts].filter(({ task }) => pids.includes(task.pid));
-  const samples = counts.reduce((sum, { count }) => sum + count, 0);
-  return { ...tick, pids, counts, samples };
+  const { counts, store } = tick;
+  const isWanted = store.tasks.map(({ pid }) => pids.includes(pid));
+  const places = [...counts.tasks.keys()].filter((i) => isWanted[counts.tasks[i] ?? 0]);
+  const weights = Float64Array.from(places, (i) => counts.weights[i] ?? 0);
+  const samples = weights.reduce((sum, weight) => sum + weight, 0);
+  return {
+    ...tick,
+    pids,
+    samples,
+    counts: {
+      length: places.length,
+      stacks: Uint32Array.from(places, (i) => counts.stacks[i] ?? 0),
+      tasks: Uint32Array.from(places, (i) => counts.tasks[i] ?? 0),
+      weights,
+    },
+  };
 }

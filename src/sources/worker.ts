@@ -15,7 +15,7 @@ import {
 import { Collector } from "../collector/collector.ts";
 import type { FrameLines } from "../collector/native-lines.ts";
 import { putCollectorSecond } from "../machine/priority.ts";
-import { buffersOf, type TickDelta } from "../tick/wire.ts";
+import { buffersOf, type TickDelta } from "../tick/delta.ts";
 
 export interface WorkerSetup {
   readonly sampler: SamplerOptions;

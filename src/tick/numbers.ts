@@ -1,3 +1,5 @@
+import { ArchivedNumbers } from "./archived-numbers.ts";
+
 /**
  * Gives back the memory of numbers that nobody uses any more. The garbage collector would too, but counts
  * what is outside of its heap as a reason to look through all of it.
@@ -6,10 +8,14 @@ export function release({ buffer }: Uint32Array<ArrayBuffer>): void {
   buffer.transfer(0);
 }
 
-/** Whole numbers below 2^32 that grow without a copy of the whole each time, outside of the garbage collector's heap. */
+/**
+ * Whole numbers below 2^32 that grow without a copy of the whole each time, outside of the garbage collector's heap.
+ * They are a column of a table: the place of a number in it stands for a thing.
+ */
 export class Numbers {
   #values = new Uint32Array(256);
   #length = 0;
+  #archive: ArchivedNumbers | undefined;
 
   get length(): number {
     return this.#length;
@@ -27,17 +33,19 @@ export class Numbers {
   }
 
   at(index: number): number {
-    return this.#values[index] ?? 0;
+    return this.values[index] ?? 0;
   }
 
-  /** Those from `start` on, in an array of their own. */
-  from(start: number): Uint32Array {
-    return this.#values.slice(start, this.#length);
+  /** The array that holds them, maybe longer than there are; it is another one after the next number is added. */
+  get values(): Uint32Array {
+    return this.#archive?.values() ?? this.#values;
   }
 
-  /** All of them, where they are: until the next one is added. */
-  view(): Uint32Array {
-    return this.#values.subarray(0, this.#length);
+  /** Compresses them; no more can be added. */
+  archive(): void {
+    if (this.#archive) return;
+    this.#archive = new ArchivedNumbers(this.#values.slice(0, this.#length));
+    release(this.#values);
   }
 
   /** Gives back the memory; nothing can be asked for afterwards. */
@@ -48,10 +56,11 @@ export class Numbers {
 
   /** What is taken, also in advance. */
   get bytes(): number {
-    return this.#values.byteLength;
+    return this.#archive?.bytes ?? this.#values.byteLength;
   }
 
   #reserve(count: number): void {
+    if (this.#archive) throw new Error("numbers in the archive are final");
     const needed = this.#length + count;
     if (needed <= this.#values.length) return;
     const larger = new Uint32Array(Math.max(needed, this.#values.length * 2));

@@ -2,7 +2,8 @@
  * What the screen and plain output are told to listen to. The sampler, a replay
  * and the fixtures of the tests all are a `TickSource`.
  */
-import type { Stack, Tick } from "./tick.ts";
+import type { Store } from "./store.ts";
+import type { Tick } from "./tick.ts";
 
 /** One counter of the unwinder, as bpf/counters.json defines it. */
 export interface CounterDefinition {
@@ -26,6 +27,9 @@ export interface SourceLine {
   readonly file: string;
   readonly line: number;
 }
+
+/** The line of a frame of a store, where it was looked up. */
+export type LineOf = (store: Store, frame: number) => SourceLine | undefined;
 
 /** A refresh, why there was none, or what is to be known of the source from now on. */
 export type SourceEvent =
@@ -51,8 +55,7 @@ export interface TickSource {
    * resolves, to why there are none. Undefined frees what was read for that.
    */
   lookUpLines?(functionId: number | undefined): Promise<string | undefined>;
-  /** The line of a frame of a stack, where it was looked up; the leaf is 0. */
-  lineOf?(stack: Stack, index: number): SourceLine | undefined;
+  readonly lineOf?: LineOf;
   /** Sets the time between refreshes. */
   setInterval(seconds: number): void;
   /** Resolves when there will be no more; a source without it has no end. */

@@ -3,14 +3,14 @@
  * output, recordings and profiles all consume ticks; the sampler and a replay
  * produce them. Ticks are immutable.
  */
-
 import { OUTCOME_WORDS } from "../../build/abi.ts";
 import type { Runtime } from "./runtimes.ts";
+import type { Store } from "./store.ts";
 
 /** How the walk of a stack ended; see the contract of `stacks` in the JSON output. */
 export type Outcome = (typeof OUTCOME_WORDS)[number];
 
-/** By their number in bpf/abi.h. */
+/** Outcomes by their number in bpf/abi.h. */
 export const OUTCOMES: readonly Outcome[] = OUTCOME_WORDS;
 
 /** A function is (runtime, name, module), never an address and never a pid. Interned: equal functions are the same object. */
@@ -25,9 +25,8 @@ export interface FunctionInfo {
   readonly whyUnnamed?: string;
 }
 
-/** One frame of a stack. */
-export interface Frame {
-  readonly function: FunctionInfo;
+/** What a frame may say beside its function. */
+export interface FrameDetail {
   /** Source line, where the runtime tells it. */
   readonly line?: number;
   /** What the frame is doing, e.g. the current Perl op. */
@@ -36,14 +35,6 @@ export interface Frame {
   readonly body?: string;
   /** A native frame of the interpreter that executes the frame shown for it: hidden unless native frames are asked for. */
   readonly folded?: boolean;
-}
-
-/** A stack; ticks that follow each other share the object. */
-export interface Stack {
-  readonly id: number;
-  /** Leaf first. A broken stack ends in a frame that says why. */
-  readonly frames: readonly Frame[];
-  readonly outcome: Outcome;
 }
 
 /** A thread that was sampled. */
@@ -62,51 +53,61 @@ export interface Task {
   readonly startTime: number;
 }
 
-/** How often a stack was met in a thread during one refresh. */
-export interface StackCount {
-  readonly stack: Stack;
-  readonly task: Task;
-  readonly count: number;
-}
+/** What a weight counts: `samples`, `nanoseconds`, `bytes`, `events`, or a word that a newer recording brings. */
+export type Unit = string;
 
-/** The counts of a refresh: a list, or what can be gone through like one. */
-export interface Counts extends Iterable<StackCount> {
+/** How much a stack weighed in a thread during one refresh: columns of equal length. */
+export interface Counts {
   readonly length: number;
+  /** Numbers of stacks in the tick's store. */
+  readonly stacks: Uint32Array;
+  /** Numbers of threads in the tick's store. */
+  readonly tasks: Uint32Array;
+  /** Weights in the tick's unit; how many samples there were, where that is the unit. */
+  readonly weights: Float64Array;
 }
-
-/** The counts of some refreshes, one after the other. */
-export const countsOf = (ticks: readonly Tick[]): StackCount[] =>
-  ticks.flatMap(({ counts }) => [...counts]);
 
 /** What polytop itself cost during one refresh. */
 export interface OwnCost {
   /** Process and BPF programs, percent of one CPU. */
   readonly cpuPercent: number;
-  /** Of which the BPF programs. */
+  /** The part of `cpuPercent` that the BPF programs take. */
   readonly bpfCpuPercent: number;
   readonly rssBytes: number;
   readonly bpfNanosecondsPerSample: number;
 }
 
-export interface Tick {
+/** Everything of a tick but its counts. */
+export interface TickHeader {
   /** End of the refresh, milliseconds since 1970. */
   readonly time: number;
   /** Measured, not the one asked for. */
   readonly intervalSeconds: number;
   /** `cpu-clock`, `cycles`. */
   readonly event: string;
+  readonly unit: Unit;
   /** Samples a second on each CPU. */
   readonly frequency: number;
   readonly cpus: number;
   readonly host: string;
   /** Pids that sampling is narrowed to in the kernel; empty: all. */
   readonly pids: readonly number[];
+  /** Sum of all weights. */
   readonly samples: number;
   readonly missed: number;
-  readonly counts: Counts;
   /** Increments of every counter of bpf/counters.json, by its name. */
   readonly metrics: Readonly<Record<string, number>>;
   readonly self: OwnCost;
   /** What the reader must know, e.g. that a fallback is in use. */
   readonly notices: readonly string[];
 }
+
+export interface Tick extends TickHeader {
+  readonly counts: Counts;
+  /** What the numbers of `counts` stand for; ticks that follow each other mostly share it. */
+  readonly store: Store;
+}
+
+/** The tasks of a tick, each once. */
+export const tasksOf = ({ counts, store }: Tick): Task[] =>
+  [...new Set(counts.tasks)].flatMap((number) => store.tasks[number] ?? []);

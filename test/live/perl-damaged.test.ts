@@ -2,7 +2,7 @@
 import { chmodSync, copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { countsOf, type Tick } from "../../src/tick/tick.ts";
+import type { Tick } from "../../src/tick/tick.ts";
 import { symbolOffset } from "../support/elf.ts";
 import { withFolder } from "../support/live.ts";
 import { liveTicks } from "../support/live-ticks.ts";
@@ -15,6 +15,7 @@ import {
 } from "../support/perl.ts";
 import { needsSampling } from "../support/polytop.ts";
 import { during, type Running, start } from "../support/profile.ts";
+import { stackCounts } from "../support/ticks.ts";
 
 const SCRIPT =
   "package Right; sub inner { my $t = 0; $t += $_ for 1 .. 2000 } sub outer { inner() while 1 } outer()";
@@ -25,7 +26,7 @@ const sample = (program: Running, seconds = 3): Promise<Tick[]> =>
 
 /** The names of the Perl frames, and of the reasons why there are no more. */
 function namesOf(ticks: readonly Tick[]): { names: Set<string>; reasons: Set<string> } {
-  const all = countsOf(ticks).flatMap(({ stack }) =>
+  const all = stackCounts(...ticks).flatMap(({ stack }) =>
     perlFrames(stack).map((it) => it.function.name),
   );
   const isReason = (name: string) => name.startsWith("[");

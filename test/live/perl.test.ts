@@ -2,7 +2,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { countsOf } from "../../src/tick/tick.ts";
 import { liveTicks } from "../support/live-ticks.ts";
 import {
   compareWithCaller,
@@ -19,6 +18,7 @@ import {
 } from "../support/perl.ts";
 import { needsSampling } from "../support/polytop.ts";
 import { during, sleep, start } from "../support/profile.ts";
+import { stackCounts } from "../support/ticks.ts";
 
 const PROGRAMS = ["subs", "sort", "magic", "evals", "phases", "threads", "calls-from-c", "lines"];
 
@@ -80,7 +80,7 @@ test("subs and methods written in C have their own name, and hide their C functi
   const ticks = await during([program], ([pid = 0]) =>
     liveTicks({ seconds: 2, frequency: 499, pids: [pid] }),
   );
-  const names = countsOf(ticks).map(({ stack }) =>
+  const names = stackCounts(...ticks).map(({ stack }) =>
     perlFrames(stack)
       .map((it) => it.function.name)
       .join(" < "),
@@ -96,7 +96,7 @@ test("deeper than the limit: truncated, the inner frames are right", async (cont
   const ticks = await during([program], ([pid = 0]) =>
     liveTicks({ seconds: 2, frequency: 499, pids: [pid] }),
   );
-  const stacks = countsOf(ticks).filter(({ stack }) => perlFrames(stack).length > 100);
+  const stacks = stackCounts(...ticks).filter(({ stack }) => perlFrames(stack).length > 100);
   expect(stacks.length).toBeGreaterThan(0);
   for (const { stack } of stacks) {
     expect(stack.outcome).toBe("truncated");
@@ -113,7 +113,7 @@ test("names of any length and any bytes", async (context) => {
     liveTicks({ seconds: 2, frequency: 499, pids: [pid] }),
   );
   const names = new Set(
-    countsOf(ticks).flatMap(({ stack }) => perlFrames(stack).map((it) => it.function.name)),
+    stackCounts(...ticks).flatMap(({ stack }) => perlFrames(stack).map((it) => it.function.name)),
   );
   expect(names).toContain(`main::${"n".repeat(256)}…`);
   expect(names).toContain("main::e\\x1b[31mred");
@@ -130,7 +130,7 @@ test("libperl in a C program: two interpreters, each in its thread", async (cont
     await sleep(0.3);
     return liveTicks({ seconds: 2, frequency: 499, pids: [pid] });
   });
-  const stacks = countsOf(ticks).map(({ stack }) => stack);
+  const stacks = stackCounts(...ticks).map(({ stack }) => stack);
   const names = new Set(
     stacks.map((it) =>
       perlFrames(it)

@@ -6,7 +6,7 @@ import { openReplay } from "../../src/sources/replay.ts";
 import type { SourceEvent, TickSource } from "../../src/tick/source.ts";
 import type { Tick } from "../../src/tick/tick.ts";
 import type { FixtureOptions } from "./fixture-options.ts";
-import { BUSY, TickGenerator } from "./generate.ts";
+import { BUSY, only, TickGenerator } from "./generate.ts";
 
 putScreenFirst();
 const options = JSON.parse(process.env.POLYTOP_FIXTURE ?? "{}") as FixtureOptions;
@@ -20,12 +20,9 @@ const made: Tick[] = Array.from({ length: 40 }, () => generator.next());
 function tickNow(): Tick {
   const tick = made[sent % made.length] as Tick;
   const time = (made[0]?.time ?? 0) + sent * 1000;
-  if (options.idle) return { ...tick, time, samples: 0, missed: 0, counts: [] };
-  const counts = [...tick.counts].filter(
-    ({ task }) => pids.length === 0 || pids.includes(task.pid),
-  );
-  const samples = counts.reduce((sum, { count }) => sum + count, 0);
-  return { ...tick, time, pids, counts, samples };
+  if (options.idle) return { ...only(tick, () => false), time, missed: 0 };
+  if (pids.length === 0) return { ...tick, time };
+  return { ...only(tick, (pid) => pids.includes(pid)), time, pids };
 }
 
 const memory: number[] = [];

@@ -1,6 +1,14 @@
 /** Made-up but plausible ticks, the same each time: fixture data for the tests of the screen. */
 import type { Runtime } from "../../src/tick/runtimes.ts";
-import type { Frame, FunctionInfo, Stack, StackCount, Task, Tick } from "../../src/tick/tick.ts";
+import type { Frame } from "../../src/tick/store.ts";
+import type { FunctionInfo, Task, Tick } from "../../src/tick/tick.ts";
+import {
+  functionInfo,
+  makeTick,
+  type Stack,
+  type StackCount,
+  StoreMaker,
+} from "../support/ticks.ts";
 
 /** A small generator of numbers, the same sequence each time. */
 export function randomNumbers(seed: number): (below: number) => number {
@@ -54,6 +62,7 @@ export class TickGenerator {
   readonly #random = randomNumbers(42);
   readonly #stacks: Stack[];
   readonly #tasks: Task[];
+  readonly #maker = new StoreMaker();
   #number = 0;
 
   constructor(workload: Workload = BUSY) {
@@ -79,18 +88,17 @@ export class TickGenerator {
       if (known) {
         const [runtime, name, module] = known;
         const why = name.startsWith("[") ? { whyUnnamed: "it was half written" } : {};
-        return { id, runtime, name, module, ...why };
+        return functionInfo({ runtime, name, module, ...why });
       }
       const runtime = (["perl", "dotnet", "native", "kernel"] as const)[random(4)] ?? "native";
       const words = Array.from({ length: 2 + random(3) }, () => WORDS[random(10)] ?? "f");
       const joint = { perl: "::", dotnet: ".", native: "_", kernel: "_" }[runtime];
       const modules = MODULES[runtime];
-      return {
-        id,
+      return functionInfo({
         runtime,
         name: words.join(joint) + (id % 7 === 0 ? `_${id}` : ""),
         module: modules[random(modules.length)] ?? "",
-      };
+      });
     });
   }
 
@@ -114,7 +122,7 @@ export class TickGenerator {
     }
     const broken = id % 97 === 0 ? functions[6] : undefined;
     if (broken) frames.push({ function: broken });
-    return { id, frames, outcome: broken ? "broken" : id % 211 === 5 ? "truncated" : "complete" };
+    return { frames, outcome: broken ? "broken" : id % 211 === 5 ? "truncated" : "complete" };
   }
 
   /** The next tick. */
@@ -125,24 +133,18 @@ export class TickGenerator {
     let samples = 0;
     while (samples < this.#workload.samples) {
       const share = random(1000) / 1000;
-      const stack = this.#stacks[Math.floor(share * share * this.#stacks.length)];
-      const task = this.#tasks[(stack?.id ?? 0) % this.#tasks.length];
+      const index = Math.floor(share * share * this.#stacks.length);
+      const stack = this.#stacks[index];
+      const task = this.#tasks[index % this.#tasks.length];
       if (!stack || !task) continue;
       const count = Math.min(1 + random(3), this.#workload.samples - samples);
       counts.push({ stack, task, count });
       samples += count;
     }
-    return {
+    const header = {
       time: Date.UTC(2026, 0, 31, 12, 0, 1) + number * 1000,
       intervalSeconds: 1,
-      event: "cpu-clock",
-      frequency: 99,
-      cpus: 2,
-      host: "web-3",
-      pids: [],
-      samples,
       missed: number % 5 === 4 ? 1 : 0,
-      counts,
       metrics: {
         UnwindNativeAttempts: samples,
         UnwindNativeFrames: samples * 20 + random(100),
@@ -155,7 +157,22 @@ export class TickGenerator {
         rssBytes: 96e6,
         bpfNanosecondsPerSample: 3100,
       },
-      notices: [],
     };
+    return makeTick(counts, header, this.#maker);
   }
+}
+
+/** A tick without the counts of other processes. */
+export function only(tick: Tick, isWanted: (pid: number) => boolean): Tick {
+  const { stacks, tasks, weights } = tick.counts;
+  const places = [...tasks.keys()].filter((i) =>
+    isWanted(tick.store.tasks[tasks[i] ?? 0]?.pid ?? 0),
+  );
+  const counts = {
+    length: places.length,
+    stacks: Uint32Array.from(places, (i) => stacks[i] ?? 0),
+    tasks: Uint32Array.from(places, (i) => tasks[i] ?? 0),
+    weights: Float64Array.from(places, (i) => weights[i] ?? 0),
+  };
+  return { ...tick, counts, samples: counts.weights.reduce((sum, weight) => sum + weight, 0) };
 }

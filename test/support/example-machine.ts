@@ -5,10 +5,10 @@
  */
 import { join } from "node:path";
 import { RecordingWriter } from "../../src/recording/writer.ts";
-import type { Stack, Task, Tick } from "../../src/tick/tick.ts";
+import type { Task, Tick } from "../../src/tick/tick.ts";
 import { randomNumbers } from "../screen/generate.ts";
 import { HEADER } from "./recordings.ts";
-import { COUNTERS, makeTick, TickMaker, task } from "./ticks.ts";
+import { COUNTERS, makeTick, type Stack, TickMaker, task } from "./ticks.ts";
 
 /** Refreshes, a second each. */
 const TICKS = 60;
@@ -141,6 +141,7 @@ export function exampleTicks(): Tick[] {
     [`p:[${labelOf("UnwindPerlReadContextStackEntry")}]`, ...IN_PERL],
     "broken",
   );
+  const stacks = [...load.map(({ stack }) => stack), unreadable];
   const random = randomNumbers(42);
   return Array.from({ length: TICKS }, (_, second) => {
     const weighted = load.map((one) => ({
@@ -154,7 +155,7 @@ export function exampleTicks(): Tick[] {
       const who = load.find((one) => one.stack === stack)?.who ?? "ledger";
       const tasks = WHO[who] ?? LEDGERS;
       const whose = tasks[random(tasks.length)] ?? (LEDGERS[0] as Task);
-      const key = `${stack.id} ${whose.tid}`;
+      const key = `${stacks.indexOf(stack)} ${whose.tid}`;
       const known = counts.get(key);
       if (known) known.count++;
       else counts.set(key, { stack, task: whose, count: 1 });

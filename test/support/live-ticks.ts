@@ -1,8 +1,8 @@
 /** Ticks of the built program: its collecting thread alone, without the command line around it. */
 import { Worker } from "node:worker_threads";
 import type { WorkerReply, WorkerSetup } from "../../src/sources/worker.ts";
+import { TickAssembler } from "../../src/tick/delta.ts";
 import type { Tick } from "../../src/tick/tick.ts";
-import { TickAssembler } from "../../src/tick/wire.ts";
 import { root } from "./polytop.ts";
 
 export interface LiveTicksOptions {

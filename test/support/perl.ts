@@ -2,10 +2,12 @@
 import { spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import counterFile from "../../bpf/counters.json" with { type: "json" };
-import { countsOf, type Frame, type Stack, type Tick } from "../../src/tick/tick.ts";
+import type { Frame } from "../../src/tick/store.ts";
+import type { Tick } from "../../src/tick/tick.ts";
 import { debianCache, unpackDebian } from "./debian.ts";
 import { root } from "./polytop.ts";
 import { type Running, start } from "./profile.ts";
+import { type Stack, stackCounts } from "./ticks.ts";
 
 /** An installed perl. */
 export interface Perl {
@@ -140,7 +142,7 @@ export function compareWithCaller(ticks: readonly Tick[], truth: ReadonlySet<str
     sameLines: 0,
     wrong: [] as string[],
   };
-  for (const { stack, count } of countsOf(ticks)) {
+  for (const { stack, count } of stackCounts(...ticks)) {
     result.samples += count;
     if (stack.outcome === "complete") result.complete += count;
     const frames = perlFrames(stack);

@@ -6,9 +6,20 @@ import fc from "fast-check";
 import type { RecordingHeader } from "../../src/recording/format.ts";
 import { RecordingReader } from "../../src/recording/reader.ts";
 import { RecordingWriter } from "../../src/recording/writer.ts";
+import { NO_FRAMES } from "../../src/tick/functions.ts";
 import { EVERY_RUNTIME } from "../../src/tick/runtimes.ts";
-import type { Frame, FunctionInfo, Outcome, StackCount, Tick } from "../../src/tick/tick.ts";
-import { COUNTERS, makeTick, TickMaker, task } from "./ticks.ts";
+import type { Frame } from "../../src/tick/store.ts";
+import type { Outcome, Tick } from "../../src/tick/tick.ts";
+import {
+  COUNTERS,
+  functionInfo,
+  makeTick,
+  type StackCount,
+  StoreMaker,
+  stackCounts,
+  TickMaker,
+  task,
+} from "./ticks.ts";
 
 export const HEADER: RecordingHeader = {
   program: "polytop 0.1.0",
@@ -20,13 +31,18 @@ export const HEADER: RecordingHeader = {
   counters: COUNTERS.slice(0, 3),
 };
 
-/** A folder of its own for the time of `use`. */
+/** A folder of its own for the time of `use`, until what that promises is there. */
 export function inFolder<Result>(use: (folder: string) => Result): Result {
   const folder = mkdtempSync(join(tmpdir(), "polytop-recording-"));
+  const remove = (): void => rmSync(folder, { recursive: true, force: true });
+  let isPromise = false;
   try {
-    return use(folder);
+    const result = use(folder);
+    isPromise = result instanceof Promise;
+    if (result instanceof Promise) void result.finally(remove).catch(() => {});
+    return result;
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    if (!isPromise) remove();
   }
 }
 
@@ -70,11 +86,12 @@ export function readRecording(path: string): { ticks: Tick[]; problem: string | 
   }
 }
 
-/** Without what is numbered anew: ids of functions and stacks. */
+/** All that a tick says, without what is numbered anew: ids of functions, the store. */
 export function plain(tick: Tick): object {
+  const { store: _, ...facts } = tick;
   return {
-    ...tick,
-    counts: Array.from(tick.counts, ({ stack, task: it, count }) => ({
+    ...facts,
+    counts: stackCounts(tick).map(({ stack, task: it, count }) => ({
       outcome: stack.outcome,
       frames: stack.frames.map(({ function: { id: _, ...info }, ...frame }) => ({
         ...frame,
@@ -109,9 +126,9 @@ const functions = fc
     },
   )
   .map((list) =>
-    list.map(({ whyUnnamed, ...it }, id): FunctionInfo => {
-      return { id, ...it, ...(whyUnnamed ? { whyUnnamed } : {}) };
-    }),
+    list.map(({ whyUnnamed, ...it }) =>
+      functionInfo({ ...it, ...(whyUnnamed ? { whyUnnamed } : {}) }),
+    ),
   );
 
 /** Frames and stacks that share them, as a collector interns them. */
@@ -129,7 +146,7 @@ const stacks = functions.chain((known) =>
     )
     .map((list) =>
       list.map(({ at, line, note, body, folded }): Frame => {
-        const info = known[at] as FunctionInfo;
+        const info = known[at] ?? NO_FRAMES;
         return {
           function: info,
           ...(line === undefined ? {} : { line }),
@@ -147,15 +164,16 @@ const stacks = functions.chain((known) =>
         }),
         { minLength: 1, maxLength: 15 },
       ),
-    )
-    .map((list) => list.map((stack, id) => ({ id, ...stack }))),
+    ),
 );
 
 /** A run of ticks as a collector makes them. */
 export const ticks: fc.Arbitrary<Tick[]> = stacks.chain((known) =>
-  fc.array(
-    fc
-      .record({
+  fc
+    .array(
+      fc.record({
+        /** Whether a new store begins with it. */
+        isRenewed: fc.integer({ min: 0, max: 3 }).map((it) => it === 0),
         counts: fc.array(
           fc.record({
             stack: fc.constantFrom(...known),
@@ -184,8 +202,14 @@ export const ticks: fc.Arbitrary<Tick[]> = stacks.chain((known) =>
           rssBytes: amount,
           bpfNanosecondsPerSample: amount,
         }),
-      })
-      .map(({ counts, ...more }) => makeTick(counts, more)),
-    { maxLength: 8 },
-  ),
+      }),
+      { maxLength: 8 },
+    )
+    .map((list) => {
+      const maker = new StoreMaker();
+      return list.map(({ isRenewed, counts, ...more }) => {
+        if (isRenewed) maker.renew();
+        return makeTick(counts, more, maker);
+      });
+    }),
 );

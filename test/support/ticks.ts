@@ -1,17 +1,45 @@
 /** Makes ticks for tests out of short descriptions. */
 import counterFile from "../../bpf/counters.json" with { type: "json" };
 import { type Filter, parseFilter } from "../../src/model/filter.ts";
+import { DeltaWriter, TickAssembler } from "../../src/tick/delta.ts";
+import { FIRST_FUNCTION } from "../../src/tick/functions.ts";
 import type { Runtime } from "../../src/tick/runtimes.ts";
 import type { CounterDefinition } from "../../src/tick/source.ts";
-import type {
-  Frame,
-  FunctionInfo,
-  Outcome,
-  Stack,
-  StackCount,
-  Task,
-  Tick,
+import type { Frame } from "../../src/tick/store.ts";
+import {
+  type FunctionInfo,
+  OUTCOMES,
+  type Outcome,
+  type Task,
+  type Tick,
+  type TickHeader,
 } from "../../src/tick/tick.ts";
+
+/** A stack as an object, leaf first: what tests describe and compare. */
+export interface Stack {
+  readonly frames: readonly Frame[];
+  readonly outcome: Outcome;
+}
+
+/** How much a stack weighed in a thread. */
+export interface StackCount {
+  readonly stack: Stack;
+  readonly task: Task;
+  readonly count: number;
+}
+
+/** The counts of ticks as objects. */
+export const stackCounts = (...ticks: readonly Tick[]): StackCount[] =>
+  ticks.flatMap(({ store, counts }) =>
+    Array.from(counts.stacks, (stack, i) => ({
+      stack: {
+        frames: store.framesOf(stack).map((frame) => store.frame(frame)),
+        outcome: store.outcomeOf(stack),
+      },
+      task: store.tasks[counts.tasks[i] ?? 0] as Task,
+      count: counts.weights[i] ?? 0,
+    })),
+  );
 
 /** The real counters. */
 export const COUNTERS: readonly CounterDefinition[] = counterFile.counters;
@@ -23,19 +51,10 @@ const CODES: Readonly<Record<string, Runtime>> = {
   k: "kernel",
 };
 
-/** Interns functions and stacks as the collector does. */
+/** Makes descriptions of functions and stacks. */
 export class TickMaker {
-  private readonly functions = new Map<string, FunctionInfo>();
-  private stacks = 0;
-
   function(runtime: Runtime, name: string, module = ""): FunctionInfo {
-    const key = JSON.stringify([runtime, name, module]);
-    let info = this.functions.get(key);
-    if (!info) {
-      info = { id: this.functions.size, runtime, name, module };
-      this.functions.set(key, info);
-    }
-    return info;
+    return functionInfo({ runtime, name, module });
   }
 
   /** A frame of `n:name@module:line`; `!` before it: folded. The kind is p, d, n or k. */
@@ -51,7 +70,7 @@ export class TickMaker {
 
   /** A stack, leaf first. */
   stack(frames: readonly string[], outcome: Outcome = "complete"): Stack {
-    return { id: this.stacks++, frames: frames.map((text) => this.frame(text)), outcome };
+    return { frames: frames.map((text) => this.frame(text)), outcome };
   }
 }
 
@@ -68,24 +87,97 @@ export const task = (pid: number, comm: string, more: Partial<Task> = {}): Task 
   ...more,
 });
 
+const functions: FunctionInfo[] = [];
+const known = new Map<string, FunctionInfo>();
+
+/** A function with an id of its own: equal ones are the same object. */
+export function functionInfo(named: Omit<FunctionInfo, "id">): FunctionInfo {
+  const key = JSON.stringify([named.runtime, named.name, named.module, named.whyUnnamed]);
+  let info = known.get(key);
+  if (!info) {
+    info = { id: FIRST_FUNCTION + functions.length, ...named };
+    functions.push(info);
+    known.set(key, info);
+  }
+  return info;
+}
+
+/** Makes ticks that share a store, as a source does; a new maker begins a new one. */
+export class StoreMaker {
+  #writer = new DeltaWriter();
+  readonly #assembler = new TickAssembler();
+  #sent = 0;
+  /** Numbers of frames of the writer's present store: by what they say, and by the objects that say it. */
+  readonly #frames = new Map<string, number>();
+  readonly #known = new Map<Frame, number>();
+  #generation = 0;
+
+  tick(header: TickHeader, counts: readonly StackCount[]): Tick {
+    for (const { stack, task, count } of counts) {
+      const frames = stack.frames.map((frame) => this.#frame(frame));
+      const outcome = OUTCOMES.indexOf(stack.outcome);
+      this.#writer.count(this.#writer.stack(frames, outcome), this.#writer.task(task), count);
+    }
+    const news = functions.slice(this.#sent);
+    this.#sent = functions.length;
+    return this.#assembler.assemble(this.#writer.take(header, news));
+  }
+
+  /** What comes is of a new store. */
+  renew(): void {
+    this.#writer = new DeltaWriter();
+    this.#forgetFrames();
+  }
+
+  #forgetFrames(): void {
+    this.#frames.clear();
+    this.#known.clear();
+    this.#generation = this.#writer.generation;
+  }
+
+  #frame(frame: Frame): number {
+    if (this.#generation !== this.#writer.generation) this.#forgetFrames();
+    const known = this.#known.get(frame);
+    if (known !== undefined) return known;
+    const { function: info, ...detail } = frame;
+    const { id: _, ...named } = info;
+    const { id } = functionInfo(named);
+    const key = JSON.stringify([id, detail.line, detail.note, detail.body, detail.folded]);
+    let number = this.#frames.get(key);
+    if (number === undefined) {
+      number = this.#writer.frame(id, Object.keys(detail).length > 0 ? detail : undefined);
+      this.#frames.set(key, number);
+    }
+    this.#known.set(frame, number);
+    return number;
+  }
+}
+
+const shared = new StoreMaker();
+
 /** A refresh of one second that holds these counts. */
-export function makeTick(counts: readonly StackCount[], more: Partial<Tick> = {}): Tick {
-  return {
+export function makeTick(
+  counts: readonly StackCount[],
+  more: Partial<TickHeader> = {},
+  maker = shared,
+): Tick {
+  const header: TickHeader = {
     time: Date.UTC(2026, 0, 31, 12, 0, 1, 3),
     intervalSeconds: 1.0004,
     event: "cpu-clock",
+    unit: "samples",
     frequency: 99,
     cpus: 2,
     host: "web-3",
     pids: [],
     samples: counts.reduce((sum, { count }) => sum + count, 0),
     missed: 0,
-    counts,
     metrics: {},
     self: { cpuPercent: 0.74, bpfCpuPercent: 0.2, rssBytes: 90e6, bpfNanosecondsPerSample: 3100.4 },
     notices: [],
     ...more,
   };
+  return maker.tick(header, counts);
 }
 
 /** The filter that a text stands for. */

@@ -2,17 +2,19 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { aggregate } from "../../src/model/aggregate.ts";
 import { functionDetail } from "../../src/model/detail.ts";
+import { KERNEL_ONLY } from "../../src/tick/functions.ts";
 import type { Runtime } from "../../src/tick/runtimes.ts";
-import type { FunctionInfo, Stack, Task, Tick } from "../../src/tick/tick.ts";
-import { filterOf } from "../support/ticks.ts";
+import type { FunctionInfo, Outcome, Task, Tick } from "../../src/tick/tick.ts";
+import { filterOf, functionInfo, makeTick, type Stack, type StackCount } from "../support/ticks.ts";
 
 const RUNTIMES: readonly Runtime[] = ["perl", "dotnet", "native", "kernel"];
-const FUNCTIONS: readonly FunctionInfo[] = Array.from({ length: 12 }, (_, id) => ({
-  id,
-  runtime: RUNTIMES[id % 4] ?? "native",
-  name: `f${id}`,
-  module: `m${id % 3}`,
-}));
+/** The function of a number; the number is not its id. */
+const functionOf = (number: number): FunctionInfo =>
+  functionInfo({
+    runtime: RUNTIMES[number % 4] ?? "native",
+    name: `f${number}`,
+    module: `m${number % 3}`,
+  });
 
 const taskOf = (pid: number, more: Partial<Task> = {}): Task => ({
   pid,
@@ -26,37 +28,21 @@ const taskOf = (pid: number, more: Partial<Task> = {}): Task => ({
   ...more,
 });
 
-const tickOf = (counts: Tick["counts"]): Tick => ({
-  time: 1000,
-  intervalSeconds: 1,
-  event: "cpu-clock",
-  frequency: 99,
-  cpus: 2,
-  host: "h",
-  pids: [],
-  samples: [...counts].reduce((sum, one) => sum + one.count, 0),
-  missed: 0,
-  counts,
-  metrics: {},
-  self: { cpuPercent: 0, bpfCpuPercent: 0, rssBytes: 0, bpfNanosecondsPerSample: 0 },
-  notices: [],
-});
+const tickOf = (counts: readonly StackCount[]): Tick => makeTick(counts, { intervalSeconds: 1 });
 
-let stacks = 0;
-/** A stack of function ids, leaf first; `!` folds a frame. */
-const stackOf = (ids: readonly (number | string)[], outcome: Stack["outcome"] = "complete") => ({
-  id: stacks++,
+/** A stack of numbers of functions, leaf first; `!` folds a frame. */
+const stackOf = (numbers: readonly (number | string)[], outcome: Outcome = "complete"): Stack => ({
   outcome,
-  frames: ids.map((id) => {
-    const folded = typeof id === "string";
-    const info = FUNCTIONS[folded ? Number(id.slice(1)) : id] as FunctionInfo;
-    return { function: info, ...(folded ? { folded } : {}), line: info.id + 10 };
+  frames: numbers.map((one) => {
+    const folded = typeof one === "string";
+    const number = folded ? Number(one.slice(1)) : one;
+    return { function: functionOf(number), ...(folded ? { folded } : {}), line: number + 10 };
   }),
 });
 
 const SHOW_ALL = { kernel: true, nativeFrames: true };
-const rowOf = (all: ReturnType<typeof aggregate>, id: number) =>
-  all.functions.find((row) => row.function.id === id);
+const rowOf = (all: ReturnType<typeof aggregate>, number: number) =>
+  all.functions.find((row) => row.function.id === functionOf(number).id);
 
 test("self is the leaf's, total counts recursion once", () => {
   const stack = stackOf([2, 6, 2, 2, 10]);
@@ -75,7 +61,8 @@ test("without kernel frames the first frame below them is the leaf", () => {
   expect(rowOf(all, 2)).toMatchObject({ self: 2 });
   expect(rowOf(all, 3)).toBeUndefined();
   // Samples that are kernel only stay, in a row that says so.
-  expect(rowOf(all, -1)).toMatchObject({ self: 5, function: { name: "[kernel]" } });
+  const kernel = all.functions.find((row) => row.function.id === KERNEL_ONLY.id);
+  expect(kernel).toMatchObject({ self: 5, function: { name: "[kernel]" } });
   expect(all.runtimes).toEqual({ perl: 0, dotnet: 0, native: 2, kernel: 5, unknown: 0 });
 });
 
@@ -176,10 +163,10 @@ test("whatever is hidden, the sum of self, of runtimes and of outcomes is the sa
 
 test("callers and callees of a function each add up to its total", () => {
   fc.assert(
-    fc.property(fc.array(anyCount), fc.integer({ min: 0, max: 11 }), (counts, id) => {
+    fc.property(fc.array(anyCount), fc.integer({ min: 0, max: 11 }), (counts, number) => {
       const tick = tickOf(counts);
-      const detail = functionDetail([tick], id, SHOW_ALL);
-      const row = rowOf(aggregate([tick], SHOW_ALL), id);
+      const detail = functionDetail([tick], functionOf(number).id, SHOW_ALL);
+      const row = rowOf(aggregate([tick], SHOW_ALL), number);
       const sum = (list: readonly { count: number }[]) => list.reduce((a, b) => a + b.count, 0);
       expect(detail.total).toBe(row?.total ?? 0);
       expect(detail.self).toBe(row?.self ?? 0);

@@ -6,8 +6,8 @@ import { composeFrame } from "../../src/screen/frame.ts";
 import { Lists } from "../../src/screen/lists.ts";
 import { makeTheme } from "../../src/screen/paint.ts";
 import { Session } from "../../src/screen/session.ts";
-import type { Frame, StackCount } from "../../src/tick/tick.ts";
-import { COUNTERS, makeTick, task } from "../support/ticks.ts";
+import type { Frame } from "../../src/tick/store.ts";
+import { COUNTERS, makeTick, type StackCount, task } from "../support/ticks.ts";
 
 const RAW = "Shop.Worker+<RunAsync>d__3.MoveNext";
 
@@ -17,8 +17,8 @@ function screenOf(counts: readonly (readonly [leaf: Frame, count: number])[]) {
     function: { id: 99, runtime: "dotnet", name: "Shop.Program.<Main>$", module: "Shop" },
   };
   const list = counts.map(
-    ([leaf, count], id): StackCount => ({
-      stack: { id, frames: [leaf, caller], outcome: "complete" },
+    ([leaf, count]): StackCount => ({
+      stack: { frames: [leaf, caller], outcome: "complete" },
       task: task(1, "shop"),
       count,
     }),

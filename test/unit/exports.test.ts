@@ -149,7 +149,7 @@ describe("speedscope", () => {
         const file = read(list);
         expect(speedscopeErrors(file)).toEqual([]);
         const ns = list.flatMap(({ counts, frequency }) =>
-          Array.from(counts, ({ count }) => (count * 1e9) / frequency),
+          Array.from(counts.weights, (weight) => (weight * 1e9) / frequency),
         );
         const all = file.profiles[0]?.endValue ?? 0;
         expect(Math.abs(all - sum(ns))).toBeLessThanOrEqual(ns.length + sum(ns) * 1e-9);
@@ -160,32 +160,32 @@ describe("speedscope", () => {
 });
 
 describe("the files", () => {
-  const write = (path: string): void => {
-    const exports = new Exports({ pprof: path, speedscope: undefined }, ALL);
+  const write = async (path: string): Promise<void> => {
+    const exports = await Exports.open({ pprof: path }, ALL);
     for (const tick of example()) exports.add(tick);
     exports.write();
   };
 
-  test("replace what was there, as a whole", () => {
-    inFolder((folder) => {
+  test("replace what was there, as a whole", async () => {
+    await inFolder(async (folder) => {
       const path = join(folder, "a");
       writeFileSync(path, "old");
-      write(path);
+      await write(path);
       expect(gunzipSync(readFileSync(path)).length).toBeGreaterThan(100);
       expect(readdirSync(folder)).toEqual(["a"]);
     });
   });
 
-  test("that could not be written are named before anything is sampled", () => {
-    inFolder((folder) => {
-      const open = (pprof: string) => () => new Exports({ pprof, speedscope: undefined }, ALL);
-      expect(open(join(folder, "x/y"))).toThrow(`cannot write ${folder}/x/y: ENOENT`);
-      expect(open(folder)).toThrow("is a directory");
+  test("that could not be written are named before anything is sampled", async () => {
+    await inFolder(async (folder) => {
+      const open = (pprof: string) => Exports.open({ pprof }, ALL);
+      await expect(open(join(folder, "x/y"))).rejects.toThrow(`cannot write ${folder}/x/y: ENOENT`);
+      await expect(open(folder)).rejects.toThrow("is a directory");
     });
   });
 
-  test("say that the disk is full", (context) => {
+  test("say that the disk is full", async (context) => {
     if (!existsSync("/dev/full")) context.skip("there is no /dev/full here");
-    expect(() => write("/dev/full")).toThrow("cannot write /dev/full: the disk is full");
+    await expect(write("/dev/full")).rejects.toThrow("cannot write /dev/full: the disk is full");
   });
 });

@@ -36,6 +36,7 @@ describe("what is read", () => {
       nativeFrames: false,
       readableNames: false,
       color: true,
+      exports: {},
     });
   });
 
@@ -88,14 +89,14 @@ describe("what is read", () => {
       iterations: 5,
       pids: [7],
       frequency: 499,
-      pprof: "y",
+      exports: { pprof: "y" },
     });
     expect(parse("replay x --json --speedscope y")).toMatchObject({
       command: "replay",
       file: "x",
       format: "json",
       delaySeconds: undefined,
-      speedscope: "y",
+      exports: { speedscope: "y" },
     });
     expect(parse("-h --foo=1".split(" ")[0] ?? "")).toEqual({ command: "help" });
     expect(parse("--version")).toEqual({ command: "version" });

@@ -6,8 +6,8 @@ import { foldedSink } from "../../src/output/folded.ts";
 import { jsonSink } from "../../src/output/json.ts";
 import type { SinkOptions } from "../../src/output/sink.ts";
 import { textSink } from "../../src/output/text.ts";
-import type { Outcome, StackCount } from "../../src/tick/tick.ts";
-import { COUNTERS, makeTick, TickMaker, task } from "../support/ticks.ts";
+import type { Outcome } from "../../src/tick/tick.ts";
+import { COUNTERS, makeTick, type StackCount, TickMaker, task } from "../support/ticks.ts";
 
 function options(more: Partial<SinkOptions> = {}, filterText = ""): SinkOptions {
   const parsed = parseFilter(filterText);
@@ -217,7 +217,7 @@ describe("collapsed stacks", () => {
         { stack: both, task: task(1, "a"), count: 2 },
       ]),
     );
-    expect(sink.end()).toBe("a;[kernel] 1\na;main 2\n");
+    expect(sink.end()).toBe("a;[kernel]_[k] 1\na;main 2\n");
   });
 
   test("a filter chooses stacks", () => {

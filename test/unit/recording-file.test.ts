@@ -91,9 +91,9 @@ describe("the file that is written", () => {
     process.chdir(folder);
     try {
       const now = new Date("2026-01-31T12:00:01Z");
-      const name = await writeTicks(example(700), HEADER, now);
+      const name = await writeTicks(example(700), HEADER, undefined, now);
       expect(readRecording(name).ticks).toHaveLength(700);
-      await expect(writeTicks(example(1), HEADER, now)).rejects.toThrow("is there");
+      await expect(writeTicks(example(1), HEADER, undefined, now)).rejects.toThrow("is there");
       expect(readRecording(name).ticks).toHaveLength(700);
     } finally {
       process.chdir(before);

@@ -10,10 +10,12 @@ import { TickDecoder } from "../../src/recording/decode.ts";
 import { TickEncoder } from "../../src/recording/encode.ts";
 import { FormatError, KIND_END, KIND_HEADER, KIND_TICKS } from "../../src/recording/format.ts";
 import { RecordingReader } from "../../src/recording/reader.ts";
-import { StackTree } from "../../src/recording/stack-tree.ts";
 import { RecordingWriter } from "../../src/recording/writer.ts";
+import { TickAssembler } from "../../src/tick/delta.ts";
 import { UserError } from "../../src/tick/errors.ts";
-import { countsOf, type Tick } from "../../src/tick/tick.ts";
+import { FIRST_FUNCTION } from "../../src/tick/functions.ts";
+import { PrefixTree } from "../../src/tick/prefix-tree.ts";
+import type { Tick } from "../../src/tick/tick.ts";
 import {
   example,
   HEADER,
@@ -24,7 +26,7 @@ import {
   ticks,
   writeRecording,
 } from "../support/recordings.ts";
-import { makeTick, TickMaker, task } from "../support/ticks.ts";
+import { makeTick, stackCounts, TickMaker, task } from "../support/ticks.ts";
 
 /** Reads a file of these bytes; the error where it cannot be opened. */
 const readBytes = (bytes: Uint8Array) =>
@@ -73,13 +75,19 @@ test("a tree of stacks finds what was added", () => {
   const path = fc.array(fc.nat(30), { maxLength: 20 });
   fc.assert(
     fc.property(fc.array(path, { maxLength: 200 }), (paths) => {
-      const tree = new StackTree();
+      const tree = new PrefixTree();
       const add = (frames: readonly number[]): number =>
-        frames.reduce((node, frame) => tree.find(node, frame) || tree.add(node, frame), 0);
+        frames.reduce((node, frame) => tree.child(node, frame), 0);
       const leaves = paths.map(add);
       const size = tree.size;
       expect(paths.map(add)).toEqual(leaves);
       expect(tree.size).toBe(size);
+      const { nodeBacks, nodeFrames } = tree.columnsFrom(1);
+      expect(nodeBacks).toHaveLength(size - 1);
+      for (let node = 1; node < size; node++) {
+        expect(node - (nodeBacks[node - 1] ?? 0)).toBe(tree.parentOf(node));
+        expect(nodeFrames[node - 1]).toBe(tree.frameOf(node));
+      }
       for (const [i, frames] of paths.entries()) {
         const back: number[] = [];
         for (let node = leaves[i] ?? 0; node !== 0; node = tree.parentOf(node)) {
@@ -93,8 +101,15 @@ test("a tree of stacks finds what was added", () => {
 
 describe("a whole recording", () => {
   test("holds what was written", () => {
+    const what = fc.constantFrom(
+      ["cpu-clock", "samples"],
+      ["wait", "nanoseconds"],
+      ["allocation", "bytes"],
+      ["größe", "widgets"],
+    );
     fc.assert(
-      fc.property(ticks, (list) => {
+      fc.property(ticks, what, (made, [event = "", unit = ""]) => {
+        const list = made.map((tick) => ({ ...tick, event, unit }));
         const read = readBytes(recordingBytes(list));
         expect(read).toHaveProperty("ticks");
         if (!("ticks" in read)) return;
@@ -107,30 +122,34 @@ describe("a whole recording", () => {
 
   test("shares equal functions and stacks, also when numbering begins anew", () => {
     const [first, second] = [example(2), example(2)];
-    const decoder = new TickDecoder();
+    const decoder = new TickDecoder(true);
+    const assembler = new TickAssembler();
     const read = [first, second].flatMap((list) => {
       const encoder = new TickEncoder();
       for (const tick of list) encoder.add(tick);
       const { bytes, isRenewed } = encoder.take();
       expect(isRenewed).toBe(true);
-      return [...decoder.chunk(bytes, isRenewed)];
+      return Array.from(decoder.chunk(bytes, isRenewed), (delta) => assembler.assemble(delta));
     });
-    const stacks = read.map(({ counts }) => [...counts][0]?.stack);
-    const functions = stacks.map((stack) => stack?.frames[0]?.function);
+    const functions = read.map((tick) => stackCounts(tick)[0]?.stack.frames[0]?.function);
+    expect(functions[0]?.name).toBe("Ledger::Post::entry");
     expect(new Set(functions).size).toBe(1);
-    expect(stacks[0]).toBe(stacks[1]);
-    expect(stacks[0]?.id).not.toBe(stacks[2]?.id);
+    // The stack of both ticks is the same one of the same store.
+    expect(read[0]?.store).toBe(read[1]?.store);
+    expect(read[0]?.counts.stacks[0]).toBe(read[1]?.counts.stacks[0]);
+    expect(read[2]?.store).not.toBe(read[0]?.store);
+    expect(read[2]?.store).toBe(read[3]?.store);
   });
 
   test("numbers functions in the order of their ids", () => {
     const make = new TickMaker();
-    const [a, b] = [make.stack(["n:a"]), make.stack(["n:b"])];
+    const [a, b] = [make.stack(["n:first of two"]), make.stack(["n:second of two"])];
     const counts = [b, a].map((stack) => ({ stack, task: task(1, "x"), count: 1 }));
     const read = readBytes(recordingBytes([makeTick(counts)]));
-    const ids = "ticks" in read ? countsOf(read.ticks) : [];
-    expect(ids.map(({ stack }) => stack.frames[0]?.function)).toMatchObject([
-      { id: 1, name: "b" },
-      { id: 0, name: "a" },
+    const found = "ticks" in read ? stackCounts(...read.ticks) : [];
+    expect(found.map(({ stack }) => stack.frames[0]?.function)).toMatchObject([
+      { id: FIRST_FUNCTION + 1, name: "second of two" },
+      { id: FIRST_FUNCTION, name: "first of two" },
     ]);
   });
 
@@ -207,8 +226,8 @@ describe("what is no recording", () => {
     ["another binary", Buffer.alloc(64, 0x89), "FILE is no recording of polytop"],
     [
       "a newer version",
-      Buffer.concat([prefix(2), header()]),
-      "FILE is a recording of format 2; this polytop reads format 1: use a newer one",
+      Buffer.concat([prefix(3), header()]),
+      "FILE is a recording of format 3; this polytop reads formats up to 2: use a newer one",
     ],
     [
       "one that a transfer as text has changed",

@@ -112,7 +112,7 @@ describe("at the recorded pace", () => {
 describe("narrowed to processes", () => {
   test("the others are left out, and the sums are right", async () => {
     const [tick] = await play(open(example(1), { pids: [8] }));
-    expect(tick).toMatchObject({ pids: [8], samples: 0, counts: [] });
+    expect(tick).toMatchObject({ pids: [8], samples: 0, counts: { length: 0 } });
     const [all] = await play(open(example(1), { pids: [7] }));
     expect(all?.samples).toBe(example(1)[0]?.samples);
   });

@@ -4,8 +4,8 @@ import { History } from "../../src/model/history.ts";
 import { sortProcesses } from "../../src/model/sort.ts";
 import { type Action, initialState, reduce, type ViewState } from "../../src/model/view.ts";
 import { holdOrder, visibleRows, windowOffset } from "../../src/model/window.ts";
-import type { StackCount, Tick } from "../../src/tick/tick.ts";
-import { makeTick } from "../support/ticks.ts";
+import type { Tick } from "../../src/tick/tick.ts";
+import { makeTick, type StackCount } from "../support/ticks.ts";
 
 const START = {
   filterText: "",

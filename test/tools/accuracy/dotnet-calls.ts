@@ -1,9 +1,10 @@
 /** .NET: the walk out of methods that do nothing but call, and what a walk costs by depth. */
-import { countsOf, type StackCount, type Tick } from "../../../src/tick/tick.ts";
+import type { Tick } from "../../../src/tick/tick.ts";
 import { dotnetProgram, SHAPES, type Shape } from "../../support/dotnet.ts";
 import { liveTicks } from "../../support/live-ticks.ts";
 import { percent, type Row, ratio, type Section } from "../../support/measure.ts";
 import { during, sleep, start } from "../../support/profile.ts";
+import { type StackCount, stackCounts } from "../../support/ticks.ts";
 import { each } from "./shapes.ts";
 
 /** Until the methods are compiled for good. */
@@ -30,7 +31,7 @@ async function leaves(shape: Shape): Promise<Row[]> {
   const ticks = await sampleMode(shape, ["calls"], 12);
   const sum = { samples: 0, caller: 0, whole: 0, stubs: 0 };
   const sampled = new Set<string>();
-  for (const { stack, task, count } of countsOf(ticks)) {
+  for (const { stack, task, count } of stackCounts(...ticks)) {
     // Of the threads of the runtime none has a part in it.
     if (task.tid !== task.pid) continue;
     const names = stack.frames.map((frame) => frame.function.name);
@@ -80,7 +81,7 @@ const compiledFrames = ({ stack }: StackCount): number =>
 
 async function cost(shape: Shape, args: readonly string[], bar: number): Promise<Row> {
   const ticks = await sampleMode(shape, args, 8);
-  const counts = countsOf(ticks);
+  const counts = stackCounts(...ticks);
   const frames = median(counts.map((it) => [it.stack.frames.length, it.count]));
   const compiled = median(counts.map((it) => [compiledFrames(it), it.count]));
   const nanoseconds = ticks.map(({ self }) => self.bpfNanosecondsPerSample);

@@ -1,11 +1,12 @@
 /** Programs of Debian that are written in Perl, and one with an interpreter in it: whether all of their stacks are whole. */
 import { writeFileSync } from "node:fs";
-import { countsOf, type FunctionInfo, type StackCount } from "../../../src/tick/tick.ts";
+import type { FunctionInfo } from "../../../src/tick/tick.ts";
 import { unpackDebian } from "../../support/debian.ts";
 import { liveTicks } from "../../support/live-ticks.ts";
 import { Lacking, percent, type Row, ratio } from "../../support/measure.ts";
 import { perlFrames } from "../../support/perl.ts";
 import { sleep, start } from "../../support/profile.ts";
+import { type StackCount, stackCounts } from "../../support/ticks.ts";
 
 const SECONDS = 11;
 /** Until the unwind tables of the program's files are there; what these samples lack is said by their reason. */
@@ -45,7 +46,7 @@ async function sampleProgram(root: string, command: readonly string[]): Promise<
   try {
     await sleep(1);
     const ticks = await liveTicks({ seconds: SECONDS, frequency: FREQUENCY });
-    return countsOf(ticks.slice(WARM_UP_SECONDS)).filter(
+    return stackCounts(...ticks.slice(WARM_UP_SECONDS)).filter(
       ({ task }) => task.pid !== loop.pid && task.parentPid === loop.pid,
     );
   } finally {

@@ -1,6 +1,7 @@
 /** How right the stacks of Perl are: against caller(), and against programs whose truth is in their source. */
 import { readdirSync, readFileSync } from "node:fs";
-import { countsOf, type Frame, type Stack, type Tick } from "../../../src/tick/tick.ts";
+import type { Frame } from "../../../src/tick/store.ts";
+import type { Tick } from "../../../src/tick/tick.ts";
 import { liveTicks } from "../../support/live-ticks.ts";
 import { Lacking, percent, type Row, ratio, type Section } from "../../support/measure.ts";
 import {
@@ -16,6 +17,7 @@ import {
   unthreadedPerl,
 } from "../../support/perl.ts";
 import { sleep, start } from "../../support/profile.ts";
+import { type Stack, stackCounts } from "../../support/ticks.ts";
 import { programs } from "./perl-programs.ts";
 
 /** Programs that compare themselves with caller(); more of them in $POLYTOP_PERL_PROGRAMS. */
@@ -150,7 +152,7 @@ async function churn(perl: Perl): Promise<Row[]> {
   let samples = 0;
   let pairs = 0;
   let lines = 0;
-  for (const { stack, count } of countsOf(ticks)) {
+  for (const { stack, count } of stackCounts(...ticks)) {
     if (perlFrames(stack).length === 0) continue;
     samples += count;
     const result = checkChurn(stack, calls);
@@ -188,7 +190,7 @@ async function reuse(): Promise<Row[]> {
   const ticks = await sampleProgram(ofMachine(), "reuse.pl", 28);
   let subs = 0;
   let wrong = 0;
-  for (const { stack, count } of countsOf(ticks)) {
+  for (const { stack, count } of stackCounts(...ticks)) {
     const frames = perlFrames(stack);
     frames.forEach((frame, i) => {
       const number = /^main::made_(\d+)$/.exec(frame.function.name)?.[1];
@@ -223,7 +225,7 @@ async function short(milliseconds: number, rounds: number): Promise<Row> {
   let samples = 0;
   let good = 0;
   const pids = new Set<number>();
-  for (const { stack, task, count } of countsOf(ticks)) {
+  for (const { stack, task, count } of stackCounts(...ticks)) {
     if (task.comm !== "perl" || task.parentPid !== loop.pid) continue;
     pids.add(task.pid);
     samples += count;
@@ -250,7 +252,7 @@ async function shares(): Promise<Row[]> {
   const ticks = await sampleProgram(ofMachine(), "shares.pl", 10);
   const total = ticks.reduce((sum, { samples }) => sum + samples, 0);
   const off = Object.entries(SHARES).map(([name, truth]) => {
-    const in_ = countsOf(ticks).filter(({ stack }) =>
+    const in_ = stackCounts(...ticks).filter(({ stack }) =>
       perlFrames(stack).some((it) => it.function.name === name),
     );
     const share = (100 * in_.reduce((sum, { count }) => sum + count, 0)) / total;
@@ -275,7 +277,7 @@ async function workers(): Promise<Row[]> {
   await program.stop();
   const ids = new Map<string, Set<number>>();
   const pids = new Set<number>();
-  for (const { stack, task } of countsOf(ticks)) {
+  for (const { stack, task } of stackCounts(...ticks)) {
     if (task.comm !== "perl") continue;
     for (const { function: sub } of perlFrames(stack)) {
       if (!/workers\.pl$/.test(sub.module)) continue;

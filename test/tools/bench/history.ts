@@ -2,29 +2,33 @@
  * Memory of ten minutes of history: 200 stacks of 30 frames a second that never come again.
  * Run with the project's Node: node --expose-gc test/tools/bench/history.ts
  */
-
+import { setImmediate } from "node:timers/promises";
 import { History } from "../../../src/model/history.ts";
-import type { FunctionInfo, Tick } from "../../../src/tick/tick.ts";
+import { NO_FRAMES } from "../../../src/tick/functions.ts";
+import type { Tick } from "../../../src/tick/tick.ts";
+import { functionInfo, makeTick, StoreMaker } from "../../support/ticks.ts";
 
 const SECONDS = 700;
 const STACKS = 200;
 const FRAMES = 30;
 
-const functions: FunctionInfo[] = Array.from({ length: 5000 }, (_, id) => ({
-  id,
-  runtime: "native",
-  name: `f${id}`,
-  module: "m",
-}));
+/** So many ticks share a store: a source begins a new one about as often when no stack comes again. */
+const TICKS_OF_STORE = 60;
+
+const functions = Array.from({ length: 5000 }, (_, id) =>
+  functionInfo({ runtime: "native", name: `f${id}`, module: "m" }),
+);
+const plain = functions.map((info) => ({ function: info }));
+const maker = new StoreMaker();
 
 function tickAt(second: number): Tick {
   const counts = Array.from({ length: STACKS }, (_, i) => ({
     stack: {
-      id: second * STACKS + i,
       outcome: "complete" as const,
-      frames: Array.from({ length: FRAMES }, (_, f) => ({
-        function: functions[(i * 31 + f * 7 + second * 13) % 5000] as FunctionInfo,
-      })),
+      frames: Array.from(
+        { length: FRAMES },
+        (_, f) => plain[(i * 31 + f * 7 + second * 13) % 5000] ?? { function: NO_FRAMES },
+      ),
     },
     task: {
       pid: 1000 + (i % 50),
@@ -38,21 +42,11 @@ function tickAt(second: number): Tick {
     },
     count: 1,
   }));
-  return {
-    time: second * 1000,
-    intervalSeconds: 1,
-    event: "cpu-clock",
-    frequency: 99,
-    cpus: 2,
-    host: "h",
-    pids: [],
-    samples: STACKS,
-    missed: 0,
-    counts,
-    metrics: Object.fromEntries(Array.from({ length: 80 }, (_, i) => [`Counter${i}`, i + second])),
-    self: { cpuPercent: 0, bpfCpuPercent: 0, rssBytes: 0, bpfNanosecondsPerSample: 0 },
-    notices: [],
-  };
+  const metrics = Object.fromEntries(
+    Array.from({ length: 80 }, (_, i) => [`Counter${i}`, i + second]),
+  );
+  if (second % TICKS_OF_STORE === 0) maker.renew();
+  return makeTick(counts, { time: second * 1000, intervalSeconds: 1, metrics }, maker);
 }
 
 const used = (): number => {
@@ -69,6 +63,8 @@ for (let second = 0; second < SECONDS; second++) {
   const start = performance.now();
   history.push(tick);
   longest = Math.max(longest, performance.now() - start);
+  // Stores are compressed beside this thread.
+  await setImmediate();
 }
 const megabytes = (used() - before) / 1e6;
 console.log(`${history.length} refreshes: ${megabytes.toFixed(1)} MB (bar: 40 MB)`);

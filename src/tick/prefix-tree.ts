@@ -1,12 +1,12 @@
 /**
  * Stacks as a tree from the outermost frame on: what stacks have in common is kept once. A node is a
- * number and takes some 20 bytes, so that hours of stacks fit.
+ * number, higher than its parent's, and takes some 20 bytes.
  */
+import { ROOT } from "./store.ts";
+
 const FIRST_CAPACITY = 1 << 10;
 
-export class StackTree {
-  /** Node 0 is the root: of no frame. */
-  static readonly ROOT = 0;
+export class PrefixTree {
   #size = 1;
   #parents = new Uint32Array(FIRST_CAPACITY);
   #frames = new Uint32Array(FIRST_CAPACITY);
@@ -19,7 +19,7 @@ export class StackTree {
   }
 
   parentOf(node: number): number {
-    return this.#parents[node] ?? 0;
+    return this.#parents[node] ?? ROOT;
   }
 
   /** The frame number of a node. */
@@ -27,24 +27,34 @@ export class StackTree {
     return this.#frames[node] ?? 0;
   }
 
-  /** The child of a node by its frame; 0 if there is none. */
-  find(parent: number, frame: number): number {
-    return this.#slots[this.#slotOf(parent, frame)] ?? 0;
-  }
-
-  /** Adds a child that find() does not know; returns its number. */
-  add(parent: number, frame: number): number {
-    if (this.#size === this.#parents.length) this.#grow();
+  /** The child of a node by its frame; it is made where there is none yet. */
+  child(parent: number, frame: number): number {
+    const slot = this.#slotOf(parent, frame);
+    const known = this.#slots[slot] ?? 0;
+    if (known !== 0) return known;
     const node = this.#size++;
+    this.#slots[slot] = node;
+    if (node === this.#parents.length) this.#grow();
     this.#parents[node] = parent;
     this.#frames[node] = frame;
-    this.#slots[this.#slotOf(parent, frame)] = node;
+    if (2 * this.#size > this.#slots.length) this.#rehash();
     return node;
+  }
+
+  /** The nodes from `first` on: their columns in a store. */
+  columnsFrom(first: number): {
+    readonly nodeBacks: Uint32Array<ArrayBuffer>;
+    readonly nodeFrames: Uint32Array<ArrayBuffer>;
+  } {
+    return {
+      nodeBacks: this.#parents.slice(first, this.#size).map((parent, i) => first + i - parent),
+      nodeFrames: this.#frames.slice(first, this.#size),
+    };
   }
 
   #slotOf(parent: number, frame: number): number {
     const mask = this.#slots.length - 1;
-    // Odd factors that mix the low bits of both into the high ones.
+    // Odd factors mix the low bits of both into the high ones.
     let hash = Math.imul(parent, 0x9e3779b1) ^ Math.imul(frame + 1, 0x85ebca6b);
     hash ^= hash >>> 15;
     for (let slot = hash & mask; ; slot = (slot + 1) & mask) {
@@ -55,15 +65,17 @@ export class StackTree {
   }
 
   #grow(): void {
-    const capacity = 2 * this.#parents.length;
     const wider = (from: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> => {
-      const to = new Uint32Array(capacity);
+      const to = new Uint32Array(2 * from.length);
       to.set(from);
       return to;
     };
     this.#parents = wider(this.#parents);
     this.#frames = wider(this.#frames);
-    this.#slots = new Uint32Array(2 * capacity);
+  }
+
+  #rehash(): void {
+    this.#slots = new Uint32Array(2 * this.#slots.length);
     for (let node = 1; node < this.#size; node++) {
       this.#slots[this.#slotOf(this.parentOf(node), this.frameOf(node))] = node;
     }

@@ -1,14 +1,14 @@
 /** Numbers that will hardly be read again, compressed beside the main thread's work. */
 import { deflateRaw, inflateRawSync } from "node:zlib";
 
-/** Stacks repeat each other's outer frames: the fastest level finds that. */
+/** Stacks repeat each other's frames: the fastest level finds that. */
 const LEVEL = 1;
 
 export class ArchivedNumbers {
-  /** As they came, until they are compressed. */
+  /** The numbers as they came, until they are compressed. */
   #plain: Uint32Array | undefined;
   #packed: Buffer | undefined;
-  /** Who looks at one refresh looks at the next one too. */
+  /** Who reads of one refresh reads of the next one too. */
   #lately: WeakRef<Uint32Array> | undefined;
 
   constructor(values: Uint32Array) {
@@ -32,7 +32,7 @@ export class ArchivedNumbers {
     return values;
   }
 
-  /** What is taken for good. */
+  /** The memory that is taken for good. */
   get bytes(): number {
     return this.#plain?.byteLength ?? this.#packed?.byteLength ?? 0;
   }

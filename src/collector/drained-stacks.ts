@@ -1,0 +1,129 @@
+/**
+ * The frames and stacks that were drained, by their numbers there, until they are forgotten. What is counted gets a
+ * number of the store; what is never counted never reaches it.
+ */
+import type { NamedFrames } from "../runtimes/frame-reader.ts";
+import type { DeltaWriter } from "../tick/delta.ts";
+import { Numbers } from "../tick/numbers.ts";
+import type { FrameDetail } from "../tick/tick.ts";
+import { SlidingColumn } from "./sliding-column.ts";
+
+export class DrainedStacks {
+  readonly #writer: DeltaWriter;
+  /** Frames of one function that say nothing more are one, whatever their addresses. */
+  readonly #mergesFrames: boolean;
+  #generation = 0;
+  /** For each frame the id of its function, and its number in the store: above 0, since stand-ins come first. */
+  readonly #functions = new SlidingColumn();
+  readonly #frameNumbers = new SlidingColumn();
+  readonly #details = new Map<number, FrameDetail>();
+  /** For each function the number in the store of the frame that stands for all that are merged. */
+  readonly #mergedFrames = new SlidingColumn();
+  /** The stacks as they came, one after the other; for each where it begins and 1, and its number in the store and 1. */
+  #words = new Numbers();
+  readonly #places = new SlidingColumn();
+  readonly #stackNumbers = new SlidingColumn();
+
+  constructor(writer: DeltaWriter, mergesFrames: boolean) {
+    this.#writer = writer;
+    this.#mergesFrames = mergesFrames;
+    // Functions are met in any order: the column has room from the lowest id on.
+    this.#mergedFrames.set(0, 0);
+  }
+
+  /** Takes in frames, numbered on from `first`. */
+  registerFrames(first: number, { functions, details }: NamedFrames): void {
+    for (let i = 0; i < functions.length; i++) {
+      this.#functions.set(first + i, functions[i] ?? 0);
+      this.#frameNumbers.set(first + i, 0);
+    }
+    for (const [index, detail] of details) this.#details.set(first + index, detail);
+  }
+
+  /** Takes in stacks: number, outcome, frame count, frame numbers (leaf first) of each. */
+  registerStacks(words: Uint32Array): void {
+    for (let at = 0; at + 2 < words.length; at += 3 + (words[at + 2] ?? 0)) {
+      this.#stackNumbers.set(words[at] ?? 0, 0);
+    }
+    this.#keep(words);
+  }
+
+  #keep(words: Uint32Array): void {
+    for (let at = 0; at + 2 < words.length; at += 3 + (words[at + 2] ?? 0)) {
+      this.#places.set(words[at] ?? 0, this.#words.length + at + 1);
+    }
+    this.#words.append(words);
+  }
+
+  /** The number in the store of a stack, which is entered there if it is new; undefined if it was forgotten. */
+  stack(number: number): number | undefined {
+    this.#followGeneration();
+    const known = this.#stackNumbers.get(number);
+    if (known !== 0) return known - 1;
+    const place = this.#places.get(number) - 1;
+    if (place < 0) return undefined;
+    const words = this.#words.values;
+    const frames: number[] = [];
+    const end = place + 3 + (words[place + 2] ?? 0);
+    for (let at = place + 3; at < end; at++) frames.push(this.#frame(words[at] ?? 0));
+    const entered = this.#writer.stack(frames, words[place + 1] ?? 0);
+    this.#stackNumbers.set(number, entered + 1);
+    return entered;
+  }
+
+  /** The number in the store of a frame; undefined if it is not in use there. */
+  frameNumber(number: number): number | undefined {
+    this.#followGeneration();
+    const known = this.#frameNumbers.get(number);
+    return known === 0 ? undefined : known;
+  }
+
+  /** Grows when the numbers of the store begin anew. */
+  get generation(): number {
+    return this.#writer.generation;
+  }
+
+  #frame(number: number): number {
+    const known = this.#frameNumbers.get(number);
+    if (known !== 0) return known;
+    const entered = this.#enterFrame(this.#functions.get(number), this.#details.get(number));
+    this.#frameNumbers.set(number, entered);
+    return entered;
+  }
+
+  #enterFrame(id: number, detail: FrameDetail | undefined): number {
+    if (detail || !this.#mergesFrames) return this.#writer.frame(id, detail);
+    const known = this.#mergedFrames.get(id);
+    if (known !== 0) return known;
+    const entered = this.#writer.frame(id);
+    this.#mergedFrames.set(id, entered);
+    return entered;
+  }
+
+  /** The writer began a new store: everything is entered anew when it is counted again. */
+  #followGeneration(): void {
+    if (this.#generation === this.#writer.generation) return;
+    this.#generation = this.#writer.generation;
+    for (const column of [this.#frameNumbers, this.#mergedFrames, this.#stackNumbers])
+      column.clear();
+  }
+
+  /** Forgets stacks and frames with lower numbers. */
+  forgetBelow(stack: number, frame: number): void {
+    this.#functions.forgetBelow(frame);
+    this.#frameNumbers.forgetBelow(frame);
+    // They were put in by ascending numbers.
+    for (const number of this.#details.keys()) {
+      if (number >= frame) break;
+      this.#details.delete(number);
+    }
+    if (!this.#places.holdsBelow(stack)) return;
+    this.#stackNumbers.forgetBelow(stack);
+    this.#places.forgetBelow(stack);
+    const words = this.#words;
+    const first = this.#places.get(stack) - 1;
+    this.#words = new Numbers();
+    if (first >= 0) this.#keep(words.values.subarray(first, words.length));
+    words.release();
+  }
+}

@@ -1,0 +1,45 @@
+/** Numbers by a key that only grows, of which the lowest keys are forgotten from time to time. */
+export class SlidingColumn {
+  #values: Uint32Array = new Uint32Array(1024);
+  #first = 0;
+  #length = 0;
+
+  /** Sets the value of a key; one that is below what is kept is left out. Keys between are 0. */
+  set(key: number, value: number): void {
+    if (this.#length === 0) this.#first = key;
+    const place = key - this.#first;
+    if (place < 0) return;
+    if (place >= this.#values.length) {
+      const longer = new Uint32Array(Math.max(place + 1, 2 * this.#values.length));
+      longer.set(this.#values.subarray(0, this.#length));
+      this.#values = longer;
+    }
+    this.#values[place] = value;
+    this.#length = Math.max(this.#length, place + 1);
+  }
+
+  /** The value of a key; 0 if it has none. */
+  get(key: number): number {
+    const place = key - this.#first;
+    return place >= 0 && place < this.#length ? (this.#values[place] ?? 0) : 0;
+  }
+
+  /** Sets all values to 0. */
+  clear(): void {
+    this.#values.fill(0);
+  }
+
+  /** Whether there is a lower key. */
+  holdsBelow(key: number): boolean {
+    return this.#length > 0 && this.#first < key;
+  }
+
+  forgetBelow(key: number): void {
+    const gone = Math.min(key - this.#first, this.#length);
+    if (gone <= 0) return;
+    this.#values.copyWithin(0, gone, this.#length);
+    this.#values.fill(0, this.#length - gone, this.#length);
+    this.#first += gone;
+    this.#length -= gone;
+  }
+}

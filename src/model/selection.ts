@@ -1,0 +1,177 @@
+/**
+ * What is shown: the one rule by which every view and output leaves out threads, stacks and frames. Kernel frames are
+ * left out on request; frames of an interpreter that are folded into those that it executes are, unless they are asked
+ * for or nothing else is there. A stack of which nothing is left is shown as a stand-in, so that no sample is lost.
+ */
+import { KERNEL_ONLY, NO_FRAMES } from "../tick/functions.ts";
+import { PLACES } from "../tick/runtimes.ts";
+import { FRAME_FOLDED, ROOT, type Store } from "../tick/store.ts";
+import type { Task, Tick } from "../tick/tick.ts";
+import type { Family } from "./family.ts";
+import type { Filter } from "./filter.ts";
+
+/** What its reader chose to see. */
+export interface Choice {
+  readonly filter?: Filter | undefined;
+  /** Knows parents that were not sampled, for `tree:`. */
+  readonly parents?: Family;
+  /** Show kernel frames. */
+  readonly kernel: boolean;
+  /** Show the interpreter's own frames. */
+  readonly nativeFrames: boolean;
+}
+
+export const isSameChoice = (a: Choice, b: Choice): boolean =>
+  a.filter === b.filter &&
+  a.parents === b.parents &&
+  a.kernel === b.kernel &&
+  a.nativeFrames === b.nativeFrames;
+
+const KERNEL = PLACES.kernel;
+
+/** The stand-in frames that every store begins with. */
+const KERNEL_FRAME = KERNEL_ONLY.id;
+const NO_FRAME = NO_FRAMES.id;
+
+/** What of one store is shown. */
+export class Shown {
+  readonly store: Store;
+  readonly #choice: Choice;
+  /** By frame: 1 if it is left out, wherever it stands. */
+  #hidden = new Uint8Array(0);
+  #judged = 0;
+  readonly #wanted = new Map<number, boolean>();
+
+  constructor(store: Store, choice: Choice) {
+    this.store = store;
+    this.#choice = choice;
+  }
+
+  /** For each frame of the store 1 if it is left out, else 0. */
+  hidden(): Uint8Array {
+    const length = this.store.frameCount;
+    if (this.#judged === length) return this.#hidden;
+    if (length > this.#hidden.length) {
+      const longer = new Uint8Array(Math.max(length, 2 * this.#hidden.length));
+      longer.set(this.#hidden);
+      this.#hidden = longer;
+    }
+    const { kernel, nativeFrames } = this.#choice;
+    const { runtimes } = this.store.functions;
+    const { frameFunctions, frameFlags } = this.store.columns;
+    for (let frame = this.#judged; frame < length; frame++) {
+      const isKernel = runtimes[frameFunctions.at(frame)] === KERNEL;
+      const isFolded = (frameFlags.at(frame) & FRAME_FOLDED) !== 0;
+      this.#hidden[frame] = (isKernel ? !kernel : isFolded && !nativeFrames) ? 1 : 0;
+    }
+    this.#judged = length;
+    return this.#hidden;
+  }
+
+  /** What stands for a stack whose frames are all left out. Leaf first. */
+  standIn(stack: number): readonly number[] {
+    const frames = this.store.framesOf(stack);
+    if (frames.length === 0) return [NO_FRAME];
+    const isKernel = (frame: number): boolean => this.store.functionOf(frame).runtime === "kernel";
+    return frames.some(isKernel) ? [KERNEL_FRAME] : frames;
+  }
+
+  /** The frames of a stack that are shown, at least one. Leaf first. */
+  frames(stack: number): readonly number[] {
+    const hidden = this.hidden();
+    const shown = this.store.framesOf(stack).filter((frame) => hidden[frame] === 0);
+    return shown.length > 0 ? shown : this.standIn(stack);
+  }
+
+  /** The innermost frame of a stack that is shown. */
+  leaf(stack: number): number {
+    const hidden = this.hidden();
+    const { stackLeaves, nodeBacks, nodeFrames } = this.store.columns;
+    for (let node = stackLeaves.at(stack); node !== ROOT; node -= nodeBacks.at(node)) {
+      const frame = nodeFrames.at(node);
+      if (hidden[frame] === 0) return frame;
+    }
+    return this.standIn(stack)[0] ?? NO_FRAME;
+  }
+
+  /** Whether the filter's words about functions choose a stack: one of its shown functions is named. */
+  wants(stack: number): boolean {
+    const { filter } = this.#choice;
+    if (!filter?.hasFunctionTerms) return true;
+    const known = this.#wanted.get(stack);
+    if (known !== undefined) return known;
+    const wanted = this.frames(stack).some((frame) =>
+      filter.matchesFunction(this.store.functionOf(frame)),
+    );
+    this.#wanted.set(stack, wanted);
+    return wanted;
+  }
+}
+
+/** A count of a thread that is wanted, with its weight. */
+export interface SelectedCount {
+  readonly shown: Shown;
+  readonly stack: number;
+  readonly task: Task;
+  readonly weight: number;
+}
+
+/** Selections that are in use: of now, of everything, of a mark. */
+const MAX_KEPT = 6;
+let kept: readonly Selection[] = [];
+
+/** The selection of a choice; what it knows of stores is kept while the choice is in use. */
+export function selectionOf(choice: Choice): Selection {
+  const known = kept.find((one) => isSameChoice(one.choice, choice));
+  const selection = known ?? new Selection(choice);
+  if (selection !== kept[0]) {
+    kept = [selection, ...kept.filter((one) => one !== selection)].slice(0, MAX_KEPT);
+  }
+  return selection;
+}
+
+/** One choice, applied to threads and to the stores of a source. */
+export class Selection {
+  readonly choice: Choice;
+  readonly #shown = new WeakMap<Store, Shown>();
+
+  constructor(choice: Choice) {
+    this.choice = choice;
+  }
+
+  /** Whether the filter's words about threads and processes choose one. */
+  wants(task: Task): boolean {
+    const { filter, parents } = this.choice;
+    return !filter?.hasTaskTerms || filter.matchesTask(task, parents);
+  }
+
+  /** What of a store is shown. */
+  of(store: Store): Shown {
+    let shown = this.#shown.get(store);
+    if (!shown) {
+      shown = new Shown(store, this.choice);
+      this.#shown.set(store, shown);
+    }
+    return shown;
+  }
+
+  /** The counts of some ticks whose threads are wanted. */
+  *counts(ticks: readonly Tick[]): Generator<SelectedCount> {
+    for (const { store, counts } of ticks) {
+      const shown = this.of(store);
+      const wanted = new Map<number, Task | undefined>();
+      for (let i = 0; i < counts.length; i++) {
+        const weight = counts.weights[i] ?? 0;
+        if (weight <= 0) continue;
+        const number = counts.tasks[i] ?? 0;
+        let task = wanted.get(number);
+        if (!task && !wanted.has(number)) {
+          task = store.tasks[number];
+          if (task && !this.wants(task)) task = undefined;
+          wanted.set(number, task);
+        }
+        if (task) yield { shown, stack: counts.stacks[i] ?? 0, task, weight };
+      }
+    }
+  }
+}

@@ -1,0 +1,216 @@
+/**
+ * What a refresh adds to a store: what is new comes once and is referred to by number from then on. Deltas cross
+ * from the collecting thread to the main one, and a chunk of a recording is deltas in a row.
+ */
+import { Functions } from "./functions.ts";
+import { PrefixTree } from "./prefix-tree.ts";
+import { type ColumnName, eachColumn, FRAME_FOLDED, ROOT, Store } from "./store.ts";
+import type { Counts, FrameDetail, FunctionInfo, Task, Tick, TickHeader } from "./tick.ts";
+
+/** A column whose memory can be handed over to another thread. */
+type Column = Uint32Array<ArrayBuffer>;
+
+/** What a refresh adds to those before it. Columns are those of a Store. */
+export interface TickDelta {
+  readonly header: TickHeader;
+  /** A new store begins: all numbering but that of functions starts anew. */
+  readonly renewed: boolean;
+  /** New functions; ids go on from those before. */
+  readonly functions: readonly FunctionInfo[];
+  readonly texts: readonly string[];
+  readonly columns: Readonly<Record<ColumnName, Column>>;
+  readonly tasks: readonly Task[];
+  readonly counts: {
+    readonly stacks: Column;
+    readonly tasks: Column;
+    readonly weights: Float64Array<ArrayBuffer>;
+  };
+}
+
+/** The memory of a delta that can be handed over to another thread instead of copied. */
+export const buffersOf = ({ columns, counts }: TickDelta): ArrayBuffer[] =>
+  [...Object.values(columns), ...Object.values(counts)].map(({ buffer }) => buffer);
+
+/** Makes ticks of deltas, which must come in order, none left out, and are used up. */
+export class TickAssembler {
+  readonly #functions = new Functions();
+  #store = new Store(this.#functions);
+
+  /** The store of the latest tick. */
+  get store(): Store {
+    return this.#store;
+  }
+
+  assemble(delta: TickDelta): Tick {
+    this.#functions.append(delta.functions);
+    if (delta.renewed) this.#store = new Store(this.#functions);
+    this.#store.append(delta);
+    const { stacks, tasks, weights } = delta.counts;
+    const counts: Counts = { length: stacks.length, stacks, tasks, weights };
+    return { ...delta.header, counts, store: this.#store };
+  }
+}
+
+/** A new store begins beyond these: the ticks of one can be forgotten together then, and it takes some 10 MB. */
+const RENEW_AT = { nodes: 250_000, stacks: 60_000, frames: 100_000, tasks: 20_000, texts: 50_000 };
+
+/** Numbers that grow, taken from time to time. */
+class News {
+  #values: number[] = [];
+
+  push(value: number): void {
+    this.#values.push(value);
+  }
+
+  take(): Column {
+    const taken = Uint32Array.from(this.#values);
+    this.#values = [];
+    return taken;
+  }
+}
+
+/** Values by key, numbered from 0 on as they are first met. */
+class Interner<Key> {
+  readonly #numbers = new Map<Key, number>();
+  #news: Key[] = [];
+
+  get size(): number {
+    return this.#numbers.size;
+  }
+
+  number(key: Key): number {
+    const known = this.#numbers.get(key);
+    if (known !== undefined) return known;
+    const number = this.#numbers.size;
+    this.#numbers.set(key, number);
+    this.#news.push(key);
+    return number;
+  }
+
+  takeNews(): Key[] {
+    const news = this.#news;
+    this.#news = [];
+    return news;
+  }
+}
+
+/** The tables of one store as who fills it needs them. */
+class Filling {
+  readonly texts = new Interner<string>();
+  readonly tree = new PrefixTree();
+  readonly stacks = new Map<number, number>();
+  readonly latestTasks = new Map<number, number>();
+  readonly tasks: Task[] = [];
+  frames = 0;
+  sentNodes = 1;
+  sentTasks = 0;
+
+  constructor(standIns: number) {
+    this.frames = standIns;
+  }
+
+  get isFull(): boolean {
+    return (
+      this.tree.size > RENEW_AT.nodes ||
+      this.stacks.size > RENEW_AT.stacks ||
+      this.frames > RENEW_AT.frames ||
+      this.tasks.length > RENEW_AT.tasks ||
+      this.texts.size > RENEW_AT.texts
+    );
+  }
+}
+
+const isSameTask = (a: Task, b: Task): boolean =>
+  a.startTime === b.startTime &&
+  a.pid === b.pid &&
+  a.comm === b.comm &&
+  a.thread === b.thread &&
+  a.parentPid === b.parentPid &&
+  a.uid === b.uid &&
+  a.cgroup === b.cgroup;
+
+/** Stack numbers are made of a node and an outcome. */
+const OUTCOME_PLACES = 4;
+
+const STAND_IN_FRAMES = new Store(new Functions()).frameCount;
+
+/** Numbers what a source meets, and makes deltas of what is new. */
+export class DeltaWriter {
+  #filling = new Filling(STAND_IN_FRAMES);
+  #isRenewed = true;
+  readonly #columns = eachColumn(() => new News());
+  readonly #counts = { stacks: new News(), tasks: new News(), weights: [] as number[] };
+  /** Grows when all numbers that were given before are void. */
+  generation = 0;
+
+  /** Numbers a frame; equal frames get different numbers if this is called for each. */
+  frame(functionId: number, detail?: FrameDetail): number {
+    const { frameFunctions, frameLines, frameNotes, frameBodies, frameFlags } = this.#columns;
+    const { line, note, body, folded } = detail ?? {};
+    const text = (value: string | undefined): number =>
+      value === undefined ? 0 : this.#filling.texts.number(value) + 1;
+    frameFunctions.push(functionId);
+    frameLines.push(line === undefined ? 0 : line + 1);
+    frameNotes.push(text(note));
+    frameBodies.push(text(body));
+    frameFlags.push(folded ? FRAME_FOLDED : 0);
+    return this.#filling.frames++;
+  }
+
+  /** Numbers a stack: frames leaf first, the place of the outcome in OUTCOMES. */
+  stack(frames: ArrayLike<number>, outcome: number): number {
+    const { tree, stacks } = this.#filling;
+    let node = ROOT;
+    for (let i = frames.length - 1; i >= 0; i--) node = tree.child(node, frames[i] ?? 0);
+    const key = node * OUTCOME_PLACES + outcome;
+    const known = stacks.get(key);
+    if (known !== undefined) return known;
+    stacks.set(key, stacks.size);
+    this.#columns.stackLeaves.push(node);
+    this.#columns.stackOutcomes.push(outcome);
+    return stacks.size - 1;
+  }
+
+  /** Numbers a thread: one that says the same as it did the last time keeps its number. */
+  task(task: Task): number {
+    const { latestTasks, tasks } = this.#filling;
+    const latest = latestTasks.get(task.tid);
+    const known = latest === undefined ? undefined : tasks[latest];
+    if (latest !== undefined && known && isSameTask(known, task)) return latest;
+    const number = tasks.push(task) - 1;
+    latestTasks.set(task.tid, number);
+    return number;
+  }
+
+  /** Counts a stack in a thread for the next delta. */
+  count(stack: number, task: number, weight: number): void {
+    this.#counts.stacks.push(stack);
+    this.#counts.tasks.push(task);
+    this.#counts.weights.push(weight);
+  }
+
+  /** What is new since the last call, and all that was counted since then. */
+  take(header: TickHeader, functions: readonly FunctionInfo[]): TickDelta {
+    const filling = this.#filling;
+    const { stacks, tasks, weights } = this.#counts;
+    const nodes = filling.tree.columnsFrom(filling.sentNodes);
+    const delta: TickDelta = {
+      header,
+      renewed: this.#isRenewed,
+      functions,
+      texts: filling.texts.takeNews(),
+      columns: { ...eachColumn((name) => this.#columns[name].take()), ...nodes },
+      tasks: filling.tasks.slice(filling.sentTasks),
+      counts: { stacks: stacks.take(), tasks: tasks.take(), weights: Float64Array.from(weights) },
+    };
+    this.#counts.weights.length = 0;
+    filling.sentNodes = filling.tree.size;
+    filling.sentTasks = filling.tasks.length;
+    this.#isRenewed = filling.isFull;
+    if (filling.isFull) {
+      this.#filling = new Filling(STAND_IN_FRAMES);
+      this.generation++;
+    }
+    return delta;
+  }
+}

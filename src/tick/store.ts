@@ -1,0 +1,147 @@
+/**
+ * What the counts of ticks refer to, each once and in columns: frames, stacks as a prefix tree, threads. Live view,
+ * replay, history, tree, detail and exports read this one table. A source begins a new store when one has grown
+ * large; the ticks before keep theirs.
+ */
+import type { TickDelta } from "./delta.ts";
+import { type Functions, STAND_INS } from "./functions.ts";
+import { Numbers, release } from "./numbers.ts";
+import { type FrameDetail, type FunctionInfo, OUTCOMES, type Outcome, type Task } from "./tick.ts";
+
+/** The node that is the parent of outermost frames. */
+export const ROOT = 0;
+
+/** Flags of a frame: a native frame of the interpreter that executes the frame shown for it. */
+export const FRAME_FOLDED = 1;
+
+/** One frame as an object, for those who look at few. */
+export interface Frame extends FrameDetail {
+  readonly function: FunctionInfo;
+}
+
+/**
+ * The columns of a store. A frame has an id of a function, a line and 1, numbers of a note and of a body and 1 (0 for
+ * none), and flags. A node of the tree has its number less that of its parent, and its frame. A stack has the node of
+ * its innermost frame, ROOT if it has none, and the place of its outcome in OUTCOMES.
+ */
+export const COLUMNS = [
+  "frameFunctions",
+  "frameLines",
+  "frameNotes",
+  "frameBodies",
+  "frameFlags",
+  "nodeBacks",
+  "nodeFrames",
+  "stackLeaves",
+  "stackOutcomes",
+] as const;
+
+export type ColumnName = (typeof COLUMNS)[number];
+
+/** A value for each column. */
+export function eachColumn<T>(make: (name: ColumnName) => T): Record<ColumnName, T> {
+  return Object.fromEntries(COLUMNS.map((name) => [name, make(name)])) as Record<ColumnName, T>;
+}
+
+/** A rough figure for the memory of a thread's texts and numbers. */
+const TASK_BYTES = 200;
+const TEXT_BYTES = 60;
+
+export class Store {
+  readonly functions: Functions;
+  readonly columns: Readonly<Record<ColumnName, Numbers>> = eachColumn(() => new Numbers());
+  readonly tasks: Task[] = [];
+  readonly texts: string[] = [];
+
+  constructor(functions: Functions) {
+    this.functions = functions;
+    // Each stand-in has a frame that says nothing more, and the tree has its root.
+    for (const { id } of STAND_INS) {
+      const { frameFunctions, frameLines, frameNotes, frameBodies, frameFlags } = this.columns;
+      frameFunctions.push(id);
+      for (const column of [frameLines, frameNotes, frameBodies, frameFlags]) column.push(0);
+    }
+    this.columns.nodeBacks.push(0);
+    this.columns.nodeFrames.push(0);
+  }
+
+  get frameCount(): number {
+    return this.columns.frameFunctions.length;
+  }
+
+  get stackCount(): number {
+    return this.columns.stackLeaves.length;
+  }
+
+  /** Takes in what is new; its arrays are used up. */
+  append({ texts, columns, tasks }: TickDelta): void {
+    for (const text of texts) this.texts.push(text);
+    for (const task of tasks) this.tasks.push(task);
+    for (const name of COLUMNS) {
+      this.columns[name].append(columns[name]);
+      release(columns[name]);
+    }
+  }
+
+  outcomeOf(stack: number): Outcome {
+    return OUTCOMES[this.columns.stackOutcomes.at(stack)] ?? "broken";
+  }
+
+  /** The numbers of a stack's frames, leaf first. */
+  framesOf(stack: number): number[] {
+    const frames: number[] = [];
+    const { stackLeaves, nodeBacks, nodeFrames } = this.columns;
+    for (let node = stackLeaves.at(stack); node !== ROOT; node -= nodeBacks.at(node)) {
+      frames.push(nodeFrames.at(node));
+    }
+    return frames;
+  }
+
+  functionOf(frame: number): FunctionInfo {
+    return this.functions.info(this.columns.frameFunctions.at(frame));
+  }
+
+  lineOf(frame: number): number | undefined {
+    const line = this.columns.frameLines.at(frame);
+    return line === 0 ? undefined : line - 1;
+  }
+
+  noteOf(frame: number): string | undefined {
+    return this.#text(this.columns.frameNotes.at(frame));
+  }
+
+  bodyOf(frame: number): string | undefined {
+    return this.#text(this.columns.frameBodies.at(frame));
+  }
+
+  isFolded(frame: number): boolean {
+    return (this.columns.frameFlags.at(frame) & FRAME_FOLDED) !== 0;
+  }
+
+  #text(number: number): string | undefined {
+    return number === 0 ? undefined : this.texts[number - 1];
+  }
+
+  /** One frame as an object. */
+  frame(number: number): Frame {
+    const [line, note, body] = [this.lineOf(number), this.noteOf(number), this.bodyOf(number)];
+    return {
+      function: this.functionOf(number),
+      ...(line === undefined ? {} : { line }),
+      ...(note === undefined ? {} : { note }),
+      ...(body === undefined ? {} : { body }),
+      ...(this.isFolded(number) ? { folded: true } : {}),
+    };
+  }
+
+  /** Nothing is appended any more, and hardly anybody will read: the columns are compressed. */
+  archive(): void {
+    for (const name of COLUMNS) this.columns[name].archive();
+  }
+
+  /** About the memory that it takes; functions belong to all stores. */
+  get bytes(): number {
+    const numbers = COLUMNS.reduce((sum, name) => sum + this.columns[name].bytes, 0);
+    return numbers + this.tasks.length * TASK_BYTES + this.texts.length * TEXT_BYTES;
+  }
+}
