@@ -134,12 +134,23 @@ const OUTCOME_PLACES = 4;
 
 const STAND_IN_FRAMES = new Store(new Functions()).frameCount;
 
+/** More stacks than a refresh that begins with a full store can add. */
+const MAX_STACKS = 2 ** 32;
+
+/** Counts of the next delta, and the place of each by its thread and stack. */
+const makeCounts = () => ({
+  stacks: new News(),
+  tasks: new News(),
+  weights: [] as number[],
+  places: new Map<number, number>(),
+});
+
 /** Numbers what a source meets, and makes deltas of what is new. */
 export class DeltaWriter {
   #filling = new Filling(STAND_IN_FRAMES);
   #isRenewed = true;
   readonly #columns = eachColumn(() => new News());
-  readonly #counts = { stacks: new News(), tasks: new News(), weights: [] as number[] };
+  #counts = makeCounts();
   /** Grows when all numbers that were given before are void. */
   generation = 0;
 
@@ -182,11 +193,19 @@ export class DeltaWriter {
     return number;
   }
 
-  /** Counts a stack in a thread for the next delta. */
+  /** Counts a stack in a thread for the next delta, which holds each pair once. */
   count(stack: number, task: number, weight: number): void {
-    this.#counts.stacks.push(stack);
-    this.#counts.tasks.push(task);
-    this.#counts.weights.push(weight);
+    const { places, stacks, tasks, weights } = this.#counts;
+    const key = task * MAX_STACKS + stack;
+    const place = places.get(key);
+    if (place !== undefined) {
+      weights[place] = (weights[place] ?? 0) + weight;
+      return;
+    }
+    places.set(key, weights.length);
+    stacks.push(stack);
+    tasks.push(task);
+    weights.push(weight);
   }
 
   /** What is new since the last call, and all that was counted since then. */
@@ -203,7 +222,7 @@ export class DeltaWriter {
       tasks: filling.tasks.slice(filling.sentTasks),
       counts: { stacks: stacks.take(), tasks: tasks.take(), weights: Float64Array.from(weights) },
     };
-    this.#counts.weights.length = 0;
+    this.#counts = makeCounts();
     filling.sentNodes = filling.tree.size;
     filling.sentTasks = filling.tasks.length;
     this.#isRenewed = filling.isFull;

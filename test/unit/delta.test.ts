@@ -151,7 +151,9 @@ test("whatever is counted is in the tick, now and later, over all stores", () =>
       for (const { counts, isFilled } of list) {
         if (generation !== writer.generation) numbers = new Map();
         generation = writer.generation;
-        const expected = counts.map(({ frames, outcome, tid, comm, count }): StackCount => {
+        // A stack of a thread is counted once in a refresh.
+        const pairs = new Map<string, StackCount>();
+        for (const { frames, outcome, tid, comm, count } of counts) {
           const whose: Task = task(tid, comm);
           const numbered = frames.map((one) => {
             const { function: named, ...detail } = one;
@@ -161,9 +163,13 @@ test("whatever is counted is in the tick, now and later, over all stores", () =>
           });
           const stack = writer.stack(numbered, OUTCOMES.indexOf(outcome));
           expect(writer.stack(numbered, OUTCOMES.indexOf(outcome))).toBe(stack);
-          writer.count(stack, writer.task(whose), count);
-          return { stack: { frames, outcome }, task: whose, count };
-        });
+          const thread = writer.task(whose);
+          writer.count(stack, thread, count);
+          const before = pairs.get(`${stack} ${thread}`)?.count ?? 0;
+          const sum = { stack: { frames, outcome }, task: whose, count: before + count };
+          pairs.set(`${stack} ${thread}`, sum);
+        }
+        const expected = [...pairs.values()];
         if (isFilled) fill(writer);
         // Functions of the later refreshes come later.
         const more = functions === 0 ? 10 : 1;

@@ -6,7 +6,13 @@ import type { NamedFrames } from "../../src/runtimes/frame-reader.ts";
 import { DeltaWriter, TickAssembler } from "../../src/tick/delta.ts";
 import { FIRST_FUNCTION } from "../../src/tick/functions.ts";
 import type { Frame } from "../../src/tick/store.ts";
-import { type FrameDetail, type FunctionInfo, OUTCOMES, type Tick } from "../../src/tick/tick.ts";
+import {
+  type FrameDetail,
+  type FunctionInfo,
+  OUTCOMES,
+  type Task,
+  type Tick,
+} from "../../src/tick/tick.ts";
 import { makeTick, stackCounts, task } from "../support/ticks.ts";
 
 const FUNCTIONS: readonly FunctionInfo[] = Array.from({ length: 12 }, (_, i) => ({
@@ -17,7 +23,8 @@ const FUNCTIONS: readonly FunctionInfo[] = Array.from({ length: 12 }, (_, i) => 
 }));
 
 const { counts: _counts, store: _store, ...header } = makeTick([]);
-const worker = task(1, "worker");
+/** Each stack is counted in a thread of its own: equal stacks of one thread would be one count. */
+const threadOf = (stack: number): Task => task(stack + 1, "worker");
 
 /** Every seventh frame says more than its function. */
 const detailOf = (number: number): FrameDetail | undefined =>
@@ -59,7 +66,7 @@ class Collecting {
     for (const number of numbers) {
       const stack = this.stacks.stack(number);
       if (stack === undefined) throw new Error(`stack ${number} is not known`);
-      this.writer.count(stack, this.writer.task(worker), 1);
+      this.writer.count(stack, this.writer.task(threadOf(number)), 1);
     }
     return this.tick();
   }
@@ -167,7 +174,7 @@ test("a new store has what is counted again, and nothing else", () => {
   const after = collecting.count(1);
   expect(after.store).not.toBe(before.store);
   expect(after.store.stackCount).toBe(1);
-  expect(after.store.tasks).toEqual([worker]);
+  expect(after.store.tasks).toEqual([threadOf(1)]);
   expect(stackCounts(after)).toEqual(stackCounts(before).slice(1));
 });
 
