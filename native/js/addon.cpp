@@ -46,7 +46,7 @@ Napi::Array describeTasks(Napi::Env env, const std::vector<TaskInfo>& tasks) {
 }
 
 Napi::Array describeFiles(Napi::Env env, const std::vector<FileInfo>& files) {
-  static constexpr const char* kStates[] = {"pending", "ready", "no-table", "no-elf", "unreadable"};
+  static constexpr const char* kStates[] = {"pending", "ready", "no-table", "no-elf", "unreadable", "no-room"};
   static constexpr const char* kRuntimes[] = {"", "dotnet", "dotnet-image"};
   return listOf(env, files, [env](const FileInfo& file) {
     std::vector<double> assemblies;
