@@ -92,11 +92,11 @@ dist/cli.js: $(BUNDLE_SOURCES) build/abi.ts build/sources package-lock.json pack
 # in build/tools/ as they are in the addon, in build/tools/checked/ with memory and undefined behaviour checked.
 
 TOOLS := dump_unwind symbols_tool
-CHECKED_TOOLS := fuzz_unwind managed_code symbols_tool unwind_cases
+CHECKED_TOOLS := fuzz_unwind managed_code map_cases perl_cases room_cases symbols_tool unwind_cases
 CHECKED_FLAGS := $(CXX_FLAGS) -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all
 
-PARSERS := $(wildcard native/arch/*.cpp native/dotnet/*.cpp native/elf/*.cpp native/go/*.cpp native/symbols/*.cpp \
-  native/unwind/*.cpp native/util/*.cpp)
+PARSERS := $(wildcard $(foreach room,arch dotnet elf go perl symbols unwind util,native/$(room)/*.cpp)) \
+  native/files/room_plan.cpp native/kernel/map_filter.cpp
 $(call remember,build/parsers,$(PARSERS))
 
 tools: $(TOOLS:%=build/tools/%) $(CHECKED_TOOLS:%=build/tools/checked/%)

@@ -1,0 +1,9 @@
+/** Which mappings of files are news: made-up events of the kernel. */
+import { beforeAll, expect, test } from "vitest";
+import { BUILD_MILLISECONDS, buildTools, checkedTool, run } from "./tools.ts";
+
+beforeAll(buildTools, BUILD_MILLISECONDS);
+
+test("only the first mapping of a file's code is news", () => {
+  expect(run(checkedTool("map_cases"), [])).toMatch(/^\d+ checks, 0 failed\n$/);
+});

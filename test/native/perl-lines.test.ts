@@ -1,0 +1,9 @@
+/** Lines of the ops of Perl statements: made-up op trees, kept from one refresh to the next. */
+import { beforeAll, expect, test } from "vitest";
+import { BUILD_MILLISECONDS, buildTools, checkedTool, run } from "./tools.ts";
+
+beforeAll(buildTools, BUILD_MILLISECONDS);
+
+test("made-up op trees give the lines they must, as long as they are there", () => {
+  expect(run(checkedTool("perl_cases"), [])).toMatch(/^\d+ checks, 0 failed\n$/);
+});

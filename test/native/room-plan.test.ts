@@ -1,0 +1,9 @@
+/** Which unwind tables go when room runs out: made-up files at made-up times. */
+import { beforeAll, expect, test } from "vitest";
+import { BUILD_MILLISECONDS, buildTools, checkedTool, run } from "./tools.ts";
+
+beforeAll(buildTools, BUILD_MILLISECONDS);
+
+test("nothing in use goes, and nothing is built twice within half a minute", () => {
+  expect(run(checkedTool("room_cases"), [])).toMatch(/^\d+ checks, 0 failed\n$/);
+});
