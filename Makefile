@@ -95,9 +95,8 @@ TOOLS := dump_unwind symbols_tool
 CHECKED_TOOLS := fuzz_unwind managed_code map_cases perl_cases room_cases symbols_tool unwind_cases
 CHECKED_FLAGS := $(CXX_FLAGS) -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all
 
-PARSERS := $(wildcard native/arch/*.cpp native/dotnet/*.cpp native/elf/*.cpp native/go/*.cpp native/symbols/*.cpp \
-  native/unwind/*.cpp native/util/*.cpp) \
-  native/files/room_plan.cpp native/kernel/map_filter.cpp native/perl/perl_op_tree.cpp native/perl/perl_statements.cpp
+PARSERS := $(wildcard $(foreach room,arch dotnet elf go perl symbols unwind util,native/$(room)/*.cpp)) \
+  native/files/room_plan.cpp native/kernel/map_filter.cpp
 $(call remember,build/parsers,$(PARSERS))
 
 tools: $(TOOLS:%=build/tools/%) $(CHECKED_TOOLS:%=build/tools/checked/%)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
  * Every layout and limit that the kernel side and the user side both see.
- * The BPF programs and the addon include this file; TypeScript receives the
- * values through the addon. Fixed-width types only, explicit padding.
+ * The BPF programs and the addon include this file; bin/generate reads it for
+ * TypeScript. Fixed-width types only, explicit padding.
  */
 #ifndef POLYTOP_ABI_H
 #define POLYTOP_ABI_H

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "arch/arch.h"
 #include "dotnet_layouts.h"
 #include "util/bytes.h"
 
@@ -100,7 +101,7 @@ uint64_t readPointer(const ElfImage& image, uint64_t address) {
   const std::vector<uint8_t> relocations = image.read(section->offset, section->size);
   for (size_t at = 0; at + sizeof(Elf64_Rela) <= relocations.size(); at += sizeof(Elf64_Rela)) {
     const auto relocation = valueAt<Elf64_Rela>(relocations, at);
-    if (relocation.r_offset == address && ELF64_R_TYPE(relocation.r_info) == R_X86_64_RELATIVE)
+    if (relocation.r_offset == address && ELF64_R_TYPE(relocation.r_info) == arch::kRelativeRelocation)
       return static_cast<uint64_t>(relocation.r_addend);
   }
   return 0;

@@ -15,7 +15,8 @@
 #include <span>
 #include <vector>
 
-#include "dotnet/seh.h"
+#include "arch/arch.h"
+#include "arch/seh.h"
 #include "unwind/row_writer.h"
 #include "util/bytes.h"
 
@@ -26,7 +27,6 @@ namespace {
 constexpr uint64_t kMaxImage = 512 << 20;
 constexpr uint32_t kMaxSections = 96, kMaxFunctions = 4 << 20, kMaxReadyToRunSections = 256;
 constexpr uint32_t kRuntimeFunctions = 102;  // READYTORUN_SECTION_RUNTIME_FUNCTIONS
-constexpr uint32_t kFunctionBytes = 12;
 constexpr uint64_t kMaxUnwindInfo = 4 + 2 * 255;
 constexpr char kHeaderExport[] = "RTR_HEADER";
 constexpr uint32_t kCorHeader = 14, kCorReadyToRun = 64;  // data directory; offset in the COR header
@@ -139,10 +139,10 @@ std::vector<Function> readFunctions(const PeFile& file) {
     if (file.value<uint32_t>(at) != kRuntimeFunctions) continue;
     if (file.toOffset(file.value<uint32_t>(at + 4), list)) size = file.value<uint32_t>(at + 8);
   }
-  const std::vector<uint8_t> bytes =
-      file.read(list, uint64_t{kFunctionBytes} * std::min(size / kFunctionBytes, kMaxFunctions));
-  functions.reserve(bytes.size() / kFunctionBytes);
-  for (size_t at = 0; at + kFunctionBytes <= bytes.size(); at += kFunctionBytes) {
+  const std::vector<uint8_t> bytes = file.read(
+      list, uint64_t{arch::kRuntimeFunctionBytes} * std::min(size / arch::kRuntimeFunctionBytes, kMaxFunctions));
+  functions.reserve(bytes.size() / arch::kRuntimeFunctionBytes);
+  for (size_t at = 0; at + arch::kRuntimeFunctionBytes <= bytes.size(); at += arch::kRuntimeFunctionBytes) {
     const auto begin = valueAt<uint32_t>(bytes, at);
     const auto end = valueAt<uint32_t>(bytes, at + 4);
     Function function;
@@ -167,9 +167,9 @@ class ImageCodes {
     const auto [first, last] =
         std::minmax_element(functions.begin(), functions.end(),
                             [](const Function& left, const Function& right) { return left.info < right.info; });
-    start_ = first->info / kAlignment * kAlignment;
+    start_ = first->info / arch::kUnwindInfoAlignment * arch::kUnwindInfoAlignment;
     bytes_ = file.read(start_, last->info - start_ + kMaxUnwindInfo);
-    known_.resize(bytes_.size() / kAlignment + 1);
+    known_.resize(bytes_.size() / arch::kUnwindInfoAlignment + 1);
   }
 
   /// A row of a function: its offset from the function's start and the index of its rule.
@@ -181,8 +181,8 @@ class ImageCodes {
   /// unwind codes cannot be followed.
   std::span<const Row> rowsOf(const Function& function, uint64_t base) {
     const uint64_t at = function.info - start_;
-    if (at >= bytes_.size() || at % kAlignment != 0) return kUnsupported;
-    Run& run = known_[at / kAlignment];
+    if (at >= bytes_.size() || at % arch::kUnwindInfoAlignment != 0) return kUnsupported;
+    Run& run = known_[at / arch::kUnwindInfoAlignment];
     if (run.count == 0) describe(at, run);
     const auto rows = std::span(rows_).subspan(run.first, run.count);
     const uint64_t start = base + function.offset, body = start + rows.back().offset;
@@ -228,13 +228,12 @@ class ImageCodes {
     rows_.push_back(isKnown ? Row{0, rules_.intern(described_.back().rule)} : kUnsupported[0]);
   }
 
-  static constexpr uint64_t kAlignment = 4;  // of UNWIND_INFO, by the x64 ABI
   static constexpr Row kUnsupported[] = {{0, kUnsupportedRule}};
   const PeFile& file_;
   FileRules& rules_;
   uint64_t start_ = 0;
   std::vector<uint8_t> bytes_;
-  std::vector<Run> known_;  ///< by (distance from start_) / kAlignment
+  std::vector<Run> known_;  ///< by (distance from start_) / arch::kUnwindInfoAlignment
   std::vector<Row> rows_;
   std::vector<SehRow> described_;
 };

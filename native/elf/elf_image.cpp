@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ELF-64 reader. Facts: System V gABI chapters 4 and 5 (file header, extended
-// numbering, compressed sections), x86-64 psABI section 4.1 (identification).
+// numbering, compressed sections).
 #include "elf/elf_image.h"
 
 #include <sys/stat.h>
@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "arch/arch.h"
 #include "util/bytes.h"
 
 namespace polytop {
@@ -119,8 +120,8 @@ bool ElfImage::load(std::string& error) {
     return false;
   }
   if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB ||
-      header.e_machine != EM_X86_64 || (header.e_type != ET_EXEC && header.e_type != ET_DYN)) {
-    error = "not an x86-64 ELF program or shared object";
+      header.e_machine != arch::kElfMachine || (header.e_type != ET_EXEC && header.e_type != ET_DYN)) {
+    error = "not an " + std::string(arch::kName) + " ELF program or shared object";
     return false;
   }
   entry_ = header.e_entry;

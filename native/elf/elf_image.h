@@ -34,7 +34,7 @@ struct Segment {
 };
 
 /**
- * A bounds-checked view of a 64-bit little-endian x86-64 ELF file.
+ * A bounds-checked view of a 64-bit little-endian ELF file for this processor.
  *
  * Reads with pread, never through a mapping: another process may truncate the
  * file at any moment, and a mapped page that is gone would kill the reader.

@@ -4,12 +4,13 @@
 #include <algorithm>
 #include <string_view>
 
+#include "arch/arch.h"
 #include "go/go_table.h"
 
 namespace polytop {
 namespace {
 
-/// From a goroutine's stack to its thread's and back (runtime/asm_amd64.s of Go 1.18 to 1.25).
+/// From a goroutine's stack to its thread's and back (runtime/asm_*.s of Go 1.18 to 1.25).
 constexpr std::string_view kStackSwitches[] = {"runtime.systemstack", "runtime.mcall",       "runtime.morestack",
                                                "runtime.asmcgocall",  "runtime.cgocallback", "gogo"};
 
@@ -22,7 +23,7 @@ void addDepths(const GoTable& table, const GoTable::Function& function, uint32_t
   GoTable::Values values = table.depths(function);
   uint32_t from = function.entry;
   while (function.depths != 0 && from < end && table.next(values)) {
-    if (values.value < 0 || values.value % 8 != 0) break;
+    if (values.value < 0 || values.value % arch::kWordBytes != 0) break;
     rows.push_back({table.start() + from, GoFrame::kDepth, values.value, from == function.entry});
     from = values.end;
   }

@@ -10,7 +10,7 @@ namespace polytop {
 
 /// How the frame of some code of a Go program is left.
 enum class GoFrame {
-  kDepth,    ///< the return address is at rsp + depth
+  kDepth,    ///< the return address is at sp + depth
   kEnd,      ///< nothing is above it on its stack
   kUnknown,  ///< not told
 };

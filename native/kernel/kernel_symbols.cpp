@@ -14,6 +14,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "arch/arch.h"
 #include "util/failure.h"
 #include "util/file_descriptor.h"
 
@@ -62,7 +63,7 @@ class Builder {
     const auto [end, error] = std::from_chars(line.data(), line.data() + kDigits, address, 16);
     if (error != std::errc() || end != line.data() + kDigits) return;
     if (address != 0) visible_ = true;
-    if (address >> 32 != 0xffffffff || list_.size() >= kMaxSymbols || out_.text.size() >= kMaxText) return;
+    if (address >> 32 != arch::kKernelCodeHigh || list_.size() >= kMaxSymbols || out_.text.size() >= kMaxText) return;
 
     Symbol symbol;
     symbol.address = static_cast<uint32_t>(address);

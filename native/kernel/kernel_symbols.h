@@ -12,8 +12,7 @@ namespace polytop {
  * the best known is kept: global before weak before local, then the one with the fewest underscores in front.
  */
 struct KernelSymbols {
-  /// Ascending, each once: lower halves, since x86-64 keeps all of the kernel's code in the top 2 GB of the
-  /// address space (Documentation/arch/x86/x86_64/mm.rst).
+  /// Ascending, each once: lower halves, since the upper half of all is arch::kKernelCodeHigh.
   std::vector<uint32_t> addresses;
   /// Where in `text` the name begins.
   std::vector<uint32_t> names;

@@ -10,12 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "arch/arch.h"
+
 namespace polytop {
 
 namespace {
-
-/// User addresses end here; what lies above (vsyscall) is no mapping of the process.
-constexpr uint64_t kUserEnd = 1ULL << 63;
 
 std::vector<std::string> readMaps() {
   std::ifstream maps("/proc/self/maps");
@@ -40,7 +39,7 @@ void checkOwnMappings(const Session& session) {
     // proc_pid_maps(5): start-end permissions offset device inode path
     unsigned long long start = 0, end = 0, offset = 0, inode = 0;
     if (sscanf(line.c_str(), "%llx-%llx %*s %llx %*s %llu", &start, &end, &offset, &inode) != 4) continue;
-    if (start >= kUserEnd) continue;
+    if (start >= arch::kUserEnd) continue;
     mapping_question first = {start, start, end, offset, inode};
     mapping_question last = {end - 1, start, end, offset, inode};
     const int answers[] = {ask(program, first), ask(program, last)};

@@ -10,6 +10,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "arch/arch.h"
+
 namespace polytop {
 
 namespace {
@@ -94,9 +96,10 @@ class Symbols {
       Elf64_Rela relocation;
       memcpy(&relocation, raw.data() + at, sizeof relocation);
       const uint32_t type = ELF64_R_TYPE(relocation.r_info);
-      if (type == R_X86_64_RELATIVE) relative_[relocation.r_offset] = static_cast<uint64_t>(relocation.r_addend);
+      if (type == arch::kRelativeRelocation)
+        relative_[relocation.r_offset] = static_cast<uint64_t>(relocation.r_addend);
       const uint32_t index = ELF64_R_SYM(relocation.r_info);
-      if (type != R_X86_64_GLOB_DAT || index >= dynamicNames_.size()) continue;
+      if (type != arch::kDataRelocation || index >= dynamicNames_.size()) continue;
       if (!dynamicNames_[index].empty()) slots_.try_emplace(dynamicNames_[index], relocation.r_offset);
     }
   }

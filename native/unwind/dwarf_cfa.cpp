@@ -207,8 +207,8 @@ void CfaMachine::defineCfa(uint64_t number, int64_t offset) {
 
 RegisterRule* CfaMachine::ruleOf(CfaState& state, uint64_t number) const {
   if (number == cie_.returnAddressRegister) return &state.returnAddress;
-  if (number == kDwarfRbp) return &state.rbp;
-  if (number == kDwarfRsp) return &state.rsp;
+  if (number == arch::kFp) return &state.fp;
+  if (number == arch::kSp) return &state.sp;
   return nullptr;
 }
 

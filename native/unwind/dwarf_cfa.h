@@ -4,14 +4,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "arch/arch.h"
 #include "unwind/dwarf_reader.h"
 
 namespace polytop {
-
-/// DWARF register numbers of x86-64 (psABI figure 3.36).
-constexpr uint64_t kDwarfRbp = 6;
-constexpr uint64_t kDwarfRsp = 7;
-constexpr uint64_t kDwarfRip = 16;
 
 /// Where the caller's value of a register is (DWARF 5 section 6.4.1).
 enum class RegisterRuleKind : uint8_t {
@@ -37,14 +33,14 @@ struct RegisterRule {
   ExpressionRange expression;
 };
 
-/// One row of the table that a CFA program describes, as far as an unwinder of rsp, rbp and rip needs it.
+/// One row of the table that a CFA program describes, as far as it leads to the caller's sp, fp and return address.
 struct CfaState {
   bool cfaIsExpression = false;
   uint64_t cfaRegister = ~0ULL;  ///< none defined yet
   int64_t cfaOffset = 0;
   ExpressionRange cfaExpression;
-  RegisterRule rbp;
-  RegisterRule rsp;
+  RegisterRule fp;
+  RegisterRule sp;
   RegisterRule returnAddress;
 };
 
@@ -56,7 +52,7 @@ struct Cie {
   uint8_t pointerEncoding = 0;
   uint64_t codeAlignment = 1;
   int64_t dataAlignment = 1;
-  uint64_t returnAddressRegister = kDwarfRip;
+  uint64_t returnAddressRegister = arch::kReturnAddress;
   CfaState initial;  ///< after the initial instructions
 };
 

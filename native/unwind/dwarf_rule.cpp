@@ -17,12 +17,9 @@ enum Operation : uint8_t {
   kConst4s = 0x0d,
   kConstu = 0x10,
   kConsts = 0x11,
-  kAnd = 0x1a,
   kMinus = 0x1c,
   kPlus = 0x22,
   kPlusUconst = 0x23,
-  kShl = 0x24,
-  kGe = 0x2a,
   kLit0 = 0x30,
   kLit31 = 0x4f,
   kBreg0 = 0x70,
@@ -40,7 +37,7 @@ enum class Shape : uint8_t {
   kRegister,  // register + offset
   kDeref,     // *(register + offset) + addend
   kCfa,       // CFA + offset (the CFA is on the stack when the expression of a register starts)
-  kPlt,       // rsp + 8 + ((rip & 15) >= offset ? 8 : 0)
+  kPlt,       // in a procedure linkage table, whose push is done from byte `offset` of an entry on
 };
 
 struct Expression {
@@ -55,20 +52,18 @@ int64_t plus(int64_t left, int64_t right) {
   return static_cast<int64_t>(static_cast<uint64_t>(left) + static_cast<uint64_t>(right));
 }
 
-/*
- * The canonical frame address in a procedure linkage table (binutils, elf_x86_64_lazy_plt: "PLT0 + n"):
- * rsp + 8 + ((rip & 15) >= N) << 3, where N says after which byte of a 16-byte entry the push is done.
- */
+/// Recognises the CFA of an entry of a procedure linkage table: arch::kPltExpression.
 bool readPlt(DwarfReader reader, Expression& expression) {
-  const auto next = [&reader] { return reader.fixed<uint8_t>(); };
-  if (next() != kBreg0 + kDwarfRsp || reader.sleb() != 8) return false;
-  if (next() != kBreg0 + kDwarfRip || reader.sleb() != 0) return false;
-  if (next() != kLit0 + 15 || next() != kAnd) return false;
-  const uint8_t threshold = next();
-  if (threshold < kLit0 || threshold > kLit0 + 15 || next() != kGe) return false;
-  if (next() != kLit0 + 3 || next() != kShl || next() != kPlus) return false;
-  if (reader.failed() || !reader.atEnd()) return false;
-  expression = {Shape::kPlt, kDwarfRsp, threshold - kLit0, 0};
+  int64_t threshold = -1;
+  for (size_t i = 0; i < arch::kPltExpression.size(); i++) {
+    const auto byte = reader.fixed<uint8_t>();
+    if (i == arch::kPltThreshold)
+      threshold = byte - arch::kPltLiteral;
+    else if (byte != arch::kPltExpression[i])
+      return false;
+  }
+  if (threshold < 0 || threshold > 15 || reader.failed() || !reader.atEnd()) return false;
+  expression = {Shape::kPlt, arch::kSp, threshold, 0};
   return true;
 }
 
@@ -153,29 +148,24 @@ unwind_rule plainRule(uint8_t kind) {
 }
 
 /*
- * The frame that a signal handler returns to: rsp + d is where the ucontext of the interrupted code starts,
- * and the saved registers are in its uc_mcontext.gregs (Linux, arch/x86/include/uapi/asm/sigcontext.h:
- * uc_mcontext at 40; rbp, rsp and rip are its words 10, 15 and 16). All three must agree on d.
+ * The frame that a signal handler returns to: sp + d is where the ucontext of the interrupted code starts, which holds
+ * the saved registers. All three must agree on d.
  */
-constexpr int64_t kContextRbp = 40 + 10 * 8;
-constexpr int64_t kContextRsp = 40 + 15 * 8;
-constexpr int64_t kContextRip = 40 + 16 * 8;
-
-bool savedAtRsp(const FrameSection& section, const RegisterRule& rule, int64_t& offset) {
+bool savedAtSp(const FrameSection& section, const RegisterRule& rule, int64_t& offset) {
   if (rule.kind != RegisterRuleKind::kExpression) return false;
   const Expression expression = readExpression(section, rule.expression, true);
-  if (expression.shape != Shape::kRegister || expression.number != kDwarfRsp) return false;
+  if (expression.shape != Shape::kRegister || expression.number != arch::kSp) return false;
   offset = expression.offset;
   return true;
 }
 
 bool makeSignalRule(const FrameSection& section, const CfaState& state, const Expression& cfa, unwind_rule& rule) {
-  if (cfa.shape != Shape::kDeref || cfa.number != kDwarfRsp || cfa.addend != 0) return false;
-  const int64_t start = plus(cfa.offset, -kContextRsp);
-  int64_t rip = 0;
-  int64_t rbp = 0;
-  if (!savedAtRsp(section, state.returnAddress, rip) || !savedAtRsp(section, state.rbp, rbp)) return false;
-  if (plus(rip, -kContextRip) != start || plus(rbp, -kContextRbp) != start || !fits<int32_t>(start)) return false;
+  if (cfa.shape != Shape::kDeref || cfa.number != arch::kSp || cfa.addend != 0) return false;
+  const int64_t start = plus(cfa.offset, -arch::kContextSp);
+  int64_t ip = 0, fp = 0;
+  if (!savedAtSp(section, state.returnAddress, ip) || !savedAtSp(section, state.fp, fp)) return false;
+  if (plus(ip, -arch::kContextIp) != start || plus(fp, -arch::kContextFp) != start || !fits<int32_t>(start))
+    return false;
   rule = plainRule(CFA_SIGNAL);
   rule.cfa_offset = static_cast<int32_t>(start);
   return true;
@@ -207,11 +197,11 @@ bool setCfa(const CfaState& state, const Expression& expression, unwind_rule& ru
   }
   if (!fits<int32_t>(offset)) return false;
   rule.cfa_offset = static_cast<int32_t>(offset);
-  if (number == kDwarfRsp) {
+  if (number == arch::kSp) {
     rule.cfa = deref ? CFA_DEREF_SP : CFA_SP;
-  } else if (number == kDwarfRbp) {
+  } else if (number == arch::kFp) {
     rule.cfa = deref ? CFA_DEREF_FP : CFA_FP;
-  } else if (number < kDwarfRip && !deref) {
+  } else if (number < arch::kReturnAddress && !deref) {
     rule.cfa = CFA_REGISTER;
     rule.cfa_register = static_cast<uint8_t>(number);
   } else {
@@ -234,13 +224,13 @@ bool offsetFromCfa(const FrameSection& section, const RegisterRule& saved, const
   }
   // A place counted from the register that the CFA is counted from.
   const bool sameBase =
-      (rule.cfa == CFA_SP && expression.number == kDwarfRsp) || (rule.cfa == CFA_FP && expression.number == kDwarfRbp);
+      (rule.cfa == CFA_SP && expression.number == arch::kSp) || (rule.cfa == CFA_FP && expression.number == arch::kFp);
   if (expression.shape != Shape::kRegister || !sameBase) return false;
   offset = plus(expression.offset, -static_cast<int64_t>(rule.cfa_offset));
   return true;
 }
 
-void setRbp(const FrameSection& section, const RegisterRule& saved, unwind_rule& rule) {
+void setFp(const FrameSection& section, const RegisterRule& saved, unwind_rule& rule) {
   int64_t offset = 0;
   rule.fp = FP_UNDEFINED;
   if (offsetFromCfa(section, saved, rule, offset)) {
@@ -255,14 +245,14 @@ void setRbp(const FrameSection& section, const RegisterRule& saved, unwind_rule&
       rule.fp = FP_SAME;
       return;
     case RegisterRuleKind::kRegister:
-      if (saved.value == static_cast<int64_t>(kDwarfRbp)) rule.fp = FP_SAME;
+      if (saved.value == static_cast<int64_t>(arch::kFp)) rule.fp = FP_SAME;
       return;
     case RegisterRuleKind::kExpression:
     case RegisterRuleKind::kValueExpression: {
-      // Stack realignment (GCC's DRAP): saved at rbp + n, or the value *(rbp + n).
+      // Stack realignment (GCC's DRAP): saved at fp + n, or the value *(fp + n).
       const Expression expression = readExpression(section, saved.expression, true);
       const Shape wanted = saved.kind == RegisterRuleKind::kExpression ? Shape::kRegister : Shape::kDeref;
-      if (expression.shape != wanted || expression.number != kDwarfRbp || expression.addend != 0) return;
+      if (expression.shape != wanted || expression.number != arch::kFp || expression.addend != 0) return;
       if (!fits<int32_t>(expression.offset)) return;
       rule.fp = FP_DEREF_FP;
       rule.fp_offset = static_cast<int32_t>(expression.offset);
@@ -277,7 +267,8 @@ void setRbp(const FrameSection& section, const RegisterRule& saved, unwind_rule&
 bool setReturnAddress(const FrameSection& section, const CfaState& state, unwind_rule& rule) {
   // vfork() of the GNU C library takes it off the stack: parent and child share that.
   const RegisterRule& saved = state.returnAddress;
-  if (saved.kind == RegisterRuleKind::kRegister && saved.value >= 0 && saved.value < static_cast<int64_t>(kDwarfRip)) {
+  if (saved.kind == RegisterRuleKind::kRegister && saved.value >= 0 &&
+      saved.value < static_cast<int64_t>(arch::kReturnAddress)) {
     rule.ra_register = static_cast<uint8_t>(saved.value + 1);
     return true;
   }
@@ -287,10 +278,10 @@ bool setReturnAddress(const FrameSection& section, const CfaState& state, unwind
   return true;
 }
 
-// The caller's rsp is the CFA unless the program says otherwise (psABI section 3.6.2).
-bool rspIsCfa(const RegisterRule& rsp) {
-  return rsp.kind == RegisterRuleKind::kUnspecified || rsp.kind == RegisterRuleKind::kSameValue ||
-         (rsp.kind == RegisterRuleKind::kValueOffset && rsp.value == 0);
+// The caller's sp is the CFA unless the program says otherwise (psABI section 3.6.2).
+bool spIsCfa(const RegisterRule& sp) {
+  return sp.kind == RegisterRuleKind::kUnspecified || sp.kind == RegisterRuleKind::kSameValue ||
+         (sp.kind == RegisterRuleKind::kValueOffset && sp.value == 0);
 }
 
 }  // namespace
@@ -302,9 +293,9 @@ unwind_rule makeUnwindRule(const FrameSection& section, const Cie& cie, const Cf
   unwind_rule rule{};
   if (cie.signalFrame && makeSignalRule(section, state, expression, rule)) return rule;
 
-  if (!setCfa(state, expression, rule) || !rspIsCfa(state.rsp) || !setReturnAddress(section, state, rule))
+  if (!setCfa(state, expression, rule) || !spIsCfa(state.sp) || !setReturnAddress(section, state, rule))
     return plainRule(CFA_UNSUPPORTED);
-  setRbp(section, state.rbp, rule);
+  setFp(section, state.fp, rule);
   return rule;
 }
 
@@ -317,15 +308,17 @@ uint32_t RuleFinder::find(const FrameSection& section, const Cie& cie, const Cfa
 }
 
 bool RuleFinder::makeKey(const Cie& cie, const CfaState& state, uint64_t& key) {
-  if (cie.signalFrame || state.cfaIsExpression || (state.cfaRegister | 1) != kDwarfRsp) return false;
-  if (state.rsp.kind != RegisterRuleKind::kUnspecified) return false;
-  if (state.returnAddress.kind != RegisterRuleKind::kOffset || state.returnAddress.value != -8) return false;
-  const bool saved = state.rbp.kind == RegisterRuleKind::kOffset;
-  if (!saved && state.rbp.kind != RegisterRuleKind::kUnspecified) return false;
-  const uint64_t below = saved ? 0 - static_cast<uint64_t>(state.rbp.value) : 0;
+  if (cie.signalFrame || state.cfaIsExpression || (state.cfaRegister != arch::kSp && state.cfaRegister != arch::kFp))
+    return false;
+  if (state.sp.kind != RegisterRuleKind::kUnspecified) return false;
+  if (state.returnAddress.kind != RegisterRuleKind::kOffset || state.returnAddress.value != arch::kReturnAddressOffset)
+    return false;
+  const bool saved = state.fp.kind == RegisterRuleKind::kOffset;
+  if (!saved && state.fp.kind != RegisterRuleKind::kUnspecified) return false;
+  const uint64_t below = saved ? 0 - static_cast<uint64_t>(state.fp.value) : 0;
   const uint64_t offset = static_cast<uint64_t>(state.cfaOffset);
   if (offset >= 1U << 31 || below >= 1U << 30) return false;
-  key = 1ULL << 63 | offset << 32 | below << 2 | (saved ? 2 : 0) | (state.cfaRegister & 1);
+  key = 1ULL << 63 | offset << 32 | below << 2 | (saved ? 2 : 0) | (state.cfaRegister == arch::kSp ? 1 : 0);
   return true;
 }
 

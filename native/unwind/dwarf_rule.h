@@ -13,15 +13,15 @@ namespace polytop {
 /**
  * The rule that the kernel side can follow for one row of a CFA program.
  *
- * Only what leads to the caller's rsp, rbp and rip counts. What cannot be expressed (expressions
+ * Only what leads to the caller's sp, fp and return address counts. What cannot be expressed (expressions
  * other than the ones that compilers and C libraries write, a return address in a register) gives
- * CFA_UNSUPPORTED; a caller's rbp that cannot be found gives FP_UNDEFINED and leaves the rest alone.
+ * CFA_UNSUPPORTED; a caller's fp that cannot be found gives FP_UNDEFINED and leaves the rest alone.
  */
 unwind_rule makeUnwindRule(const FrameSection& section, const Cie& cie, const CfaState& state);
 
 /**
- * Finds the rule of a row. Nearly all rows are of one kind (CFA by rsp or rbp, return address at CFA - 8, rbp
- * unchanged or saved); those are found by three numbers, without making a rule and comparing it.
+ * Finds the rule of a row. Nearly all rows are of one kind (CFA by sp or fp, return address where a call puts it,
+ * fp unchanged or saved); those are found by three numbers, without making a rule and comparing it.
  */
 class RuleFinder {
  public:

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "arch/arch.h"
 #include "go/go_rows.h"
 #include "unwind/dwarf_rule.h"
 #include "unwind/eh_frame.h"
@@ -156,7 +157,7 @@ class TableBuilder {
     }
     if (!hasEntry) return;
     // The entry point of the dynamic linker and of some C libraries: the outermost frame, nothing called it
-    // (psABI section 3.4.1: the word at rsp is argc).
+    // (psABI section 3.4.1: the word at sp is argc).
     table_.starts.push_back(entryOffset_);
     writer_.add(entryOffset_, kEndRule);
     if (entryEnd_ < next) writer_.add(entryEnd_, kNoRule);
@@ -186,8 +187,8 @@ class TableBuilder {
     if (row.frame == GoFrame::kUnknown) return kNoRule;
     unwind_rule rule{};
     rule.cfa = CFA_SP;
-    rule.cfa_offset = row.depth + 8;
-    rule.ra_offset = -8;
+    rule.cfa_offset = row.depth - arch::kReturnAddressOffset;
+    rule.ra_offset = arch::kReturnAddressOffset;
     return allRules_.intern(rule);
   }
 

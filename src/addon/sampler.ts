@@ -31,7 +31,10 @@ export interface Sampler {
   setTargets(pids: readonly number[]): void;
   /** Sets the samples a second on each CPU, at most those of the start. */
   setFrequency(frequency: number): void;
-  /** Names the function at a file offset: its name (empty: no symbol) and its address in the file's headers (0: unknown). */
+  /**
+   * Names the function at a file offset: its name (empty: no symbol) and its address in the file's headers (0:
+   * unknown).
+   */
   name(file: number, offset: number): readonly [name: string, address: number];
   /** Reads bytes of another process's memory; shorter than `size` where a page is missing, at most 64 MB. */
   readMemory(pid: number, address: bigint, size: number): Buffer;

@@ -7,7 +7,7 @@ import type { NamedFunction } from "./reader.ts";
 
 /** The functions of a module. */
 interface ModuleFunctions {
-  /** Clean. */
+  /** The clean name. */
   readonly module: string;
   /** Ids by the clean names of the functions. */
   readonly ids: Map<string, number>;

@@ -1,4 +1,7 @@
-/** The readers of all runtimes: to name the frames of a new one, add its reader here, and its row to src/tick/runtimes.ts. */
+/**
+ * The readers of all runtimes: to name the frames of a new one, add its reader here, and its row to
+ * src/tick/runtimes.ts.
+ */
 import type { Addon } from "../addon/binding.ts";
 import type { Sampler } from "../addon/sampler.ts";
 import { DotnetReader } from "./dotnet/reader.ts";

@@ -8,6 +8,8 @@ export type Colour = "red" | "green" | "yellow" | "blue" | "magenta" | "cyan";
 
 /** What the rest of polytop must know of a runtime; its key is its name in JSON and in bpf/counters.json. */
 export interface RuntimeRow {
+  /** What prose calls it. */
+  readonly title: string;
   /** What the screen and the text call it, in at most six characters. */
   readonly label: string;
   readonly colour: Colour;
@@ -19,12 +21,12 @@ export interface RuntimeRow {
 
 /** The order of the rows is the order in which runtimes are listed. */
 const ROWS = {
-  perl: { label: "perl", colour: "cyan", number: 0, isManaged: true },
-  dotnet: { label: ".net", colour: "magenta", number: 1, isManaged: true },
-  native: { label: "native", colour: "green", number: 2, isManaged: false },
-  kernel: { label: "kernel", colour: "red", number: 3, isManaged: false },
+  perl: { title: "Perl", label: "perl", colour: "cyan", number: 0, isManaged: true },
+  dotnet: { title: ".NET", label: ".net", colour: "magenta", number: 1, isManaged: true },
+  native: { title: "Native", label: "native", colour: "green", number: 2, isManaged: false },
+  kernel: { title: "Kernel", label: "kernel", colour: "red", number: 3, isManaged: false },
   // The runtimes of a newer polytop, in a recording that it made.
-  unknown: { label: "other", colour: "yellow", number: 127, isManaged: true },
+  unknown: { title: "Other", label: "other", colour: "yellow", number: 127, isManaged: true },
 } as const satisfies Readonly<Record<string, RuntimeRow>>;
 
 /** Where a function's code comes from. */

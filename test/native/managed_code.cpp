@@ -17,10 +17,10 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "arch/seh.h"
 #include "bpf/dotnet/prolog.h"
 #include "damage.h"
 #include "dotnet/ready_to_run.h"
-#include "dotnet/seh.h"
 #include "elf_maker.h"
 
 namespace {

@@ -6,6 +6,10 @@ import { root } from "../support/polytop.ts";
 
 const read = (path: string): string => readFileSync(join(root, path), "utf8");
 const sources = globSync("src/**/*.{ts,tsx}", { cwd: root });
+const nativeSources = globSync("{bpf,native}/**/*.{c,h,cpp}", { cwd: root });
+
+/** The most that a folder holds. */
+const MOST_FILES = 22;
 
 interface Import {
   readonly from: string;
@@ -64,21 +68,8 @@ test("only one file loads the addon", () => {
   expect(importers).toEqual(["src/addon/binding.ts"]);
 });
 
-test("only one file names the processors that polytop runs on", () => {
-  const named = /x86|amd64|\bx64\b|aarch64|arm64|\b[re](ip|sp|bp|[abcd]x)\b/i;
-  const files = sources.filter((file) => named.test(read(file)));
-  expect(files).toEqual(["src/machine/architecture.ts"]);
-});
-
-test("modules do not import each other in a circle", () => {
-  const graph = new Map(
-    sources.map((file) => [
-      file,
-      importsOf(file)
-        .filter(({ isType }) => !isType)
-        .map(({ to }) => to),
-    ]),
-  );
+/** The first circle that is found from each file of a graph, as `a → b → a`. */
+function circlesOf(graph: ReadonlyMap<string, readonly string[]>): string[] {
   const done = new Set<string>();
   const circles: string[] = [];
   const visit = (file: string, path: readonly string[]): void => {
@@ -87,8 +78,60 @@ test("modules do not import each other in a circle", () => {
     for (const next of graph.get(file) ?? []) visit(next, [...path, file]);
     done.add(file);
   };
-  for (const file of sources) visit(file, []);
-  expect(circles).toEqual([]);
+  for (const file of graph.keys()) visit(file, []);
+  return circles;
+}
+
+test("modules do not import each other in a circle", () => {
+  const valuesOf = (file: string): string[] =>
+    importsOf(file)
+      .filter(({ isType }) => !isType)
+      .map(({ to }) => to);
+  expect(circlesOf(new Map(sources.map((file) => [file, valuesOf(file)])))).toEqual([]);
+});
+
+/** C and C++ files that a file of ours includes: beside it, or relative to native/ or to the top. */
+function includesOf(file: string): string[] {
+  const names = [...read(file).matchAll(/^#include "([^"]+)"/gm)].map((match) => match[1] ?? "");
+  return names.flatMap((name) => {
+    const places = [join(dirname(file), name), join("native", name), name];
+    return places.filter((place) => nativeSources.includes(place)).slice(0, 1);
+  });
+}
+
+test("C and C++ files do not include each other in a circle", () => {
+  expect(circlesOf(new Map(nativeSources.map((file) => [file, includesOf(file)])))).toEqual([]);
+});
+
+test("only js/ knows that there is JavaScript", () => {
+  const users = nativeSources.filter((file) => read(file).includes("napi.h"));
+  expect(users.filter((file) => !file.startsWith("native/js/"))).toEqual([]);
+});
+
+/** The folders in which no processor is named, each with the places in it that are there for that. */
+const PROCESSOR_PLACES: Readonly<Record<string, readonly string[]>> = {
+  "native/": ["native/arch/"],
+  "src/": ["src/machine/architecture.ts"],
+};
+const PROCESSOR_WORDS =
+  /\w*(x86|amd64)\w*|\bx64\b|\b(k|Dwarf|kDwarf)?(?:[re](?:[abcd]x|[sd]i|[sb]p|ip)|r(?:1[0-5]|[89])|[xyz]mm\d*)\b/i;
+
+test("processors are named in few places; elsewhere registers are known by their role", () => {
+  const wrong = Object.entries(PROCESSOR_PLACES).flatMap(([folder, places]) =>
+    globSync(`${folder}**/*.{ts,tsx,c,h,cpp}`, { cwd: root })
+      .filter((file) => !places.some((place) => file.startsWith(place)))
+      .flatMap((file) => {
+        const lines = read(file).split("\n");
+        return lines.filter((line) => PROCESSOR_WORDS.test(line)).map((line) => `${file}: ${line}`);
+      }),
+  );
+  expect(wrong).toEqual([]);
+});
+
+test("a folder can be taken in at a glance", () => {
+  const sizes = new Map<string, number>();
+  for (const file of nativeSources) sizes.set(dirname(file), (sizes.get(dirname(file)) ?? 0) + 1);
+  expect([...sizes].filter(([, count]) => count > MOST_FILES)).toEqual([]);
 });
 
 test("no file is too long to be read in one go", () => {

@@ -19,7 +19,7 @@ export class PageBudget {
     this.#maxPages = Math.floor(maxBytes / PAGE);
   }
 
-  /** One more page is going to be held. */
+  /** Makes room for one more page, which the holder is going to keep. */
   take(holder: PagedBytes): void {
     if (this.#pages >= this.#maxPages) {
       for (const it of this.#holders) it.forget();
@@ -31,7 +31,7 @@ export class PageBudget {
   }
 }
 
-/** All there. */
+/** Bytes that are all there. */
 export class WholeBytes implements Bytes {
   readonly #bytes: Buffer;
 
@@ -49,14 +49,14 @@ export class WholeBytes implements Bytes {
   }
 }
 
-/** Read when they are asked for. */
+/** Bytes that are read when they are asked for. */
 export class PagedBytes implements Bytes {
   readonly length: number;
   readonly #read: (at: number, size: number) => Buffer;
   readonly #budget: PageBudget;
   readonly #pages = new Map<number, Buffer>();
 
-  /** `read`: exactly so many bytes at an offset. */
+  /** `read` returns exactly so many bytes at an offset. */
   constructor(length: number, read: (at: number, size: number) => Buffer, budget: PageBudget) {
     this.length = length;
     this.#read = read;

@@ -1,6 +1,6 @@
 /**
- * Composite images: one file with the precompiled code of many assemblies, whose metadata stays in files of their
- * own. The image numbers its assemblies in a metadata of its own, the manifest, and knows the build of each
+ * Reads composite images: one file has the precompiled code of many assemblies, whose metadata stays in files of
+ * their own. The image numbers its assemblies in a metadata of its own, the manifest, and knows the build of each
  * (src/coreclr/vm/nativeimage.cpp, readytoruninfo.cpp and zapsig.cpp of .NET 8 to 10).
  */
 import type { PeImage } from "./image.ts";
@@ -19,12 +19,12 @@ const CORE_HEADER = 8;
 const MAX_COMPONENTS = 4096;
 const GUID_BYTES = 16;
 const NO_BUILD = "0".repeat(2 * GUID_BYTES);
-/** In signatures 0 is no assembly of the image, 1 the manifest; since format 6.3. */
+/** The number of the first assembly in signatures: 0 stands for none of the image, 1 for the manifest (format 6.3). */
 const FIRST_ASSEMBLY = 2;
 
 const CORE_NAME = "System.Private.CoreLib";
 
-/** The metadata of the assembly of a name that is the build of an id; throws Unreadable where it cannot be read. */
+/** Opens the metadata of the assembly of a name, in the build of an id; throws Unreadable where it cannot be read. */
 export type OpenComponent = (name: string, moduleId: string) => Metadata;
 
 export const isComposite = (sections: ReadyToRunSections): boolean =>
@@ -38,7 +38,7 @@ export class CompositeImage {
   readonly #names: readonly string[];
   readonly #modules = new Map<number, ImageModule>();
 
-  /** `manifest`: reads the metadata at a place of the image. Throws Unreadable. */
+  /** Reads the tables of a composite image; `manifest` reads the metadata at a place of it. Throws Unreadable. */
   constructor(
     image: PeImage,
     sections: ReadyToRunSections,
@@ -54,19 +54,19 @@ export class CompositeImage {
     this.#names = manifest(place).referredAssemblies();
   }
 
-  /** How many assemblies it has code of: the first ones of the manifest. */
+  /** The number of assemblies that it has code of: they are the first of the manifest. */
   get count(): number {
     const count = Math.floor(this.#components.length / COMPONENT_BYTES);
     return Math.min(count, this.#names.length, MAX_COMPONENTS);
   }
 
-  /** Tables of an assembly, by its number from 0. */
+  /** Reads the tables of an assembly, by its number from 0. */
   sections(component: number): ReadyToRunSections {
     const at = component * COMPONENT_BYTES + CORE_HEADER;
     return readCoreSections(this.#image, this.#components.readUInt32LE(at));
   }
 
-  /** An assembly by its number from 0; throws Unreadable. */
+  /** Opens an assembly by its number from 0; throws Unreadable. */
   module(component: number): ImageModule {
     const known = this.#modules.get(component);
     if (known) return known;
@@ -84,7 +84,7 @@ export class CompositeImage {
     return module;
   }
 
-  /** An assembly as signatures number it; throws Unreadable. */
+  /** Opens an assembly by the number that signatures have for it; throws Unreadable. */
   moduleOfSignature(index: number): ImageModule {
     if (index === CORE_MODULE) return this.module(this.#names.indexOf(CORE_NAME));
     if (index < FIRST_ASSEMBLY)

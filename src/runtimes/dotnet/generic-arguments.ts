@@ -1,15 +1,15 @@
-/** Generic arguments of a body of a method, as they are shown. */
+/** The generic arguments of a body of a method, as they are shown. */
 import { Unreadable } from "./memory.ts";
 
-/** `System.__Canon` stands for every class: they share a body. */
+/** An argument. `System.__Canon` stands for every class: they share a body. */
 export interface GenericArgument {
-  /** Of the type or the method. */
+  /** Whether the parameter is one of the type or of the method. */
   readonly of: "type" | "method";
   readonly parameter: string;
   readonly type: string;
 }
 
-/** Parameters and types in their order; throws Unreadable where they are not as many. */
+/** Pairs parameters and types in their order; throws Unreadable where they are not as many. */
 export function paired(
   of: GenericArgument["of"],
   parameters: readonly string[],

@@ -1,9 +1,9 @@
-/** Precompiled and plain assemblies: PE images in a file or in the memory of a process. */
+/** Reads assemblies, precompiled or not: PE images in a file or in the memory of a process. */
 import { type PageBudget, PagedBytes } from "./bytes.ts";
 import { readOr, Unreadable } from "./memory.ts";
 import { Metadata } from "./metadata.ts";
 
-/** Exactly `size` bytes at an offset of the image; throws Unreadable where they are not there. */
+/** Reads exactly `size` bytes at an offset of the image; throws Unreadable where they are not there. */
 export type ReadImage = (offset: number, size: number) => Buffer;
 
 /** A table of an image. */
@@ -25,10 +25,10 @@ interface Section {
   readonly raw: number;
 }
 
-/** With the data directory of the COR header, in a 32-bit image. */
+/** A 32-bit image needs this much for the data directory of the COR header. */
 const MIN_OPTIONAL_HEADER = 96 + 15 * 8;
 const MAX_SECTIONS = 96;
-/** Enough for the list of streams. */
+/** The list of streams fits into this. */
 const ROOT_BYTES = 256;
 const MAX_METADATA = 256 << 20;
 const COR_HEADER_SIZE = 72;
@@ -43,10 +43,13 @@ export class PeImage {
   readonly #mapped: boolean;
   readonly #metadata: Directory;
   readonly #header: string;
-  /** Of the ready-to-run header; size 0: the image is not precompiled. */
+  /** Where the ready-to-run header is; size 0: the image is not precompiled. */
   readonly readyToRun: Directory;
 
-  /** `layouts`: whether it may be mapped (true), as in its file (false). Throws Unreadable where it is no assembly. */
+  /**
+   * Reads the headers. `layouts` are those to try: mapped (true), as in the file (false). Throws Unreadable for no
+   * assembly.
+   */
   constructor(read: ReadImage, layouts: readonly boolean[] = [true, false]) {
     this.#read = read;
     if (read(0, 2).toString("latin1") !== "MZ") throw new Unreadable("its image has no header");
@@ -76,7 +79,7 @@ export class PeImage {
     this.readyToRun = found.readyToRun;
   }
 
-  /** Bytes at an RVA. */
+  /** Reads bytes at an RVA. */
   at(rva: number, size: number): Buffer {
     return this.#read(this.#offset(rva, this.#mapped), size);
   }
@@ -103,12 +106,12 @@ export class PeImage {
     return this.#metadata.size;
   }
 
-  /** The metadata, read as it is needed: for as long as the image can be read. Without `place`, that of the image. */
+  /** Opens the metadata at a place, else that of the image; it is read as it is needed, while the image can be read. */
   metadata(budget: PageBudget, { rva, size }: Directory = this.#metadata): Metadata {
     return new Metadata(new PagedBytes(size, (at, count) => this.at(rva + at, count), budget));
   }
 
-  /** All of the metadata, for when the image is gone. */
+  /** Reads all of the metadata, for when the image is gone. */
   wholeMetadata({ rva, size }: Directory = this.#metadata): Metadata {
     if (size > MAX_METADATA) throw new Unreadable("its metadata is too long");
     return new Metadata(this.at(rva, size));
@@ -121,7 +124,7 @@ export class PeImage {
     return section.raw + rva - section.rva;
   }
 
-  /** ECMA-335 II.25.3.3. */
+  /** Reads the COR header: ECMA-335 II.25.3.3. */
   #corHeader(rva: number, mapped: boolean): Headers | undefined {
     return readOr<Headers | undefined>(() => {
       const header = this.#read(this.#offset(rva, mapped), COR_HEADER_SIZE);

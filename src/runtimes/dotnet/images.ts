@@ -1,4 +1,4 @@
-/** Names of precompiled code by its file: the same in every process, and after the last of them. */
+/** Names precompiled code by its file: the same in every process, and after the last of them. */
 import type { SampledFile } from "../../addon/drained.ts";
 import type { Sampler } from "../../addon/sampler.ts";
 import { type PageBudget, PagedBytes } from "./bytes.ts";
@@ -13,25 +13,27 @@ interface PlacedImage {
   readonly image: PeImage;
   metadata: Metadata | undefined;
   tables: ReadyToRunImage | undefined;
-  /** Roughly what it takes in memory. */
+  /** The memory that it takes, roughly. */
   bytes: number;
 }
 
-/** Images are read again when a new method of theirs is met: what is named already needs them no more. */
-/** Roughly, of an image whose tables and metadata are not read yet. */
+/** The memory of an image whose tables and metadata are not read yet, roughly. */
 const IMAGE_BYTES = 16 << 10;
+/**
+ * Images above this are forgotten, and read again when a new method of theirs is met: named methods need them no more.
+ */
 const MAX_IMAGE_BYTES = 8 << 20;
-/** Of a file, in which the assembly of a composite image is looked for. */
+/** So many assemblies of a file are looked at for one of a composite image. */
 const MAX_ASSEMBLIES = 4096;
 
 export class ImageNames {
   readonly #sampler: Pick<Sampler, "readFile">;
   readonly #pages: PageBudget;
-  /** Where the assemblies of a file are, by its id; for each: offset, size. */
+  /** Places of the assemblies of a file, by its id: offset and size of each. */
   readonly #places = new Map<number, Float64Array>();
-  /** By id of the file and place in it; the one used last is the last. */
+  /** Images by the id of the file and the place in it; the image that was used last is the last. */
   readonly #images = new Map<string, PlacedImage>();
-  /** Where in a single-file program the builds of assemblies are, by the file's id. */
+  /** Places of assemblies in a single-file program by their build, by the id of the file. */
   readonly #builds = new Map<number, ReadonlyMap<string, number>>();
 
   constructor(sampler: Pick<Sampler, "readFile">, pages: PageBudget) {
@@ -48,13 +50,13 @@ export class ImageNames {
     }
   }
 
-  /** Whether an offset of a file is precompiled managed code. */
+  /** Says whether an offset of a file is precompiled managed code. */
   holds(file: number, offset: number): boolean {
     const first = this.#places.get(file)?.[0];
     return first !== undefined && offset >= first;
   }
 
-  /** The method at an offset of a file that holds() it; throws Unreadable where it cannot be told. */
+  /** Names the method at an offset of a file that holds() it; throws Unreadable where it cannot be told. */
   method(file: number, offset: number): ImageMethod {
     const [base] = this.#placeOf(file, offset);
     const placed = this.#at(file, base);
@@ -65,7 +67,7 @@ export class ImageNames {
     return placed.tables.method(placed.image.rvaOfOffset(offset - base));
   }
 
-  /** The method of a row of the metadata of the image at an offset of a file. */
+  /** Names the method of a row of the metadata of the image at an offset of a file. */
   methodOfRow(file: number, base: number, row: number): ImageMethod {
     const placed = this.#at(file, base);
     placed.metadata ??= placed.image.metadata(this.#pages);
@@ -97,7 +99,7 @@ export class ImageNames {
     });
   }
 
-  /** An assembly of a composite image: a file of its own, in the same folder. */
+  /** Reads an assembly of a composite image that is a file of its own, in the same folder. */
   #beside(file: number, name: string): Metadata {
     const read = (offset: number, size: number): Buffer => {
       const bytes = this.#sampler.readFile(file, offset, size, `${name}.dll`);
@@ -107,7 +109,7 @@ export class ImageNames {
     return new PeImage(read, [false]).metadata(this.#pages);
   }
 
-  /** … and where that is a part of a single-file program, another part of it. */
+  /** Reads an assembly of a composite image in a single-file program: it is another part of that. */
   #inProgram(file: number, build: string): Metadata {
     const builds = this.#builds.get(file) ?? this.#findBuilds(file);
     this.#builds.set(file, builds);

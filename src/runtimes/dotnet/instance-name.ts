@@ -1,4 +1,4 @@
-/** What a precompiled generic instance is called, and what it was compiled for. */
+/** Names precompiled generic instances, and tells what they were compiled for. */
 import { type GenericArgument, paired } from "./generic-arguments.ts";
 import type { MethodInstance, ModuleIndex, SignatureType } from "./instance-signature.ts";
 import { readOr, Unreadable } from "./memory.ts";
@@ -8,7 +8,7 @@ import type { Metadata } from "./metadata.ts";
 export interface ImageMethod {
   readonly name: string;
   readonly module: string;
-  /** Of a generic instance, where they are certain. */
+  /** What a generic instance was compiled for, where that is certain. */
   readonly genericArguments?: readonly GenericArgument[];
 }
 
@@ -19,10 +19,10 @@ export interface ImageModule {
   readonly metadata: Metadata;
 }
 
-/** The assemblies by the index that signatures have; throws Unreadable where one cannot be read. */
+/** Finds an assembly by the index that signatures have; throws Unreadable where one cannot be read. */
 export type FindModule = (index: ModuleIndex) => ImageModule;
 
-/** Throws Unreadable where the method cannot be told. */
+/** Names a generic instance; throws Unreadable where its method cannot be told. */
 export function instanceMethod(instance: MethodInstance, find: FindModule): ImageMethod {
   const { name: module, metadata } = find(instance.module);
   if (instance.isMemberRef) {
@@ -44,7 +44,7 @@ function isOwner(owner: SignatureType | undefined, row: number, type: string): b
   return "token" in owner && owner.token === row * 4;
 }
 
-/** None where one of them cannot be told. */
+/** The arguments of an instance; none where one of them cannot be told. */
 function argumentsOf(
   { owner, row, methodArguments }: MethodInstance,
   metadata: Metadata,
@@ -62,7 +62,7 @@ function argumentsOf(
   );
 }
 
-/** `System.Collections.Generic.KeyValuePair`2[System.Int32,System.__Canon][]` */
+/** Spells a type: `System.Collections.Generic.KeyValuePair`2[System.Int32,System.__Canon][]` */
 function nameOf(type: SignatureType, find: FindModule): string {
   if ("name" in type) return type.name;
   if ("element" in type) return nameOf(type.element, find) + type.suffix;

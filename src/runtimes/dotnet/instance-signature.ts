@@ -1,5 +1,5 @@
 /**
- * Signatures of precompiled generic instances: ECMA-335 II.23.2 with the additions of ready-to-run images
+ * Reads signatures of precompiled generic instances: ECMA-335 II.23.2 with the additions of ready-to-run images
  * (docs/design/coreclr/botr/readytorun-format.md; src/coreclr/vm/zapsig.cpp of .NET 8 to 10).
  */
 import { Unreadable } from "./memory.ts";
@@ -50,7 +50,7 @@ const MAX_DEPTH = 32;
 const MAX_ARGUMENTS = 64;
 const MAX_RANK = 32;
 
-/** What tells the module that a token is of: 0 is the image itself, others as the image counts them. */
+/** The number of the module that a token belongs to: 0 is the image itself, others are as the image counts them. */
 export type ModuleIndex = number;
 /** The module of the types that have no token: System.Private.CoreLib. */
 export const CORE_MODULE: ModuleIndex = -1;
@@ -61,14 +61,14 @@ export type SignatureType =
   | { readonly element: SignatureType; readonly suffix: string }
   | {
       readonly module: ModuleIndex;
-      /** TypeDefOrRefOrSpecEncoded. */
+      /** A TypeDefOrRefOrSpecEncoded. */
       readonly token: number;
       readonly typeArguments: readonly SignatureType[];
     };
 
 /** A generic instance of a method. */
 export interface MethodInstance {
-  /** Whose metadata the row is of. */
+  /** The module whose metadata has the row. */
   readonly module: ModuleIndex;
   readonly isMemberRef: boolean;
   readonly row: number;
@@ -91,7 +91,7 @@ export function readMethodInstance(reader: CompressedReader): MethodInstance {
   return { module, isMemberRef, row, owner, methodArguments };
 }
 
-/** A row of a definition is of the module that defines its type. */
+/** Finds the module of a definition: it is the one that defines its type. */
 function moduleOf(owner: SignatureType): ModuleIndex {
   if ("token" in owner) return owner.module;
   if ("name" in owner) return CORE_MODULE;
@@ -100,7 +100,7 @@ function moduleOf(owner: SignatureType): ModuleIndex {
 
 function readTypes(reader: CompressedReader, count: number, depth: number): SignatureType[] {
   if (count > MAX_ARGUMENTS) throw new Unreadable("it has too many generic arguments");
-  // Arguments start from the image again, whatever module their type is of.
+  // The tokens of arguments are again those of the image, whatever module defines their type.
   return Array.from({ length: count }, () => readType(reader, 0, depth + 1));
 }
 
@@ -123,7 +123,7 @@ function readType(reader: CompressedReader, module: ModuleIndex, depth = 0): Sig
   throw new Unreadable("a signature has a type of an unknown kind");
 }
 
-/** Rank, sizes, lower bounds. */
+/** Reads the shape of an array: rank, sizes, lower bounds. */
 function readArray(reader: CompressedReader, element: SignatureType): SignatureType {
   const rank = reader.next();
   if (rank < 1 || rank > MAX_RANK) throw new Unreadable("a signature has an array of no rank");

@@ -1,6 +1,6 @@
 /**
- * Where a runtime keeps what. bpf/dotnet-layouts.json has the offsets of the versions that were measured; the contract
- * descriptor of a runtime (docs/design/datacontracts of dotnet/runtime) goes over them where it has one.
+ * Tells where a runtime keeps what. bpf/dotnet-layouts.json has the offsets of the versions that were measured; the
+ * contract descriptor of a runtime (docs/design/datacontracts of dotnet/runtime) goes over them where it has one.
  */
 import layouts from "../../../bpf/dotnet-layouts.json" with { type: "json" };
 import { type ProcessMemory, pointerAt, Unreadable } from "./memory.ts";
@@ -30,7 +30,7 @@ function object(value: unknown): Json {
   return typeof value === "object" && value !== null ? (value as Json) : {};
 }
 
-/** A number, or the first of a list: `720`, `"0xc"`, `[720, "pointer"]`; undefined where it is no sane offset. */
+/** Reads a number, or the first of a list: `720`, `"0xc"`, `[720, "pointer"]`; undefined where it is no sane offset. */
 function numberIn(value: unknown): number | undefined {
   const plain = Array.isArray(value) ? value[0] : value;
   const number = typeof plain === "string" ? Number(plain) : plain;
@@ -38,7 +38,7 @@ function numberIn(value: unknown): number | undefined {
   return number >= 0 && number < MAX_OFFSET ? number : undefined;
 }
 
-/** The JSON of the contract descriptor at an address of the process. */
+/** Reads the JSON of the contract descriptor at an address of the process. Throws Unreadable, or SyntaxError. */
 export function readDescriptor(memory: ProcessMemory, address: number): unknown {
   const header = memory.bytes(address, 40);
   if (header.toString("latin1", 0, 8) !== "DNCCDAC\0")
@@ -49,8 +49,8 @@ export function readDescriptor(memory: ProcessMemory, address: number): unknown 
 }
 
 /**
- * The layout of a version, with what a descriptor says over it. A version that was not measured is like the next one
- * that was, else like the last.
+ * Returns the layout of a version, with what a descriptor says over it. A version that was not measured is like the
+ * next one that was, else like the last.
  */
 export function layoutOf(major: number, descriptor?: unknown): Layout {
   const { versions, offsets } = layouts;

@@ -1,11 +1,11 @@
-/** Reading structures out of bytes that anybody may have written: everything is bounded. */
+/** Reads the memory of processes, whose bytes anybody may have written: everything is bounded. */
 
 import { ARCHITECTURE } from "../../machine/architecture.ts";
 
-/** What should be there is not, or does not fit: it says what, for the reason that is shown. */
+/** Something that should be there is missing or does not fit. The message is shown as the reason. */
 export class Unreadable extends Error {}
 
-/** What `read` returns, `otherwise` where something that it needs is not there or does not fit. */
+/** Returns what `read` returns, `otherwise` where something that it needs is not there or does not fit. */
 export function readOr<Value>(read: () => Value, otherwise: Value): Value {
   try {
     return read();

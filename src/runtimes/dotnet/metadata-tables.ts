@@ -20,7 +20,7 @@ export const NESTED_CLASS = 0x29;
 export const GENERIC_PARAM = 0x2a;
 const METHOD_SPEC = 0x2b;
 
-/** Its size, what it is an offset of, or what it is a row of: which of several tables is in its low bits. */
+/** A column: its size, the heap that it is an offset in, or the tables that it is a row of (low bits say which). */
 export type Column =
   | number
   | "string"

@@ -1,4 +1,5 @@
-/** Names in the metadata of an assembly (ECMA-335 partition II, sections 22 to 24). */
+/** Reads names out of the metadata of an assembly (ECMA-335 partition II, sections 22 to 24). */
+import { firstWhere } from "../binary-search.ts";
 import { type Bytes, WholeBytes } from "./bytes.ts";
 import { Unreadable } from "./memory.ts";
 import {
@@ -24,11 +25,11 @@ const MAX_NESTING = 16;
 const MAX_NAME_BYTES = 1024;
 const MAX_STREAMS = 16;
 const GUID_BYTES = 16;
-/** Of a type's signature, as far as it is read. */
+/** So much of a type's signature is read. */
 const MAX_TYPE_BYTES = 64;
-/** Enough for the version text and the list of streams. */
+/** The root of the metadata has room for the version text and the list of streams in this. */
 const ROOT_BYTES = 1024;
-/** With a count for each of 64 tables. */
+/** The header of the tables, with a count for each of 64. */
 const TABLES_HEADER_BYTES = 24 + 64 * 4;
 
 interface Table {
@@ -55,31 +56,34 @@ interface Reference {
 export class Metadata {
   readonly #bytes: Bytes;
   readonly #tables = new Map<number, Table>();
-  /** By table number, a bit: its rows are in the order of their key. */
+  /** A bit for each table whose rows are in the order of their key. */
   #sorted = 0n;
   #strings = { start: 0, end: 0 };
   #blobs = { start: 0, end: 0 };
   #guids = { start: 0, end: 0 };
   #methodPointers: Map<number, number> | undefined;
 
-  /** `bytes`: from the signature `BSJB` on. Throws Unreadable where they are no metadata. */
+  /**
+   * Reads the directory of the metadata in `bytes`, which begin with the signature `BSJB`. Throws Unreadable where they
+   * are no metadata.
+   */
   constructor(bytes: Bytes | Buffer) {
     this.#bytes = Buffer.isBuffer(bytes) ? new WholeBytes(bytes) : bytes;
     try {
       this.#readTables(this.#readStreams());
     } catch (error) {
-      // Reading behind the end of the bytes.
+      // Something lies behind the end of the bytes.
       if (error instanceof RangeError) throw new Unreadable("its metadata is cut");
       throw error;
     }
   }
 
-  /** Rows of the method table: a dynamic assembly grows. */
+  /** The number of rows of the method table; it grows in a dynamic assembly. */
   get methodCount(): number {
     return this.#rows(METHOD);
   }
 
-  /** Simple name of the assembly, else the name of the module. */
+  /** The simple name of the assembly, else the name of the module. */
   get assemblyName(): string {
     return this.#rows(ASSEMBLY) > 0 ? this.#string(ASSEMBLY, 1, 7) : this.#string(MODULE, 1, 1);
   }
@@ -186,17 +190,11 @@ export class Metadata {
   /** The type whose list of methods holds the row: the last that starts at or before it. */
   #declaringType(method: number): number {
     const place = this.#methodPlaces()?.get(method) ?? method;
-    let low = 1;
-    let high = this.#rows(TYPE_DEF);
-    while (low < high) {
-      const middle = Math.ceil((low + high) / 2);
-      if (this.#value(TYPE_DEF, middle, 5) <= place) low = middle;
-      else high = middle - 1;
-    }
-    return low;
+    const isBehind = (row: number) => this.#value(TYPE_DEF, row, 5) > place;
+    return Math.max(1, firstWhere(1, this.#rows(TYPE_DEF) + 1, isBehind) - 1);
   }
 
-  /** Place of a method in the lists, where a table of pointers re-orders them (edit and continue, dynamic). */
+  /** The place of a method in the lists, where a table of pointers re-orders them (edit and continue, dynamic). */
   #methodPlaces(): Map<number, number> | undefined {
     const count = this.#rows(METHOD_PTR);
     if (count === 0) return undefined;
@@ -212,25 +210,20 @@ export class Metadata {
     return found === undefined ? undefined : this.#value(NESTED_CLASS, found, 1);
   }
 
-  /** Rows whose key is a value: a column that the table is sorted by, unless it says that it is not. */
+  /** Finds the rows whose key is a value. The table is sorted by the key, unless it says that it is not. */
   #rowsWith(table: number, column: number, value: number): number[] {
     const count = this.#rows(table);
     const found: number[] = [];
-    let at = 1;
-    if (this.#sorted & (1n << BigInt(table))) {
-      for (let high = count + 1; at < high; ) {
-        const middle = Math.floor((at + high) / 2);
-        if (this.#value(table, middle, column) < value) at = middle + 1;
-        else high = middle;
-      }
-      for (; at <= count && this.#value(table, at, column) === value; at++) found.push(at);
-      return found;
+    const isSorted = (this.#sorted & (1n << BigInt(table))) !== 0n;
+    const isReached = (row: number) => this.#value(table, row, column) >= value;
+    for (let at = isSorted ? firstWhere(1, count + 1, isReached) : 1; at <= count; at++) {
+      if (this.#value(table, at, column) === value) found.push(at);
+      else if (isSorted) break;
     }
-    for (; at <= count; at++) if (this.#value(table, at, column) === value) found.push(at);
     return found;
   }
 
-  /** Name and namespace in two adjoining columns. */
+  /** Joins the namespace and the name in two adjoining columns. */
   #qualified(table: number, row: number, column: number): string {
     const name = this.#name(table, row, column);
     const namespace = this.#string(table, row, column + 1);
@@ -274,7 +267,7 @@ export class Metadata {
     return name;
   }
 
-  /** Section 24.2.1. Returns where the table stream starts. */
+  /** Reads the list of streams (section 24.2.1); returns where the stream of tables starts. */
   #readStreams(): number {
     const bytes = this.#bytes.slice(0, Math.min(this.#bytes.length, ROOT_BYTES));
     if (bytes.toString("latin1", 0, 4) !== "BSJB")
@@ -299,7 +292,7 @@ export class Metadata {
     return tables;
   }
 
-  /** Section 24.2.6. */
+  /** Reads where the tables and their columns are (section 24.2.6). */
   #readTables(start: number): void {
     const size = Math.min(this.#bytes.length - start, TABLES_HEADER_BYTES);
     const bytes = this.#bytes.slice(start, size);
@@ -338,12 +331,12 @@ function columnSize(column: Column, heaps: number, rows: readonly number[]): num
   return most < 2 ** (16 - column.tagBits) ? 2 : 4;
 }
 
-/** TypeDefOrRefOrSpecEncoded (section 23.2.8). */
+/** Reads a TypeDefOrRefOrSpecEncoded (section 23.2.8). */
 function typeOfToken(token: number): Reference {
   return { table: [TYPE_DEF, TYPE_REF, TYPE_SPEC][token & 3] ?? -1, row: token >>> 2 };
 }
 
-/** Compressed unsigned integers of signatures (section 23.2). */
+/** Reads the compressed unsigned integers of signatures (section 23.2). */
 export class CompressedReader {
   readonly #bytes: Buffer;
   readonly #end: number;

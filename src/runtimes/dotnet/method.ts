@@ -1,4 +1,4 @@
-/** MethodDesc -> name and body, out of the memory of its process. */
+/** Reads the name and the body of a MethodDesc out of the memory of its process. */
 import { type GenericArgument, paired } from "./generic-arguments.ts";
 import { PeImage } from "./image.ts";
 import type { ImageMethod } from "./instance-name.ts";
@@ -18,7 +18,7 @@ export interface MethodName {
 export interface MethodBody {
   /** How it was made, where that is certain. */
   readonly tier?: Tier;
-  /** What it was compiled for, for the parameters of the type and then of the method; none: it is not generic. */
+  /** The arguments for the parameters of the type and then of the method; none: it is not generic. */
   readonly genericArguments: readonly GenericArgument[];
 }
 
@@ -28,7 +28,7 @@ const CLASS_ARRAY = 4;
 const CLASS_INSTANTIATED = 5;
 const CLASS_DYNAMIC = 7;
 
-/** Of a MethodDesc: flags and the pointer to its code data. */
+/** The start of a MethodDesc that is read: its flags and the pointer to its code data. */
 const METHOD_BYTES = 16;
 const ARRAY_METHODS = ["Get", "Set", "Address"];
 
@@ -37,9 +37,9 @@ interface MethodFacts {
   /** The start of the MethodDesc. */
   readonly bytes: Buffer;
   readonly kind: number;
-  /** MethodTable of its type. */
+  /** The MethodTable of its type. */
   readonly type: number;
-  /** In the metadata of its module. */
+  /** Its row in the metadata of its module. */
   readonly row: number;
 }
 

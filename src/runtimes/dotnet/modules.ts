@@ -1,4 +1,4 @@
-/** The modules of a process: their metadata, out of the memory that it is loaded in. */
+/** Reads the metadata of the modules of a process out of the memory that it is loaded in. */
 import type { PageBudget } from "./bytes.ts";
 import { PeImage } from "./image.ts";
 import type { Layout } from "./layout.ts";
@@ -6,9 +6,9 @@ import { type ProcessMemory, Unreadable } from "./memory.ts";
 import { Metadata } from "./metadata.ts";
 import type { ReadyToRunImage } from "./ready-to-run.ts";
 
-/** What is kept of images for all processes. */
+/** Keeps what is known of images for all processes. */
 export interface ImageCache {
-  /** For the pages of metadata that are read. */
+  /** The room for pages of metadata that are read. */
   readonly pages: PageBudget;
   tables(image: PeImage): ReadyToRunImage;
 }
@@ -17,7 +17,7 @@ export interface ImageCache {
 export interface Module {
   readonly name: string;
   readonly metadata: Metadata;
-  /** Its metadata may grow. */
+  /** Says whether its metadata may grow. */
   readonly dynamic: boolean;
 }
 
@@ -36,7 +36,7 @@ export class ModuleReader {
     this.#cache = cache;
   }
 
-  /** The module at an address of the process; `row`: a method that it must hold. */
+  /** Reads the module at an address of the process; it must hold the method of the row. */
   at(address: number, row = 0): Module {
     const known = this.#modules.get(address);
     if (known && !(known.dynamic && row > known.metadata.methodCount)) return known;
@@ -72,14 +72,14 @@ export class ModuleReader {
     return layout > 0 ? memory.pointer(layout + at["PEImageLayout.Base"]) : 0;
   }
 
-  /** A copy that the runtime keeps of the metadata of an assembly that is made at run time. */
+  /** Reads the copy that the runtime keeps of the metadata of an assembly that is made at run time. */
   #dynamicMetadata(module: number): Buffer {
     const memory = this.#memory;
     const copy = memory.pointer(module + this.#layout.at["Module.DynamicMetadata"]);
     if (copy === 0) throw new Unreadable("its dynamic assembly has no metadata yet");
     const size = memory.u32(copy);
     if (size > MAX_DYNAMIC_METADATA) throw new Unreadable("its metadata is too long");
-    // 8 keeps it in an SBuffer {size, allocation, flags, pointer}, later versions as {size, bytes}.
+    // .NET 8 keeps it in an SBuffer {size, allocation, flags, pointer}, later versions as {size, bytes}.
     return memory.bytes(this.#layout.major <= 8 ? memory.pointer(copy + 16) : copy + 4, size);
   }
 }

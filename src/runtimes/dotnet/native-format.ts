@@ -1,4 +1,4 @@
-/** The compact tables of precompiled images: src/coreclr/vm/nativeformatreader.h of .NET 8 to 10. */
+/** Reads the compact tables of precompiled images: src/coreclr/vm/nativeformatreader.h of .NET 8 to 10. */
 import { Unreadable } from "./memory.ts";
 
 const BLOCK = 16;
@@ -20,14 +20,14 @@ export class NativeReader {
     return this.index(at, 1);
   }
 
-  /** An unsigned number of 1, 2 or 4 bytes. */
+  /** Reads an unsigned number of 1, 2 or 4 bytes. */
   index(at: number, bytes: number): number {
     if (at < 0 || at + bytes > this.#bytes.length)
       throw new Unreadable("a table of its image is cut");
     return this.#bytes.readUIntLE(at, bytes);
   }
 
-  /** A number whose low bits say how many bytes it has; and where the next thing starts. */
+  /** Reads a number whose low bits say how many bytes it has; returns where the next thing starts, too. */
   unsigned(at: number): readonly [value: number, next: number] {
     const first = this.u8(at);
     if ((first & 1) === 0) return [first >>> 1, at + 1];
@@ -37,14 +37,14 @@ export class NativeReader {
     return [this.index(at + 1, 4), at + 5];
   }
 
-  /** As unsigned(), with a sign. */
+  /** Reads the like of unsigned(), with a sign. */
   signed(at: number): readonly [value: number, next: number] {
     const [value, next] = this.unsigned(at);
     const bits = [7, 14, 21, 28, 32][next - at - 1] ?? 32;
     return [bits < 32 && value >= 2 ** (bits - 1) ? value - 2 ** bits : value | 0, next];
   }
 
-  /** The elements of a sparse array: index and place. */
+  /** Finds the elements of a sparse array: index and place. */
   *array(): Generator<readonly [index: number, at: number]> {
     if (this.length === 0) return;
     const [header, base] = this.unsigned(0);
@@ -58,7 +58,7 @@ export class NativeReader {
     }
   }
 
-  /** A block is a binary tree over the four bits of the index. */
+  /** Finds an element of a block, which is a binary tree over the four bits of the index. */
   #element(root: number, index: number): number | undefined {
     let at = root;
     for (let bit = BLOCK / 2; bit > 0; bit >>= 1) {
@@ -72,14 +72,14 @@ export class NativeReader {
   }
 }
 
-/** Places of all entries of a hash table. */
+/** Finds the places of all entries of a hash table. */
 export function* readHashtable(reader: NativeReader): Generator<number> {
   if (reader.length === 0) return;
   const header = reader.u8(0);
   const buckets = 2 ** (header >>> 2);
   const width = 1 << (header & 3);
   if (buckets > MAX_BUCKETS || width > 4) throw new Unreadable("a table of its image is damaged");
-  // Buckets follow each other: whatever a table says, it is gone through once.
+  // Buckets must follow each other: so a table is gone through once, whatever it says.
   let last = 0;
   for (let bucket = 0; bucket < buckets; bucket++) {
     const start = 1 + reader.index(1 + bucket * width, width);
@@ -87,7 +87,7 @@ export function* readHashtable(reader: NativeReader): Generator<number> {
     if (start < last || end < start) throw new Unreadable("a table of its image is damaged");
     last = end;
     for (let at = start; at < end; ) {
-      // The low byte of the hash, then where the entry is, from here.
+      // An entry has the low byte of its hash, then its distance from here.
       const [distance, next] = reader.signed(at + 1);
       yield at + 1 + distance;
       at = next;

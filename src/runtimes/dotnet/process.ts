@@ -1,4 +1,4 @@
-/** A process that runs .NET: what its methods are called. */
+/** Names the methods of one process that runs .NET. */
 import type { SeenMethod } from "../../addon/drained.ts";
 import type { NamedFunction } from "../reader.ts";
 import type { ImageMethod } from "./instance-name.ts";
@@ -15,10 +15,10 @@ export interface RuntimeFile {
 }
 
 const MAX_NAMES = 200_000;
-/** So many methods without a name, and none with one, are no accident. */
+/** This many methods without a name, and none with one, are no accident. */
 const MISFITS = 8;
 
-/** Names of code addresses are kept for as long as the process lives: the kernel side tells of each once. */
+/** Keeps names of frame words for as long as the process lives: the kernel side tells of each once. */
 export class DotnetProcess {
   readonly memory: ProcessMemory;
   readonly #open: () => { readonly layout: Layout; readonly reader: MethodReader };
@@ -43,12 +43,12 @@ export class DotnetProcess {
     return this.#opened;
   }
 
-  /** What is known of a frame word. */
+  /** The name that is known of a frame word. */
   known(word: bigint): NamedFunction | undefined {
     return this.#names.get(word);
   }
 
-  /** A method that will be named when the file that it is in is known. */
+  /** Remembers a method until the file that it is in is known, which names it. */
   await(word: bigint, seen: SeenMethod): void {
     if (this.#awaited.size >= MAX_NAMES) this.#awaited.clear();
     this.#awaited.set(word, seen);
@@ -72,7 +72,7 @@ export class DotnetProcess {
     return named;
   }
 
-  /** Why no method at all could be named, where that is so: the runtime is laid out in another way than it says. */
+  /** Says why no method at all could be named, where that is so: the runtime is not laid out as it says. */
   get misfit(): string | undefined {
     return this.#isNamed || this.#refusals < MISFITS ? undefined : this.#lastRefusal;
   }
@@ -90,7 +90,7 @@ export class DotnetProcess {
     return name;
   }
 
-  /** Which body of its method the code at an address is. Throws Unreadable where it is not certain. */
+  /** Tells which body of its method the code at an address is. Throws Unreadable where it is not certain. */
   body(start: number): MethodBody {
     const methodDesc = this.#methodDescOf(start);
     const body = this.#parts.reader.body(start, methodDesc);
@@ -114,7 +114,7 @@ function describe(memory: ProcessMemory, file: RuntimeFile, bias: number): unkno
   try {
     return readDescriptor(memory, bias + file.descriptor);
   } catch (error) {
-    // The table of the version is complete: without a descriptor it has to do.
+    // The measured layout of the version is complete: it has to do without a descriptor.
     if (error instanceof Unreadable || error instanceof SyntaxError) return undefined;
     throw error;
   }

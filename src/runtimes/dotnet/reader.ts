@@ -1,4 +1,4 @@
-/** Names of .NET frames. What the kernel side tells of a method at its first sight is resolved at once. */
+/** Names the frames of .NET. What the kernel side tells of a method at its first sight is resolved at once. */
 import { statSync } from "node:fs";
 import {
   DOTNET_GENERATION_SHIFT,
@@ -25,17 +25,17 @@ import { attempt, stub, unnamed } from "./unnamed.ts";
 
 const STUB_LIMIT = BigInt(DOTNET_STUBS);
 const START_MASK = (1n << BigInt(DOTNET_GENERATION_SHIFT)) - 1n;
-/** What stands for the assembly of a method that has none. */
+/** The name that stands for the assembly of a method that has none. */
 const DYNAMIC_MODULE = "[dynamic]";
 const MAX_PROCESSES = 512;
-/** More do not fit on the screen. */
+/** The screen has no room for more notices. */
 const MAX_NOTICES = 3;
 const MAX_TABLE_BYTES = 16 << 20;
-/** Pages of metadata, of all images together. */
+/** The limit for pages of metadata of all images together. */
 const MAX_PAGE_BYTES = 4 << 20;
 
 interface KnownProcess {
-  /** Of the address space: another one after exec or where the pid was given to another process. */
+  /** Identifies the address space: exec makes another, and another process may get the pid. */
   readonly space: bigint;
   readonly process: DotnetProcess;
 }
@@ -68,7 +68,7 @@ export class DotnetReader implements RuntimeReader {
     const misfits: string[] = [];
     for (const [pid, { process }] of this.#processes) {
       const reason = process.misfit;
-      // Of a process that has ended nothing can be read, however its runtime is laid out.
+      // Nothing can be read of a process that has ended, however its runtime is laid out.
       if (reason === undefined || ownerOf(pid) < 0) continue;
       misfits.push(`no method of pid ${pid} could be named: ${reason}`);
     }
@@ -91,7 +91,7 @@ export class DotnetReader implements RuntimeReader {
     for (const seen of this.#sampler.takeMethods()) this.#resolve(seen);
   }
 
-  /** The function of a frame word of FRAME_DOTNET. */
+  /** Names a frame word of FRAME_DOTNET. */
   name(word: bigint, pid: number): NamedFunction {
     const value = word & FRAME_VALUE_MASK;
     if (value < STUB_LIMIT) return stub(Number(value));
@@ -124,7 +124,7 @@ export class DotnetReader implements RuntimeReader {
       const body: Tier = "compiled once";
       process.keep(seen.word, { runtime: "dotnet", name, module: DYNAMIC_MODULE, body });
     } else if (seen.row > 0 && seen.imageFile.some((it) => it > 0n)) {
-      // Named by the file, when it is known: whether the process lives does not matter.
+      // The file names it, as soon as it is known, whether the process lives or not.
       process.await(seen.word, seen);
       this.#nameByFile(process, seen);
     } else {
@@ -169,7 +169,7 @@ export class DotnetReader implements RuntimeReader {
   }
 }
 
-/** Tables of images without a file are kept for all processes of a user; another user's could lend wrong names. */
+/** Keeps tables of images without a file for all processes of a user: those of another user could lend wrong names. */
 class SharedTables {
   readonly #known = new Map<string, ReadyToRunImage>();
   readonly #pages: PageBudget;
@@ -198,7 +198,7 @@ class SharedTables {
   }
 }
 
-/** The tables of an image that may be gone soon: what naming needs of it is kept whole. */
+/** Reads the tables of an image that may be gone soon, with all that naming needs. */
 export function tablesInMemory(image: PeImage): ReadyToRunImage {
   return new ReadyToRunImage(image, {
     metadata: (place) => image.wholeMetadata(place),
@@ -209,7 +209,7 @@ export function tablesInMemory(image: PeImage): ReadyToRunImage {
   });
 }
 
-/** The user that a process runs as; -1 if it is gone. */
+/** The user that a process runs as; -1 if the process is gone. */
 function ownerOf(pid: number): number {
   return statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid ?? -1;
 }
@@ -222,13 +222,13 @@ function precompiled(resolve: () => ImageMethod): NamedFunction {
   });
 }
 
-/** The body at a frame word, as text; empty where it cannot be told. It may have become certain since the last time. */
+/** Spells the body at a frame word; empty where it cannot be told. It may have become certain since the last time. */
 function bodyOf(process: DotnetProcess, word: bigint, named: NamedFunction): string {
   if (named.body !== undefined || named.whyUnnamed !== undefined) return named.body ?? "";
   return readOr(() => bodyText(process.body(Number(word & START_MASK))), "");
 }
 
-/** `tier 1  TKey=System.Int32  TValue=System.__Canon` */
+/** Spells a body: `tier 1  TKey=System.Int32  TValue=System.__Canon` */
 export function bodyText({ tier, genericArguments }: MethodBody): string {
   const given = genericArguments.map(({ parameter, type }) => `${parameter}=${type}`);
   return [...(tier === undefined ? [] : [tier]), ...given].join("  ");

@@ -1,15 +1,17 @@
-/** Headers of precompiled images and what they lead to: src/coreclr/inc/readytorun.h of .NET 8 to 10. */
+/**
+ * Reads the headers of precompiled images, which lead to their tables: src/coreclr/inc/readytorun.h of .NET 8 to 10.
+ */
 import type { Directory, PeImage } from "./image.ts";
 import { Unreadable } from "./memory.ts";
 
 const MAX_SECTIONS = 256;
 const MAX_SECTION_BYTES = 64 << 20;
 const SECTION_BYTES = 12;
-/** Signature, version; then what a core header is: flags, number of sections, the sections. */
+/** A core header follows the signature and the version. It has flags, the number of sections, the sections. */
 const CORE_OFFSET = 8;
 const CORE_BYTES = 8;
 
-/** Tables of an image, by their kind. */
+/** The tables of an image, by their kind. */
 export class ReadyToRunSections {
   readonly #image: PeImage;
   readonly #places: ReadonlyMap<number, Directory>;
@@ -27,7 +29,7 @@ export class ReadyToRunSections {
     return this.#places.get(kind);
   }
 
-  /** None where the image has no such table; throws Unreadable where it cannot be read. */
+  /** Reads a table; it is empty where the image has no such one. Throws Unreadable where it cannot be read. */
   bytes(kind: number): Buffer {
     const place = this.#places.get(kind);
     if (!place) return Buffer.alloc(0);
@@ -36,7 +38,7 @@ export class ReadyToRunSections {
   }
 }
 
-/** The tables of an image; throws Unreadable where it is not precompiled. */
+/** Finds the tables of an image; throws Unreadable where it is not precompiled. */
 export function readSections(image: PeImage): ReadyToRunSections {
   const { rva } = image.readyToRun;
   if (rva === 0) throw new Unreadable("its image is not precompiled");
@@ -45,7 +47,7 @@ export function readSections(image: PeImage): ReadyToRunSections {
   return readCoreSections(image, rva + CORE_OFFSET);
 }
 
-/** The tables behind a core header: of an image, or of an assembly in a composite one. */
+/** Finds the tables behind a core header: that of an image, or of an assembly in a composite one. */
 export function readCoreSections(image: PeImage, rva: number): ReadyToRunSections {
   const count = Math.min(image.at(rva, CORE_BYTES).readUInt32LE(4), MAX_SECTIONS);
   const table = image.at(rva + CORE_BYTES, SECTION_BYTES * count);

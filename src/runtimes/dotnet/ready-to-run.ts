@@ -1,7 +1,8 @@
 /**
- * Precompiled ("ready to run") methods by the image's own tables: which function of an image belongs to which
- * method, generic instances included. Formats: src/coreclr/inc/readytorun.h and NativeFormat of .NET 8 to 10.
+ * Finds precompiled ("ready to run") methods by the image's own tables: they say which function of an image belongs
+ * to which method, generic instances included. Formats: src/coreclr/inc/readytorun.h and NativeFormat of .NET 8 to 10.
  */
+import { firstWhere } from "../binary-search.ts";
 import { type Bytes, WholeBytes } from "./bytes.ts";
 import { CompositeImage, isComposite, type OpenComponent } from "./composite.ts";
 import type { Directory, PeImage } from "./image.ts";
@@ -17,15 +18,15 @@ const SECTION_METHODS = 103;
 const SECTION_INSTANCES = 109;
 const SECTION_COLD_PARTS = 120;
 const FUNCTION_BYTES = 12;
-/** Funclets follow the body of their method; how far back it is looked for. */
+/** Funclets follow the body of their method, which is looked for so far back. */
 const MAX_FUNCLETS = 256;
 const MAX_SIGNATURE = 1024;
 
-/** What is kept of an image, and where the rest of it is found. */
+/** Opens the parts of an image that are read later. */
 export interface ImageSource {
-  /** The metadata at a place of the image; without one, that of the image. */
+  /** Opens the metadata at a place of the image; without one, that of the image. */
   metadata(place?: Directory): Metadata;
-  /** A table of the image that is looked into again and again. */
+  /** Opens a table of the image that is looked into again and again. */
   table(place: Directory): Bytes;
   readonly component: OpenComponent;
 }
@@ -43,7 +44,7 @@ class SingleModule {
   }
 
   moduleOfSignature(index: number): ImageModule {
-    // Whether it is the one that defines the types without a token is seen by their names.
+    // Names show whether this assembly defines the types without a token.
     if (index !== 0 && index !== CORE_MODULE)
       throw new Unreadable("it is an instance of another assembly's method");
     return this.#module;
@@ -55,14 +56,14 @@ export class ReadyToRunImage {
   /** RVAs of the functions, ascending. */
   readonly #begins: Uint32Array;
   /**
-   * By index of the function that is the method's body: of a definition its row, twice; of an instance where its
-   * signature is in their table, twice and 1 more; 0 for funclets and what is not known.
+   * Methods by the index of the function that is their body. A definition is 2 * its row; an instance is 2 * the
+   * place of its signature + 1; 0 stands for funclets and what is not known.
    */
   readonly #methods: Uint32Array;
   /** Numbers of the assemblies of the definitions; empty in an image of one. */
   readonly #components: Uint16Array;
   readonly #signatures: Bytes | undefined;
-  /** Parts of functions that were put behind all others, ascending; for each: its index, that of its function. */
+  /** Parts of functions that were put behind all others, ascending: the index of each, and that of its function. */
   readonly #coldParts: Uint32Array;
   #maxFunclets = MAX_FUNCLETS;
 
@@ -101,14 +102,14 @@ export class ReadyToRunImage {
     this.#signatures = source.table(place);
   }
 
-  /** Roughly what the tables take in memory. */
+  /** The memory that the tables take, roughly. */
   get memoryBytes(): number {
     const signatures = this.#signatures instanceof WholeBytes ? this.#signatures.length : 0;
     const tables = [this.#begins, this.#methods, this.#components, this.#coldParts];
     return tables.reduce((sum, { byteLength }) => sum + byteLength, signatures);
   }
 
-  /** The method whose code is at an RVA; throws Unreadable where there is none. */
+  /** Names the method whose code is at an RVA; throws Unreadable where there is none. */
   method(rva: number): ImageMethod {
     const index = this.#functionAt(rva);
     const body = this.#bodyOf(this.#hotPartOf(index));
@@ -131,19 +132,13 @@ export class ReadyToRunImage {
     return readMethodInstance(new CompressedReader(bytes, 0, size));
   }
 
-  /** Index of the last function that begins at or before an RVA. */
+  /** Finds the index of the last function that begins at or before an RVA. */
   #functionAt(rva: number): number {
-    let low = 0;
-    let high = this.#begins.length - 1;
-    while (low < high) {
-      const middle = Math.ceil((low + high) / 2);
-      if ((this.#begins[middle] ?? 0) <= rva) low = middle;
-      else high = middle - 1;
-    }
-    return low;
+    const begins = this.#begins;
+    return Math.max(0, firstWhere(0, begins.length, (index) => (begins[index] ?? 0) > rva) - 1);
   }
 
-  /** Index of the function that a part belongs to: mostly itself. Funclets of a cold part follow it, as others do. */
+  /** Finds the index of the function that a part belongs to, mostly itself. Funclets follow a cold part, too. */
   #hotPartOf(index: number): number {
     const parts = this.#coldParts;
     for (let at = parts.length - 2; at >= 0 && index >= (parts[0] ?? 0); at -= 2)
@@ -151,7 +146,7 @@ export class ReadyToRunImage {
     return index;
   }
 
-  /** Index of the function that is the body of the method, -1 if it is not known. */
+  /** Finds the index of the function that is the body of the method, -1 if it is not known. */
   #bodyOf(index: number): number {
     for (let at = index; at >= 0 && index - at <= this.#maxFunclets; at--) {
       if (this.#methods[at]) return at;
@@ -159,7 +154,7 @@ export class ReadyToRunImage {
     return -1;
   }
 
-  /** Entry points by the row of the method: an array of NativeFormat. */
+  /** Reads entry points by the row of the method: an array of NativeFormat. */
   #readDefinitions(sections: ReadyToRunSections, component: number): void {
     const reader = new NativeReader(sections.bytes(SECTION_METHODS));
     for (const [row, at] of reader.array()) {
@@ -169,7 +164,10 @@ export class ReadyToRunImage {
     }
   }
 
-  /** Entry points of generic instances: a hash table of NativeFormat; each entry is a signature and an entry point. */
+  /**
+   * Reads entry points of generic instances: a hash table of NativeFormat; each entry is a signature and an entry
+   * point.
+   */
   #readInstances(bytes: Buffer): void {
     const reader = new NativeReader(bytes);
     for (const at of readHashtable(reader)) {
@@ -186,7 +184,7 @@ export class ReadyToRunImage {
   }
 }
 
-/** Index of the function of an entry point: with a bit that says whether a list of fixups follows. */
+/** Reads an entry point: the index of its function, and a bit that says whether a list of fixups follows. */
 function entryPoint(reader: NativeReader, at: number): number {
   const [value] = reader.unsigned(at);
   return value & 1 ? value >>> 2 : value >>> 1;

@@ -1,4 +1,4 @@
-/** How the runtime made a body of a method: it compiles a method again when it is hot, or in the middle of a loop. */
+/** Tells how the runtime made a body of a method: it compiles hot methods again, even in the middle of a loop. */
 import { ARCHITECTURE } from "../../machine/architecture.ts";
 import type { Layout } from "./layout.ts";
 import { type ProcessMemory, pointerAt, Unreadable } from "./memory.ts";
@@ -21,7 +21,7 @@ const TIERED = 0x8000;
 
 const OSR_PROLOG = Buffer.from(ARCHITECTURE.osrProlog, "hex");
 
-/** Siblings that only a method has whose first body was tier 0. */
+/** Tiers of later bodies that only a method has whose first body was tier 0. */
 const FOLLOWERS: readonly (string | undefined)[] = ["tier 1", "OSR", "tier 0 instrumented"];
 
 const MAX_VERSIONS = 256;
@@ -43,15 +43,15 @@ export class TierReader {
   }
 
   /**
-   * The tier of the code that starts at `start`; undefined where it is not certain. `method`: the start of its
-   * MethodDesc. A first body is certain to be tier 0 when hotter ones followed: what the runtime optimizes at
-   * once it does not count the calls of. Throws Unreadable where the list of bodies cannot be read.
+   * Tells the tier of the code that starts at `start`; undefined where it is not certain. `method` is the start of
+   * its MethodDesc. A first body is certain to be tier 0 when hotter ones followed: the runtime does not count the
+   * calls of what it optimizes at once. Throws Unreadable where the list of bodies cannot be read.
    */
   tier(start: number, methodDesc: number, method: Buffer): Tier | undefined {
     if ((method.readUInt16LE(0) & TIERED) === 0) return "compiled once";
     const { at } = this.#layout;
     const codeData = at["MethodDesc.CodeData"];
-    // 8 keeps the list in a table of its own.
+    // .NET 8 keeps the list in a table of its own.
     if (codeData === 0) return this.#isReplacement(start) ? "OSR" : undefined;
     if (at["NativeCodeVersionNode.OptimizationTier"] === 0) return undefined;
     const versions = this.#versions(methodDesc, pointerAt(method, codeData));

@@ -1,4 +1,4 @@
-/** Types of a process, by their handles: the address of a MethodTable, or of a TypeDesc with bit 1 set. */
+/** Reads the types of a process by their handles: the address of a MethodTable, or of a TypeDesc with bit 1 set. */
 import type { Layout } from "./layout.ts";
 import { type ProcessMemory, pointerAt, Unreadable } from "./memory.ts";
 import type { Module, ModuleReader } from "./modules.ts";
@@ -17,7 +17,9 @@ const REFERENCE = 0x10;
 const TYPE_VARIABLE = 0x13;
 const METHOD_VARIABLE = 0x1e;
 
-/** GenericsDictInfo, in the 8 bytes before the dictionaries of a type: how many of them, of how many arguments. */
+/**
+ * GenericsDictInfo is in the 8 bytes before the dictionaries of a type: how many they are, and of how many arguments.
+ */
 const DICTIONARY_INFO_SIZE = 8;
 const DICTIONARY_COUNT = 4;
 const ARGUMENT_COUNT = 6;
@@ -25,7 +27,7 @@ const ARGUMENT_COUNT = 6;
 const MAX_DEPTH = 8;
 const MAX_ARGUMENTS = 64;
 
-/** Whether a name has the generic arguments in it: `Pair`2[System.Int32,System.__Canon]`, else `Pair`2`. */
+/** Says whether a name has the generic arguments in it: `Pair`2[System.Int32,System.__Canon]`, else `Pair`2`. */
 type Form = "definition" | "instance";
 
 /** Reads the types of one process. Throws Unreadable where one cannot be told. */
@@ -87,7 +89,7 @@ export class TypeReader {
   moduleAddress(type: number): number {
     const typeModule = this.#layout.at["MethodTable.Module"];
     if (typeModule > 0) return this.#memory.pointer(type + typeModule);
-    // 8: the word at 24 is the module that loaded the type; another one, for generic types and arrays, is in a
+    // In .NET 8 the word at 24 is the module that loaded the type; another one, for generic types and arrays, is in a
     // slot of the canonical type whose number is that of the optional slots before it.
     const flags = this.#memory.u32(type);
     if ((flags & HAS_COMPONENTS) === 0 && !isGeneric(flags)) return this.#memory.pointer(type + 24);

@@ -1,9 +1,12 @@
-/** Frames of .NET that are no named method, and why: the name says what, the detail of the function the rest. */
+/** Describes frames of .NET that are no named method: the name says what they are, `whyUnnamed` why. */
 import { DOTNET_STUB_IMAGE, DOTNET_STUB_OTHER } from "../../../build/abi.ts";
 import type { NamedFunction } from "../reader.ts";
 import { Unreadable } from "./memory.ts";
 
-/** Kinds of stubs, as the runtime numbers them (StubCodeBlockKind in src/coreclr/vm/codeman.h); the last two as bpf/abi.h does. */
+/**
+ * Kinds of stubs, as the runtime numbers them (StubCodeBlockKind in src/coreclr/vm/codeman.h); the last two as
+ * bpf/abi.h does.
+ */
 const STUBS = new Map<number, readonly [name: string, meaning: string]>([
   [1, ["jump stub", "it leads to code that is too far away for a jump"]],
   [2, ["precode", "it leads to a method, which may have to be compiled first"]],
@@ -21,7 +24,7 @@ const STUBS = new Map<number, readonly [name: string, meaning: string]>([
   [DOTNET_STUB_IMAGE, ["call thunk", "it leads precompiled code to what it calls"]],
 ]);
 
-/** What is behind a reason and what helps, where something does; by its text. */
+/** What is behind a reason, by its text, and what helps, where something does. */
 const HINTS = new Map([
   [
     "its memory could not be read",
@@ -47,7 +50,7 @@ const HINTS = new Map([
   ],
 ]);
 
-/** A method without a name. */
+/** Describes a method without a name. */
 export function unnamed(reason: string): NamedFunction {
   const hint = HINTS.get(reason);
   return {
@@ -58,7 +61,7 @@ export function unnamed(reason: string): NamedFunction {
   };
 }
 
-/** What `resolve` finds, or an unnamed method that says why it found none. */
+/** Returns what `resolve` finds, else an unnamed method that says why it found none. */
 export function attempt(
   resolve: () => { readonly name: string; readonly module: string; readonly body?: string },
 ): NamedFunction {
@@ -66,13 +69,13 @@ export function attempt(
     return { runtime: "dotnet", ...resolve() };
   } catch (error) {
     if (error instanceof Unreadable) return unnamed(error.message);
-    // Reading behind the end of what corrupt metadata says.
+    // Corrupt metadata leads behind its own end.
     if (error instanceof RangeError) return unnamed("its metadata is damaged");
     throw error;
   }
 }
 
-/** Code of the runtime between methods. */
+/** Describes code of the runtime between methods, by its kind. */
 export function stub(kind: number): NamedFunction {
   const [name, meaning] = STUBS.get(kind) ?? [
     `stub of kind ${kind}`,

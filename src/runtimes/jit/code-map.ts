@@ -1,6 +1,7 @@
-/** Ranges of generated code and their names, as a process reports them one after the other. */
+/** Finds generated code by address: ranges and names, as a process reports them one after the other. */
 
 import { cleanName } from "../../tick/clean-name.ts";
+import { firstWhere } from "../binary-search.ts";
 
 const SPACE = 32;
 const MAX_ENTRIES = 500_000;
@@ -12,9 +13,10 @@ const MAX_DIGITS = 13;
 const MAX_SIZE = 0xffff_ffff;
 
 /**
- * Later ranges hide earlier ones where they overlap: the memory was used again. 20 bytes an entry, and the names.
+ * Ranges of code with names. Later ranges hide earlier ones where they overlap: the memory was used again. An entry
+ * takes 20 bytes and its name.
  *
- * Kept in the order of arrival, with an index sorted by start that is brought up to date when somebody asks: what
+ * Entries are kept in the order of arrival. An index sorted by start is brought up to date when somebody asks: what
  * came since is sorted by itself and merged.
  */
 export class CodeMap {
@@ -26,9 +28,9 @@ export class CodeMap {
   #names = new Uint32Array(0);
   #text: Buffer = Buffer.alloc(0);
   #textLength = 0;
-  /** Entries by start, those of equal start by arrival. */
+  /** Entries by start; entries of equal start are in the order of arrival. */
   #order = new Uint32Array(0);
-  /** At i: the largest end of the entries `#order[0..i]`. Ends a search that can find nothing more. */
+  /** The largest end of the entries `#order[0..i]`, at i: it ends a search that can find nothing more. */
   #reach = new Float64Array(0);
 
   clear(): void {
@@ -39,7 +41,7 @@ export class CodeMap {
     this.#reach = new Float64Array(0);
   }
 
-  /** There were more than can be kept: what is known is not what was put there last, so nothing is found. */
+  /** Says whether there were more entries than can be kept; then nothing is found, since later ranges are missing. */
   get full(): boolean {
     return this.#full;
   }
@@ -49,7 +51,7 @@ export class CodeMap {
     return arrays + this.#text.byteLength + this.#order.byteLength + this.#reach.byteLength;
   }
 
-  /** Takes in the line `start size name` at [from, to) of the bytes; one that is no such line is left out. */
+  /** Takes in the line `start size name` at [from, to) of the bytes; skips a line that is none. */
   addLine(bytes: Buffer, from: number, to: number): void {
     const firstSpace = spaceIn(bytes, from, to);
     const secondSpace = spaceIn(bytes, firstSpace + 1, to);
@@ -66,21 +68,16 @@ export class CodeMap {
     );
   }
 
-  /** The clean name of what was put at the address last; undefined where nothing is. */
+  /** Finds the clean name of what was put at the address last; undefined where nothing is. */
   find(address: number): string | undefined {
     if (this.#full) return undefined;
     if (this.#order.length !== this.#count) this.#sort();
     const order = this.#order;
-    let low = 0;
-    let high = order.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if ((this.#starts[order[middle] ?? 0] ?? 0) <= address) low = middle + 1;
-      else high = middle;
-    }
+    const startsBehind = (i: number) => (this.#starts[order[i] ?? 0] ?? 0) > address;
+    const next = firstWhere(0, order.length, startsBehind);
     let best = -1;
-    const stop = Math.max(0, low - MAX_STEPS);
-    for (let i = low - 1; i >= stop && (this.#reach[i] ?? 0) > address; i--) {
+    const stop = Math.max(0, next - MAX_STEPS);
+    for (let i = next - 1; i >= stop && (this.#reach[i] ?? 0) > address; i--) {
       const entry = order[i] ?? 0;
       if (entry > best && this.#end(entry) > address) best = entry;
     }
@@ -148,14 +145,14 @@ function withLength<T extends Float64Array | Uint32Array>(larger: T, array: T): 
   return larger;
 }
 
-/** Where the first space in [from, to) is; `to` if there is none. */
+/** Finds the first space in [from, to); `to` if there is none. */
 function spaceIn(bytes: Buffer, from: number, to: number): number {
   let at = from;
   while (at < to && bytes[at] !== SPACE) at++;
   return Math.min(at, to);
 }
 
-/** The number that the digits spell, with or without 0x; -1 where they do not, or are too many. */
+/** Reads a hexadecimal number with or without 0x; -1 where it is none, or has too many digits. */
 function hex(bytes: Buffer, from: number, to: number): number {
   const start = bytes[from] === 48 && bytes[from + 1] === 120 ? from + 2 : from;
   let value = 0;
@@ -168,7 +165,7 @@ function hex(bytes: Buffer, from: number, to: number): number {
     else if (lower >= 97 && lower <= 102) digit = lower - 87;
     if (digit < 0) return -1;
     value = value * 16 + digit;
-    // Zeros in front do not count.
+    // Leading zeros are no digits of the limit.
     if (value > 0 && ++digits > MAX_DIGITS) return -1;
   }
   return to > start ? value : -1;

@@ -5,10 +5,10 @@ import { uptime } from "node:os";
 import { TICKS_PER_SECOND } from "../../machine/process-start.ts";
 
 export const MAX_FILE_BYTES = 32 * 1024 * 1024;
-/** Clocks of files, of processes and of this program agree no better. */
+/** The clocks of files, of processes and of this program may differ by this. */
 const STALE_MILLISECONDS = 2000;
 
-/** Linux's O_PATH, which Node does not name: refers to a file without opening it. */
+/** Linux's O_PATH, which Node does not name, refers to a file without opening it. */
 const O_PATH = 0o10000000;
 /** Types of file systems that wait for another process or machine (native/files/remote_file.cpp has their numbers). */
 const REMOTE = /^(fuse|fuseblk|nfs4?|cifs|smb3|9p|ceph|afs|coda|gpfs|lustre|virtiofs)(\.|$)/;
@@ -44,7 +44,7 @@ function open(process: string, status: string, start: string | undefined): numbe
     const descriptor = openSync(path, O_PATH | flags);
     opened.push(descriptor);
     const mount = mountOf(descriptor);
-    // One that is referred to stays what it is, and its number its own.
+    // A file that is referred to stays the same, whatever is put in its place.
     const type = mount === known ? undefined : fileSystemType(mount, process);
     known = mount;
     if (type !== undefined && REMOTE.test(type)) {
@@ -76,7 +76,7 @@ const within = (folder: number, name: string): string => `/proc/self/fd/${folder
 const mountOf = (descriptor: number): string | undefined =>
   /^mnt_id:\s*(\d+)/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, "latin1"))?.[1];
 
-/** The type of the file system of a mount, without asking it; undefined where it is not told. */
+/** Finds the type of the file system of a mount without asking that; undefined where it is not told. */
 function fileSystemType(mount: string | undefined, process: string): string | undefined {
   for (const table of [`${process}/mountinfo`, "/proc/self/mountinfo"]) {
     const type = new RegExp(`^${mount} .* - (\\S+)`, "m").exec(readOrEmpty(table))?.[1];

@@ -1,5 +1,5 @@
 /**
- * Names that JIT compilers other than .NET's leave for profilers: /tmp/perf-PID.map, a line
+ * Reads the names that JIT compilers leave for profilers in /tmp/perf-PID.map: a line
  * `start size name` (hexadecimal, hexadecimal, the rest) for each function, appended to as code
  * is compiled (tools/perf/Documentation/jit-interface.txt of Linux).
  */
@@ -20,10 +20,10 @@ export interface PerfMapsOptions {
   readonly now?: () => number;
 }
 
-/** What is kept at once, of as many processes as that holds. */
+/** Limits of what is kept at once of all processes. */
 const MAX_PROCESSES = 256;
 const MAX_MEMORY_BYTES = 64 * 1024 * 1024;
-/** Less than a refresh takes: each of them reads what was written since the one before. */
+/** Maps are read on after this time: it is shorter than a refresh, so that each of them reads on. */
 const CHECK_MILLISECONDS = 900;
 /** A file that names nothing of what was asked for is looked at less and less often. */
 const MAX_CHECK_MILLISECONDS = 64_000;
@@ -31,10 +31,10 @@ const MAX_CHECK_MILLISECONDS = 64_000;
 const MAX_ABSENT_MILLISECONDS = 5000;
 /** Addresses without a name that are remembered of a process, to be looked for in what it writes later. */
 const MAX_MISSED = 256;
-/** Most that one look-up reads: the rest follows with later ones. */
+/** The most that one look-up reads; later ones read the rest. */
 const MAX_READ_BYTES = 16 * 1024 * 1024;
 const CHUNK_BYTES = 256 * 1024;
-/** So many bytes before the place where reading goes on must be what they were: the file was only appended to. */
+/** This many bytes before the place where reading goes on must be unchanged: then the file was only appended to. */
 const TAIL_BYTES = 64;
 const MAX_LINE_BYTES = 64 * 1024;
 
@@ -46,12 +46,12 @@ const NOT_HELD = "generated code that its process has not put into /tmp/perf-PID
 
 interface ProcessMap {
   readonly map: CodeMap;
-  /** Of the process, as `startOfProcess` says it: the pid may be given to another one. */
+  /** When the process started (`startOfProcess`): another process may get the pid. */
   start: string | undefined;
-  /** Which file was read, to tell when another one is in its place. */
+  /** Identify the file that was read, to tell when another one is in its place. */
   device: number;
   inode: number;
-  /** Bytes read and taken in, whole lines only. */
+  /** How many bytes of whole lines were read. */
   read: number;
   tail: Buffer;
   checkedAt: number;
@@ -61,7 +61,7 @@ interface ProcessMap {
   whyNot: string | undefined;
 }
 
-/** The perf maps of processes, each read when one of its addresses is asked for, and on as it grows. */
+/** Keeps the perf maps of processes. Each is read when one of its addresses is asked for, and on as it grows. */
 export class PerfMaps {
   readonly #proc: string;
   readonly #now: () => number;
@@ -73,7 +73,7 @@ export class PerfMaps {
   }
 
   /**
-   * The function of a process that holds the address. A file that has grown is read on, once a refresh.
+   * Finds the function of a process that holds the address. A file that has grown is read on, once a refresh.
    * A process that is gone keeps the names that are known, until another one has its pid.
    */
   resolve(pid: number, address: bigint): PerfMapName {
@@ -89,8 +89,8 @@ export class PerfMaps {
   }
 
   /**
-   * Looks again for what had no name when it was asked for: compilers write names down as they compile. Whether
-   * some have one now; those are then asked for anew.
+   * Looks again for what had no name when it was asked for: compilers write names down as they compile. Says
+   * whether some have one now; they are then asked for anew.
    */
   findMissed(): boolean {
     let found = false;
@@ -115,7 +115,7 @@ export class PerfMaps {
   }
 
   #process(pid: number): ProcessMap {
-    // The one asked for last is the last to go.
+    // The process that was asked for last is the last to be forgotten.
     const process = this.#processes.get(pid) ?? emptyMap();
     this.#processes.delete(pid);
     this.#processes.set(pid, process);
@@ -178,7 +178,7 @@ function emptyMap(): ProcessMap {
   };
 }
 
-/** Forgets what was read: it is of another file or another process. */
+/** Forgets what was read, since it is from another file or of another process. */
 function forget(process: ProcessMap): void {
   process.map.clear();
   process.missed.clear();
@@ -215,7 +215,7 @@ function readOn(descriptor: number, process: ProcessMap): void {
   }
 }
 
-/** Whether what was read is still there, so that reading can go on behind it. */
+/** Says whether what was read is still there, so that reading can go on behind it. */
 function continues(descriptor: number, { read, tail }: ProcessMap, size: number): boolean {
   if (size < read) return false;
   const again = Buffer.alloc(tail.length);
@@ -223,13 +223,16 @@ function continues(descriptor: number, { read, tail }: ProcessMap, size: number)
   return got === tail.length && again.equals(tail);
 }
 
-/** Bytes of whole lines; the half line at the end, still being written, is left for the next time. */
+/**
+ * Takes in whole lines and returns their bytes; the half line at the end, still being written, is left for the next
+ * time.
+ */
 function takeLines(map: CodeMap, bytes: Buffer): number {
   let start = 0;
   for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, start)) {
     map.addLine(bytes, start, end);
     start = end + 1;
   }
-  // A line that long is no function's; without this it would be read again for ever.
+  // No function has a line that long; without this it would be read again for ever.
   return start === 0 && bytes.length >= MAX_LINE_BYTES ? bytes.length : start;
 }

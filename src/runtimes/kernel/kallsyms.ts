@@ -2,9 +2,11 @@
 
 import type { KernelSymbolColumns } from "../../addon/binding.ts";
 import { cleanName } from "../../tick/clean-name.ts";
+import { firstWhere } from "../binary-search.ts";
 
-/** Module of the kernel's own image. */
+/** The module of the kernel's own image. */
 export const KERNEL = "kernel";
+/** The module of BPF programs. */
 export const BPF = "bpf";
 
 export interface KernelFunction {
@@ -16,26 +18,26 @@ export interface KernelFunction {
 export interface FoundFunction {
   /** Undefined where the address lies behind the end of code. */
   readonly function: KernelFunction | undefined;
-  /** From the symbol to the address. */
+  /** Bytes from the symbol to the address. */
   readonly distance: number;
-  /** Nothing of the same module follows: where the function ends is not known. */
+  /** No symbol of the same module follows, so that the end of the function is not known. */
   readonly lastOfModule: boolean;
 }
 
-/** What kallsyms puts before the name of a function for the padding in front of it. */
+/** The prefix that kallsyms puts before the name of a function for the padding in front of it. */
 const PADDING_PREFIX = "__pfx_";
 const NEWLINE = 10;
 
 export class KernelSymbolTable {
   readonly #columns: KernelSymbolColumns;
-  /** Those that were asked for, by index of the symbol: a kernel has some thousand hot functions. */
+  /** Functions that were asked for, by index of the symbol: a kernel has some thousand hot ones. */
   readonly #read = new Map<number, KernelFunction | undefined>();
 
   constructor(columns: KernelSymbolColumns) {
     this.#columns = columns;
   }
 
-  /** How many symbols there are, ends of code among them. */
+  /** The number of symbols; ends of code count too. */
   get size(): number {
     return this.#columns.addresses.length;
   }
@@ -45,10 +47,10 @@ export class KernelSymbolTable {
     return [addresses, names, owners, paddings, text].reduce((sum, it) => sum + it.byteLength, 0);
   }
 
-  /** The symbol at or before the address, of which `low` is the lower half. */
+  /** Finds the symbol at or before the address whose lower half is `low`. */
   find(low: number): FoundFunction | undefined {
     const { addresses, owners } = this.#columns;
-    const last = lastAtMost(addresses, low);
+    const last = firstWhere(0, addresses.length, (i) => (addresses[i] ?? 0) > low) - 1;
     const start = addresses[last];
     if (start === undefined) return undefined;
     const lastOfModule = owners[last + 1] !== owners[last];
@@ -71,16 +73,4 @@ export class KernelSymbolTable {
       module: cleanName(modules[owner] ?? KERNEL),
     };
   }
-}
-
-/** Index of the last element that is at most `value`; -1 if there is none. */
-function lastAtMost(sorted: Uint32Array, value: number): number {
-  let low = 0;
-  let high = sorted.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((sorted[middle] ?? 0) <= value) low = middle + 1;
-    else high = middle;
-  }
-  return low - 1;
 }

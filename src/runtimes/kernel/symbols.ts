@@ -1,4 +1,4 @@
-/** Names of kernel functions, as /proc/kallsyms has them, compiler's suffixes included. */
+/** Names kernel functions as /proc/kallsyms does, with the compiler's suffixes. */
 
 import { readFileSync } from "node:fs";
 import type { Addon } from "../../addon/binding.ts";
@@ -50,7 +50,7 @@ export class KernelSymbols {
   }
 
   /**
-   * The function that holds the address, or why it has no name. Takes some 100 ms the first
+   * Finds the function that holds the address, or why it has no name. Takes some 100 ms the first
    * time and when code was loaded since.
    */
   resolve(address: bigint): KernelName {
@@ -78,7 +78,7 @@ export class KernelSymbols {
 
   /**
    * Reads kallsyms again, at most once a minute, if the list of modules has changed or the address is one
-   * of loaded code (BPF programs are in no list). Less often as long as that teaches nothing new.
+   * of loaded code (BPF programs are in no list). Waits longer each time that this brings nothing new.
    */
   #reload(low: number): boolean {
     const now = this.#now();
@@ -88,8 +88,8 @@ export class KernelSymbols {
     if (sameModules && low < FIRST_LOADED_ADDRESS) return false;
     const before = this.#table?.size;
     this.#load();
-    const learnt = this.#table?.size !== before;
-    this.#pause = learnt ? RELOAD_MILLISECONDS : Math.min(this.#pause * 2, MAX_RELOAD_MILLISECONDS);
+    const isNew = this.#table?.size !== before;
+    this.#pause = isNew ? RELOAD_MILLISECONDS : Math.min(this.#pause * 2, MAX_RELOAD_MILLISECONDS);
     return true;
   }
 
@@ -109,7 +109,7 @@ export class KernelSymbols {
 }
 
 /**
- * Whether code that was loaded since may be the answer. A BPF program may have gone and another one come
+ * Says whether code that was loaded since may be the answer. A BPF program may have gone and another one come
  * in its place, or between two that are known.
  */
 function mayBeStale(low: number, found: KernelName): boolean {

@@ -1,5 +1,5 @@
 /**
- * Puts the Perl frames of a stack between its native frames: a pure function.
+ * Puts the Perl frames of a stack between its native frames. Everything here is pure.
  *
  * A stack has two lists. C code that calls Perl (a sort, a tied variable, call_sv) enters a run loop of
  * its own, and the kernel side cuts the list of Perl frames at each such call. So the pieces (segments)
@@ -7,7 +7,7 @@
  * Facts: perl 5.28 to 5.42, run.c, perl.c (perl_run, call_sv), pp_ctl.c (docatch).
  */
 
-/** What a native frame is to the interpreter. */
+/** The role that a native frame has for the interpreter. */
 export type NativeRole =
   | "run-loop"
   | "perl-run"
@@ -15,7 +15,7 @@ export type NativeRole =
   | "perl-destruct"
   /** call_sv and call_list: C code that calls a sub. */
   | "call"
-  /** Other code of the interpreter's file. */
+  /** Any other code of the interpreter's file. */
   | "interpreter"
   | "other"
   /** Why the native walk ended: there are more frames, and nobody knows which. */
@@ -26,7 +26,7 @@ export interface NativeFrame {
   readonly role: NativeRole;
 }
 
-/** `cut`: the frames before it were called by C code. `stop`: why the Perl walk ended. */
+/** The role of a Perl frame: `cut` says that C code called the frames before it, `stop` why the Perl walk ended. */
 export type PerlRole = "frame" | "main" | "cut" | "stop";
 
 export interface PerlFrame {
@@ -43,7 +43,7 @@ export interface MergedFrame {
 }
 
 export interface Merged {
-  /** Leaf first. */
+  /** The leaf comes first. */
   readonly frames: readonly MergedFrame[];
   /** The numbers of run loops and of segments disagree: the Perl frames stand in one block. */
   readonly unpaired: boolean;
@@ -64,7 +64,7 @@ export interface InterleaveOptions {
 }
 
 interface Segments {
-  /** Innermost first; each innermost frame first. */
+  /** Segments, innermost first; each begins with its innermost frame. */
   readonly lists: PerlFrame[][];
   readonly stop: PerlFrame | undefined;
 }
@@ -108,7 +108,7 @@ export function interleave(
   return { frames, unpaired };
 }
 
-/** Places of segments that belong to no run loop. */
+/** The places of segments that belong to no run loop. */
 const LEAF = -1;
 const OUTERMOST = -2;
 
@@ -120,12 +120,12 @@ function splitSegments(perl: readonly PerlFrame[]): Segments {
     else if (frame.role === "stop") stop = frame;
     else lists.at(-1)?.push(frame);
   }
-  // Behind the last cut a walk that did not end has nothing.
+  // A walk that did not end leaves nothing behind its last cut.
   if (lists.at(-1)?.length === 0) lists.pop();
   return { lists, stop };
 }
 
-/** Whether the run loop at `index` goes on where the next outer one, at `outer`, was. */
+/** Says whether the run loop at `index` goes on where the next outer one, at `outer`, was. */
 type ContinuationRule = (native: readonly NativeFrame[], index: number, outer: number) => boolean;
 
 /**
@@ -151,8 +151,8 @@ function freshLoops(
 }
 
 /**
- * Whose the outermost run loop is: of the code outside of any sub (`loop`), or of a sub that the interpreter
- * calls while it starts or ends (`phase`: BEGIN, END, DESTROY), or of one that another program calls (`none`).
+ * Says what runs in the outermost run loop: the code outside of any sub (`loop`), a sub that the interpreter calls
+ * while it starts or ends (`phase`: BEGIN, END, DESTROY), or one that another program calls (`none`).
  */
 function ownerOfRoot(native: readonly NativeFrame[], outermost: number): "loop" | "phase" | "none" {
   const [below, next] = native.slice(outermost + 1, outermost + 3);
@@ -167,9 +167,9 @@ const candidates = (native: readonly NativeFrame[], all: readonly number[]): num
   CONTINUATION_RULES.map((rule) => freshLoops(native, all, rule));
 
 /**
- * Which segment stands at which run loop: by index of the loop, or LEAF or OUTERMOST. Pairs from the
- * outermost inwards: a call that is about to enter its loop, or has just left it, is the innermost.
- * From the innermost outwards where the outer frames are unknown. Undefined if the numbers disagree.
+ * Places segments by the index of their run loop, or at LEAF or OUTERMOST. Pairs them from the outermost inwards: a
+ * call that is about to enter its loop, or has just left it, is the innermost. Where the outer frames are unknown,
+ * it pairs from the innermost outwards. Returns undefined if the numbers disagree.
  */
 function pair(
   candidates: readonly number[][],

@@ -1,4 +1,4 @@
-/** Names of Perl frames, by the strings that the kernel side sent once for each. */
+/** Names Perl frames by the strings that the kernel side sends once for each name. */
 import {
   type CounterName,
   PERL_EVAL,
@@ -17,7 +17,7 @@ import type { NamedFrame, NamedFunction } from "../reader.ts";
 /** Blocks that the interpreter calls when it starts or ends; they have no other name (perlmod). */
 const PHASES = new Set(["BEGIN", "UNITCHECK", "CHECK", "INIT", "END"]);
 
-/** What ops do is their name; these are what is between others. */
+/** Names of ops that do nothing themselves: they stand between others. */
 const SILENT_OPS = new Set(["", "null", "nextstate", "dbstate", "freed", "custom"]);
 
 const CUT = "…";
@@ -40,7 +40,7 @@ export class PerlNames {
     for (const name of perlNames) this.#names.set(name.name, this.#compose(name));
   }
 
-  /** What must be said of the interpreters that were met, by what was counted meanwhile. */
+  /** Warns of interpreters whose version is not known, where samples hit such a one in this refresh. */
   notices(metrics: Readonly<Partial<Record<CounterName, number>>>): string[] {
     const { UnwindPerlErrVersion = 0, UnwindPerlUnverified = 0 } = metrics;
     const said = [...this.#interpreters.values()]
@@ -49,7 +49,7 @@ export class PerlNames {
     return [...new Set(said)].filter(Boolean);
   }
 
-  /** The frame of a name; `meta` and `line` as in struct perl_frame (bpf/perl/abi.h). */
+  /** Names the frame of a name; `meta` and `line` as in struct perl_frame (bpf/perl/abi.h). */
   read(name: bigint, meta: number, line: number): NamedFrame {
     const named = this.#names.get(name) ?? this.#olderNames.get(name) ?? UNKNOWN;
     const note = this.#op(meta);
@@ -74,7 +74,7 @@ export class PerlNames {
     });
     if (kind === PERL_EVAL) return found("(eval)");
     if (kind === PERL_MAIN) return found("(main)");
-    // As caller() calls them.
+    // caller() calls subs without a name so.
     if (flags & PERL_NAME_NONE) return found("(unknown)");
     const name = text(sub);
     if (flags & PERL_NAME_LEXICAL || PHASES.has(name)) return found(name);

@@ -1,4 +1,4 @@
-/** Stacks that have Perl frames: from the two lists of the kernel side to one. */
+/** Makes one list of the two that the kernel side sends of a stack with Perl frames. */
 import {
   FRAME_NATIVE,
   FRAME_STOP,
@@ -22,7 +22,7 @@ import {
   type PerlFrame,
 } from "./interleave.ts";
 
-/** The second word of a stack, as `Drained.stacks` has it. */
+/** Parts of the second word of a stack in `Drained.stacks`. */
 const OUTCOME_MASK = 0xff;
 const PERL_COUNT_SHIFT = 8;
 
@@ -35,12 +35,12 @@ function hasPerl(stacks: Uint32Array): boolean {
 
 export class PerlStacks {
   readonly #interpreters = new Map<number, PerlInterpreter>();
-  /** Native frames of interpreters and stops, by number; others are plain. */
+  /** Roles of the native frames of interpreters and of stops, by number; any other frame is plain. */
   readonly #roles = new Map<number, NativeRole>();
   readonly #perl = new Map<number, PerlFrame>();
-  /** The numbers of the functions of native frames beside Perl frames, and of XSUBs. */
+  /** Numbers of functions by the numbers of native frames beside Perl frames, and of XSUBs. */
   readonly #code = new Map<number, number>();
-  /** Stacks in which the frames could not be paired, since the last call of `takeUnpaired`. */
+  /** How many stacks could not be paired since the last call of `takeUnpaired`. */
   #unpaired = 0;
 
   /** Takes in the interpreters of files, and new frames; forgets the frames that nothing refers to any more. */
@@ -57,7 +57,7 @@ export class PerlStacks {
     const number = frames.first + index;
     const meta = frames.perlMeta(index);
     if (meta === 0) {
-      // Beside Perl frames code of files has a mark, and what has none is plain, but for stops.
+      // Code of files has a mark beside Perl frames; what has none is plain, unless it is a stop.
       if (frames.kind(index) === FRAME_STOP) this.#roles.set(number, "stop");
       return;
     }
@@ -75,10 +75,10 @@ export class PerlStacks {
     }
   }
 
-  /** The stacks as the wire has them (number, outcome, count, frames): with the lists merged. */
+  /** Returns the stacks with their two lists merged; the words of each: number, outcome, frame count, frames. */
   merge(stacks: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
     if (!hasPerl(stacks)) return stacks;
-    // A merged stack has no frames that the two lists have not.
+    // A merged stack has no frame that is in neither list: it is no longer than before.
     const merged = new Uint32Array(stacks.length);
     let end = 0;
     for (let at = 0; at + 2 < stacks.length; ) {
@@ -113,7 +113,8 @@ export class PerlStacks {
       const frame = this.#perl.get(number);
       if (frame) perl.push(frame);
     }
-    // Which of the two walks hit its limit is not said: the code outside of any sub ends one that did not.
+    // The outcome does not say which of the two walks hit its limit. A Perl walk that reached the code outside of
+    // any sub did not.
     const truncated = outcome === OUTCOME_TRUNCATED && perl.at(-1)?.role === "main";
     const xsub = this.#findXsub(native, perlNumbers);
     const { frames, unpaired } = interleave(native, perl, { truncated, xsub });
@@ -124,8 +125,8 @@ export class PerlStacks {
   }
 
   /**
-   * The sub written in C that the kernel side found to be called, if the thread is in its code: the
-   * native frame next to the innermost run loop whose function it is.
+   * Finds the sub written in C that the leaf calls, if the thread is in its code: it is the native frame next to
+   * the innermost run loop that has the sub's function.
    */
   #findXsub(
     native: readonly NativeFrame[],
@@ -155,7 +156,7 @@ export class PerlStacks {
   }
 }
 
-/** Numbers are inserted in ascending order, so that the lowest come first. */
+/** Deletes all numbers below a limit: numbers are inserted in ascending order, so that the lowest come first. */
 function forgetBelow(map: Map<number, unknown>, limit: number): void {
   for (const number of map.keys()) {
     if (number >= limit) return;

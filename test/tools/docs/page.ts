@@ -4,6 +4,7 @@ import { CHANGE_COLUMN, type Column, FUNCTION_COLUMNS } from "../../../src/model
 import { PROCESS_COLUMNS } from "../../../src/model/process-columns.ts";
 import { BINDINGS } from "../../../src/screen/bindings.ts";
 import { HEADER_TERMS } from "../../../src/screen/help.ts";
+import { RUNTIME_ROWS, RUNTIMES } from "../../../src/tick/runtimes.ts";
 import type { CounterDefinition } from "../../../src/tick/source.ts";
 
 type AnyColumn = Pick<Column<never, never>, "heading" | "meaning" | "plain" | "json">;
@@ -16,13 +17,14 @@ const table = (headings: readonly string[], rows: readonly (readonly string[])[]
     .map((row) => `| ${row.map(cell).join(" | ")} |`)
     .join("\n");
 
-const columnTable = (columns: readonly AnyColumn[]): string =>
+/** Columns; `isInText`: the text output has a table of them, of which a column says whether it is in it. */
+const columnTable = (columns: readonly AnyColumn[], isInText: boolean): string =>
   table(
-    ["column", "meaning", "plain output", "JSON"],
+    ["column", "meaning", ...(isInText ? ["plain output"] : []), "JSON"],
     columns.map(({ heading, meaning, plain, json }) => [
       heading,
       meaning,
-      plain ? "yes" : "",
+      ...(isInText ? [plain ? "yes" : ""] : []),
       json === undefined ? "" : `\`${json}\``,
     ]),
   );
@@ -36,11 +38,9 @@ const KINDS: Readonly<Record<string, string>> = {
   loss: "loss",
 };
 
-const RUNTIMES: readonly (readonly [runtime: string, title: string])[] = [
-  ["perl", "Perl"],
-  ["dotnet", ".NET"],
-  ["native", "Native"],
-  ["kernel", "Kernel"],
+/** The groups of counters: runtimes, and what belongs to none. */
+const GROUPS: readonly (readonly [runtime: string, title: string])[] = [
+  ...RUNTIMES.map((id) => [id, RUNTIME_ROWS[id].title] as const),
   ["sampler", "The sampler itself"],
 ];
 
@@ -68,12 +68,12 @@ export function referencePage(): string {
     table(["word", "meaning"], HEADER_TERMS),
     "## Functions",
     "Percentages are of the samples of the time shown: this refresh, the last 10 s, or all since `c`.",
-    columnTable([...FUNCTION_COLUMNS, CHANGE_COLUMN]),
+    columnTable([...FUNCTION_COLUMNS, CHANGE_COLUMN], true),
     "## Processes",
-    columnTable(PROCESS_COLUMNS),
+    columnTable(PROCESS_COLUMNS, false),
     "## Counters of the unwinders",
     "Each refresh shows by how much they grew. Every sample ends in exactly one of: a good end, cut short, an error, a loss. `--json` holds all of them under `metrics`, those that are 0 too.",
-    ...RUNTIMES.flatMap(([runtime, title]) => [`### ${title}`, counterTable(runtime)]),
+    ...GROUPS.flatMap(([runtime, title]) => [`### ${title}`, counterTable(runtime)]),
     "## Keys",
     table(
       ["key", "what it does", "where"],

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dotnet/seh.h"
+#include "arch/seh.h"
 
 #include <algorithm>
 #include <cstring>
+
+#include "arch/arch.h"
 
 namespace polytop {
 

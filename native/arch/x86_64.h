@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// x86-64 Linux. Source of what is not said otherwise: the System V psABI for x86-64.
+#pragma once
+
+#include <elf.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace polytop::arch {
+
+constexpr std::string_view kName = "x86-64";
+
+/// ELF identification and relocations (section 4.1 and 4.4).
+constexpr uint16_t kElfMachine = EM_X86_64;
+constexpr uint32_t kRelativeRelocation = R_X86_64_RELATIVE;
+constexpr uint32_t kDataRelocation = R_X86_64_GLOB_DAT;
+
+/// DWARF numbers of registers (figure 3.36): frame pointer, stack pointer, return address. Others have lower numbers
+/// than the return address.
+constexpr uint64_t kFp = 6;
+constexpr uint64_t kSp = 7;
+constexpr uint64_t kReturnAddress = 16;
+
+/// A call pushes the return address: it is at the CFA and this (section 3.2.2).
+constexpr int16_t kReturnAddressOffset = -8;
+/// What a push moves the stack pointer by, and what return addresses are a multiple of from it.
+constexpr int32_t kWordBytes = 8;
+
+/// Offsets in the ucontext of a signal: struct sigcontext is at 40, and these are its words 10, 15 and 16
+/// (arch/x86/include/uapi/asm/sigcontext.h of Linux).
+constexpr int64_t kContextFp = 40 + 10 * 8;
+constexpr int64_t kContextSp = 40 + 15 * 8;
+constexpr int64_t kContextIp = 40 + 16 * 8;
+
+/**
+ * The expression of the CFA in an entry of a procedure linkage table (binutils, elf_x86_64_lazy_plt):
+ * rsp + 8 + ((rip & 15) >= N) << 3, where N says after which byte of a 16-byte entry the push is done. N is the
+ * literal at kPltThreshold, whose byte is kPltLiteral + N.
+ */
+constexpr uint8_t kPltLiteral = 0x30;
+constexpr size_t kPltThreshold = 6;
+constexpr std::array<uint8_t, 11> kPltExpression = {0x77, 8, 0x80, 0, 0x3f, 0x1a, kPltLiteral, 0x2a, 0x33, 0x24, 0x22};
+
+/// All of the kernel's code is in the top 2 GB of the address space: the upper half of its addresses
+/// (Documentation/arch/x86/x86_64/mm.rst of Linux).
+constexpr uint32_t kKernelCodeHigh = 0xffffffff;
+
+/// Addresses of user space end here; what lies above (vsyscall) is no mapping of a process.
+constexpr uint64_t kUserEnd = 1ULL << 63;
+
+/// Where the kernel enters a program that Go's own linker made.
+constexpr std::string_view kGoEntryFunction = "_rt0_amd64_linux";
+
+/// A RUNTIME_FUNCTION of a PE file (begin, end, unwind codes), and what UNWIND_INFO is aligned to (x64 ABI).
+constexpr uint32_t kRuntimeFunctionBytes = 12;
+constexpr uint64_t kUnwindInfoAlignment = 4;
+
+}  // namespace polytop::arch
