@@ -221,7 +221,7 @@ async function live(
   exports: Exports | undefined,
   recorded?: RecordingHeader,
 ): Promise<void> {
-  const { runScreen } = await import("./screen/run.tsx");
+  const { runScreen } = await import("./screen/run.ts");
   const { headerOfMachine, writeTicks } = await import("./output/recording.ts");
   const { filter, iterations, ...shown } = options;
   const unsubscribe = source.subscribe((event) => {

@@ -1,7 +1,8 @@
-/** A whole window as lines, by pure functions; only the metrics view draws part of itself. */
+/** A whole window as lines, by pure functions. */
 
 import { complete } from "../model/complete.ts";
 import { truncate } from "../model/format.ts";
+import type { Size } from "../terminal/window.tsx";
 import type { Tick } from "../tick/tick.ts";
 import type { Body, BodyInput } from "./body.ts";
 import { counterBody } from "./counter.ts";
@@ -12,23 +13,15 @@ import { headerHeight, headerLines } from "./header.ts";
 import { helpLines, wrapWords } from "./help.ts";
 import { isPrompt } from "./keys.ts";
 import type { Lists } from "./lists.ts";
-import { type HealthRow, type MetricsBody, metricsBody } from "./metrics.ts";
+import { metricsBody } from "./metrics.ts";
 import { type IsAlive, nothingLines } from "./nothing.ts";
 import { type Theme, withNames } from "./paint.ts";
 import type { ListShape, Session } from "./session.ts";
 import { treeBody } from "./tree.ts";
 
-/** The size of the terminal. */
-export interface Size {
-  readonly columns: number;
-  readonly rows: number;
-}
-
 /** What a window shows. */
 export interface Frame extends ListShape {
   readonly header: readonly string[];
-  /** Drawn as a table above `body`. */
-  readonly table?: readonly HealthRow[];
   readonly body: readonly string[];
   readonly footer: readonly string[];
 }
@@ -77,20 +70,9 @@ export function composeFrame(
     Math.max(0, rows - headerHeight(rows) - 1),
   );
   const height = Math.max(0, rows - header.length - footer.length);
-  const { table, lines, ...shape } = composeBody(session, tick, width, height, tools);
-  return {
-    header,
-    ...(table ? { table } : {}),
-    body: fill(lines, table ? height - table.length - 1 : height),
-    footer,
-    ...shape,
-  };
-}
-
-/** Exactly `height` lines. */
-function fill(lines: readonly string[], height: number): string[] {
-  const count = Math.max(0, height);
-  return Array.from({ length: count }, (_, i) => lines[i] ?? "");
+  const { lines, ...shape } = composeBody(session, tick, width, height, tools);
+  const body = Array.from({ length: height }, (_, i) => lines[i] ?? "");
+  return { header, body, footer, ...shape };
 }
 
 function composeBody(
@@ -99,7 +81,7 @@ function composeBody(
   width: number,
   height: number,
   tools: FrameTools,
-): MetricsBody {
+): Body {
   const { theme } = tools;
   const { state } = session;
   if (state.mode === "help") {

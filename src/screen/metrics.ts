@@ -5,20 +5,13 @@ import { cell, rate, sharePercent, thousands, truncate } from "../model/format.t
 import { healthWord } from "../model/health.ts";
 import { level, TRAIL_CELLS } from "../model/trails.ts";
 import { visibleRows } from "../model/window.ts";
+import { type TableRow, tableLines } from "../terminal/table.tsx";
 import type { CounterDefinition } from "../tick/source.ts";
 import { RUNTIMES, type Runtime, type Tick } from "../tick/tick.ts";
 import type { Body, BodyInput } from "./body.ts";
 import { wrapWords } from "./help.ts";
 import type { Paint, Theme } from "./paint.ts";
 import type { Session } from "./session.ts";
-
-/** A row of the table; the keys are the headings. */
-export type HealthRow = Readonly<Record<string, string>>;
-
-/** The body of the view, and the table above it. */
-export interface MetricsBody extends Body {
-  readonly table?: readonly HealthRow[];
-}
 
 /** Counters that stand together. */
 interface Group {
@@ -50,7 +43,7 @@ function grouped(session: Session): Group[] {
 
 const labelOf = (runtime: string): string => RUNTIME_LABELS[runtime as Runtime] ?? runtime;
 
-function healthTable(session: Session, tick: Tick, width: number, theme: Theme): HealthRow[] {
+function healthTable(session: Session, tick: Tick, width: number, theme: Theme): TableRow[] {
   const all = session.everything(tick);
   return RUNTIMES.flatMap((runtime) => {
     const { samples, complete } = all.health[runtime];
@@ -68,7 +61,7 @@ function healthTable(session: Session, tick: Tick, width: number, theme: Theme):
 }
 
 /** The lines of the view. */
-export function metricsBody({ session, tick, width, height, theme }: BodyInput): MetricsBody {
+export function metricsBody({ session, tick, width, height, theme }: BodyInput): Body {
   const groups = grouped(session);
   const ids = groups.flatMap(({ counters }) => counters.map(({ id }) => id));
   const health = healthTable(session, tick, width, theme);
@@ -92,18 +85,21 @@ export function metricsBody({ session, tick, width, height, theme }: BodyInput):
   const counter = selected && "counter" in selected ? selected.counter : undefined;
   const blank = new Array<string>(Math.max(0, page - drawn.length)).fill("");
   const below = room > 0 ? explanation(counter, width, theme) : [];
-  const gap = table ? [""] : [];
+  const drawnTable = table
+    ? [
+        ...tableLines(
+          table.map((row) => narrowed(row, width)),
+          width,
+        ),
+        "",
+      ]
+    : [];
   const body = ids.length === 0 ? [" no counters"] : [...drawn, ...blank, ...below];
-  return {
-    lines: [...gap, ...body],
-    ids,
-    page,
-    ...(table ? { table: table.map((row) => narrowed(row, width)) } : {}),
-  };
+  return { lines: [...drawnTable, ...body], ids, page };
 }
 
 /** Ink's table wraps what is too wide: nothing may be. */
-const narrowed = (row: HealthRow, width: number): HealthRow =>
+const narrowed = (row: TableRow, width: number): TableRow =>
   width >= 46 ? row : { RUNTIME: row.RUNTIME ?? "", "COMPLETE%": row["COMPLETE%"] ?? "" };
 
 interface Drawing {

@@ -2,8 +2,9 @@ import type { Key } from "ink";
 import { expect, test } from "vitest";
 import { VIEWS } from "../../src/model/view.ts";
 import { BINDINGS } from "../../src/screen/bindings.ts";
-import { commandFor, footerBindings, keyNames } from "../../src/screen/keys.ts";
+import { commandFor, footerBindings } from "../../src/screen/keys.ts";
 import { Session, type SessionTools } from "../../src/screen/session.ts";
+import { keyNames } from "../../src/terminal/keys.ts";
 import type { SourceEvent, TickSource } from "../../src/tick/source.ts";
 import { TickGenerator } from "../screen/generate.ts";
 

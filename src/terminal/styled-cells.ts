@@ -106,8 +106,8 @@ export function parseStyled(text: string): StyledLine | undefined {
 /** So many equal cells are sent again rather than skipped: moving the cursor costs as much. */
 const SHORT_GAP = 5;
 
-/** What turns `previous` into `next`, with the cursor anywhere on the line and no style set. */
-export function styledUpdate(previous: StyledLine, next: StyledLine): string {
+/** What turns `previous` into `next` on a row, counted from 1, with no style set. */
+export function styledUpdate(previous: StyledLine, next: StyledLine, row: number): string {
   const { cells, styles } = next;
   const width = Math.max(cells.length, previous.cells.length);
   const isEqual = (i: number): boolean =>
@@ -116,11 +116,13 @@ export function styledUpdate(previous: StyledLine, next: StyledLine): string {
   let end = cells.length;
   while (end > 0 && cells[end - 1] === " " && styles[end - 1] === 0) end--;
   let update = "";
+  const moveTo = (column: number): string =>
+    update === "" ? `\u001b[${row};${column}H` : `\u001b[${column}G`;
   for (let i = 0; i < width; i++) {
     if (isEqual(i)) continue;
     if (i >= end) {
       // Nothing but blanks follow.
-      return `${update}\u001b[${i + 1}G\u001b[K`;
+      return `${update}${moveTo(i + 1)}\u001b[K`;
     }
     let first = i;
     // Half of a wide character cannot be sent.
@@ -128,7 +130,7 @@ export function styledUpdate(previous: StyledLine, next: StyledLine): string {
     let last = i;
     for (let at = i + 1; at < end && at - last <= SHORT_GAP; at++) if (!isEqual(at)) last = at;
     while (cells[last + 1] === "" || previous.cells[last + 1] === "") last++;
-    update += `\u001b[${first + 1}G`;
+    update += moveTo(first + 1);
     let style = 0;
     for (let at = first; at <= last; at++) {
       const wanted = styles[at] ?? 0;

@@ -1,18 +1,18 @@
 /** Runs the live screen: the one thing that the command line knows of it. */
-import { render } from "ink";
 import { CgroupNames } from "../machine/cgroups.ts";
+import { isAlive, parentOf } from "../machine/process.ts";
+import { userNames } from "../machine/users.ts";
 import { duration, thousands } from "../model/format.ts";
 import type { SortKey } from "../model/sort.ts";
+import { type Ending, watchForEnd } from "../terminal/process.ts";
+import { openWindow } from "../terminal/window.tsx";
 import type { TickSource } from "../tick/source.ts";
-import { App, Composer } from "./app.tsx";
+import { Composer } from "./composer.ts";
 import type { FrameTools } from "./frame.ts";
-import { installFastLines } from "./ink-lines.ts";
-import { installFastOutput } from "./ink-output.ts";
 import { Lists } from "./lists.ts";
 import type { IsAlive } from "./nothing.ts";
 import { makeTheme } from "./paint.ts";
 import { Session, type WriteTicks } from "./session.ts";
-import { type Ending, isAlive, parentOf, userNames, watchForEnd } from "./terminal.ts";
 
 /** What the live screen needs. */
 export interface ScreenOptions {
@@ -32,7 +32,7 @@ export interface ScreenOptions {
   readonly host: string;
   /** Ends by itself after so many refreshes. */
   readonly iterations?: number;
-  /** Lets Ink draw without the short cut of ink-output.ts: to compare. */
+  /** Lets Ink draw by itself: to compare. */
   readonly plainInk?: boolean;
   /** Ends it from outside. */
   readonly signal?: AbortSignal;
@@ -52,9 +52,6 @@ export interface ScreenResult {
   /** Refreshes that were received. */
   readonly ticks: number;
 }
-
-/** Ink draws at most so often: what comes faster is drawn together, and a key waits for 8 ms at most. */
-const MAX_FPS = 125;
 
 function summaryOf(session: Session): string {
   const { totals } = session;
@@ -86,24 +83,11 @@ export async function runScreen(options: ScreenOptions): Promise<ScreenResult> {
     alive: options.alive ?? (isHere ? isAlive : () => undefined),
     isReplay: !isHere,
   };
-  const composer = new Composer(session, tools);
-  session.shape = () => composer.frame();
   const ended: { reason: ScreenResult["reason"] } = { reason: "quit" };
-  if (!options.plainInk) {
-    installFastOutput();
-    installFastLines();
-  }
-  const ink = render(<App session={session} composer={composer} />, {
-    alternateScreen: true,
-    incrementalRendering: true,
-    interactive: true,
-    maxFps: MAX_FPS,
-    exitOnCtrlC: false,
-    patchConsole: false,
-  });
+  const window = openWindow(new Composer(session, tools), stdout, options.plainInk);
   const end = (why: ScreenResult["reason"]): void => {
     ended.reason = why;
-    ink.unmount();
+    window.close();
   };
   const abort = (): void => end("signal");
   options.signal?.addEventListener("abort", abort, { once: true });
@@ -113,7 +97,7 @@ export async function runScreen(options: ScreenOptions): Promise<ScreenResult> {
     if (options.iterations && session.received >= options.iterations) end("iterations");
   });
   try {
-    await ink.waitUntilExit();
+    await window.closed;
   } finally {
     stopCounting();
     unsubscribe();

@@ -1,39 +1,4 @@
-/** What is asked of the terminal and the process besides drawing. */
-import { existsSync, readFileSync } from "node:fs";
-
-/** Names of users from /etc/passwd, read once. */
-export function userNames(path = "/etc/passwd"): (uid: number) => string | undefined {
-  let names: Map<number, string> | undefined;
-  return (uid) => {
-    if (!names) {
-      names = new Map();
-      try {
-        for (const line of readFileSync(path, "utf8").split("\n")) {
-          const [name, , id] = line.split(":");
-          if (name && id) names.set(Number(id), name);
-        }
-      } catch {
-        // Numbers then.
-      }
-    }
-    return names.get(uid);
-  };
-}
-
-/** Whether a process of this machine is there. */
-export const isAlive = (pid: number): boolean => existsSync(`/proc/${pid}`);
-
-/** The parent of a process of this machine: the fourth field of proc_pid_stat(5). */
-export function parentOf(pid: number): number | undefined {
-  try {
-    const text = readFileSync(`/proc/${pid}/stat`, "utf8");
-    // The second field is the command in parentheses and may hold anything.
-    return Number(text.slice(text.lastIndexOf(")") + 2).split(" ")[1]);
-  } catch {
-    return undefined;
-  }
-}
-
+/** How the process leaves the terminal: stopped for a while by its user, or ended from outside. */
 /** How long the process goes on after it asked to be stopped, if nobody stops it. */
 const STOP_MS = 100;
 
