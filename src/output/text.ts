@@ -6,8 +6,8 @@ import {
   FUNCTION_COLUMNS,
   type FunctionContext,
   RUNTIME_LABELS,
-} from "../model/columns.ts";
-import { ASCII_GLYPHS, bytes, displayWidth, percent, sharePercent } from "../model/format.ts";
+} from "../text/columns.ts";
+import { ASCII_GLYPHS, bytes, displayWidth, percent, sharePercent } from "../text/format.ts";
 import { cleanName } from "../tick/clean-name.ts";
 import { RUNTIMES, type Tick } from "../tick/tick.ts";
 import { firstRows, type Sink, type SinkOptions, sumsOf } from "./sink.ts";

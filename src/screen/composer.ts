@@ -1,7 +1,7 @@
 /** The content of the window: composes each frame once, however often it is asked for. */
 import type { Size, TerminalActions, WindowContent } from "../terminal/window.tsx";
 import { composeFrame, type Frame, type FrameTools } from "./frame.ts";
-import type { Session } from "./session.ts";
+import type { Session } from "./state/session.ts";
 
 /** When there is more to work out, it is drawn again after so long. */
 const LATER_MS = 50;
@@ -29,11 +29,11 @@ export class Composer implements WindowContent {
     const version = this.#session.version();
     const size = this.#size;
     if (this.#made?.version === version && this.#made.size === size) return this.#made;
-    this.#session.looks.pending = false;
+    this.#session.selectors.pending = false;
     const frame = composeFrame(this.#session, size, this.#tools);
     const lines = [...frame.header, ...frame.body, ...frame.footer];
     this.#made = { version, size, frame, lines };
-    if (this.#session.looks.pending) this.#drawLater();
+    if (this.#session.selectors.pending) this.#drawLater();
     return this.#made;
   }
 

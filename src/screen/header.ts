@@ -1,79 +1,39 @@
 /** The lines above the list: is the machine busy, with what, and can it be trusted. */
 
 import type { Aggregate } from "../model/aggregate.ts";
-import { RUNTIME_LABELS } from "../model/columns.ts";
+import { RUNTIME_LABELS } from "../text/columns.ts";
 import {
   bar,
   bytes,
-  type Cut,
   cell,
   clock,
-  displayWidth,
   percent,
   rate,
   seconds,
   sharePercent,
   timeOfDay,
-  truncate,
-} from "../model/format.ts";
-import { busyShare } from "../model/health.ts";
-import { RECENT_SECONDS, type ViewState } from "../model/state.ts";
+} from "../text/format.ts";
 import { RUNTIMES, type Tick } from "../tick/tick.ts";
-import type { Paint, Theme } from "./paint.ts";
-
-/** A part of a line that is left out as a whole when there is no room. */
-export interface Piece {
-  readonly text: string;
-  /** The highest goes first; 0 stays. */
-  readonly giveWay: number;
-  readonly paint?: Paint;
-  /** Cells that it may be cut down to before it is left out; it is the last of its line. */
-  readonly least?: number;
-  /** Where it is cut. */
-  readonly cut?: Cut;
-}
-
-/** As many pieces as fit into `width`, `gap` cells between them. The last of what stays is cut. */
-export function fitPieces(
-  pieces: readonly Piece[],
-  width: number,
-  gap: number,
-  theme: Theme,
-): string {
-  let chosen = pieces.filter((piece) => piece.text !== "");
-  const least = (piece: Piece): number =>
-    Math.min(displayWidth(piece.text), piece.least ?? Number.POSITIVE_INFINITY);
-  const total = (): number =>
-    chosen.reduce((sum, piece) => sum + least(piece), 0) + gap * (chosen.length - 1);
-  while (chosen.length > 1 && total() > width) {
-    const first = chosen.reduce((most, piece) => (piece.giveWay > most.giveWay ? piece : most));
-    if (first.giveWay === 0) break;
-    chosen = chosen.filter((piece) => piece !== first);
-  }
-  let room = width;
-  const parts: string[] = [];
-  for (const piece of chosen) {
-    if (room <= 0) break;
-    const text = truncate(piece.text, room, piece.cut ?? "end", theme.glyphs);
-    parts.push(piece.paint ? piece.paint(text) : text);
-    room -= displayWidth(text) + gap;
-  }
-  return parts.join(" ".repeat(gap));
-}
+import { busyShare } from "./health.ts";
+import { fitPieces, type Piece } from "./pieces.ts";
+import { RECENT_SECONDS, type ViewState } from "./state/state.ts";
+import type { Theme } from "./theme.ts";
+import type { View } from "./views/view.ts";
 
 /** What the header tells besides the tick. */
 export interface HeaderData {
   readonly tick: Tick | undefined;
-  /** Of the whole tick, no filter. */
+  /** The whole tick added up, without any filter. */
   readonly all: Aggregate | undefined;
   readonly host: string;
-  readonly view: ViewState;
+  readonly state: ViewState;
+  readonly view: View;
   /** The newest tick's time, for how old a frozen one is. */
   readonly now: number;
   readonly error: string | undefined;
-  /** Of the source, besides those of the tick. */
+  /** What the source has to say, besides what the tick does. */
   readonly notice: string | undefined;
-  /** The ticks are of a recording: when they were is news. */
+  /** The ticks come from a recording: when they were is news. */
   readonly isReplay: boolean;
   /** How long ago totals were cleared. */
   readonly sinceSeconds: number;
@@ -95,7 +55,7 @@ export function headerLines(data: HeaderData, width: number, rows: number, theme
 }
 
 function machineLine(
-  { tick, host, view, isReplay }: HeaderData,
+  { tick, host, state, isReplay }: HeaderData,
   width: number,
   theme: Theme,
 ): string {
@@ -119,7 +79,7 @@ function machineLine(
       { text: busy, giveWay: 0, paint: theme.bold },
       { text: `${perSecond} samples/s`, giveWay: 3 },
       { text: isReplay ? `replay ${timeOfDay(tick.time)}` : "", giveWay: 1, paint: theme.bold },
-      { text: `every ${seconds(view.delaySeconds)}`, giveWay: 1 },
+      { text: `every ${seconds(state.delaySeconds)}`, giveWay: 1 },
     ],
     width,
     3,
@@ -148,7 +108,7 @@ function runtimeLine({ all }: HeaderData, width: number, theme: Theme): string {
 }
 
 function trustLine(data: HeaderData, width: number, theme: Theme): string {
-  const { tick, all, view, error } = data;
+  const { tick, all, state, error } = data;
   const force = inForce(data, theme);
   if (error !== undefined) {
     return fitPieces([{ text: `! ${error}`, giveWay: 0, paint: theme.warning }], width, 3, theme);
@@ -170,7 +130,7 @@ function trustLine(data: HeaderData, width: number, theme: Theme): string {
   }));
   return fitPieces(
     [
-      ...(view.frozen ? force.slice(0, 1) : []),
+      ...(state.frozen ? force.slice(0, 1) : []),
       {
         text: `${complete} % complete`,
         giveWay: 1,
@@ -181,7 +141,7 @@ function trustLine(data: HeaderData, width: number, theme: Theme): string {
         text: `polytop ${tick.self.cpuPercent.toFixed(1)} % cpu ${bytes(tick.self.rssBytes)}`,
         giveWay: 5,
       },
-      ...(view.frozen ? force.slice(1) : force),
+      ...(state.frozen ? force.slice(1) : force),
       ...notices,
     ],
     width,
@@ -191,27 +151,27 @@ function trustLine(data: HeaderData, width: number, theme: Theme): string {
 }
 
 /** What narrows or stops the picture, the frozen moment first. */
-function inForce({ tick, view, now, sinceSeconds }: HeaderData, theme: Theme): Piece[] {
+function inForce({ tick, state, view, now, sinceSeconds }: HeaderData, theme: Theme): Piece[] {
   const pieces: Piece[] = [];
-  if (view.frozen && tick) {
+  if (state.frozen && tick) {
     const age = clock((now - tick.time) / 1000);
     const text = ` frozen ${timeOfDay(tick.time)}, ${age} ago `;
     pieces.push({ text, giveWay: 0, paint: theme.inverse });
   }
-  if (view.mark && tick) {
-    const text = `against ${timeOfDay(view.mark.time)}`;
+  if (state.mark && tick) {
+    const text = `against ${timeOfDay(state.mark.time)}`;
     pieces.push({ text, giveWay: 0, paint: theme.bold });
-  } else if (view.span !== "now" && (view.view === "functions" || view.view === "processes")) {
-    const isSince = view.span === "since" && view.view === "functions";
+  } else if (state.span !== "now" && view.longestSpan) {
+    const isSince = state.span === "since" && view.longestSpan === "since";
     const text = isSince ? `since c: ${clock(sinceSeconds)}` : `last ${RECENT_SECONDS} s`;
     pieces.push({ text, giveWay: 0, paint: theme.bold });
   }
-  if (view.filterText !== "") {
-    pieces.push({ text: `filter ${view.filterText}`, giveWay: 0, paint: theme.bold });
+  if (state.filterText !== "") {
+    pieces.push({ text: `filter ${state.filterText}`, giveWay: 0, paint: theme.bold });
   }
-  if (view.language) {
-    pieces.push({ text: `only ${RUNTIME_LABELS[view.language]}`, giveWay: 0, paint: theme.bold });
+  if (state.language) {
+    pieces.push({ text: `only ${RUNTIME_LABELS[state.language]}`, giveWay: 0, paint: theme.bold });
   }
-  if (!view.kernel) pieces.push({ text: "no kernel", giveWay: 0, paint: theme.bold });
+  if (!state.kernel) pieces.push({ text: "no kernel", giveWay: 0, paint: theme.bold });
   return pieces;
 }

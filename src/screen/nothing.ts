@@ -1,9 +1,9 @@
 /** What stands where there is nothing to list: why, and which key helps. */
 
-import { RUNTIME_LABELS } from "../model/columns.ts";
-import { seconds, thousands } from "../model/format.ts";
+import { RUNTIME_LABELS } from "../text/columns.ts";
+import { seconds, thousands } from "../text/format.ts";
 import type { Tick } from "../tick/tick.ts";
-import type { Session } from "./session.ts";
+import type { Session } from "./state/session.ts";
 
 /** Whether a process is there; undefined where nobody can know, as in a replay. */
 export type IsAlive = (pid: number) => boolean | undefined;

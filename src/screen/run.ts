@@ -2,17 +2,17 @@
 import { CgroupNames } from "../machine/cgroups.ts";
 import { isAlive, parentOf } from "../machine/process.ts";
 import { userNames } from "../machine/users.ts";
-import { duration, thousands } from "../model/format.ts";
 import type { SortKey } from "../model/sort.ts";
 import { type Ending, watchForEnd } from "../terminal/process.ts";
 import { openWindow } from "../terminal/window.tsx";
+import { duration, thousands } from "../text/format.ts";
 import type { TickSource } from "../tick/source.ts";
 import { Composer } from "./composer.ts";
-import type { FrameTools } from "./frame.ts";
-import { Lists } from "./lists.ts";
+import { Bodies, type FrameTools } from "./frame.ts";
 import type { IsAlive } from "./nothing.ts";
-import { makeTheme } from "./paint.ts";
-import { Session, type WriteTicks } from "./session.ts";
+import { Session, type WriteTicks } from "./state/session.ts";
+import { makeTheme } from "./theme.ts";
+import type { MachineFacts } from "./views/view.ts";
 
 /** What the live screen needs. */
 export interface ScreenOptions {
@@ -21,7 +21,7 @@ export interface ScreenOptions {
   readonly frequency: number;
   readonly delaySeconds: number;
   readonly pids: readonly number[];
-  /** Known to be right. */
+  /** The filter that is in force at first; it is known to be right. */
   readonly filterText: string;
   readonly sort: SortKey;
   readonly kernel: boolean;
@@ -53,6 +53,14 @@ export interface ScreenResult {
   readonly ticks: number;
 }
 
+/** What is known of the machine of a recording. */
+const NO_FACTS: MachineFacts = { user: () => undefined, cgroup: () => undefined };
+
+function factsOfHere(): MachineFacts {
+  const cgroups = new CgroupNames();
+  return { user: userNames(), cgroup: (process) => cgroups.name(process) };
+}
+
 function summaryOf(session: Session): string {
   const { totals } = session;
   if (totals.samples === 0) return "polytop: no samples.";
@@ -74,10 +82,8 @@ export async function runScreen(options: ScreenOptions): Promise<ScreenResult> {
     ...(options.write ? { write: options.write } : {}),
   });
   const tools: FrameTools = {
-    lists: new Lists({
-      user: isHere ? userNames() : () => undefined,
-      cgroups: isHere ? new CgroupNames() : undefined,
-    }),
+    bodies: new Bodies(),
+    machine: isHere ? factsOfHere() : NO_FACTS,
     theme: makeTheme(options.color, options.unicode),
     host,
     alive: options.alive ?? (isHere ? isAlive : () => undefined),

@@ -1,6 +1,6 @@
 /** What percentages are of, in words. */
-import { clock } from "../model/format.ts";
-import type { ViewState } from "../model/state.ts";
+import { clock } from "../text/format.ts";
+import type { ViewState } from "./state/state.ts";
 
 /** For a tree or flame, which never show a single refresh: that has too few samples. */
 export const spanText = ({ span }: ViewState, seconds: number): string =>

@@ -1,9 +1,10 @@
 /** Rows of a list as strings of exact width. */
-import type { Column } from "../model/columns.ts";
-import { cell, displayWidth } from "../model/format.ts";
-import { type PlacedColumn, placeColumns } from "../model/place-columns.ts";
+
 import type { ViewSort } from "../model/sort.ts";
-import type { Paint, Theme } from "./paint.ts";
+import type { Column } from "../text/columns.ts";
+import { cell, displayWidth } from "../text/format.ts";
+import { type PlacedColumn, placeColumns } from "../text/place-columns.ts";
+import type { Paint, Theme } from "./theme.ts";
 
 /** Cells before the first column: the pointer of the selection. */
 const MARGIN = 1;

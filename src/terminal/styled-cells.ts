@@ -1,5 +1,5 @@
 /** Lines with SGR sequences as cells, and what to send to turn one line into another. */
-import { characterWidth } from "../model/format.ts";
+import { characterWidth } from "../text/format.ts";
 
 /** One line: a string for each cell (the second cell of a wide character is empty) and its style. */
 export interface StyledLine {

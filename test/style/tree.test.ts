@@ -37,9 +37,10 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   "src/collector/": ["src/tick/", "src/addon/", "src/machine/", "src/runtimes/"],
   "src/sources/": ["src/tick/", "src/addon/", "src/machine/", "src/recording/", "src/collector/"],
   "src/model/": ["src/tick/"],
-  "src/output/": ["src/tick/", "src/model/", "src/recording/"],
-  "src/terminal/": ["src/model/"],
-  "src/screen/": ["src/tick/", "src/machine/", "src/model/", "src/terminal/"],
+  "src/text/": ["src/tick/", "src/model/"],
+  "src/output/": ["src/tick/", "src/model/", "src/text/", "src/recording/"],
+  "src/terminal/": ["src/text/"],
+  "src/screen/": ["src/tick/", "src/machine/", "src/model/", "src/text/", "src/terminal/"],
   "src/doctor/": ["src/tick/", "src/machine/"],
   "src/options/": ["src/tick/", "src/model/"],
 };

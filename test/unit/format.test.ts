@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { FUNCTION_COLUMNS } from "../../src/model/columns.ts";
+import { FUNCTION_COLUMNS } from "../../src/text/columns.ts";
 import {
   ASCII_GLYPHS,
   bar,
@@ -17,9 +17,9 @@ import {
   thousands,
   truncate,
   UNICODE_GLYPHS,
-} from "../../src/model/format.ts";
-import { placeColumns } from "../../src/model/place-columns.ts";
-import { PROCESS_COLUMNS } from "../../src/model/process-columns.ts";
+} from "../../src/text/format.ts";
+import { placeColumns } from "../../src/text/place-columns.ts";
+import { PROCESS_COLUMNS } from "../../src/text/process-columns.ts";
 
 test("numbers take few characters", () => {
   expect([percent(312, 1000), percent(1, 1), percent(0, 0), percent(9996, 10_000)]).toEqual([

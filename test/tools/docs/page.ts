@@ -1,9 +1,11 @@
 /** docs/reference.md: every column and every counter, out of the tables that the program runs by. */
 import counterFile from "../../../bpf/counters.json" with { type: "json" };
-import { CHANGE_COLUMN, type Column, FUNCTION_COLUMNS } from "../../../src/model/columns.ts";
-import { PROCESS_COLUMNS } from "../../../src/model/process-columns.ts";
-import { BINDINGS } from "../../../src/screen/bindings.ts";
 import { HEADER_TERMS } from "../../../src/screen/help.ts";
+import { BINDINGS } from "../../../src/screen/keys/bindings.ts";
+import { VIEWS } from "../../../src/screen/views/registry.ts";
+import type { KeyGroup } from "../../../src/screen/views/view.ts";
+import { CHANGE_COLUMN, type Column, FUNCTION_COLUMNS } from "../../../src/text/columns.ts";
+import { PROCESS_COLUMNS } from "../../../src/text/process-columns.ts";
 import type { CounterDefinition } from "../../../src/tick/source.ts";
 
 type AnyColumn = Pick<Column<never, never>, "heading" | "meaning" | "plain" | "json">;
@@ -59,6 +61,12 @@ function counterTable(runtime: string): string {
   );
 }
 
+/** The views where the keys of a group do something. */
+const viewsWith = (group: KeyGroup): string =>
+  VIEWS.filter(({ keys }) => keys.includes(group))
+    .map(({ id }) => id)
+    .join(", ");
+
 /** The page. */
 export function referencePage(): string {
   return `${[
@@ -77,10 +85,10 @@ export function referencePage(): string {
     "## Keys",
     table(
       ["key", "what it does", "where"],
-      BINDINGS.map(({ label, help, views }) => [
+      BINDINGS.map(({ label, help, group }) => [
         `\`${label}\``,
         help,
-        views === undefined ? "everywhere" : views.join(", "),
+        group === undefined ? "everywhere" : viewsWith(group),
       ]),
     ),
   ].join("\n\n")}\n`;

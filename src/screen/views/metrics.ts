@@ -1,17 +1,20 @@
 /** The metrics view: the health of each runtime in a table, then every counter by runtime. */
 
-import { RUNTIME_LABELS } from "../model/columns.ts";
-import { cell, rate, sharePercent, thousands, truncate } from "../model/format.ts";
-import { healthWord } from "../model/health.ts";
-import { level, TRAIL_CELLS } from "../model/trails.ts";
-import { visibleRows } from "../model/window.ts";
-import { type TableRow, tableLines } from "../terminal/table.tsx";
-import type { CounterDefinition } from "../tick/source.ts";
-import { RUNTIMES, type Runtime, type Tick } from "../tick/tick.ts";
-import type { Body, BodyInput } from "./body.ts";
-import { wrapWords } from "./help.ts";
-import type { Paint, Theme } from "./paint.ts";
-import type { Session } from "./session.ts";
+import { TRAIL_CELLS } from "../../model/trails.ts";
+import { type TableRow, tableLines } from "../../terminal/table.tsx";
+import { RUNTIME_LABELS } from "../../text/columns.ts";
+import { cell, rate, sharePercent, thousands, truncate } from "../../text/format.ts";
+import { level } from "../../text/trail.ts";
+import { wrapWords } from "../../text/wrap.ts";
+import type { CounterDefinition } from "../../tick/source.ts";
+import { RUNTIMES, type Runtime, type Tick } from "../../tick/tick.ts";
+import { healthWord } from "../health.ts";
+import { visibleRows } from "../state/rows.ts";
+import type { Session } from "../state/session.ts";
+import { openPage } from "../state/transitions.ts";
+import type { Paint, Theme } from "../theme.ts";
+import { COUNTER_PAGE } from "./counter.ts";
+import type { Body, BodyInput, View } from "./view.ts";
 
 /** Counters that stand together. */
 interface Group {
@@ -60,10 +63,9 @@ function healthTable(session: Session, tick: Tick, width: number, theme: Theme):
   });
 }
 
-/** The lines of the view. */
-export function metricsBody({ session, tick, width, height, theme }: BodyInput): Body {
+function metricsBody({ session, tick, width, height, theme }: BodyInput): Body {
   const groups = grouped(session);
-  const ids = groups.flatMap(({ counters }) => counters.map(({ id }) => id));
+  const ids = groups.flatMap(({ counters }) => counters.map(({ name }) => name));
   const health = healthTable(session, tick, width, theme);
   const table = height >= health.length + 9 && health.length > 0 ? health : undefined;
   const above = table ? table.length + 2 : 0;
@@ -73,8 +75,9 @@ export function metricsBody({ session, tick, width, height, theme }: BodyInput):
     { heading },
     ...counters.map((counter) => ({ counter })),
   ]);
-  const idOf = (line: Line): number => ("counter" in line ? line.counter.id : -1);
-  const shown = visibleRows(lines, idOf, session.state, page);
+  // A heading cannot be selected.
+  const lineIds = lines.map((line) => ("counter" in line ? line.counter.name : ""));
+  const shown = visibleRows(lines, lineIds, session.state, page);
   const cells = width >= 70 ? Math.min(TRAIL_CELLS, Math.max(8, (width - 70) >> 1)) : 0;
   const trails = cells > 0 ? new CounterTrails(session, tick, cells) : undefined;
   const drawn = shown.rows.map((line, i) => {
@@ -144,14 +147,14 @@ const CELL_MS = 4000;
 /** History lines of counters: what ticks hold anyway. The height is a share of the most there was. */
 class CounterTrails {
   readonly cells: number;
-  readonly #stretches: Readonly<Record<string, number>>[][];
+  readonly #buckets: Readonly<Record<string, number>>[][];
 
   constructor(session: Session, tick: Tick, cells: number) {
     this.cells = cells;
     const { history } = session;
     const cellMs = Math.max(CELL_MS, Math.ceil(tick.intervalSeconds) * 1000);
     const last = Math.floor(tick.time / cellMs);
-    this.#stretches = Array.from({ length: cells }, (_, i) => {
+    this.#buckets = Array.from({ length: cells }, (_, i) => {
       const number = last - cells + 1 + i;
       const found: Readonly<Record<string, number>>[] = [];
       const end = Math.min(tick.time, (number + 1) * cellMs - 1);
@@ -165,7 +168,7 @@ class CounterTrails {
   }
 
   line(name: string, glyphs: Theme["glyphs"]): string {
-    const means = this.#stretches.map((found) =>
+    const means = this.#buckets.map((found) =>
       found.length === 0
         ? 0
         : found.reduce((sum, metrics) => sum + (metrics[name] ?? 0), 0) / found.length,
@@ -196,3 +199,11 @@ function explanation(
   const [first = "", second = ""] = wrapWords(text, Math.max(10, width - 4));
   return ["", ...[first, second].map((line) => `  ${truncate(line, width - 3, "end", glyphs)}`)];
 }
+
+export const metricsView: View = {
+  id: "metrics",
+  key: { name: "5", help: "metrics of the unwinders" },
+  keys: ["rows"],
+  makeBody: () => metricsBody,
+  open: (session, row) => session.update(openPage, COUNTER_PAGE, row, row),
+};

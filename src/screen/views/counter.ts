@@ -1,15 +1,20 @@
 /** A counter from near: which processes and which code are behind it. */
 
-import { type Blame, blame, stackTest } from "../model/blame.ts";
-import { baseName } from "../model/columns.ts";
-import { cell, clock, percent, thousands, truncate } from "../model/format.ts";
-import { windowOffset } from "../model/window.ts";
-import type { CounterDefinition } from "../tick/source.ts";
-import type { Tick } from "../tick/tick.ts";
-import type { Body, BodyInput } from "./body.ts";
-import { wrapWords } from "./help.ts";
-import type { Theme } from "./paint.ts";
-import type { Session } from "./session.ts";
+import { type Blame, blame, stackTest } from "../../model/blame.ts";
+import { baseName } from "../../text/columns.ts";
+import { cell, clock, percent, thousands, truncate } from "../../text/format.ts";
+import { wrapWords } from "../../text/wrap.ts";
+import type { CounterDefinition } from "../../tick/source.ts";
+import type { Tick } from "../../tick/tick.ts";
+import { Memo } from "../state/memo.ts";
+import { windowOffset } from "../state/rows.ts";
+import type { Session } from "../state/session.ts";
+import { narrow } from "../state/transitions.ts";
+import type { Theme } from "../theme.ts";
+import type { Body, BodyInput, View } from "./view.ts";
+
+/** The id of the page. */
+export const COUNTER_PAGE = "counter";
 
 /** Refreshes in which it counted that are looked at, newest first. */
 const MAX_TICKS = 60;
@@ -32,10 +37,15 @@ function ticksWith(session: Session, counter: CounterDefinition, end: Tick): Tic
   return found;
 }
 
-/** The lines of the view. */
-export function counterBody({ session, tick, width, height, theme }: BodyInput): Body {
+/** The ticks that were looked at, and who is behind the counter. */
+interface Blamed {
+  readonly ticks: readonly Tick[];
+  readonly result: Blame;
+}
+
+function counterBody({ session, tick, width, height, theme }: BodyInput, memo: Memo<Blamed>): Body {
   const { glyphs } = theme;
-  const counter = session.counters.find((one) => one.id === session.state.opened);
+  const counter = session.counters.find(({ name }) => name === session.state.opened);
   if (!counter) return { lines: ["", " no such counter"], ids: [], page: 1 };
   const text = (line: string): string => ` ${truncate(line, width - 2, "end", glyphs)}`;
   const said = [counter.meaning, counter.hint].filter((line) => line !== "");
@@ -50,7 +60,7 @@ export function counterBody({ session, tick, width, height, theme }: BodyInput):
   if (!stackTest(counter)) {
     return nothing("It counts no stacks: no process or file can be named for it.");
   }
-  const { ticks, result } = session.looks.blame.of([counter, tick], () => {
+  const { ticks, result } = memo.of([counter, tick], () => {
     const found = ticksWith(session, counter, tick);
     return { ticks: found, result: blame(found, counter) };
   });
@@ -60,7 +70,8 @@ export function counterBody({ session, tick, width, height, theme }: BodyInput):
   }
   const span = clock((tick.time - (ticks.at(-1)?.time ?? tick.time)) / 1000 + tick.intervalSeconds);
   const room = Math.max(1, height - head.length - 2);
-  const selected = result.processes.findIndex(({ pid }) => pid === session.state.selected.counter);
+  const ids = result.processes.map(({ pid }) => String(pid));
+  const selected = ids.indexOf(session.state.selected[COUNTER_PAGE] ?? "");
   const first = windowOffset(0, selected, result.processes.length, room);
   const each = Math.floor((width - 3) / 2) - 1;
   const left = result.processes.slice(first, first + room).map(({ pid, comm, count }, i) => {
@@ -81,7 +92,7 @@ export function counterBody({ session, tick, width, height, theme }: BodyInput):
       theme.bold(truncate(heading, width - 1, "end", glyphs)),
       ...lines,
     ],
-    ids: result.processes.map(({ pid }) => pid),
+    ids,
     page: room,
   };
 }
@@ -106,3 +117,13 @@ function places({ samples, places: found, files }: Blame, width: number, theme: 
       : []),
   ];
 }
+
+export const counterPage: View = {
+  id: COUNTER_PAGE,
+  keys: ["rows", "names", "page"],
+  makeBody: () => {
+    const memo = new Memo<Blamed>();
+    return (input) => counterBody(input, memo);
+  },
+  open: (session, row) => session.update(narrow, `pid:${row}`),
+};

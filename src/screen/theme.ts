@@ -3,8 +3,8 @@
  * light or a dark terminal stays in charge; nothing is said by them alone.
  */
 
-import { type Glyphs, glyphsFor } from "../model/format.ts";
-import { readableFunctionName } from "../model/readable-name.ts";
+import { type Glyphs, glyphsFor } from "../text/format.ts";
+import { readableFunctionName } from "../text/readable-name.ts";
 import type { FunctionInfo, Runtime } from "../tick/tick.ts";
 
 /** Ways to paint a text. */

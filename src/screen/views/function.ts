@@ -1,29 +1,35 @@
 /** A function from near: callers, lines and callees beside each other, then its processes. */
 
-import { baseName, RUNTIME_LABELS } from "../model/columns.ts";
-import { type FunctionDetail, functionDetail, type Neighbour } from "../model/detail.ts";
-import { cell, displayWidth, percent, truncate } from "../model/format.ts";
-import { RECENT_SECONDS } from "../model/state.ts";
-import { windowOffset } from "../model/window.ts";
-import type { Tick } from "../tick/tick.ts";
-import type { Body, BodyInput } from "./body.ts";
-import { fitPieces, type Piece } from "./header.ts";
-import { wrapWords } from "./help.ts";
-import type { Theme } from "./paint.ts";
-import type { Session } from "./session.ts";
+import { type FunctionDetail, functionDetail, type Neighbour } from "../../model/detail.ts";
+import { baseName, RUNTIME_LABELS } from "../../text/columns.ts";
+import { cell, displayWidth, percent, truncate } from "../../text/format.ts";
+import { wrapWords } from "../../text/wrap.ts";
+import type { Tick } from "../../tick/tick.ts";
+import { fitPieces, type Piece } from "../pieces.ts";
+import { Memo } from "../state/memo.ts";
+import { windowOffset } from "../state/rows.ts";
+import type { Session } from "../state/session.ts";
+import { RECENT_SECONDS, type ViewState } from "../state/state.ts";
+import { openPage } from "../state/transitions.ts";
+import type { Theme } from "../theme.ts";
+import type { Body, BodyInput, View } from "./view.ts";
 
-/** A row that can be opened is a caller or a callee: its id says which and of what function. */
-const rowId = (functionId: number, isCallee: boolean): number =>
-  (functionId + 8) * 2 + (isCallee ? 1 : 0);
+/** The id of the page. */
+export const FUNCTION_PAGE = "function";
 
-/** The function of a row. */
-export const functionOfRow = (id: number): number => Math.floor(id / 2) - 8;
+/** The function whose page is open; undefined in other views. */
+export const openFunction = ({ view, opened }: ViewState): number | undefined =>
+  view === FUNCTION_PAGE && opened !== undefined ? Number(opened) : undefined;
+
+/** The row of a caller or callee: which of them, and its function. */
+const rowId = (functionId: number, isCallee: boolean): string =>
+  `${isCallee ? "callee" : "caller"} ${functionId}`;
 
 interface Line {
   readonly share: string;
   readonly text: string;
-  /** Of rows that can be opened. */
-  readonly id?: number;
+  /** Only rows that can be opened have one. */
+  readonly id?: string;
 }
 
 interface Part {
@@ -70,9 +76,15 @@ function parts(detail: FunctionDetail, theme: Theme): Part[] {
 }
 
 /** A key that only moves the selection does not look at the stacks again. */
-function detailOf(session: Session, tick: Tick, ticks: readonly Tick[]): FunctionDetail {
-  const { filter, kernel, nativeFrames, opened = -1 } = session.state;
-  const { lines, family: parents, looks } = session;
+function detailOf(
+  session: Session,
+  tick: Tick,
+  ticks: readonly Tick[],
+  memo: Memo<FunctionDetail>,
+): FunctionDetail {
+  const { filter, kernel, nativeFrames } = session.state;
+  const opened = openFunction(session.state) ?? -1;
+  const { lines, family: parents } = session;
   const key = [tick, ticks.length, opened, filter, kernel, nativeFrames, lines.version];
   const options = {
     ...(filter ? { filter } : {}),
@@ -81,16 +93,18 @@ function detailOf(session: Session, tick: Tick, ticks: readonly Tick[]): Functio
     parents,
     lineOf: lines.of,
   };
-  return looks.detail.of(key, () => functionDetail(ticks, opened, options));
+  return memo.of(key, () => functionDetail(ticks, opened, options));
 }
 
-/** The view. */
-export function detailBody({ session, tick, width, height, theme }: BodyInput): Body {
+function functionBody(
+  { session, tick, width, height, theme }: BodyInput,
+  memo: Memo<FunctionDetail>,
+): Body {
   const { glyphs } = theme;
   // What was sampled of other processes has no part in it.
   const isAlike = (one: Tick): boolean => one.pids.join() === tick.pids.join();
   const ticks = session.history.last(RECENT_SECONDS, tick).filter(isAlike);
-  const detail = detailOf(session, tick, ticks);
+  const detail = detailOf(session, tick, ticks, memo);
   const info = detail.function;
   const text = (line: string): string =>
     ` ${cell(line, width - 2, "left", "middle", glyphs).trimEnd()}`;
@@ -135,7 +149,7 @@ export function detailBody({ session, tick, width, height, theme }: BodyInput): 
   const ids = columns.flatMap((part) =>
     part.lines.flatMap(({ id }) => (id === undefined ? [] : [id])),
   );
-  const drawing = { room, width, theme, selected: session.state.selected.function };
+  const drawing = { room, width, theme, selected: session.state.selected[FUNCTION_PAGE] };
   const lines = width >= 70 ? sideBySide(columns, drawing) : stacked(columns, drawing);
   return { lines: [...head, ...lines, ...foot], ids, page: room };
 }
@@ -144,11 +158,11 @@ interface Drawing {
   readonly room: number;
   readonly width: number;
   readonly theme: Theme;
-  readonly selected: number | undefined;
+  readonly selected: string | undefined;
 }
 
 /** The part of a column that is shown: the selected row is in it. */
-function shownLines(part: Part, room: number, selected: number | undefined): readonly Line[] {
+function shownLines(part: Part, room: number, selected: string | undefined): readonly Line[] {
   const at = selected === undefined ? -1 : part.lines.findIndex(({ id }) => id === selected);
   const first = windowOffset(0, at, part.lines.length, room);
   return part.lines.slice(first, first + room);
@@ -214,3 +228,16 @@ function stacked(columns: readonly Part[], drawing: Drawing): string[] {
     ...shownLines(part, each, selected).map((line) => lineText(line, width - 1, drawing).trimEnd()),
   ]);
 }
+
+export const functionPage: View = {
+  id: FUNCTION_PAGE,
+  keys: ["rows", "names", "page"],
+  makeBody: () => {
+    const memo = new Memo<FunctionDetail>();
+    return (input) => functionBody(input, memo);
+  },
+  open: (session, row) => {
+    const id = row.slice(row.indexOf(" ") + 1);
+    session.update(openPage, FUNCTION_PAGE, id);
+  },
+};

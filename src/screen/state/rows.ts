@@ -1,5 +1,8 @@
 /** Which rows of a list stand in the window, and where the selection goes in it. */
-import type { Motion, ViewState } from "./view.ts";
+import type { ViewState } from "./state.ts";
+
+/** How the selection moves in a list. */
+export type Motion = "up" | "down" | "page-up" | "page-down" | "first" | "last";
 
 /** Where the selection goes; an absent one starts at the first row. */
 export function moveIndex(motion: Motion, index: number, count: number, page: number): number {
@@ -18,11 +21,11 @@ export function windowOffset(offset: number, index: number, count: number, page:
   return Math.max(0, Math.min(first, count - size));
 }
 
-/** Rows in the order that is held; those that are new to it come after it, in their own order. */
+/** Puts rows into the order that is held; rows that are new to it come after it, in their own order. */
 export function holdOrder<T>(
   rows: readonly T[],
-  idOf: (row: T) => number,
-  ids: readonly number[] | undefined,
+  idOf: (row: T) => string,
+  ids: readonly string[] | undefined,
 ): readonly T[] {
   if (!ids) return rows;
   const places = new Map(ids.map((id, place) => [id, place]));
@@ -33,22 +36,20 @@ export function holdOrder<T>(
 /** The rows of the window and where the selection stands in it. */
 export interface VisibleRows<T> {
   readonly rows: readonly T[];
-  readonly first: number;
-  /** Index in `rows` of the one that is selected, or -1. */
+  /** Index in `rows` of the selected row, or -1. */
   readonly selected: number;
-  readonly count: number;
 }
 
-/** Cuts the window out of all rows, so that the selected one is in it. */
+/** Cuts the window out of all rows, whose ids are given, so that the selected one is in it. */
 export function visibleRows<T>(
   all: readonly T[],
-  idOf: (row: T) => number,
+  ids: readonly string[],
   state: ViewState,
   page: number,
 ): VisibleRows<T> {
   const id = state.selected[state.view];
-  const index = id === undefined ? -1 : all.findIndex((row) => idOf(row) === id);
-  const first = windowOffset(state.offset[state.view], index, all.length, page);
+  const index = id === undefined ? -1 : ids.indexOf(id);
+  const first = windowOffset(state.offset[state.view] ?? 0, index, all.length, page);
   const rows = all.slice(first, first + Math.max(0, page));
-  return { rows, first, selected: index < 0 ? -1 : index - first, count: all.length };
+  return { rows, selected: index < 0 ? -1 : index - first };
 }

@@ -1,8 +1,8 @@
 /** Every column of the list of processes, once. */
-import type { ProcessRow } from "./aggregate.ts";
+import type { ProcessRow } from "../model/aggregate.ts";
+import type { ThreadRow } from "../model/threads.ts";
 import { type Column, type RowContext, RUNTIME_LABELS } from "./columns.ts";
 import { percent, sharePercent, thousands } from "./format.ts";
-import type { ThreadRow } from "./threads.ts";
 
 /** A process, or a thread of one. */
 export type ListedTask = ProcessRow | ThreadRow;

@@ -2,8 +2,9 @@
  * Every column, once: the screen, plain text, the documentation of the JSON output and the help
  * read the same table.
  */
+
+import type { FunctionRow } from "../model/aggregate.ts";
 import type { FunctionInfo, Runtime } from "../tick/tick.ts";
-import type { FunctionRow } from "./aggregate.ts";
 import { type Cut, type Glyphs, percent, points } from "./format.ts";
 
 /** How wide a column is. */

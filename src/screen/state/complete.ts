@@ -1,5 +1,6 @@
 /** What Tab offers in a prompt. */
-import { FILTER_KEYS } from "./filter.ts";
+import { FILTER_KEYS } from "../../model/filter.ts";
+import type { PromptMode } from "./state.ts";
 
 /** A process that can be named. */
 export interface KnownProcess {
@@ -75,7 +76,7 @@ function filterWords(word: string, facts: Facts): Offer[] {
 }
 
 /** What the last word of a text could become. */
-export function complete(mode: "pid" | "filter", text: string, facts: Facts): Completion {
+export function complete(mode: PromptMode, text: string, facts: Facts): Completion {
   const word = /[^\s]*$/.exec(mode === "pid" ? text.replace(/.*,/s, "") : text)?.[0] ?? "";
   const before = text.slice(0, text.length - word.length);
   const offers = mode === "pid" ? pids(facts.processes, word) : filterWords(word, facts);

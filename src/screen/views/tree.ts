@@ -1,11 +1,14 @@
-import { type CallTree, ROOT } from "../model/call-tree.ts";
-import { baseName, RUNTIME_LABELS } from "../model/columns.ts";
-import { bar, cell, displayWidth, percent, truncate } from "../model/format.ts";
-import type { ViewState } from "../model/state.ts";
-import { windowOffset } from "../model/window.ts";
-import type { Body, BodyInput } from "./body.ts";
-import type { Theme } from "./paint.ts";
-import { spanText } from "./span.ts";
+/** The tree view: who called whom. */
+import { type CallTree, ROOT } from "../../model/call-tree.ts";
+import { baseName, RUNTIME_LABELS } from "../../text/columns.ts";
+import { bar, cell, displayWidth, percent, truncate } from "../../text/format.ts";
+import { spanText } from "../span.ts";
+import { windowOffset } from "../state/rows.ts";
+import { rowOf } from "../state/selectors.ts";
+import type { ViewState } from "../state/state.ts";
+import type { Theme } from "../theme.ts";
+import { toggleRow } from "./tree-keys.ts";
+import type { Body, BodyInput, View } from "./view.ts";
 
 /** Rows that are listed at most: nobody scrolls further. */
 const MAX_ROWS = 20_000;
@@ -29,12 +32,12 @@ interface TreeRow {
  * Rows of the open part of a tree. A child that has nearly all of its parent stands below it
  * without indentation, so that deep stacks stay readable on 80 columns.
  */
-function treeRows(tree: CallTree, expanded: ReadonlySet<number>): TreeRow[] {
+function treeRows(tree: CallTree, expanded: ReadonlySet<string>): TreeRow[] {
   const rows: TreeRow[] = [];
   const visit = (node: number, indent: number): void => {
     if (rows.length >= MAX_ROWS) return;
     const children = tree.children(node);
-    const isOpen = expanded.has(tree.path(node));
+    const isOpen = expanded.has(rowOf(tree, node));
     rows.push({ node, indent, isOpen, hasChildren: children.length > 0 });
     if (!isOpen) return;
     const only = children.length === 1;
@@ -44,16 +47,16 @@ function treeRows(tree: CallTree, expanded: ReadonlySet<number>): TreeRow[] {
   return rows;
 }
 
-/** The lines of the view. */
-export function treeBody({ session, tick, width, height, theme }: BodyInput): Body {
-  const { state } = session;
-  const { tree, seconds } = session.looks.tree(tick, state);
-  const rows = treeRows(tree, session.looks.openPaths(tick, state));
-  const ids = rows.map((row) => tree.path(row.node));
+function treeBody({ session, tick, width, height, theme }: BodyInput): Body | undefined {
+  const { state, selectors } = session;
+  const { tree, seconds } = selectors.tree(tick, state);
+  const rows = treeRows(tree, selectors.openRows(tick, state));
+  if (rows.length === 0) return undefined;
+  const ids = rows.map(({ node }) => rowOf(tree, node));
   const page = Math.max(0, height - 1);
   const selected = state.selected.tree;
   const at = selected === undefined ? -1 : ids.indexOf(selected);
-  const first = windowOffset(state.offset.tree, at, rows.length, page);
+  const first = windowOffset(state.offset.tree ?? 0, at, rows.length, page);
   const lines = rows
     .slice(first, first + page)
     .map((row, i) => treeLine(tree, row, first + i === at, width, state, theme));
@@ -107,3 +110,11 @@ function treeLine(
   const place = where === "" ? "" : `  ${theme.dim(where)}`;
   return `${before}${paint(lang)} ${drawn === "" ? "" : paint(drawn)}${space}${mark} ${shown}${place}`;
 }
+
+export const treeView: View = {
+  id: "tree",
+  key: { name: "3", help: "tree: who called whom" },
+  keys: ["samples", "tree", "names"],
+  makeBody: () => treeBody,
+  open: toggleRow,
+};

@@ -1,15 +1,13 @@
-/** Has the source lines of the native function looked up whose detail is open. */
-
-import type { ViewState } from "../model/state.ts";
-import type { SourceLine, TickSource } from "../tick/source.ts";
-import type { Stack, Tick } from "../tick/tick.ts";
+/** Has the source lines of the function looked up whose page is open. */
+import type { SourceLine, TickSource } from "../../tick/source.ts";
+import type { Stack, Tick } from "../../tick/tick.ts";
 
 /** Looks up what is new with each refresh, one request at a time. */
 export class SourceLines {
   readonly #source: TickSource;
   readonly #changed: () => void;
   #wanted: number | undefined;
-  /** Of `#wanted`. */
+  /** Why there are no lines of the wanted function. */
   #why: string | undefined;
   #isAsking = false;
   /** Grows when lines may have become known. */
@@ -20,9 +18,8 @@ export class SourceLines {
     this.#changed = changed;
   }
 
-  /** To be called when the view changed, and when there are new frames. */
-  follow({ view, opened }: ViewState): void {
-    const wanted = view === "function" ? opened : undefined;
+  /** Wants the lines of a function, or of none; to be called again when there are new frames. */
+  follow(wanted: number | undefined): void {
     if (wanted === undefined && this.#wanted === undefined) return;
     if (wanted !== this.#wanted) this.#why = undefined;
     this.#wanted = wanted;
@@ -34,6 +31,7 @@ export class SourceLines {
     return this.#why;
   }
 
+  /** The line of a frame of a stack, where it was looked up. */
   readonly of = (stack: Stack, index: number): SourceLine | undefined =>
     this.#source.lineOf?.(stack, index);
 

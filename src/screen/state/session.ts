@@ -3,49 +3,57 @@
  * it; several keys that arrive in one read each see what the one before did.
  */
 
-import type { Aggregate } from "../model/aggregate.ts";
-import { complete, type Facts } from "../model/complete.ts";
-import { Family, type ParentLookup } from "../model/family.ts";
-import { withTaskWords } from "../model/filter.ts";
-import { History } from "../model/history.ts";
-import { parsePids } from "../model/pids.ts";
-import { Totals } from "../model/totals.ts";
+import type { Aggregate } from "../../model/aggregate.ts";
+import { Family, type ParentLookup } from "../../model/family.ts";
+import { withTaskWords } from "../../model/filter.ts";
+import { History } from "../../model/history.ts";
+import { parsePids } from "../../model/pids.ts";
+import { Totals } from "../../model/totals.ts";
+import type { TerminalActions } from "../../terminal/window.tsx";
+import { tasksOf } from "../../tick/plain-counts.ts";
+import type { CounterDefinition, SourceEvent, TickSource } from "../../tick/source.ts";
+import type { Tick } from "../../tick/tick.ts";
+import { bindingFor } from "../keys/lookup.ts";
+import { openFunction } from "../views/function.ts";
+import { VIEWS, viewOf } from "../views/registry.ts";
+import type { View } from "../views/view.ts";
+import { complete, type Facts } from "./complete.ts";
+import { completePrompt, recall, withPromptText } from "./prompt.ts";
+import { Selectors } from "./selectors.ts";
+import { SourceLines } from "./source-lines.ts";
 import {
-  type Action,
   initialState,
-  reduce,
+  isPrompt,
+  type PromptMode,
   type ViewOptions,
   type ViewState,
+  withFilter,
   without,
-} from "../model/view.ts";
-import { tasksOf } from "../tick/plain-counts.ts";
-import type { CounterDefinition, SourceEvent, TickSource } from "../tick/source.ts";
-import type { Tick } from "../tick/tick.ts";
-import { runCommand } from "./commands.ts";
-import { commandFor, isPrompt } from "./keys.ts";
-import { Looks } from "./looks.ts";
-import { SourceLines } from "./source-lines.ts";
+} from "./state.ts";
+import { enterMode, expire, type ListNow, select, withMessage, withPids } from "./transitions.ts";
 
-/** What only the terminal can do. */
-export interface TerminalActions {
-  quit(): void;
-  suspend(): void;
-  redraw(): void;
+/** The lists of what a filter chooses begin with their first rows when it is another one. */
+function fromTheTop(state: ViewState): ViewState {
+  const lists = VIEWS.filter(({ keys }) => keys.includes("sorted"));
+  return {
+    ...state,
+    offset: { ...state.offset, ...Object.fromEntries(lists.map(({ id }) => [id, 0])) },
+  };
 }
 
 /** Where the selection goes in a view that is no list. */
 export type Steer = (
-  from: number | undefined,
+  from: string | undefined,
   to: "up" | "down" | "left" | "right",
-) => number | undefined;
+) => string | undefined;
 
 /** The ids of the rows now listed, and how many fit: what moving needs to know. */
 export interface ListShape {
-  readonly ids: readonly number[];
+  readonly ids: readonly string[];
   readonly page: number;
   readonly steer?: Steer;
-  /** Of `ids`, those that the filter names. */
-  readonly matches?: readonly number[];
+  /** The rows among `ids` that the filter names. */
+  readonly matches?: readonly string[];
 }
 
 /** Writes ticks to a file and says where; rejects with what was wrong. */
@@ -54,7 +62,7 @@ export type WriteTicks = (ticks: readonly Tick[]) => Promise<string>;
 /** What a session may be given besides its source. */
 export interface SessionTools {
   readonly now?: () => number;
-  /** Of processes that were not sampled. */
+  /** Says the parents of processes that were not sampled. */
   readonly parentOf?: ParentLookup;
   readonly write?: WriteTicks;
 }
@@ -71,7 +79,7 @@ export class Session {
   readonly history = new History();
   readonly totals = new Totals();
   readonly family: Family;
-  readonly looks: Looks;
+  readonly selectors: Selectors;
   readonly lines: SourceLines;
   readonly counters: readonly CounterDefinition[];
   readonly source: TickSource;
@@ -79,7 +87,7 @@ export class Session {
   /** Set by the drawing side before keys arrive. */
   shape: () => ListShape = () => ({ ids: [], page: 1 });
   terminal: TerminalActions = { quit: () => {}, suspend: () => {}, redraw: () => {} };
-  /** Of the help, whose length only its drawing knows. */
+  /** The first line of the help that is shown. */
   helpOffset = 0;
   readonly now: () => number;
   readonly #listeners = new Set<() => void>();
@@ -90,7 +98,7 @@ export class Session {
     this.now = tools.now ?? Date.now;
     this.write = tools.write;
     this.family = new Family(tools.parentOf);
-    this.looks = new Looks(this.history, this.family);
+    this.selectors = new Selectors(this.history, this.family);
     this.lines = new SourceLines(source, () => this.changed());
     this.counters = source.counters;
     this.state = initialState(options);
@@ -128,8 +136,7 @@ export class Session {
       for (const task of tasksOf(tick.counts)) this.family.learn(task);
       this.history.push(tick);
       this.totals.add(tick, this.everything(tick));
-      this.state = reduce(this.state, { type: "tick", now: this.now() });
-      this.lines.follow(this.state);
+      this.update(expire, this.now());
     }
     this.changed();
   }
@@ -141,26 +148,59 @@ export class Session {
 
   /** A tick added up whole: what the header tells. */
   everything(tick: Tick): Aggregate {
-    return this.looks.everything(tick, this.state);
+    return this.selectors.everything(tick, this.state);
   }
 
-  /** Changes the state; whoever asks for the frame next gets a new one. */
-  dispatch(action: Action): void {
-    this.state = reduce(this.state, action);
-    this.lines.follow(this.state);
+  /** Changes the state by one of the transitions; whoever asks for the frame next gets a new one. */
+  update<Rest extends unknown[]>(
+    change: (state: ViewState, ...rest: Rest) => ViewState,
+    ...rest: Rest
+  ): void {
+    const next = change(this.state, ...rest);
+    const isFiltered = next.filterText !== this.state.filterText;
+    this.state = isFiltered ? fromTheTop(next) : next;
+    this.lines.follow(openFunction(this.state));
     this.#version++;
   }
 
-  /** Says something for a moment. */
+  /** The view that is shown. */
+  get view(): View {
+    return viewOf(this.state);
+  }
+
+  /** Says something for a moment, when this key or refresh is drawn. */
+  note(text: string): void {
+    this.update(withMessage, text, this.now());
+  }
+
+  /** Says something for a moment, at once. */
   say(text: string): void {
-    this.dispatch({ type: "message", text, now: this.now() });
+    this.note(text);
     this.changed();
+  }
+
+  /** The row that a key is about: the selected one, or the first when none is. */
+  chosenRow(): string | undefined {
+    const { ids } = this.shape();
+    const selected = this.state.selected[this.state.view];
+    return selected !== undefined && ids.includes(selected) ? selected : ids[0];
+  }
+
+  /** Selects a row of the view. */
+  selectRow(id: string): void {
+    this.update(select, id, this.list());
+  }
+
+  /** The rows of now, as moving wants them. */
+  list(): ListNow {
+    const { ids, page } = this.shape();
+    return { ids, page, now: this.now() };
   }
 
   /** Starts totals and what is counted since then again. */
   clearTotals(): void {
     this.totals.clear();
-    this.looks.clearedAt = this.latest?.time ?? Number.NEGATIVE_INFINITY;
+    this.selectors.clearedAt = this.latest?.time ?? Number.NEGATIVE_INFINITY;
   }
 
   /** What prompts can be completed with. */
@@ -175,7 +215,7 @@ export class Session {
     };
   }
 
-  /** One key, by its name. */
+  /** Takes one key, by its name. */
   key(name: string): void {
     const { mode } = this.state;
     this.state = without(this.state, "message");
@@ -184,10 +224,7 @@ export class Session {
     else if (name === "ctrl-l") this.terminal.redraw();
     else if (isPrompt(mode)) this.#promptKey(mode, name);
     else if (mode === "help") this.#helpKey(name);
-    else {
-      const command = commandFor(name, this.state.view, this.state.frozen !== undefined);
-      if (command) runCommand(this, command);
-    }
+    else bindingFor(name, this.view, this.state.frozen !== undefined)?.run(this);
     this.changed();
   }
 
@@ -205,43 +242,39 @@ export class Session {
     const step = steps[name];
     if (step !== undefined) this.helpOffset = Math.max(0, this.helpOffset + step);
     else if (name === "q") this.terminal.quit();
-    else this.dispatch({ type: "mode", mode: "list" });
+    else this.update(enterMode, "list");
   }
 
-  #promptKey(mode: "pid" | "filter", name: string): void {
+  #promptKey(mode: PromptMode, name: string): void {
     const { text } = this.state.prompt;
     if (name === "enter") this.#submit(mode, text);
-    else if (name === "esc") this.dispatch({ type: "mode", mode: "list" });
-    else if (name === "up") this.dispatch({ type: "prompt-recall", step: 1 });
-    else if (name === "down") this.dispatch({ type: "prompt-recall", step: -1 });
-    else if (name === "tab") {
-      const completion = complete(mode, text, this.facts());
-      this.dispatch({ type: "prompt-complete", completion });
-    } else if (name === "backspace") {
-      this.dispatch({ type: "prompt-text", text: [...text].slice(0, -1).join("") });
-    } else if (name === "ctrl-u") this.dispatch({ type: "prompt-text", text: "" });
-    else if (name === "ctrl-w") {
-      this.dispatch({ type: "prompt-text", text: text.replace(/\S*\s*$/, "") });
-    } else if ([...name].length === 1) this.dispatch({ type: "prompt-text", text: text + name });
+    else if (name === "esc") this.update(enterMode, "list");
+    else if (name === "up") this.update(recall, 1);
+    else if (name === "down") this.update(recall, -1);
+    else if (name === "tab") this.update(completePrompt, complete(mode, text, this.facts()));
+    else if (name === "backspace") this.update(withPromptText, [...text].slice(0, -1).join(""));
+    else if (name === "ctrl-u") this.update(withPromptText, "");
+    else if (name === "ctrl-w") this.update(withPromptText, text.replace(/\S*\s*$/, ""));
+    else if ([...name].length === 1) this.update(withPromptText, text + name);
   }
 
-  #submit(mode: "pid" | "filter", text: string): void {
+  #submit(mode: PromptMode, text: string): void {
     if (this.state.prompt.error !== undefined) return;
     if (mode === "filter") {
-      this.dispatch({ type: "filter", text });
-      this.dispatch({ type: "mode", mode: "list" });
+      this.update(withFilter, text);
+      this.update(enterMode, "list");
       return;
     }
     const parsed = parsePids(text);
     if ("error" in parsed) return;
-    this.dispatch({ type: "mode", mode: "list" });
+    this.update(enterMode, "list");
     void this.#setPids(parsed.pids);
   }
 
   async #setPids(pids: readonly number[]): Promise<void> {
     if (!this.source.setPids) {
       const words = pids.length > 0 ? `pid:${pids.join(",")}` : "";
-      this.dispatch({ type: "filter", text: withTaskWords(this.state.filterText, words) });
+      this.update(withFilter, withTaskWords(this.state.filterText, words));
       this.changed();
       return;
     }
@@ -252,7 +285,7 @@ export class Session {
       error = thrown instanceof Error ? thrown.message : String(thrown);
     }
     if (error === undefined) {
-      this.dispatch({ type: "pids", pids });
+      this.update(withPids, pids);
       this.say(pids.length > 0 ? `sampling pid ${pids.join(", ")} only` : "sampling all processes");
       return;
     }

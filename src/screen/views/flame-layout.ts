@@ -1,5 +1,5 @@
 /** Where the frames of a flame are: an icicle, outermost on top, in whole cells. */
-import { type CallTree, ROOT } from "./call-tree.ts";
+import { type CallTree, ROOT } from "../../model/call-tree.ts";
 
 /** A frame that is at least one cell wide. */
 export interface FlameFrame {

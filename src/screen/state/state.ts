@@ -1,20 +1,20 @@
 /** What the screen shows, as a value: all choices of its user, and no samples but frozen ones. */
-import type { Runtime, Tick } from "../tick/tick.ts";
-import { type Filter, parseFilter } from "./filter.ts";
-import type { SortKey, ViewSort } from "./sort.ts";
 
-/** The views. `function` and `counter` are opened from others. */
-export type ViewId =
-  | "functions"
-  | "processes"
-  | "tree"
-  | "flame"
-  | "metrics"
-  | "function"
-  | "counter";
+import { type Filter, parseFilter } from "../../model/filter.ts";
+import type { SortKey, ViewSort } from "../../model/sort.ts";
+import type { Runtime, Tick } from "../../tick/tick.ts";
+
+/** The view that the screen begins with, and that shows what a filter was narrowed to. */
+export const FIRST_VIEW = "functions";
 
 /** Who owns the keys. */
-export type Mode = "list" | "help" | "pid" | "filter";
+export type Mode = "list" | "help" | PromptMode;
+
+/** Modes that type text: there every key is text. */
+export type PromptMode = "pid" | "filter";
+
+/** Whether a mode types text. */
+export const isPrompt = (mode: Mode): mode is PromptMode => mode === "pid" || mode === "filter";
 
 /** What percentages are of: this refresh, the last ten seconds, or all since `c`. */
 export type Span = "now" | "recent" | "since";
@@ -22,7 +22,7 @@ export type Span = "now" | "recent" | "since";
 /** In the order that the key goes through them. */
 export const SPANS: readonly Span[] = ["now", "recent", "since"];
 
-/** What `recent` means. A second has too few samples of one function to tell who calls it. */
+/** How long `recent` is. A second has too few samples of one function to tell who calls it. */
 export const RECENT_SECONDS = 10;
 
 /** A line that is being typed. */
@@ -42,10 +42,10 @@ export interface Prompt {
 
 /** Where Esc goes back to. */
 export interface Place {
-  readonly view: ViewId;
+  readonly view: string;
   readonly filterText: string;
   /** What was open there. */
-  readonly opened?: number;
+  readonly opened?: string;
 }
 
 /** The moment that is compared with. */
@@ -57,7 +57,8 @@ export interface Mark {
 
 /** All choices of the user. */
 export interface ViewState {
-  readonly view: ViewId;
+  /** Id of the view that is shown; `views/registry.ts` lists them. */
+  readonly view: string;
   readonly mode: Mode;
   readonly prompt: Prompt;
   readonly filterText: string;
@@ -79,19 +80,19 @@ export interface ViewState {
   readonly threads: boolean;
   /** Tree and flame begin with the innermost frame. */
   readonly bottomUp: boolean;
-  /** Nodes of the tree that show their children. */
-  readonly expanded: ReadonlySet<number>;
-  /** Nodes that the flame was zoomed into, the last one is its root. */
-  readonly zoom: readonly number[];
+  /** Rows of the tree that show what is below them. */
+  readonly expanded: ReadonlySet<string>;
+  /** Rows that the flame was zoomed into, the last one is its root. */
+  readonly zoom: readonly string[];
   readonly mark?: Mark;
-  /** The function or counter that is open. */
-  readonly opened?: number;
-  /** In each view what is selected, by identity: function id, pid, counter id, path in a tree. */
-  readonly selected: Readonly<Partial<Record<ViewId, number>>>;
-  /** First row shown. */
-  readonly offset: Readonly<Record<ViewId, number>>;
+  /** What a page is about: the id of a function, the name of a counter. Only pages have it. */
+  readonly opened?: string;
+  /** The row that is selected in each view. */
+  readonly selected: Readonly<Record<string, string>>;
+  /** The first row that each view shows; 0 where there is none. */
+  readonly offset: Readonly<Record<string, number>>;
   /** Order of the rows while the selection moves, so that they do not run away from it. */
-  readonly held?: { readonly ids: readonly number[]; readonly until: number };
+  readonly held?: { readonly ids: readonly string[]; readonly until: number };
   /** The picture that is looked at while collecting goes on. */
   readonly frozen?: Tick;
   readonly back: readonly Place[];
@@ -105,12 +106,9 @@ export type ViewOptions = Pick<
   "filterText" | "pids" | "kernel" | "nativeFrames" | "delaySeconds"
 > & { readonly sort: SortKey; readonly readableNames?: boolean };
 
-/** Views that numbers and Tab choose. */
-export const VIEWS: readonly ViewId[] = ["functions", "processes", "tree", "flame", "metrics"];
-
+/** A prompt that is closed. */
 export const NO_PROMPT: Prompt = { text: "", recall: -1 };
 const MAX_FILTER_HISTORY = 50;
-const TOP = { functions: 0, processes: 0, tree: 0, flame: 0, metrics: 0, function: 0, counter: 0 };
 
 /** The state at the start. A filter that is wrong was refused before. */
 export function initialState(options: ViewOptions): ViewState {
@@ -118,7 +116,7 @@ export function initialState(options: ViewOptions): ViewState {
     readableNames: false,
     ...options,
     filterText: "",
-    view: "functions",
+    view: FIRST_VIEW,
     mode: "list",
     prompt: NO_PROMPT,
     filterHistory: [],
@@ -129,7 +127,7 @@ export function initialState(options: ViewOptions): ViewState {
     expanded: new Set(),
     zoom: [],
     selected: {},
-    offset: TOP,
+    offset: {},
     back: [],
   };
   return options.filterText.trim() === "" ? state : withFilter(state, options.filterText);
@@ -157,6 +155,5 @@ export function withFilter(state: ViewState, text: string): ViewState {
     filterText: trimmed,
     filter: parsed.filter,
     filterHistory: [trimmed, ...others].slice(0, MAX_FILTER_HISTORY),
-    offset: { ...state.offset, functions: 0, processes: 0 },
   };
 }

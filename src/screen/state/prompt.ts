@@ -1,7 +1,8 @@
 /** What typing into a prompt does to the state. */
+
+import { parseFilter } from "../../model/filter.ts";
+import { parsePids } from "../../model/pids.ts";
 import { type Completion, commonStart } from "./complete.ts";
-import { parseFilter } from "./filter.ts";
-import { parsePids } from "./pids.ts";
 import type { Mode, ViewState } from "./state.ts";
 
 const MAX_PROMPT = 300;
@@ -11,27 +12,31 @@ function promptError(mode: Mode, text: string): string | undefined {
   return "error" in parsed ? parsed.error : undefined;
 }
 
-/** Another text in the prompt. */
-export function withPromptText(state: ViewState, text: string, recall: number): ViewState {
+/** Puts another text into the prompt. `recall` says how far back among earlier ones it comes from. */
+export function withPromptText(
+  state: ViewState,
+  text: string,
+  recall = state.prompt.recall,
+): ViewState {
   const short = text.slice(0, MAX_PROMPT);
   const error = promptError(state.mode, short);
   return { ...state, prompt: { text: short, recall, ...(error === undefined ? {} : { error }) } };
 }
 
-/** What stands in a prompt when it opens: what is in force, to be changed. */
+/** Opens a prompt; what is in force stands in it, to be changed. */
 export function openPrompt(state: ViewState, mode: Mode): ViewState {
   const text = mode === "filter" ? state.filterText : "";
   return { ...state, mode, prompt: { text, recall: -1 } };
 }
 
-/** An earlier or later filter. */
+/** Puts an earlier or later filter into the prompt. */
 export function recall(state: ViewState, step: 1 | -1): ViewState {
   if (state.mode !== "filter") return state;
   const to = Math.max(-1, Math.min(state.filterHistory.length - 1, state.prompt.recall + step));
   return withPromptText(state, to < 0 ? "" : (state.filterHistory[to] ?? ""), to);
 }
 
-/** Tab: as far as all words agree, then one after the other. */
+/** Completes the last word as far as all offers agree, then with one after the other. */
 export function completePrompt(state: ViewState, { before, words }: Completion): ViewState {
   const { text, recall: at, offer } = state.prompt;
   if (offer && text === offer.before + (offer.words[offer.at] ?? "")) {

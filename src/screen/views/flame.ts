@@ -1,11 +1,15 @@
-import { type CallTree, ROOT } from "../model/call-tree.ts";
-import { baseName, RUNTIME_LABELS } from "../model/columns.ts";
-import type { Filter } from "../model/filter.ts";
-import { type FlameFrame, layFlame, steerFlame } from "../model/flame.ts";
-import { cell, displayWidth, percent, truncate } from "../model/format.ts";
-import type { Body, BodyInput } from "./body.ts";
-import type { Theme } from "./paint.ts";
-import { spanText } from "./span.ts";
+/** The flame view: the call tree as a picture, frames as wide as their share. */
+import { type CallTree, ROOT } from "../../model/call-tree.ts";
+import type { Filter } from "../../model/filter.ts";
+import { baseName, RUNTIME_LABELS } from "../../text/columns.ts";
+import { cell, displayWidth, percent, truncate } from "../../text/format.ts";
+import { spanText } from "../span.ts";
+import { Memo } from "../state/memo.ts";
+import { nodeOf, rowOf } from "../state/selectors.ts";
+import { zoomIn, zoomOut } from "../state/transitions.ts";
+import type { Theme } from "../theme.ts";
+import { type FlameFrame, type FlameRows, layFlame, steerFlame } from "./flame-layout.ts";
+import type { Body, BodyInput, View } from "./view.ts";
 
 /**
  * Frames keep their places for so long: moving all of them each refresh is nothing to read, and
@@ -13,23 +17,27 @@ import { spanText } from "./span.ts";
  */
 const HOLD_MS = 5000;
 
-/** The lines of the view. */
-export function flameBody({ session, tick, width, height, theme }: BodyInput): Body {
-  const { state, looks } = session;
-  const { tree, seconds } = looks.tree(tick, state);
+function flameBody(
+  { session, tick, width, height, theme }: BodyInput,
+  layout: Memo<FlameRows>,
+): Body | undefined {
+  const { state, selectors } = session;
+  const { tree, seconds } = selectors.tree(tick, state);
   const cells = Math.max(1, width - 1);
   const depth = Math.max(1, height - 2);
-  const root = tree.find(state.zoom.findLast((path) => tree.find(path) !== undefined)) ?? ROOT;
+  const root =
+    state.zoom.map((row) => nodeOf(tree, row)).findLast((node) => node !== undefined) ?? ROOT;
   const period = Math.floor(tick.time / HOLD_MS);
-  const rows = looks.flame.of([tree, root, cells, depth, state.frozen, looks.pending, period], () =>
+  const rows = layout.of([tree, root, cells, depth, state.frozen, selectors.pending, period], () =>
     layFlame(tree, root, cells, depth),
   );
   const frames = rows.flat();
-  const selected = frames.find(({ node }) => tree.path(node) === state.selected.flame);
+  if (frames.length === 0) return undefined;
+  const ids = frames.map(({ node }) => rowOf(tree, node));
+  const selected = frames[ids.indexOf(state.selected.flame ?? "")];
   const filter = state.filter?.hasFunctionTerms ? state.filter : undefined;
   const painter: Painter = { tree, theme, filter, selected };
   const lines = rows.map((row) => flameLine(row, painter));
-  const ids = frames.map(({ node }) => tree.path(node));
   const matches = filter ? frames.filter(({ node }) => named(tree, node, filter)) : [];
   const blank = Math.max(0, depth - lines.length);
   const order = state.bottomUp ? "innermost on top" : "outermost on top";
@@ -44,11 +52,10 @@ export function flameBody({ session, tick, width, height, theme }: BodyInput): B
     ],
     ids,
     page: 1,
-    matches: matches.map(({ node }) => tree.path(node)),
+    matches: matches.map(({ node }) => rowOf(tree, node)),
     steer: (from, to) => {
-      const at = frames.find(({ node }) => tree.path(node) === from);
-      const next = steerFlame(rows, at, to);
-      return next && tree.path(next.node);
+      const next = steerFlame(rows, frames[ids.indexOf(from ?? "")], to);
+      return next && rowOf(tree, next.node);
     },
   };
 }
@@ -141,3 +148,17 @@ function frameText(tree: CallTree, node: number, width: number, theme: Theme): s
   );
   return theme.bold(truncate(name + rest, width, "end", theme.glyphs));
 }
+
+export const flameView: View = {
+  id: "flame",
+  key: { name: "4", help: "flame: the same as a picture" },
+  keys: ["samples", "tree", "names", "matches"],
+  makeBody: () => {
+    const layout = new Memo<FlameRows>();
+    return (input) => flameBody(input, layout);
+  },
+  open: (session, row) => {
+    if (session.state.zoom.at(-1) !== row) session.update(zoomIn, row);
+  },
+  takeBack: zoomOut,
+};

@@ -1,29 +1,25 @@
 /**
- * What is drawn, worked out of the ticks once and kept while they and the choices stay the same.
- * What would take long at once is worked out a part at a time: `pending` says that there is more.
+ * What views are drawn from, worked out of the ticks once and kept while they and the choices stay the
+ * same. What would take long at once is worked out a part at a time: `pending` says that there is more.
  */
-
 import {
   type Aggregate,
   type AggregateOptions,
   aggregate,
   type FunctionRow,
-} from "../model/aggregate.ts";
-import type { Blame } from "../model/blame.ts";
-import { CallTree, trunk } from "../model/call-tree.ts";
-import { type Changes, compare } from "../model/changes.ts";
-import { Covered } from "../model/covered.ts";
-import type { FunctionDetail } from "../model/detail.ts";
-import type { Family } from "../model/family.ts";
-import type { FlameRows } from "../model/flame.ts";
-import { FunctionSums } from "../model/function-sums.ts";
-import type { History } from "../model/history.ts";
-import { RECENT_SECONDS, type ViewState } from "../model/state.ts";
-import { Trails } from "../model/trails.ts";
-import type { Tick } from "../tick/tick.ts";
+} from "../../model/aggregate.ts";
+import { CallTree, trunk } from "../../model/call-tree.ts";
+import { type Changes, compare } from "../../model/changes.ts";
+import { Covered } from "../../model/covered.ts";
+import type { Family } from "../../model/family.ts";
+import { FunctionSums } from "../../model/function-sums.ts";
+import type { History } from "../../model/history.ts";
+import { Trails } from "../../model/trails.ts";
+import type { Tick } from "../../tick/tick.ts";
 import { Memo } from "./memo.ts";
+import { RECENT_SECONDS, type ViewState } from "./state.ts";
 
-/** How many aggregates are kept: of now, of what is frozen, with filter and without, of 10 s. */
+/** How many aggregates are kept: for now, for what is frozen, with filter and without, for 10 s. */
 const KEPT_AGGREGATES = 6;
 
 /** Counts of old ticks that are added in one refresh: some milliseconds. */
@@ -32,6 +28,16 @@ const TREE_BUDGET = 5000;
 
 /** Rows of the tree that are open at first. */
 const TRUNK_ROWS = 12;
+
+/** Marks a set of open rows as no longer empty, whatever is closed. */
+const NO_ROW = "";
+
+/** The row of a node of a tree; it outlives the tree. */
+export const rowOf = (tree: CallTree, node: number): string => String(tree.path(node));
+
+/** The node of a row, when it has samples. */
+export const nodeOf = (tree: CallTree, row: string | undefined): number | undefined =>
+  row === undefined ? undefined : tree.find(Number(row));
 
 interface Kept {
   readonly ticks: readonly Tick[];
@@ -53,13 +59,13 @@ export interface TreePicture {
   readonly seconds: number;
 }
 
-/** All that depends on what is left out; another choice makes it anew. */
+/** Everything that depends on what is left out; another choice makes it anew. */
 interface Choice {
   readonly options: AggregateOptions;
   readonly since: Covered<FunctionSums>;
   readonly recent: Covered<FunctionSums>;
   readonly trails: Trails;
-  tree?: { readonly key: string; readonly covered: Covered<CallTree>; trunk?: Set<number> };
+  tree?: { readonly key: string; readonly covered: Covered<CallTree>; trunk?: Set<string> };
 }
 
 const sameOptions = (a: AggregateOptions, b: AggregateOptions): boolean =>
@@ -78,14 +84,8 @@ function remembered(add: (tick: Tick) => Aggregate): (tick: Tick) => Aggregate {
   };
 }
 
-/** Works out and keeps. */
-export class Looks {
-  /** Of the function that is open. */
-  readonly detail = new Memo<FunctionDetail>();
-  /** Of the counter that is open: what was looked at, and who is behind it. */
-  readonly blame = new Memo<{ readonly ticks: readonly Tick[]; readonly result: Blame }>();
-  /** The flame as it was laid out. */
-  readonly flame = new Memo<FlameRows>();
+/** Works out and keeps what views ask for. */
+export class Selectors {
   readonly #history: History;
   readonly #family: Family;
   #kept: Kept[] = [];
@@ -218,15 +218,14 @@ export class Looks {
     return { tree: covered.sum, seconds: covered.seconds };
   }
 
-  /** Nodes of the tree that are open: the trunk, until the user opens or closes one. */
-  openPaths(tick: Tick, state: ViewState): ReadonlySet<number> {
+  /** Rows of the tree that are open: the trunk, until the user opens or closes one. */
+  openRows(tick: Tick, state: ViewState): ReadonlySet<string> {
     if (state.expanded.size > 0) return state.expanded;
     const { tree } = this.tree(tick, state);
     const kept = this.#choice?.tree;
     if (kept?.trunk && kept.trunk.size > 1) return kept.trunk;
-    // Marks the set as no longer empty, whatever is closed.
-    const paths = new Set([-1, ...trunk(tree, TRUNK_ROWS)]);
-    if (kept) kept.trunk = paths;
-    return paths;
+    const rows = new Set([NO_ROW, ...trunk(tree, TRUNK_ROWS).map(String)]);
+    if (kept) kept.trunk = rows;
+    return rows;
   }
 }
