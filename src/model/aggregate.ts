@@ -4,11 +4,16 @@
  */
 import type { PlainCounts } from "../tick/plain-counts.ts";
 import {
+  bitsToRuntimes,
+  byRuntime,
+  EVERY_RUNTIME,
+  MANAGED_BITS,
+  type Runtime,
+} from "../tick/runtimes.ts";
+import {
   type FunctionInfo,
   OUTCOMES,
   type Outcome,
-  RUNTIMES,
-  type Runtime,
   type StackCount,
   type Task,
   type Tick,
@@ -16,7 +21,7 @@ import {
 import { Processes } from "./by-process.ts";
 import type { Family } from "./family.ts";
 import type { Filter } from "./filter.ts";
-import { BITS, bitsToRuntimes, type FirstRows, FunctionCounts } from "./function-counts.ts";
+import { type FirstRows, FunctionCounts } from "./function-counts.ts";
 
 /** Samples of one process. */
 export interface PidCount {
@@ -53,7 +58,7 @@ export interface ProcessRow {
   readonly samples: number;
   /** Of which had a complete stack. */
   readonly complete: number;
-  /** Perl and .NET where any frame is theirs; native and kernel where a leaf is. */
+  /** Managed runtimes where any frame is theirs; the others where a leaf is. */
   readonly runtimes: readonly Runtime[];
 }
 
@@ -98,10 +103,10 @@ const COMPLETE = OUTCOMES.indexOf("complete");
 
 /** What is added up beside functions. */
 class Sums {
-  /** By place in OUTCOMES, and in RUNTIMES. */
+  /** By place in OUTCOMES, and in EVERY_RUNTIME. */
   readonly #outcomes = OUTCOMES.map(() => 0);
-  readonly #leaves = RUNTIMES.map(() => 0);
-  readonly #held = RUNTIMES.map(() => ({ samples: 0, complete: 0 }));
+  readonly #leaves = EVERY_RUNTIME.map(() => 0);
+  readonly #held = EVERY_RUNTIME.map(() => ({ samples: 0, complete: 0 }));
   readonly unique = new UniqueIds();
   readonly processes: ProcessRow[] = [];
   samples = 0;
@@ -143,14 +148,12 @@ class Sums {
   }
 
   get runtimes(): Record<Runtime, number> {
-    const [perl = 0, dotnet = 0, native = 0, kernel = 0] = this.#leaves;
-    return { perl, dotnet, native, kernel };
+    return byRuntime((_row, place) => this.#leaves[place] ?? 0);
   }
 
   get health(): Record<Runtime, RuntimeHealth> {
     const none: RuntimeHealth = { samples: 0, complete: 0 };
-    const [perl = none, dotnet = none, native = none, kernel = none] = this.#held;
-    return { perl, dotnet, native, kernel };
+    return byRuntime((_row, place) => this.#held[place] ?? none);
   }
 }
 
@@ -232,7 +235,7 @@ interface ProcessSum {
 
 function processRow(task: Task, sum: ProcessSum): ProcessRow {
   const { pid, comm, uid, parentPid, startTime, cgroup } = task;
-  const shown = (sum.anywhere & (BITS.perl | BITS.dotnet)) | sum.leaves;
+  const shown = (sum.anywhere & MANAGED_BITS) | sum.leaves;
   const runtimes = bitsToRuntimes(shown);
   const { samples, complete } = sum;
   return { pid, comm, uid, parentPid, startTime, cgroup, samples, complete, runtimes };

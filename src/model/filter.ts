@@ -4,7 +4,8 @@
  * words with spaces.
  */
 import { setFlagsFromString } from "node:v8";
-import type { FunctionInfo, Runtime, Task } from "../tick/tick.ts";
+import { RUNTIMES, runtimeNamed } from "../tick/runtimes.ts";
+import type { FunctionInfo, Task } from "../tick/tick.ts";
 import { Family } from "./family.ts";
 
 const MAX_LENGTH = 500;
@@ -22,15 +23,6 @@ export interface Filter {
   matchesTask(task: Task, parents?: Family): boolean;
   matchesFunction(info: FunctionInfo): boolean;
 }
-
-/** Names by which a runtime may be asked for. */
-const LANGUAGES: Readonly<Record<string, Runtime>> = {
-  perl: "perl",
-  dotnet: "dotnet",
-  ".net": "dotnet",
-  native: "native",
-  kernel: "kernel",
-};
 
 type Test<T> = (value: T) => boolean;
 type TaskTest = (task: Task, parents: Family) => boolean;
@@ -208,10 +200,10 @@ function functionTest(word: Word): Test<FunctionInfo> {
   }
   const wanted = word.value.toLowerCase();
   if (word.key === "lang") {
-    const runtime = LANGUAGES[wanted];
+    const runtime = runtimeNamed(wanted);
     if (!runtime) {
       throw new FilterError(
-        `lang: at ${word.column} is one of perl, dotnet, native, kernel, not "${word.value}"`,
+        `lang: at ${word.column} is one of ${RUNTIMES.join(", ")}, not "${word.value}"`,
       );
     }
     return (info) => info.runtime === runtime;

@@ -2,7 +2,8 @@
 
 import { idOfCode, runtimeOfCode } from "../tick/function-code.ts";
 import type { PlainCounts } from "../tick/plain-counts.ts";
-import { type Frame, type FunctionInfo, RUNTIMES, type Runtime, type Stack } from "../tick/tick.ts";
+import { BITS, PLACES, type Runtime } from "../tick/runtimes.ts";
+import type { Frame, FunctionInfo, Stack } from "../tick/tick.ts";
 import type { FunctionRow, PidCount } from "./aggregate.ts";
 import { CountLists, grown } from "./count-lists.ts";
 import type { Filter } from "./filter.ts";
@@ -77,18 +78,7 @@ class LazyFunctionRow implements FunctionRow {
   }
 }
 
-/** A bit for each runtime, in the order of RUNTIMES. */
-export const BITS: Readonly<Record<Runtime, number>> = { perl: 1, dotnet: 2, native: 4, kernel: 8 };
-
-const KERNEL = RUNTIMES.indexOf("kernel");
-
-/** The place in RUNTIMES without a search, for the inner loop. */
-const placeOf = (runtime: Runtime): number =>
-  runtime === "perl" ? 0 : runtime === "dotnet" ? 1 : runtime === "native" ? 2 : 3;
-
-/** The runtimes of some bits. */
-export const bitsToRuntimes = (bits: number): Runtime[] =>
-  RUNTIMES.filter((runtime) => (bits & BITS[runtime]) !== 0);
+const KERNEL = PLACES.kernel;
 
 const FIRST_ROOM = 1024;
 
@@ -156,7 +146,7 @@ export class FunctionCounts {
   }
 
   /**
-   * Adds the plain stack at a place and says the runtime of its innermost visible frame, as its place in RUNTIMES.
+   * Adds the plain stack at a place and says the runtime of its innermost visible frame, as its place in EVERY_RUNTIME.
    * The same as below, of numbers: nearly all are of this kind.
    */
   addPlain(counts: PlainCounts, place: number): number {
@@ -203,7 +193,7 @@ export class FunctionCounts {
     return this.#addSelf(held === 0 ? 1 : 0, info, count);
   }
 
-  /** Adds a stack and says the runtime of its innermost visible frame, as its place in RUNTIMES. */
+  /** Adds a stack and says the runtime of its innermost visible frame, as its place in EVERY_RUNTIME. */
   add(stack: Stack, count: number): number {
     const kernel = this.#kernel;
     const nativeFrames = this.#nativeFrames;
@@ -218,7 +208,7 @@ export class FunctionCounts {
       const info = frame.function;
       const { runtime } = info;
       if (runtime !== last) {
-        held |= 1 << placeOf(runtime);
+        held |= BITS[runtime];
         last = runtime;
       }
       if (runtime === "kernel" ? !kernel : frame.folded === true && !nativeFrames) continue;
@@ -241,7 +231,7 @@ export class FunctionCounts {
     const slots = this.#slots;
     if (slots.seen[slot] !== slots.stamp) this.#touch(slot, info, count);
     slots.self[slot] = (slots.self[slot] ?? 0) + count;
-    return placeOf(info.runtime);
+    return PLACES[info.runtime];
   }
 
   /** Counts a function of a stack. */

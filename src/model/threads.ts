@@ -1,7 +1,8 @@
 /** Threads of processes, those of one name together: pools have hundreds. */
+
+import { BITS, bitsToRuntimes } from "../tick/runtimes.ts";
 import { countsOf, type Task, type Tick } from "../tick/tick.ts";
 import type { AggregateOptions, ProcessRow } from "./aggregate.ts";
-import { BITS, bitsToRuntimes } from "./function-counts.ts";
 
 /** Threads of one name in a process. */
 export interface ThreadRow extends ProcessRow {

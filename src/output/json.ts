@@ -2,6 +2,7 @@
 
 import type { FunctionRow, ProcessRow } from "../model/aggregate.ts";
 import { cleanName } from "../tick/clean-name.ts";
+import { listed } from "../tick/runtimes.ts";
 import type { CounterDefinition } from "../tick/source.ts";
 import type { Tick } from "../tick/tick.ts";
 import { firstRows, percentage, type Sink, type SinkOptions, sumsOf, tenth } from "./sink.ts";
@@ -28,7 +29,7 @@ function snapshot(tick: Tick, options: SinkOptions): object {
     samples,
     missed: tick.missed,
     stacks: { unique: sums.uniqueStacks, ...sums.outcomes },
-    runtimes: sums.runtimes,
+    runtimes: Object.fromEntries(listed(sums.runtimes).map((it) => [it, sums.runtimes[it]])),
     functions: firstRows(sums.functions, options).map((row) => functionObject(row, samples)),
     processes: sums.processes
       .toSorted((a, b) => b.samples - a.samples || a.pid - b.pid)

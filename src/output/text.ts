@@ -9,7 +9,8 @@ import {
 } from "../text/columns.ts";
 import { ASCII_GLYPHS, bytes, displayWidth, percent, sharePercent } from "../text/format.ts";
 import { cleanName } from "../tick/clean-name.ts";
-import { RUNTIMES, type Tick } from "../tick/tick.ts";
+import { listed } from "../tick/runtimes.ts";
+import type { Tick } from "../tick/tick.ts";
 import { firstRows, type Sink, type SinkOptions, sumsOf } from "./sink.ts";
 
 type PlainColumn = Column<FunctionRow, FunctionContext>;
@@ -42,7 +43,7 @@ function table(tick: Tick, options: SinkOptions): string {
 function header(tick: Tick, sums: Aggregate, filter: string): string[] {
   const capacity = tick.frequency * tick.cpus * tick.intervalSeconds;
   const busy = Math.min(100, Math.round((100 * tick.samples) / Math.max(1, capacity)));
-  const runtimes = RUNTIMES.map(
+  const runtimes = listed(sums.runtimes).map(
     (runtime) => `${RUNTIME_LABELS[runtime]} ${percent(sums.runtimes[runtime], sums.samples)} %`,
   );
   const parts = [

@@ -1,15 +1,8 @@
 /** The bytes of ./format.ts as ticks. They may come from anybody: everything is checked. */
 
 import { cleanName } from "../tick/clean-name.ts";
-import {
-  type Frame,
-  type FunctionInfo,
-  RUNTIMES,
-  type Stack,
-  type StackCount,
-  type Task,
-  type Tick,
-} from "../tick/tick.ts";
+import { RUNTIME_NUMBERS, runtimeOfNumber } from "../tick/runtimes.ts";
+import type { Frame, FunctionInfo, Stack, StackCount, Task, Tick } from "../tick/tick.ts";
 import { ByteReader } from "./bytes.ts";
 import {
   FormatError,
@@ -70,7 +63,7 @@ export class TickDecoder {
   #readFunctions(reader: ByteReader, { functions, strings }: Tables): void {
     const count = reader.count(LIMITS.functions - functions.length, "functions");
     for (let i = 0; i < count; i++) {
-      const runtime = RUNTIMES[reader.below(RUNTIMES.length, "runtime")] ?? "native";
+      const runtime = runtimeOfNumber(reader.below(RUNTIME_NUMBERS, "runtime"));
       const name = readString(reader, strings);
       const module = readString(reader, strings);
       const why = reader.maybe(strings.length, "string");

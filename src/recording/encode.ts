@@ -1,12 +1,6 @@
 /** Ticks as the bytes of ./format.ts: what is new is listed once and referred to from then on. */
-import {
-  type Frame,
-  type FunctionInfo,
-  RUNTIMES,
-  type Stack,
-  type Task,
-  type Tick,
-} from "../tick/tick.ts";
+import { RUNTIME_ROWS } from "../tick/runtimes.ts";
+import type { Frame, FunctionInfo, Stack, Task, Tick } from "../tick/tick.ts";
 import { ByteWriter } from "./bytes.ts";
 import { FRAME_BODY, FRAME_FOLDED, OUTCOME_NUMBERS } from "./format.ts";
 import { StackTree } from "./stack-tree.ts";
@@ -227,7 +221,7 @@ export class TickEncoder {
     const functions = dictionary.functions
       .takeNews()
       .map(({ runtime, name, module, whyUnnamed }) => [
-        RUNTIMES.indexOf(runtime),
+        RUNTIME_ROWS[runtime].number,
         string(name),
         string(module),
         whyUnnamed === undefined ? 0 : string(whyUnnamed) + 1,

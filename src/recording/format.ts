@@ -29,7 +29,7 @@
  *
  *     tick   = list string · list function · list frame · stacks · list task · facts · counts
  *     string = list byte (UTF-8)
- *     function = uint runtime (perl, dotnet, native, kernel) · uint name · uint module · maybe whyUnnamed
+ *     function = uint runtime (RuntimeRow.number) · uint name · uint module · maybe whyUnnamed
  *     frame  = uint function · maybe line · maybe note · uint flags (1: folded, 2: has a body) · body
  *     stacks = uint count · outcome… (complete, truncated, broken) · branch… · length… · uint frame…
  *     task   = uint pid · uint tid · uint comm · uint thread · uint parentPid · uint uid · uint cgroup ·

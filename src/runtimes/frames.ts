@@ -2,8 +2,9 @@
 
 import type { AbiConstants } from "../addon/sampler.ts";
 import { cleanName } from "../tick/clean-name.ts";
+import { RUNTIMES, type Runtime } from "../tick/runtimes.ts";
 import type { CounterDefinition } from "../tick/source.ts";
-import { type FunctionInfo, RUNTIMES, type Runtime } from "../tick/tick.ts";
+import type { FunctionInfo } from "../tick/tick.ts";
 import type { FrameDetail, WireFrames } from "../tick/wire.ts";
 import type { KernelName } from "./kernel.ts";
 import type { NewFrames } from "./new-frames.ts";

@@ -13,7 +13,8 @@ import {
   sharePercent,
   timeOfDay,
 } from "../text/format.ts";
-import { RUNTIMES, type Tick } from "../tick/tick.ts";
+import { listed } from "../tick/runtimes.ts";
+import type { Tick } from "../tick/tick.ts";
 import { busyShare } from "./health.ts";
 import { fitPieces, type Piece } from "./pieces.ts";
 import { RECENT_SECONDS, type ViewState } from "./state/state.ts";
@@ -89,20 +90,22 @@ function machineLine(
 
 function runtimeLine({ all }: HeaderData, width: number, theme: Theme): string {
   if (!all) return "";
-  const slot = Math.floor((width + 2) / RUNTIMES.length) - 2;
-  return RUNTIMES.map((runtime) => {
-    const label = RUNTIME_LABELS[runtime];
-    const share = all.samples > 0 ? all.runtimes[runtime] / all.samples : 0;
-    const number = percent(share, 1).padStart(4);
-    const cells = slot - label.length - number.length - 2;
-    const paint = theme.runtime[runtime];
-    if (cells < 3) {
-      const short = Math.round(100 * share).toString();
-      return paint(cell(`${label} ${short}`, slot, "left", "end", theme.glyphs));
-    }
-    const drawn = cell(bar(share, cells, theme.glyphs), cells, "left", "end", theme.glyphs);
-    return `${paint(label)} ${paint(drawn)} ${number}`;
-  })
+  const runtimes = listed(all.runtimes);
+  const slot = Math.floor((width + 2) / runtimes.length) - 2;
+  return runtimes
+    .map((runtime) => {
+      const label = RUNTIME_LABELS[runtime];
+      const share = all.samples > 0 ? all.runtimes[runtime] / all.samples : 0;
+      const number = percent(share, 1).padStart(4);
+      const cells = slot - label.length - number.length - 2;
+      const paint = theme.runtime[runtime];
+      if (cells < 3) {
+        const short = Math.round(100 * share).toString();
+        return paint(cell(`${label} ${short}`, slot, "left", "end", theme.glyphs));
+      }
+      const drawn = cell(bar(share, cells, theme.glyphs), cells, "left", "end", theme.glyphs);
+      return `${paint(label)} ${paint(drawn)} ${number}`;
+    })
     .join("  ")
     .trimEnd();
 }

@@ -5,7 +5,8 @@
 
 import { type Glyphs, glyphsFor } from "../text/format.ts";
 import { readableFunctionName } from "../text/readable-name.ts";
-import type { FunctionInfo, Runtime } from "../tick/tick.ts";
+import { byRuntime, type Colour, type Runtime } from "../tick/runtimes.ts";
+import type { FunctionInfo } from "../tick/tick.ts";
 
 /** Ways to paint a text. */
 export type Paint = (text: string) => string;
@@ -33,6 +34,16 @@ const sgr =
   (text) =>
     text === "" ? "" : `\u001b[${on}m${text}\u001b[${off}m`;
 
+/** The numbers of the colours in SGR: 30 more for the text, 40 more for what is behind it. */
+const COLOURS: Readonly<Record<Colour, number>> = {
+  red: 1,
+  green: 2,
+  yellow: 3,
+  blue: 4,
+  magenta: 5,
+  cyan: 6,
+};
+
 const plain: Paint = (text) => text;
 
 /** The theme; without colour bold, dim and inverse stay, which NO_COLOR is not about. */
@@ -53,8 +64,8 @@ export function makeTheme(color: boolean, unicode: boolean): Theme {
     warning: (text) => bold(red(text)),
     match: (text) => bold(underline(text)),
     color,
-    block: { perl: block(46), dotnet: block(45), native: block(42), kernel: block(41) },
-    runtime: { perl: colour(36), dotnet: colour(35), native: colour(32), kernel: red },
+    block: byRuntime((row) => block(40 + COLOURS[row.colour])),
+    runtime: byRuntime((row) => colour(30 + COLOURS[row.colour])),
     nameOf: (info) => info.name,
   };
 }

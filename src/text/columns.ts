@@ -4,7 +4,8 @@
  */
 
 import type { FunctionRow } from "../model/aggregate.ts";
-import type { FunctionInfo, Runtime } from "../tick/tick.ts";
+import { byRuntime, RUNTIMES, type Runtime } from "../tick/runtimes.ts";
+import type { FunctionInfo } from "../tick/tick.ts";
 import { type Cut, type Glyphs, percent, points } from "./format.ts";
 
 /** How wide a column is. */
@@ -61,12 +62,13 @@ export interface FunctionContext extends RowContext {
 }
 
 /** How a runtime is called in a column: text, since colour alone says nothing. */
-export const RUNTIME_LABELS: Readonly<Record<Runtime, string>> = {
-  perl: "perl",
-  dotnet: ".net",
-  native: "native",
-  kernel: "kernel",
-};
+export const RUNTIME_LABELS: Readonly<Record<Runtime, string>> = byRuntime(({ label }) => label);
+
+/** The labels of some runtimes in a sentence. */
+export function runtimeList(runtimes: readonly Runtime[], last: "and" | "or"): string {
+  const labels = runtimes.map((it) => RUNTIME_LABELS[it]);
+  return `${labels.slice(0, -1).join(", ")} ${last} ${labels.at(-1)}`;
+}
 
 /** The last part of a path; a module is mostly one. */
 export const baseName = (module: string): string => module.slice(module.lastIndexOf("/") + 1);
@@ -109,7 +111,7 @@ export const FUNCTION_COLUMNS: readonly Column<FunctionRow, FunctionContext>[] =
   {
     id: "lang",
     heading: "LANG",
-    meaning: "where its code comes from: perl, .net, native or kernel",
+    meaning: `where its code comes from: ${runtimeList(RUNTIMES, "or")}`,
     width: { min: 6, max: 6 },
     align: "left",
     cut: "end",

@@ -1,11 +1,16 @@
 /** Every column of the list of processes, once. */
 import type { ProcessRow } from "../model/aggregate.ts";
 import type { ThreadRow } from "../model/threads.ts";
-import { type Column, type RowContext, RUNTIME_LABELS } from "./columns.ts";
+import { RUNTIME_ROWS, RUNTIMES } from "../tick/runtimes.ts";
+import { type Column, type RowContext, RUNTIME_LABELS, runtimeList } from "./columns.ts";
 import { percent, sharePercent, thousands } from "./format.ts";
 
 /** A process, or a thread of one. */
 export type ListedTask = ProcessRow | ThreadRow;
+
+/** The runtimes that are listed always, and are managed or not. */
+const managed = (wanted: boolean) =>
+  RUNTIMES.filter((runtime) => RUNTIME_ROWS[runtime].isManaged === wanted);
 
 /** For the list of processes. */
 export interface ProcessContext extends RowContext {
@@ -102,8 +107,7 @@ export const PROCESS_COLUMNS: readonly Column<ListedTask, ProcessContext>[] = [
   {
     id: "runtimes",
     heading: "RUNTIMES",
-    meaning:
-      "perl and .net where they were anywhere in its stacks; native and kernel where innermost",
+    meaning: `${runtimeList(managed(true), "and")} where they were anywhere in its stacks; ${runtimeList(managed(false), "and")} where innermost`,
     width: { min: 18, max: 23 },
     align: "left",
     cut: "end",

@@ -4,10 +4,7 @@
  * produce them. Ticks are immutable.
  */
 
-/** Where a function's code comes from. */
-export type Runtime = "perl" | "dotnet" | "native" | "kernel";
-
-export const RUNTIMES: readonly Runtime[] = ["perl", "dotnet", "native", "kernel"];
+import type { Runtime } from "./runtimes.ts";
 
 /** How the walk of a stack ended; see the contract of `stacks` in the JSON output. */
 export type Outcome = "complete" | "truncated" | "broken";

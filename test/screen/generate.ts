@@ -1,13 +1,6 @@
 /** Made-up but plausible ticks, the same each time: fixture data for the tests of the screen. */
-import type {
-  Frame,
-  FunctionInfo,
-  Runtime,
-  Stack,
-  StackCount,
-  Task,
-  Tick,
-} from "../../src/tick/tick.ts";
+import type { Runtime } from "../../src/tick/runtimes.ts";
+import type { Frame, FunctionInfo, Stack, StackCount, Task, Tick } from "../../src/tick/tick.ts";
 
 /** A small generator of numbers, the same sequence each time. */
 export function randomNumbers(seed: number): (below: number) => number {
@@ -47,7 +40,7 @@ const NAMES: readonly (readonly [Runtime, string, string])[] = [
 ];
 
 const COMMS = ["perl", "Shop.Api", "nginx", "postgres", "cc1plus", "node", "ksoftirqd/0", "sh"];
-const MODULES: Readonly<Record<Runtime, readonly string[]>> = {
+const MODULES = {
   perl: ["/srv/ledger/ledger.pl", "/usr/share/perl5/DBI.pm", "/srv/ledger/report.pl"],
   dotnet: ["Shop.Core", "System.Private.CoreLib", "Shop.Api"],
   native: ["libc.so.6", "libz.so.1", "libcoreclr.so", "postgres"],

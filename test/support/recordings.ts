@@ -6,8 +6,8 @@ import fc from "fast-check";
 import type { RecordingHeader } from "../../src/recording/format.ts";
 import { RecordingReader } from "../../src/recording/reader.ts";
 import { RecordingWriter } from "../../src/recording/writer.ts";
+import { EVERY_RUNTIME } from "../../src/tick/runtimes.ts";
 import type { Frame, FunctionInfo, Outcome, StackCount, Tick } from "../../src/tick/tick.ts";
-import { RUNTIMES } from "../../src/tick/tick.ts";
 import { COUNTERS, makeTick, TickMaker, task } from "./ticks.ts";
 
 export const HEADER: RecordingHeader = {
@@ -97,7 +97,7 @@ const amount = fc.oneof(fc.nat(1000), fc.double({ min: 0, max: 1e12, noNaN: true
 const functions = fc
   .uniqueArray(
     fc.record({
-      runtime: fc.constantFrom(...RUNTIMES),
+      runtime: fc.constantFrom(...EVERY_RUNTIME),
       name,
       module: name,
       whyUnnamed: fc.option(fc.constantFrom("no symbols", "gone"), { nil: undefined }),

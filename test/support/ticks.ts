@@ -1,12 +1,12 @@
 /** Makes ticks for tests out of short descriptions. */
 import counterFile from "../../bpf/counters.json" with { type: "json" };
 import { type Filter, parseFilter } from "../../src/model/filter.ts";
+import type { Runtime } from "../../src/tick/runtimes.ts";
 import type { CounterDefinition } from "../../src/tick/source.ts";
 import type {
   Frame,
   FunctionInfo,
   Outcome,
-  Runtime,
   Stack,
   StackCount,
   Task,

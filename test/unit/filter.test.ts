@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { parseFilter } from "../../src/model/filter.ts";
-import type { FunctionInfo, Runtime, Task } from "../../src/tick/tick.ts";
+import type { Runtime } from "../../src/tick/runtimes.ts";
+import type { FunctionInfo, Task } from "../../src/tick/tick.ts";
 
 const info = (runtime: Runtime, name: string, module: string): FunctionInfo => ({
   id: 0,

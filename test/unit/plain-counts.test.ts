@@ -6,10 +6,10 @@ import { FrameTable, Segment } from "../../src/model/packed-ticks.ts";
 import { SORT_KEYS, sortFunctions, topFunctions } from "../../src/model/sort.ts";
 import { codeOf } from "../../src/tick/function-code.ts";
 import { PlainCounts } from "../../src/tick/plain-counts.ts";
+import { RUNTIMES } from "../../src/tick/runtimes.ts";
 import {
   type FunctionInfo,
   OUTCOMES,
-  RUNTIMES,
   type Stack,
   type Task,
   type Tick,

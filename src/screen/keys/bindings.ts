@@ -2,6 +2,8 @@
  * Every key, once: what it is called, what it does where, what footer and help say. The screen
  * dispatches by this table, so that help cannot miss one.
  */
+import { RUNTIME_LABELS } from "../../text/columns.ts";
+import { RUNTIMES } from "../../tick/runtimes.ts";
 import type { Session } from "../state/session.ts";
 import type { PromptMode, ViewState } from "../state/state.ts";
 import {
@@ -291,7 +293,7 @@ export const BINDINGS: readonly Binding[] = [
   {
     keys: ["l"],
     label: "l",
-    help: "one language only: perl, .net, native, kernel, all",
+    help: `one language only: ${RUNTIMES.map((it) => RUNTIME_LABELS[it]).join(", ")}, all`,
     footer: { text: "language", rank: 8 },
     group: "languages",
     run: change(changeLanguage),

@@ -1,5 +1,6 @@
 /** What Tab offers in a prompt. */
 import { FILTER_KEYS } from "../../model/filter.ts";
+import { RUNTIMES } from "../../tick/runtimes.ts";
 import type { PromptMode } from "./state.ts";
 
 /** A process that can be named. */
@@ -30,8 +31,6 @@ interface Offer {
 }
 
 const MAX_OFFERS = 50;
-
-const LANGUAGES = ["perl", "dotnet", "native", "kernel"];
 
 const different = (words: readonly string[]): string[] => [...new Set(words)];
 
@@ -70,7 +69,7 @@ function filterWords(word: string, facts: Facts): Offer[] {
   }
   if (key === "comm") return named(facts.processes.map(({ comm }) => comm));
   if (key === "thread") return named(facts.threads);
-  if (key === "lang") return named(LANGUAGES);
+  if (key === "lang") return named(RUNTIMES);
   const keys = FILTER_KEYS.filter((one) => one.startsWith(rest));
   return plain(keys.map((one) => `${negation}${one}:`));
 }

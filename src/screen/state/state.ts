@@ -2,7 +2,8 @@
 
 import { type Filter, parseFilter } from "../../model/filter.ts";
 import type { SortKey, ViewSort } from "../../model/sort.ts";
-import type { Runtime, Tick } from "../../tick/tick.ts";
+import type { Runtime } from "../../tick/runtimes.ts";
+import type { Tick } from "../../tick/tick.ts";
 
 /** The view that the screen begins with, and that shows what a filter was narrowed to. */
 export const FIRST_VIEW = "functions";

@@ -1,7 +1,8 @@
 /** What keys and refreshes do to the state of the screen: pure functions from one state to the next. */
 import { withTaskWords } from "../../model/filter.ts";
 import { nextSortKey } from "../../model/sort.ts";
-import { RUNTIMES, type Tick } from "../../tick/tick.ts";
+import { RUNTIMES } from "../../tick/runtimes.ts";
+import type { Tick } from "../../tick/tick.ts";
 import { openPrompt } from "./prompt.ts";
 import { type Motion, moveIndex, windowOffset } from "./rows.ts";
 import {

@@ -6,8 +6,9 @@ import { RUNTIME_LABELS } from "../../text/columns.ts";
 import { cell, rate, sharePercent, thousands, truncate } from "../../text/format.ts";
 import { level } from "../../text/trail.ts";
 import { wrapWords } from "../../text/wrap.ts";
+import { EVERY_RUNTIME, RUNTIMES, type Runtime } from "../../tick/runtimes.ts";
 import type { CounterDefinition } from "../../tick/source.ts";
-import { RUNTIMES, type Runtime, type Tick } from "../../tick/tick.ts";
+import type { Tick } from "../../tick/tick.ts";
 import { healthWord } from "../health.ts";
 import { visibleRows } from "../state/rows.ts";
 import type { Session } from "../state/session.ts";
@@ -48,7 +49,7 @@ const labelOf = (runtime: string): string => RUNTIME_LABELS[runtime as Runtime] 
 
 function healthTable(session: Session, tick: Tick, width: number, theme: Theme): TableRow[] {
   const all = session.everything(tick);
-  return RUNTIMES.flatMap((runtime) => {
+  return EVERY_RUNTIME.flatMap((runtime) => {
     const { samples, complete } = all.health[runtime];
     if (samples === 0) return [];
     const word = healthWord(complete, samples);

@@ -1,0 +1,82 @@
+/**
+ * The runtimes that polytop tells apart. Every list of runtimes in src/ is made from the rows of this table: a new
+ * runtime is a row here, and its reader in src/runtimes/registry.ts.
+ */
+
+/** A colour that every terminal has. */
+export type Colour = "red" | "green" | "yellow" | "blue" | "magenta" | "cyan";
+
+/** What the rest of polytop must know of a runtime; its key is its name in JSON and in bpf/counters.json. */
+export interface RuntimeRow {
+  /** What the screen and the text call it, in at most six characters. */
+  readonly label: string;
+  readonly colour: Colour;
+  /** The number that recordings write for it, below RUNTIME_NUMBERS. It is never given to another runtime. */
+  readonly number: number;
+  /** Whether a process is said to hold it for any frame of its stacks; otherwise only for innermost frames. */
+  readonly isManaged: boolean;
+}
+
+/** The order of the rows is the order in which runtimes are listed. */
+const ROWS = {
+  perl: { label: "perl", colour: "cyan", number: 0, isManaged: true },
+  dotnet: { label: ".net", colour: "magenta", number: 1, isManaged: true },
+  native: { label: "native", colour: "green", number: 2, isManaged: false },
+  kernel: { label: "kernel", colour: "red", number: 3, isManaged: false },
+  // The runtimes of a newer polytop, in a recording that it made.
+  unknown: { label: "other", colour: "yellow", number: 127, isManaged: true },
+} as const satisfies Readonly<Record<string, RuntimeRow>>;
+
+/** Where a function's code comes from. */
+export type Runtime = keyof typeof ROWS;
+
+export const RUNTIME_ROWS: Readonly<Record<Runtime, RuntimeRow>> = ROWS;
+
+/** All values of `Runtime`, `unknown` last. The place of a runtime is its index here. */
+export const EVERY_RUNTIME: readonly Runtime[] = Object.keys(ROWS).filter(isRuntime);
+
+/** The runtimes that are always listed: all but `unknown`, which is listed where it was met. */
+export const RUNTIMES: readonly Runtime[] = EVERY_RUNTIME.filter((it) => it !== "unknown");
+
+function isRuntime(id: string): id is Runtime {
+  return Object.hasOwn(ROWS, id);
+}
+
+/** A value for each runtime, made from its row and its place. */
+export function byRuntime<T>(make: (row: RuntimeRow, place: number) => T): Record<Runtime, T> {
+  const values = EVERY_RUNTIME.map((id, place) => [id, make(ROWS[id], place)]);
+  return Object.fromEntries(values) as Record<Runtime, T>;
+}
+
+/** The place of each runtime in `EVERY_RUNTIME`. */
+export const PLACES: Readonly<Record<Runtime, number>> = byRuntime((_row, place) => place);
+
+/** The bit of each runtime in a set of runtimes: 1 << place. */
+export const BITS: Readonly<Record<Runtime, number>> = byRuntime((_row, place) => 1 << place);
+
+/** The bits of the managed runtimes. */
+export const MANAGED_BITS = EVERY_RUNTIME.filter((id) => ROWS[id].isManaged).reduce(
+  (bits, id) => bits | BITS[id],
+  0,
+);
+
+/** The runtimes of a set of bits, in the order of lists. */
+export const bitsToRuntimes = (bits: number): Runtime[] =>
+  EVERY_RUNTIME.filter((id) => (bits & BITS[id]) !== 0);
+
+/** The runtimes to list when each has an amount: all that are known, and `unknown` if it has any. */
+export const listed = (amounts: Readonly<Record<Runtime, number>>): readonly Runtime[] =>
+  amounts.unknown > 0 ? EVERY_RUNTIME : RUNTIMES;
+
+/** The end of the numbers that recordings may write: each is one byte. */
+export const RUNTIME_NUMBERS = 128;
+
+/** The runtime that recordings write a number for; `unknown` for the number of a newer polytop. */
+export const runtimeOfNumber = (number: number): Runtime =>
+  EVERY_RUNTIME.find((id) => ROWS[id].number === number) ?? "unknown";
+
+/** The runtime that somebody asked for by its name or its label in any case; undefined if there is none. */
+export function runtimeNamed(word: string): Runtime | undefined {
+  const wanted = word.toLowerCase();
+  return EVERY_RUNTIME.find((id) => id === wanted || ROWS[id].label === wanted);
+}
