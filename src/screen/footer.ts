@@ -12,15 +12,15 @@ const labelOf = (binding: Binding, theme: Theme): string =>
 /** The keys that fit, the least important left out first. */
 function keysLine({ view, state }: Session, width: number, theme: Theme): string {
   let chosen = [...footerBindings(view, state.frozen !== undefined)];
-  const text = (one: Binding): string => `${labelOf(one, theme)} ${one.footer?.text ?? ""}`;
+  const text = (one: Binding): string => `${labelOf(one, theme)} ${one.footer?.[0] ?? ""}`;
   const total = (): number =>
     chosen.reduce((sum, one) => sum + displayWidth(text(one)), 0) + 2 * (chosen.length - 1);
   while (chosen.length > 1 && total() > width) {
-    const least = chosen.reduce((a, b) => ((b.footer?.rank ?? 0) >= (a.footer?.rank ?? 0) ? b : a));
+    const least = chosen.reduce((a, b) => ((b.footer?.[1] ?? 0) >= (a.footer?.[1] ?? 0) ? b : a));
     chosen = chosen.filter((one) => one !== least);
   }
   const line = chosen
-    .map((one) => `${theme.bold(labelOf(one, theme))} ${one.footer?.text ?? ""}`)
+    .map((one) => `${theme.bold(labelOf(one, theme))} ${one.footer?.[0] ?? ""}`)
     .join("  ");
   return total() <= width ? line : truncate(text(chosen[0] as Binding), width, "end", theme.glyphs);
 }

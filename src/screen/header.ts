@@ -101,9 +101,9 @@ function runtimeLine({ all }: HeaderData, width: number, theme: Theme): string {
       const paint = theme.runtime[runtime];
       if (cells < 3) {
         const short = Math.round(100 * share).toString();
-        return paint(cell(`${label} ${short}`, slot, "left", "end", theme.glyphs));
+        return paint(cell(`${label} ${short}`, slot, theme.glyphs));
       }
-      const drawn = cell(bar(share, cells, theme.glyphs), cells, "left", "end", theme.glyphs);
+      const drawn = cell(bar(share, cells, theme.glyphs), cells, theme.glyphs);
       return `${paint(label)} ${paint(drawn)} ${number}`;
     })
     .join("  ")

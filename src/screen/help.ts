@@ -23,8 +23,8 @@ function entries(
   const room = Math.max(10, width - labels - 5);
   return list.flatMap(([label, text]) =>
     wrapWords(text, room).map((line, i) => {
-      const name = cell(i === 0 ? label : "", labels, "left", "end", glyphs);
-      return `   ${theme.bold(name)}  ${cell(line, room, "left", "end", glyphs).trimEnd()}`;
+      const name = cell(i === 0 ? label : "", labels, glyphs);
+      return `   ${theme.bold(name)}  ${cell(line, room, glyphs).trimEnd()}`;
     }),
   );
 }

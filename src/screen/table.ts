@@ -59,16 +59,6 @@ export class TableLayout<Row, Context> {
   }
 }
 
-/** Which column shows the order. */
-const SORT_COLUMNS: Readonly<Record<ViewSort, readonly string[]>> = {
-  self: ["self", "share"],
-  total: ["total", "share"],
-  name: ["name", "comm"],
-  module: ["module", "runtimes"],
-  pid: ["pid", "processes"],
-  change: ["change"],
-};
-
 /** The headings; an arrow and bold mark the column that gives the order. */
 export function headingRow<Row, Context>(
   layout: Layout<Row, Context>,
@@ -80,9 +70,9 @@ export function headingRow<Row, Context>(
   const descending = sort === "self" || sort === "total" || sort === "change";
   const arrow = descending !== reverse ? glyphs.descending : glyphs.ascending;
   const cells = layout.placed.map(({ column, width }) => {
-    const sorted = SORT_COLUMNS[sort].includes(column.id);
+    const sorted = column.sorts?.includes(sort) === true;
     const text = sorted ? `${arrow}${column.heading}` : column.heading;
-    const padded = cell(text, width, column.align, "end", glyphs);
+    const padded = cell(text, width, glyphs, column.align);
     return sorted ? theme.bold(padded) : theme.dim(padded);
   });
   return " ".repeat(MARGIN) + cells.join(" ");
@@ -101,7 +91,7 @@ export function listRow<Row, Context>(
   let line = selected ? glyphs.pointer : " ";
   for (const [i, { column, width }] of layout.placed.entries()) {
     if (i > 0) line += " ";
-    const text = cell(column.value(row, context, width), width, column.align, column.cut, glyphs);
+    const text = cell(column.value(row, context, width), width, glyphs, column.align, column.cut);
     const paint = selected ? undefined : paintOf(column.id);
     line += paint ? paint(text) : text;
   }

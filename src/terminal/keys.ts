@@ -1,4 +1,4 @@
-/** From what the terminal sends to the names of keys. */
+/** Turns what the terminal sends into the names of keys. */
 import type { Key } from "ink";
 
 const CONTROL: Readonly<Record<string, string>> = {
@@ -27,14 +27,14 @@ const FLAGS: readonly (readonly [keyof Key, string])[] = [
   ["delete", "backspace"],
 ];
 
-/** Control characters that come with others in one read. */
+/** Names a control character that comes with others in one read. */
 function controlName(character: string): string {
   const code = character.charCodeAt(0);
   return code >= 1 && code <= 26 ? `ctrl-${String.fromCharCode(code + 96)}` : character;
 }
 
 /**
- * Names of the keys in one read: over a slow line several arrive together, `/abc\r` as one
+ * Names the keys in one read: over a slow line several arrive together, `/abc\r` as one
  * string. A character is its own name.
  */
 export function keyNames(input: string, key: Key): string[] {

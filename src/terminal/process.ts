@@ -1,5 +1,6 @@
-/** How the process leaves the terminal: stopped for a while by its user, or ended from outside. */
-/** How long the process goes on after it asked to be stopped, if nobody stops it. */
+/** Lets the process leave the terminal: its user stops it for a while, or it is ended from outside. */
+
+/** The process goes on so long after it asked to be stopped, if nobody stops it, ms. */
 const STOP_MS = 100;
 
 /**
@@ -16,7 +17,7 @@ export async function stopProcess(): Promise<void> {
   process.removeListener("SIGCONT", resolve);
 }
 
-/** Ways in which a terminal or its user ends the program from outside. */
+/** A terminal or its user ends the program from outside in these ways. */
 export type Ending = "signal" | "terminal";
 
 /** Calls `end` once when a signal asks to stop or the terminal is gone; returns how to stop that. */

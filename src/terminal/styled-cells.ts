@@ -1,13 +1,13 @@
-/** Lines with SGR sequences as cells, and what to send to turn one line into another. */
+/** Reads lines with SGR sequences as cells, and says what to send to turn one line into another. */
 import { characterWidth } from "../text/format.ts";
 
-/** One line: a string for each cell (the second cell of a wide character is empty) and its style. */
+/** A line has a string for each cell (the second cell of a wide character is empty) and its style. */
 export interface StyledLine {
   readonly cells: readonly string[];
   readonly styles: readonly number[];
 }
 
-// A style is a number: attributes in the low bits, then the colours plus one.
+// A style is a number: it has attributes in its low bits, then the colours plus one.
 const BOLD = 1;
 const DIM = 2;
 const INVERSE = 4;
@@ -16,7 +16,7 @@ const FOREGROUND = 4;
 const BACKGROUND = 12;
 const COLOR_MASK = 0xff;
 
-/** The style after an SGR parameter; undefined for one that is not known. */
+/** Returns the style after an SGR parameter; undefined for one that is not known. */
 function applyCode(style: number, code: number): number | undefined {
   if (code === 0) return 0;
   if (code === 1) return style | BOLD;
@@ -39,7 +39,7 @@ function applyCode(style: number, code: number): number | undefined {
 const colorCode = (value: number, base: number, bright: number): number =>
   value <= 8 ? base + value - 1 : bright + value - 9;
 
-/** The sequence that turns one style into another: short where nothing has to go. */
+/** Makes the sequence that turns one style into another; it is short where nothing has to go. */
 function sequence(before: number, style: number): string {
   if (style === 0) return "\u001b[m";
   const codes: number[] = before === 0 ? [] : [0];
@@ -54,7 +54,7 @@ function sequence(before: number, style: number): string {
   return `\u001b[${codes.join(";")}m`;
 }
 
-/** The end of an SGR sequence that starts at `start`, or -1 for any other escape. */
+/** Finds the end of the SGR sequence that starts at `start`; -1 for any other escape. */
 function sequenceEnd(text: string, start: number): number {
   if (text[start + 1] !== "[") return -1;
   for (let i = start + 2; i < text.length; i++) {
@@ -65,7 +65,7 @@ function sequenceEnd(text: string, start: number): number {
   return -1;
 }
 
-/** The cells of a line; undefined when it holds anything but text and known SGR sequences. */
+/** Reads the cells of a line; undefined when it holds anything but text and known SGR sequences. */
 export function parseStyled(text: string): StyledLine | undefined {
   const cells: string[] = [];
   const styles: number[] = [];
@@ -103,10 +103,10 @@ export function parseStyled(text: string): StyledLine | undefined {
   return { cells, styles };
 }
 
-/** So many equal cells are sent again rather than skipped: moving the cursor costs as much. */
+/** Up to so many equal cells are sent again rather than skipped: moving the cursor costs as much. */
 const SHORT_GAP = 5;
 
-/** What turns `previous` into `next` on a row, counted from 1, with no style set. */
+/** Makes what turns `previous` into `next` on a row, counted from 1, while no style is set. */
 export function styledUpdate(previous: StyledLine, next: StyledLine, row: number): string {
   const { cells, styles } = next;
   const width = Math.max(cells.length, previous.cells.length);

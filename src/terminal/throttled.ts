@@ -1,16 +1,20 @@
-/** Runs at most once in so many milliseconds: at once when it can, and once more for all that came meanwhile. */
+/**
+ * Runs at most once in so many milliseconds, and once for all calls of the meantime. What can run at
+ * once waits for the end of the event that is handled: several keys may come in one read.
+ */
 export function throttled(run: () => void, milliseconds: number): () => void {
   let last = Number.NEGATIVE_INFINITY;
-  let timer: NodeJS.Timeout | undefined;
+  let isDue = false;
   const now = (): void => {
-    timer = undefined;
+    isDue = false;
     last = performance.now();
     run();
   };
   return () => {
-    if (timer !== undefined) return;
+    if (isDue) return;
+    isDue = true;
     const wait = last + milliseconds - performance.now();
-    if (wait <= 0) now();
-    else timer = setTimeout(now, wait);
+    if (wait <= 0) queueMicrotask(now);
+    else setTimeout(now, wait);
   };
 }

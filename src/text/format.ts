@@ -1,13 +1,13 @@
 /**
- * Text for cells: numbers in few characters, strings cut to exact display width,
- * and the few glyphs that are drawn, each with its ASCII form.
+ * Makes text for cells: numbers in few characters, strings cut to exact display width. The few glyphs
+ * that are drawn have an ASCII form each.
  */
 
 /** The glyphs that the screen draws. */
 export interface Glyphs {
   readonly unicode: boolean;
   readonly ellipsis: string;
-  /** Left-aligned blocks, one eighth of a cell to a whole one. */
+  /** Blocks begin at the left of a cell and fill an eighth of it, two, … all of it. */
   readonly blocks: readonly string[];
   readonly pointer: string;
   readonly none: string;
@@ -15,15 +15,15 @@ export interface Glyphs {
   readonly ascending: string;
   readonly child: string;
   readonly enter: string;
-  /** Heights of a history line, the lowest first. */
+  /** The heights of a history line; the lowest is the first. */
   readonly levels: readonly string[];
   readonly open: string;
   readonly closed: string;
-  /** Between frames of a flame. */
+  /** Each frame of a flame begins with it. */
   readonly edge: string;
 }
 
-/** For terminals that say they speak UTF-8. */
+/** Terminals that say they speak UTF-8 get these. */
 export const UNICODE_GLYPHS: Glyphs = {
   unicode: true,
   ellipsis: "…",
@@ -40,7 +40,7 @@ export const UNICODE_GLYPHS: Glyphs = {
   edge: "▏",
 };
 
-/** For all others. */
+/** All other terminals get these. */
 export const ASCII_GLYPHS: Glyphs = {
   unicode: false,
   ellipsis: "~",
@@ -57,31 +57,31 @@ export const ASCII_GLYPHS: Glyphs = {
   edge: "|",
 };
 
-/** The glyphs to draw with. */
+/** Returns the glyphs to draw with. */
 export const glyphsFor = (unicode: boolean): Glyphs => (unicode ? UNICODE_GLYPHS : ASCII_GLYPHS);
 
 /**
- * `part` of `whole` in percent with one decimal: "31.2", "100", "<0.1" never, but "0.0" for
- * little. At most four characters.
+ * Writes `part` of `whole` in percent with one decimal: "31.2", "100", and "0.0" for little. It takes
+ * at most four characters.
  */
 export function percent(part: number, whole: number): string {
   const value = whole > 0 ? (100 * part) / whole : 0;
   return value >= 99.95 ? Math.round(value).toString() : value.toFixed(1);
 }
 
-/** A share that must not be rounded up to 100: "99.9", "100" only when nothing is missing. */
+/** Writes a share that must not be rounded up to 100: "99.9", "100" only when nothing is missing. */
 export function sharePercent(part: number, whole: number): string {
   if (whole <= 0 || part >= whole) return "100";
   return (Math.floor((1000 * part) / whole) / 10).toFixed(1);
 }
 
-/** A difference in percentage points: "+3.1", "-12.0", "0.0". */
+/** Writes a difference in percentage points: "+3.1", "-12.0", "0.0". */
 export function points(value: number): string {
   const text = Math.abs(value).toFixed(1);
   return text === "0.0" ? text : `${value > 0 ? "+" : "-"}${text}`;
 }
 
-/** 412007 → "412,007". */
+/** Writes 412007 as "412,007". */
 export function thousands(value: number): string {
   const digits = Math.round(Math.abs(value)).toString();
   let text = "";
@@ -92,7 +92,7 @@ export function thousands(value: number): string {
   return value < 0 ? `-${text}` : text;
 }
 
-/** A rate: "172", "8.1", "0.2", "0"; large ones as "12.3k", "4.1M". */
+/** Writes a rate: "172", "8.1", "0.2", "0"; large ones as "12.3k", "4.1M". */
 export function rate(perSecond: number): string {
   if (perSecond === 0) return "0";
   if (perSecond >= 99_950) return `${scaled(perSecond, ["k", "M", "G"])}`;
@@ -111,7 +111,7 @@ function scaled(value: number, units: readonly string[]): string {
   return `${rest >= 99.95 ? rest.toFixed(0) : rest.toFixed(1)}${unit}`;
 }
 
-/** "96 MB": decimal units, as memory is sold and as other tops show it. */
+/** Writes "96 MB" in decimal units, as memory is sold and as other tops show it. */
 export function bytes(value: number): string {
   if (value < 1000) return `${Math.round(value)} B`;
   const units = ["kB", "MB", "GB", "TB"];
@@ -124,7 +124,7 @@ export function bytes(value: number): string {
   return `${rest >= 9.95 ? rest.toFixed(0) : rest.toFixed(1)} ${units[unit] ?? ""}`;
 }
 
-/** "0:12", "12:03", "1:00:05". */
+/** Writes seconds as a clock does: "0:12", "12:03", "1:00:05". */
 export function clock(seconds: number): string {
   const whole = Math.max(0, Math.floor(seconds));
   const two = (n: number): string => n.toString().padStart(2, "0");
@@ -134,7 +134,7 @@ export function clock(seconds: number): string {
     : `${Math.floor(minutes / 60)}:${two(minutes % 60)}:${two(whole % 60)}`;
 }
 
-/** Milliseconds since 1970 as the time of day here: "12:00:01". */
+/** Writes milliseconds since 1970 as the time of day here: "12:00:01". */
 export function timeOfDay(time: number): string {
   const date = new Date(time);
   return [date.getHours(), date.getMinutes(), date.getSeconds()]
@@ -142,7 +142,7 @@ export function timeOfDay(time: number): string {
     .join(":");
 }
 
-/** A time in words: "12 s", "3 min 5 s", "1 h 2 min". */
+/** Writes a time in words: "12 s", "3 min 5 s", "1 h 2 min". */
 export function duration(seconds: number): string {
   const whole = Math.round(seconds);
   if (whole < 60) return `${whole} s`;
@@ -151,7 +151,7 @@ export function duration(seconds: number): string {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** An interval: "1 s", "0.5 s". */
+/** Writes an interval: "1 s", "0.5 s". */
 export const seconds = (value: number): string =>
   `${Number.isInteger(value) ? value : Number(value.toFixed(1))} s`;
 
@@ -162,7 +162,7 @@ const INVISIBLE = /\p{Default_Ignorable_Code_Point}/gu;
 const UNSAFE = /[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029]/gu;
 const EMOJI = /^\p{Emoji_Presentation}$/u;
 
-/** First and last code point of the ranges that take two cells. */
+/** Characters from the first to the last code point of these ranges take two cells. */
 const WIDE: readonly (readonly [number, number])[] = [
   [0x1100, 0x115f],
   [0x2329, 0x232a],
@@ -184,7 +184,7 @@ const WIDE: readonly (readonly [number, number])[] = [
   [0x20000, 0x3fffd],
 ];
 
-/** Cells of one character. */
+/** Says how many cells one character takes. */
 export function characterWidth(character: string): number {
   const code = character.codePointAt(0) ?? 0;
   if (code < 0x300) return 1;
@@ -193,7 +193,7 @@ export function characterWidth(character: string): number {
   return EMOJI.test(character) ? 2 : 1;
 }
 
-/** How many cells of a terminal `text` takes. */
+/** Says how many cells of a terminal `text` takes. */
 export function displayWidth(text: string): number {
   if (PRINTABLE_ASCII.test(text)) return text.length;
   let width = 0;
@@ -201,14 +201,14 @@ export function displayWidth(text: string): number {
   return width;
 }
 
-/** `text` without anything that could move the cursor or turn the direction; ASCII only unless `unicode`. */
+/** Takes from `text` what could move the cursor or turn the direction, and all but ASCII unless `unicode`. */
 export function clean(text: string, unicode: boolean): string {
   if (PRINTABLE_ASCII.test(text)) return text;
   const safe = text.replace(UNSAFE, unicode ? "\ufffd" : "?").replace(INVISIBLE, "");
   return unicode ? safe : safe.replace(/[^\x20-\x7e]/gu, "?");
 }
 
-/** Where a text that is too long loses characters. */
+/** A text that is too long loses characters there. */
 export type Cut = "end" | "middle" | "start";
 
 function take(characters: readonly string[], room: number): string {
@@ -222,7 +222,7 @@ function take(characters: readonly string[], room: number): string {
   return text;
 }
 
-/** `text` in at most `width` cells, with the glyph for what was left out. */
+/** Cuts `text` to at most `width` cells; a glyph stands for what was left out. */
 export function truncate(text: string, width: number, cut: Cut, glyphs: Glyphs): string {
   const safe = clean(text, glyphs.unicode);
   const ascii = PRINTABLE_ASCII.test(safe);
@@ -240,13 +240,13 @@ export function truncate(text: string, width: number, cut: Cut, glyphs: Glyphs):
   return take(characters, head) + glyphs.ellipsis + end;
 }
 
-/** `text` in exactly `width` cells. */
+/** Cuts or pads `text` to exactly `width` cells. */
 export function cell(
   text: string,
   width: number,
-  align: "left" | "right",
-  cut: Cut,
   glyphs: Glyphs,
+  align: "left" | "right" = "left",
+  cut: Cut = "end",
 ): string {
   if (width <= 0) return "";
   const short = truncate(text, width, cut, glyphs);
@@ -255,7 +255,7 @@ export function cell(
   return align === "left" ? short + " ".repeat(gap) : " ".repeat(gap) + short;
 }
 
-/** A bar of `cells` cells filled to `share` (0 to 1); as long as it is full, no padding. */
+/** Draws a bar that would fill `cells` cells at a share of 1; behind its end there is no padding. */
 export function bar(share: number, cells: number, glyphs: Glyphs): string {
   const steps = glyphs.blocks.length;
   const filled = Math.round(Math.min(1, Math.max(0, share)) * cells * steps);

@@ -1,4 +1,4 @@
-/** Which columns fit into a window, and how wide they are. */
+/** Decides which columns fit into a window, and how wide they are. */
 import type { Column } from "./columns.ts";
 
 /** A column with the width that it got. */
@@ -8,8 +8,8 @@ export interface PlacedColumn<Row, Context> {
 }
 
 /**
- * Which columns fit into `width` cells with a space between them, and how wide each is: those that
- * give way first are left out, then what is left over goes to the columns that grow.
+ * Places columns in `width` cells with a space between them: those that give way first are left out,
+ * then what is left over goes to the columns that grow.
  */
 export function placeColumns<Row, Context>(
   columns: readonly Column<Row, Context>[],
@@ -18,18 +18,22 @@ export function placeColumns<Row, Context>(
   let chosen = [...columns];
   // Columns are wanted at their preferred width before one that gives way earlier is shown at all.
   const wanted = (column: Column<Row, Context>): number =>
-    column.giveWay === 0 ? column.width.min : Math.min(column.width.max, column.width.min + 4);
+    column.giveWay === undefined
+      ? column.width.min
+      : Math.min(column.width.max, column.width.min + 4);
   const needed = (): number =>
     chosen.reduce((sum, column) => sum + wanted(column), 0) + chosen.length - 1;
   while (needed() > width) {
-    const first = chosen.reduce((most, column) => (column.giveWay > most.giveWay ? column : most));
-    if (first.giveWay === 0) break;
+    const first = chosen.reduce((most, column) =>
+      (column.giveWay ?? 0) > (most.giveWay ?? 0) ? column : most,
+    );
+    if (first.giveWay === undefined) break;
     chosen = chosen.filter((column) => column !== first);
   }
   const widths = chosen.map((column) => column.width.min);
   let left = width - widths.reduce((sum, cells) => sum + cells, 0) - (chosen.length - 1);
   if (left < 0) return shrink(chosen, widths, -left);
-  // First up to the maximum, in order; then to those that grow.
+  // What is left fills columns up to their maximum, in order; then it goes to those that grow.
   chosen.forEach((column, i) => {
     const more = Math.min(left, column.width.max - column.width.min);
     widths[i] = column.width.min + more;
@@ -47,7 +51,7 @@ export function placeColumns<Row, Context>(
   return chosen.map((column, i) => ({ column, width: widths[i] ?? 0 }));
 }
 
-/** A window too narrow for the least: the growing column loses first, then the others. */
+/** Places columns in a window too narrow for the least: growing columns lose first, then the others. */
 function shrink<Row, Context>(
   chosen: readonly Column<Row, Context>[],
   widths: number[],

@@ -1,4 +1,4 @@
-/** Every column of the list of processes, once. */
+/** Lists every column of the list of processes once. */
 import type { ProcessRow } from "../model/aggregate.ts";
 import type { ThreadRow } from "../model/threads.ts";
 import { RUNTIME_ROWS, RUNTIMES } from "../tick/runtimes.ts";
@@ -12,34 +12,32 @@ export type ListedTask = ProcessRow | ThreadRow;
 const managed = (wanted: boolean) =>
   RUNTIMES.filter((runtime) => RUNTIME_ROWS[runtime].isManaged === wanted);
 
-/** For the list of processes. */
+/** What cells of the list of processes need to know besides. */
 export interface ProcessContext extends RowContext {
-  /** Samples that one CPU takes in the time shown. */
+  /** One CPU takes so many samples in the time shown. */
   readonly samplesPerCpu: number;
   user?(uid: number): string | undefined;
-  /** How deep it is below a process that is shown. */
+  /** Says how deep it is below a process that is shown. */
   depth?(row: ListedTask): number;
-  /** Its container or unit. */
+  /** Names its container or unit. */
   cgroup?(row: ListedTask): string;
-  /** Its history in so many cells. */
+  /** Draws its history in so many cells. */
   trail?(row: ListedTask, cells: number): string;
 }
 
-/** One thread is its number; several of one name are counted. */
+/** A single thread is shown by its number; several of one name are counted. */
 const threadNumber = (row: ThreadRow): string =>
   row.tids.length === 1 ? String(row.tids[0]) : `x${row.tids.length}`;
 
-/** Columns of the list of processes, in their order. */
+/** The columns of the list of processes have this order. */
 export const PROCESS_COLUMNS: readonly Column<ListedTask, ProcessContext>[] = [
   {
     id: "share",
     heading: "SHARE%",
     meaning: "its share of the samples",
     width: { min: 7, max: 7 },
+    sorts: ["self", "total"],
     align: "right",
-    cut: "end",
-    giveWay: 0,
-    plain: true,
     value: (row, { samples }) => percent(row.samples, samples),
     json: "percent",
   },
@@ -49,9 +47,7 @@ export const PROCESS_COLUMNS: readonly Column<ListedTask, ProcessContext>[] = [
     meaning: "the same in percent of one CPU",
     width: { min: 6, max: 6 },
     align: "right",
-    cut: "end",
     giveWay: 2,
-    plain: true,
     value: (row, { samplesPerCpu }) => percent(row.samples, samplesPerCpu),
   },
   {
@@ -59,10 +55,8 @@ export const PROCESS_COLUMNS: readonly Column<ListedTask, ProcessContext>[] = [
     heading: "PID",
     meaning: "its number",
     width: { min: 7, max: 7 },
+    sorts: ["pid"],
     align: "right",
-    cut: "end",
-    giveWay: 0,
-    plain: true,
     value: (row) => ("thread" in row ? threadNumber(row) : row.pid.toString()),
     json: "pid",
   },
@@ -71,10 +65,7 @@ export const PROCESS_COLUMNS: readonly Column<ListedTask, ProcessContext>[] = [
     heading: "USER",
     meaning: "whose it is",
     width: { min: 8, max: 10 },
-    align: "left",
-    cut: "end",
     giveWay: 4,
-    plain: true,
     value: (row, context) => context.user?.(row.uid) ?? row.uid.toString(),
   },
   {
@@ -82,10 +73,8 @@ export const PROCESS_COLUMNS: readonly Column<ListedTask, ProcessContext>[] = [
     heading: "COMMAND",
     meaning: "its name; children stand under their parents, and with t threads under both, by name",
     width: { min: 12, max: 22, grow: 1 },
-    align: "left",
+    sorts: ["name"],
     cut: "middle",
-    giveWay: 0,
-    plain: true,
     value: (row, context) => {
       const depth = context.depth?.(row) ?? 0;
       const name = "thread" in row ? `(${row.thread})` : row.comm;
@@ -98,10 +87,8 @@ export const PROCESS_COLUMNS: readonly Column<ListedTask, ProcessContext>[] = [
     heading: "CONTAINER",
     meaning: "the container or pod that it runs in, else its unit or control group",
     width: { min: 12, max: 22 },
-    align: "left",
     cut: "middle",
     giveWay: 5,
-    plain: false,
     value: (row, context) => context.cgroup?.(row) || context.glyphs.none,
   },
   {
@@ -109,10 +96,8 @@ export const PROCESS_COLUMNS: readonly Column<ListedTask, ProcessContext>[] = [
     heading: "RUNTIMES",
     meaning: `${runtimeList(managed(true), "and")} where they were anywhere in its stacks; ${runtimeList(managed(false), "and")} where innermost`,
     width: { min: 18, max: 23 },
-    align: "left",
-    cut: "end",
+    sorts: ["module"],
     giveWay: 3,
-    plain: true,
     value: (row) => row.runtimes.map((runtime) => RUNTIME_LABELS[runtime]).join(" "),
     json: "runtimes",
   },
@@ -122,9 +107,7 @@ export const PROCESS_COLUMNS: readonly Column<ListedTask, ProcessContext>[] = [
     meaning: "its samples in the time shown",
     width: { min: 8, max: 8 },
     align: "right",
-    cut: "end",
     giveWay: 7,
-    plain: true,
     value: (row) => thousands(row.samples),
     json: "samples",
   },
@@ -134,9 +117,7 @@ export const PROCESS_COLUMNS: readonly Column<ListedTask, ProcessContext>[] = [
     meaning: "share of its stacks that reach the outermost frame of their thread",
     width: { min: 9, max: 9 },
     align: "right",
-    cut: "end",
     giveWay: 1,
-    plain: true,
     value: (row) => sharePercent(row.complete, row.samples),
     json: "complete",
   },
@@ -145,10 +126,7 @@ export const PROCESS_COLUMNS: readonly Column<ListedTask, ProcessContext>[] = [
     heading: "HISTORY",
     meaning: "its share over the last minute, as with the functions",
     width: { min: 8, max: 15 },
-    align: "left",
-    cut: "end",
     giveWay: 6,
-    plain: false,
     value: (row, context, width) => context.trail?.(row, width ?? 0) ?? "",
   },
 ];

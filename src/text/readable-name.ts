@@ -1,30 +1,30 @@
 /**
- * What the source calls a method that the C# compiler made. The names are those of Roslyn
+ * Finds what the source calls a method that the C# compiler made. The names are those of Roslyn
  * (src/Compilers/CSharp/Portable/Symbols/Synthesized/GeneratedNameKind.cs): `<`, the member in the source,
  * `>`, a letter for the kind, and what tells several of them apart.
  */
 import type { FunctionInfo } from "../tick/tick.ts";
 
-/** A closure: captured variables, or the class of lambdas without any. `<>c__DisplayClass3_0`, `<>c` */
+/** A closure holds captured variables, or is the class of lambdas without any: `<>c__DisplayClass3_0`, `<>c`. */
 const CLOSURE = /^<>c(__(DisplayClass)?[\d_]+)?(`\d+)?$/;
 
-/** Behind the member: the class of an async method or iterator. `<RunAsync>d__3` */
+/** An async method or iterator is a class, with this behind the member: `<RunAsync>d__3`. */
 const STATE_MACHINE = /^d(__\d+)?(`\d+)?$/;
 
-/** A lambda by the number of it in its method. `<Main>b__0_1` */
+/** A lambda has a number within its method: `<Main>b__0_1`. */
 const LAMBDA = /^b__(?:\d+_)*(\d+)$/;
 
-/** `<Main>g__Local|0_0` */
+/** A local function has a name of its own: `<Main>g__Local|0_0`. */
 const LOCAL_FUNCTION = /^g__(.+)\|[\d_]+$/;
 
-/** What a type of one file (`file class`) has before its name: the file, and the hash of its path. */
+/** A type of one file (`file class`) has the file and the hash of its path before its name. */
 const FILE_LOCAL = /<[^<>+.]*>F[0-9A-F]{64}__/g;
 
 /** `.MoveNext` of a state machine is the body of the method; other members serve it. */
 const BODY = "MoveNext";
 const SERVICE = /(?:^|\.)([^.]+)$/;
 
-/** Parts of a name between `+` and `.` that are in no `<…>`, and where each starts. */
+/** Splits a name at each `+` and `.` that is in no `<…>`; says where each part starts. */
 function parts(name: string): { readonly text: string; readonly start: number }[] {
   const found: { text: string; start: number }[] = [];
   let depth = 0;
@@ -41,7 +41,7 @@ function parts(name: string): { readonly text: string; readonly start: number }[
   return found;
 }
 
-/** `<inner>suffix` with the `>` that belongs to the first `<`; undefined for anything else. */
+/** Takes `<inner>suffix` apart at the `>` that belongs to the first `<`; undefined for anything else. */
 function opened(text: string): { readonly inner: string; readonly suffix: string } | undefined {
   if (!text.startsWith("<")) return undefined;
   let depth = 0;
@@ -54,7 +54,7 @@ function opened(text: string): { readonly inner: string; readonly suffix: string
   return undefined;
 }
 
-/** A member as the source has it; undefined where the compiler's way of naming it is not known. */
+/** Names a member as the source does; undefined where the compiler's way of naming it is not known. */
 function member(text: string): string | undefined {
   if (!text.startsWith("<")) return text;
   const found = opened(text);
@@ -69,7 +69,7 @@ function member(text: string): string | undefined {
   return local ? `${inner}.${local[1]}` : undefined;
 }
 
-/** The member behind a state machine: its type's name has `-` for the dots of an explicit implementation. */
+/** Names the member behind a state machine, whose type has `-` for the dots of an explicit implementation. */
 function machineMember(text: string, rest: string): string | undefined {
   const found = opened(text);
   if (!found || !STATE_MACHINE.test(found.suffix)) return undefined;
@@ -79,8 +79,8 @@ function machineMember(text: string, rest: string): string | undefined {
 }
 
 /**
- * `Worker.RunAsync` for `Worker+<RunAsync>d__3.MoveNext`, `Program.Main (lambda 0)` for
- * `Program+<>c.<Main>b__0_0`, `Program.Main.Add` for `Program.<Main>g__Add|0_0`. A name that no compiler made,
+ * Makes `Worker.RunAsync` of `Worker+<RunAsync>d__3.MoveNext`, `Program.Main (lambda 0)` of
+ * `Program+<>c.<Main>b__0_0`, `Program.Main.Add` of `Program.<Main>g__Add|0_0`. A name that no compiler made,
  * or in a way that is not known, stays as it is.
  */
 export function readableName(name: string): string {
@@ -101,7 +101,7 @@ export function readableName(name: string): string {
 
 const known = new WeakMap<FunctionInfo, string>();
 
-/** readableName() of a function, once for each. */
+/** Returns the readableName() of a function, which is made once. */
 export function readableFunctionName(info: FunctionInfo): string {
   if (info.runtime !== "dotnet") return info.name;
   const name = known.get(info) ?? readableName(info.name);

@@ -56,7 +56,7 @@ test("long texts lose their middle, end or start", () => {
   expect(truncate("Namespace.Type.Method", 11, "middle", ASCII_GLYPHS)).toBe("Name~Method");
   expect(truncate("abcdef", 4, "end", UNICODE_GLYPHS)).toBe("abc…");
   expect(truncate("abcdef", 4, "start", UNICODE_GLYPHS)).toBe("…def");
-  expect(cell("価格::計算", 7, "left", "end", UNICODE_GLYPHS)).toBe("価格::…");
+  expect(cell("価格::計算", 7, UNICODE_GLYPHS)).toBe("価格::…");
 });
 
 test("widths are those of a terminal", () => {
@@ -83,7 +83,7 @@ test("a cell is exactly as wide as asked for, whatever is in it", () => {
       fc.boolean(),
       (value, width, where, align, unicode) => {
         const glyphs = unicode ? UNICODE_GLYPHS : ASCII_GLYPHS;
-        const made = cell(value, width, align, where, glyphs);
+        const made = cell(value, width, glyphs, align, where);
         expect(displayWidth(made)).toBe(width);
         if (!unicode) expect(made).toMatch(/^[\x20-\x7e]*$/);
       },

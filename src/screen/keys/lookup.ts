@@ -16,6 +16,6 @@ export function bindingFor(key: string, view: View, isFrozen: boolean): Binding 
 /** Bindings that the footer names now, in their order. */
 export function footerBindings(view: View, isFrozen: boolean): readonly Binding[] {
   return BINDINGS.filter(
-    (one) => one.footer && applies(one, view, isFrozen) && (!one.footer.frozen || isFrozen),
+    (one) => one.footer && applies(one, view, isFrozen) && (!one.named || isFrozen),
   );
 }

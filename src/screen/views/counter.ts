@@ -77,14 +77,14 @@ function counterBody({ session, tick, width, height, theme }: BodyInput, memo: M
   const left = result.processes.slice(first, first + room).map(({ pid, comm, count }, i) => {
     const mark = first + i === selected ? glyphs.pointer : " ";
     const line = `${percent(count, result.samples).padStart(5)} % ${String(pid).padStart(7)} ${comm}`;
-    return mark + cell(line, each - 1, "left", "end", glyphs);
+    return mark + cell(line, each - 1, glyphs);
   });
   const right = places(result, each, theme);
   const lines = Array.from(
     { length: Math.min(room, Math.max(left.length, right.length)) },
     (_, i) => ` ${left[i] ?? " ".repeat(each)}  ${right[i] ?? ""}`.trimEnd(),
   );
-  const heading = ` ${cell(" PROCESSES", each, "left", "end", glyphs)}  WHERE THE WALK ENDED`;
+  const heading = ` ${cell(" PROCESSES", each, glyphs)}  WHERE THE WALK ENDED`;
   return {
     lines: [
       ...head,
@@ -100,7 +100,7 @@ function counterBody({ session, tick, width, height, theme }: BodyInput, memo: M
 /** Functions, then the files they are in. */
 function places({ samples, places: found, files }: Blame, width: number, theme: Theme): string[] {
   const line = (name: string, count: number): string =>
-    cell(`${percent(count, samples).padStart(5)} % ${name}`, width, "left", "middle", theme.glyphs);
+    cell(`${percent(count, samples).padStart(5)} % ${name}`, width, theme.glyphs, "left", "middle");
   const functions = found.slice(0, 12).map(({ function: info, count }) => {
     const module = info ? baseName(info.module) : "";
     return line(
@@ -108,7 +108,7 @@ function places({ samples, places: found, files }: Blame, width: number, theme: 
       count,
     );
   });
-  const heading = theme.bold(cell("FILES", width, "left", "end", theme.glyphs));
+  const heading = theme.bold(cell("FILES", width, theme.glyphs));
   return [
     ...functions,
     "",

@@ -45,7 +45,7 @@ function flameBody(
   const head = ` ${order}, ${spanText(state, seconds)}${found}`;
   return {
     lines: [
-      theme.dim(cell(head, cells, "left", "end", theme.glyphs).trimEnd()),
+      theme.dim(cell(head, cells, theme.glyphs).trimEnd()),
       ...lines,
       ...new Array<string>(blank).fill(""),
       ` ${frameText(tree, selected?.node ?? root, cells - 1, theme)}`,

@@ -107,7 +107,7 @@ function functionBody(
   const detail = detailOf(session, tick, ticks, memo);
   const info = detail.function;
   const text = (line: string): string =>
-    ` ${cell(line, width - 2, "left", "middle", glyphs).trimEnd()}`;
+    ` ${cell(line, width - 2, glyphs, "left", "middle").trimEnd()}`;
   const wrapped = (line: string): string[] => wrapWords(line, width - 2).map(text);
   if (!info) {
     const lines = ["", text(`It is in no stack of the last ${RECENT_SECONDS} s.`)];
@@ -173,7 +173,7 @@ function lineText(line: Line | undefined, cells: number, { theme, selected }: Dr
   const isSelected = line.id !== undefined && line.id === selected;
   const mark = isSelected ? theme.glyphs.pointer : " ";
   const room = cells - 1 - line.share.length;
-  const text = mark + line.share + cell(line.text, room, "left", "middle", theme.glyphs);
+  const text = mark + line.share + cell(line.text, room, theme.glyphs, "left", "middle");
   return isSelected ? theme.inverse(text) : text;
 }
 
@@ -209,9 +209,7 @@ function sideBySide(columns: readonly Part[], drawing: Drawing): string[] {
   const widths = columnWidths(columns, width - 2 - columns.length);
   const shown = columns.map((part) => shownLines(part, room, selected));
   const heading = columns
-    .map(({ heading: text }, c) =>
-      theme.bold(cell(` ${text}`, widths[c] ?? 0, "left", "end", theme.glyphs)),
-    )
+    .map(({ heading: text }, c) => theme.bold(cell(` ${text}`, widths[c] ?? 0, theme.glyphs)))
     .join(" ");
   const tallest = Math.max(...shown.map((lines) => lines.length));
   const rows = Array.from({ length: tallest }, (_, i) =>

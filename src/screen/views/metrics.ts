@@ -1,7 +1,7 @@
 /** The metrics view: the health of each runtime in a table, then every counter by runtime. */
 
 import { TRAIL_CELLS } from "../../model/trails.ts";
-import { type TableRow, tableLines } from "../../terminal/table.tsx";
+import { tableLines } from "../../terminal/table.ts";
 import { RUNTIME_LABELS } from "../../text/columns.ts";
 import { cell, rate, sharePercent, thousands, truncate } from "../../text/format.ts";
 import { level } from "../../text/trail.ts";
@@ -47,31 +47,34 @@ function grouped(session: Session): Group[] {
 
 const labelOf = (runtime: string): string => RUNTIME_LABELS[runtime as Runtime] ?? runtime;
 
-function healthTable(session: Session, tick: Tick, width: number, theme: Theme): TableRow[] {
+/** The health of each runtime as a table, a blank line below it; nothing where there is no room for it. */
+function healthLines({ session, tick, width, height, theme }: BodyInput): string[] {
   const all = session.everything(tick);
-  return EVERY_RUNTIME.flatMap((runtime) => {
+  const rows = EVERY_RUNTIME.flatMap((runtime) => {
     const { samples, complete } = all.health[runtime];
     if (samples === 0) return [];
     const word = healthWord(complete, samples);
-    return [
-      {
-        RUNTIME: RUNTIME_LABELS[runtime].padEnd(7),
-        "COMPLETE%": sharePercent(complete, samples).padStart(9),
-        "STACKS/S": rate(samples / (all.seconds || 1)).padStart(8),
-        HEALTH: cell(word, Math.max(10, width - 36), "left", "end", theme.glyphs).trimEnd(),
-      },
-    ];
+    const narrow = {
+      RUNTIME: RUNTIME_LABELS[runtime].padEnd(7),
+      "COMPLETE%": sharePercent(complete, samples).padStart(9),
+    };
+    // Ink's table wraps what is too wide: nothing may be.
+    if (width < 46) return [narrow];
+    const perSecond = rate(samples / (all.seconds || 1)).padStart(8);
+    const health = cell(word, Math.max(10, width - 36), theme.glyphs).trimEnd();
+    return [{ ...narrow, "STACKS/S": perSecond, HEALTH: health }];
   });
+  if (rows.length === 0 || height < rows.length + 9) return [];
+  return [...tableLines(rows, width), ""];
 }
 
-function metricsBody({ session, tick, width, height, theme }: BodyInput): Body {
+function metricsBody(input: BodyInput): Body {
+  const { session, tick, width, height, theme } = input;
   const groups = grouped(session);
   const ids = groups.flatMap(({ counters }) => counters.map(({ name }) => name));
-  const health = healthTable(session, tick, width, theme);
-  const table = height >= health.length + 9 && health.length > 0 ? health : undefined;
-  const above = table ? table.length + 2 : 0;
-  const room = height >= above + 9 ? 3 : 0;
-  const page = Math.max(1, height - above - room);
+  const health = healthLines(input);
+  const room = height >= health.length + 9 ? 3 : 0;
+  const page = Math.max(1, height - health.length - room);
   const lines: Line[] = groups.flatMap(({ heading, counters }) => [
     { heading },
     ...counters.map((counter) => ({ counter })),
@@ -89,22 +92,9 @@ function metricsBody({ session, tick, width, height, theme }: BodyInput): Body {
   const counter = selected && "counter" in selected ? selected.counter : undefined;
   const blank = new Array<string>(Math.max(0, page - drawn.length)).fill("");
   const below = room > 0 ? explanation(counter, width, theme) : [];
-  const drawnTable = table
-    ? [
-        ...tableLines(
-          table.map((row) => narrowed(row, width)),
-          width,
-        ),
-        "",
-      ]
-    : [];
   const body = ids.length === 0 ? [" no counters"] : [...drawn, ...blank, ...below];
-  return { lines: [...drawnTable, ...body], ids, page };
+  return { lines: [...health, ...body], ids, page };
 }
-
-/** Ink's table wraps what is too wide: nothing may be. */
-const narrowed = (row: TableRow, width: number): TableRow =>
-  width >= 46 ? row : { RUNTIME: row.RUNTIME ?? "", "COMPLETE%": row["COMPLETE%"] ?? "" };
 
 interface Drawing {
   readonly session: Session;
@@ -127,12 +117,11 @@ function counterLine(
   const perSecond = rate(value / (tick.intervalSeconds || 1)).padStart(hasTotal ? 7 : 6);
   const since = hasTotal ? ` ${thousands(total).padStart(13)}` : "";
   const pointer = isSelected ? glyphs.pointer : " ";
-  const line = `${pointer} ${cell(counter.name, name, "left", "middle", glyphs)} ${perSecond}/s${since}`;
+  const line = `${pointer} ${cell(counter.name, name, glyphs, "left", "middle")} ${perSecond}/s${since}`;
   const history = trails ? `  ${trails.line(counter.name, glyphs)}` : "";
   const room = width - line.length - trailsWidth(trails) - 4;
   const meaning = room >= 16 ? `  ${truncate(counter.meaning, room, "end", glyphs)}` : "";
-  if (isSelected)
-    return theme.inverse(cell(line + history + meaning, width - 1, "left", "end", glyphs));
+  if (isSelected) return theme.inverse(cell(line + history + meaning, width - 1, glyphs));
   const isWrong = value > 0 && isBad(counter);
   const paint = isWrong ? theme.warning : total === 0 ? theme.dim : plain;
   return `${paint(line)}${history}${theme.dim(meaning)}`.trimEnd();

@@ -64,7 +64,7 @@ function treeBody({ session, tick, width, height, theme }: BodyInput): Body | un
   const columns = width < NARROW ? " TOTAL% LANG " : " TOTAL%  SELF% LANG ";
   const heading = `${columns}  ${order}, ${spanText(state, seconds)}`;
   return {
-    lines: [theme.dim(cell(heading, width - 1, "left", "end", theme.glyphs)), ...lines],
+    lines: [theme.dim(cell(heading, width - 1, theme.glyphs)), ...lines],
     ids,
     page,
   };
@@ -84,7 +84,7 @@ function treeLine(
   const info = tree.functionOf(node);
   const total = percent(tree.total(node), tree.samples).padStart(6);
   const self = percent(tree.self(node), tree.samples).padStart(6);
-  const lang = cell(RUNTIME_LABELS[info.runtime], 6, "left", "end", glyphs);
+  const lang = cell(RUNTIME_LABELS[info.runtime], 6, glyphs);
   const mark = !hasChildren ? " " : isOpen ? glyphs.open : glyphs.closed;
   const space = " ".repeat(Math.min(indent, MAX_INDENT));
   const pointer = isSelected ? glyphs.pointer : " ";
@@ -98,12 +98,10 @@ function treeLine(
     module !== "" && rest >= 8 ? truncate(module, Math.min(rest, 30), "middle", glyphs) : "";
   const isMatch = state.filter?.hasFunctionTerms === true && state.filter.matchesFunction(info);
   const share = tree.samples > 0 ? tree.total(node) / tree.samples : 0;
-  const drawn = withBar
-    ? `${cell(bar(share, BAR_CELLS, glyphs), BAR_CELLS, "left", "end", glyphs)} `
-    : "";
+  const drawn = withBar ? `${cell(bar(share, BAR_CELLS, glyphs), BAR_CELLS, glyphs)} ` : "";
   if (isSelected) {
     const line = `${before}${lang} ${drawn}${space}${mark} ${name}  ${where}`;
-    return theme.inverse(cell(line, width - 1, "left", "end", glyphs));
+    return theme.inverse(cell(line, width - 1, glyphs));
   }
   const paint = theme.runtime[info.runtime];
   const shown = isMatch ? theme.match(name) : name;

@@ -18,16 +18,19 @@ const table = (headings: readonly string[], rows: readonly (readonly string[])[]
     .map((row) => `| ${row.map(cell).join(" | ")} |`)
     .join("\n");
 
-const columnTable = (columns: readonly AnyColumn[]): string =>
-  table(
-    ["column", "meaning", "plain output", "JSON"],
+/** Columns as a table; those of a list that plain output has name it. */
+function columnTable(columns: readonly AnyColumn[]): string {
+  const isPlain = columns.some(({ plain }) => plain);
+  return table(
+    ["column", "meaning", ...(isPlain ? ["plain output"] : []), "JSON"],
     columns.map(({ heading, meaning, plain, json }) => [
       heading,
       meaning,
-      plain ? "yes" : "",
+      ...(isPlain ? [plain ? "yes" : ""] : []),
       json === undefined ? "" : `\`${json}\``,
     ]),
   );
+}
 
 const KINDS: Readonly<Record<string, string>> = {
   attempt: "tries",
