@@ -1,9 +1,9 @@
-/** The content of the window: composes each frame once, however often it is asked for. */
+/** Makes the content of the window: each frame is composed once, however often it is asked for. */
 import type { Size, TerminalActions, WindowContent } from "../terminal/window.tsx";
 import { composeFrame, type Frame, type FrameTools } from "./frame.ts";
 import type { Session } from "./state/session.ts";
 
-/** When there is more to work out, it is drawn again after so long. */
+/** When there is more to work out, the window is drawn again after so long, ms. */
 const LATER_MS = 50;
 
 /** Composes what a session shows, and gives it the keys. */

@@ -1,4 +1,4 @@
-/** The last line: keys of the moment, a message, or a prompt. */
+/** Draws the last line: keys of the moment, a message, or a prompt. */
 import { displayWidth, truncate } from "../text/format.ts";
 import { type Binding, HELP_FOOTER, PROMPT_HINTS } from "./keys/bindings.ts";
 import { footerBindings } from "./keys/lookup.ts";
@@ -9,7 +9,7 @@ import type { Theme } from "./theme.ts";
 const labelOf = (binding: Binding, theme: Theme): string =>
   binding.label === "⏎" ? theme.glyphs.enter : binding.label;
 
-/** The keys that fit, the least important left out first. */
+/** Names the keys that fit; the least important are left out first. */
 function keysLine({ view, state }: Session, width: number, theme: Theme): string {
   let chosen = [...footerBindings(view, state.frozen !== undefined)];
   const text = (one: Binding): string => `${labelOf(one, theme)} ${one.footer?.[0] ?? ""}`;
@@ -25,7 +25,7 @@ function keysLine({ view, state }: Session, width: number, theme: Theme): string
   return total() <= width ? line : truncate(text(chosen[0] as Binding), width, "end", theme.glyphs);
 }
 
-/** The prompt: what it is for, what was typed (its end, when it is long), a caret. */
+/** Draws the prompt: what it is for, what was typed (its end, when it is long), a caret. */
 function promptLine({ mode, prompt }: ViewState, width: number, theme: Theme): string {
   const label = mode === "pid" ? "pid: " : "/";
   const room = width - label.length - 1;
@@ -33,18 +33,18 @@ function promptLine({ mode, prompt }: ViewState, width: number, theme: Theme): s
   return theme.bold(label) + typed + theme.inverse(" ");
 }
 
-/** What Tab would put there, as much as fits. */
+/** Names what Tab would put there, as much as fits. */
 const offerText = (offers: readonly string[]): string =>
   offers.length > 0 ? `tab: ${offers.slice(0, 20).join("  ")}` : "";
 
-/** Between a message and the keys beside it, for which there must be so much room. */
+/** There are so many cells between a message and the keys beside it, which need some room. */
 const MESSAGE_GAP = 3;
 const LEAST_KEYS = 14;
 
 /** Below this many rows a prompt has no line of its own for its keys. */
 const TALL = 14;
 
-/** Footer lines for a window: one, or two or three while a prompt is open. */
+/** Draws the footer of a window: one line, or two or three while a prompt is open. */
 export function footerLines(
   session: Session,
   offers: readonly string[],
@@ -60,7 +60,7 @@ export function footerLines(
     const hint = PROMPT_HINTS[mode].replace("⏎", theme.glyphs.enter);
     const keys = theme.glyphs.unicode ? hint : hint.replace("↑↓", "up down");
     const offered = /\s$/.test(typed) ? "" : offerText(offers);
-    // The beginning of a command is no pid yet, and that of a value no value.
+    // The beginning of a command is no pid yet, and the beginning of a value no value.
     const isBeginning = mode === "pid" || /:\S*$/.test(typed);
     const isUnfinished = error !== undefined && offered !== "" && isBeginning;
     const dim = (text: string): string => theme.dim(truncate(text, room, "end", theme.glyphs));

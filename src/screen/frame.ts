@@ -1,4 +1,4 @@
-/** A whole window as lines, by pure functions. */
+/** Composes a whole window as lines. */
 import type { Size } from "../terminal/window.tsx";
 import { truncate } from "../text/format.ts";
 import { wrapWords } from "../text/wrap.ts";
@@ -13,7 +13,7 @@ import { isPrompt } from "./state/state.ts";
 import { type Theme, withNames } from "./theme.ts";
 import type { Body, DrawBody, MachineFacts, View } from "./views/view.ts";
 
-/** What a window shows. */
+/** A window shows these lines. */
 export interface Frame extends ListShape {
   readonly header: readonly string[];
   readonly body: readonly string[];
@@ -31,7 +31,7 @@ export class Bodies {
   }
 }
 
-/** What frames are made of besides the session. */
+/** Frames are made of these besides the session. */
 export interface FrameTools {
   readonly bodies: Bodies;
   readonly machine: MachineFacts;
@@ -41,7 +41,7 @@ export interface FrameTools {
   readonly isReplay: boolean;
 }
 
-/** Composes the window: exactly as many lines as it has rows. */
+/** Composes the window; it has exactly as many lines as rows. */
 export function composeFrame(
   session: Session,
   size: Size,

@@ -1,4 +1,4 @@
-/** The lines above the list: is the machine busy, with what, and can it be trusted. */
+/** Draws the lines above the list: is the machine busy, with what, and can it be trusted? */
 
 import type { Aggregate } from "../model/aggregate.ts";
 import { RUNTIME_LABELS } from "../text/columns.ts";
@@ -21,7 +21,7 @@ import { RECENT_SECONDS, type ViewState } from "./state/state.ts";
 import type { Theme } from "./theme.ts";
 import type { View } from "./views/view.ts";
 
-/** What the header tells besides the tick. */
+/** The header is drawn of these. */
 export interface HeaderData {
   readonly tick: Tick | undefined;
   /** The whole tick added up, without any filter. */
@@ -29,21 +29,21 @@ export interface HeaderData {
   readonly host: string;
   readonly state: ViewState;
   readonly view: View;
-  /** The newest tick's time, for how old a frozen one is. */
+  /** The time of the newest tick says how old a frozen one is. */
   readonly now: number;
   readonly error: string | undefined;
   /** What the source has to say, besides what the tick does. */
   readonly notice: string | undefined;
   /** The ticks come from a recording: when they were is news. */
   readonly isReplay: boolean;
-  /** How long ago totals were cleared. */
+  /** Totals were cleared so long ago. */
   readonly sinceSeconds: number;
 }
 
-/** How many lines the header takes in a window of `rows`. */
+/** Says how many lines the header takes in a window of `rows`. */
 export const headerHeight = (rows: number): number => (rows < 8 ? 1 : rows < 14 ? 2 : 3);
 
-/** The header, a string for each line. */
+/** Draws the header, a string for each line. */
 export function headerLines(data: HeaderData, width: number, rows: number, theme: Theme): string[] {
   const lines = [
     machineLine(data, width - 1, theme),
@@ -68,7 +68,7 @@ function machineLine(
       ? `pid ${tick.pids.slice(0, 3).join(",")}${tick.pids.length > 3 ? theme.glyphs.ellipsis : ""}: `
       : "";
   const cpus = `${tick.cpus} CPU${tick.cpus === 1 ? "" : "s"}`;
-  // Fixed places for what changes: nothing on this line moves.
+  // What changes has a fixed place: nothing on this line moves.
   const share = percent(busyShare(tick), 1).padStart(4);
   const busy = only === "" ? `${cpus} ${share} % busy` : `${only}${share} % of ${cpus}`;
   const perSecond = rate(tick.samples / (tick.intervalSeconds || 1)).padStart(5);
@@ -153,7 +153,7 @@ function trustLine(data: HeaderData, width: number, theme: Theme): string {
   );
 }
 
-/** What narrows or stops the picture, the frozen moment first. */
+/** Names what narrows or stops the picture, the frozen moment first. */
 function inForce({ tick, state, view, now, sinceSeconds }: HeaderData, theme: Theme): Piece[] {
   const pieces: Piece[] = [];
   if (state.frozen && tick) {

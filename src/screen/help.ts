@@ -1,4 +1,4 @@
-/** Help, made of the tables that the program runs by. */
+/** Draws the help, of the tables that the program runs by. */
 import { cell, displayWidth, type Glyphs } from "../text/format.ts";
 import { wrapWords } from "../text/wrap.ts";
 import { BINDINGS } from "./keys/bindings.ts";
@@ -32,7 +32,7 @@ function entries(
 const keyLabel = (label: string, glyphs: Glyphs): string =>
   glyphs.unicode ? label : (ASCII_LABELS[label] ?? label);
 
-/** What the header says. */
+/** The header says these words. */
 export const HEADER_TERMS: readonly (readonly [string, string])[] = [
   ["busy", "part of the CPUs' time that was not idle; percentages of the lists are of this"],
   ["bars", "the same by the language of the innermost frame"],
@@ -41,7 +41,7 @@ export const HEADER_TERMS: readonly (readonly [string, string])[] = [
   ["polytop", "what it costs itself, of one CPU, the kernel side included"],
 ];
 
-/** All lines of the help for a window of `width` cells. */
+/** Draws all lines of the help for a window of `width` cells. */
 export function helpLines(width: number, theme: Theme): string[] {
   const title = (text: string): string => ` ${theme.bold(text)}`;
   const keys = BINDINGS.map((one) => [keyLabel(one.label, theme.glyphs), one.help] as const);

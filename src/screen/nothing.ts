@@ -1,11 +1,11 @@
-/** What stands where there is nothing to list: why, and which key helps. */
+/** Says why there is nothing to list, and which key helps. */
 
 import { RUNTIME_LABELS } from "../text/columns.ts";
 import { seconds, thousands } from "../text/format.ts";
 import type { Tick } from "../tick/tick.ts";
 import type { Session } from "./state/session.ts";
 
-/** Whether a process is there; undefined where nobody can know, as in a replay. */
+/** Says whether a process is there; undefined where nobody can know, as in a replay. */
 export type IsAlive = (pid: number) => boolean | undefined;
 
 function pidText(pids: readonly number[], alive: IsAlive): string {
@@ -16,7 +16,7 @@ function pidText(pids: readonly number[], alive: IsAlive): string {
   return `pid ${pids.join(", ")} used no CPU in this refresh. p chooses another.`;
 }
 
-/** The sentences, one a line. */
+/** Makes the sentences, one a line. */
 export function nothingLines(session: Session, tick: Tick | undefined, alive: IsAlive): string[] {
   const { state } = session;
   if (!tick) {

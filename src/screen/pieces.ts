@@ -1,20 +1,20 @@
-/** Lines of several texts, which give way to each other where there is too little room. */
+/** Makes lines of several texts, which give way to each other where there is too little room. */
 import { type Cut, displayWidth, truncate } from "../text/format.ts";
 import type { Paint, Theme } from "./theme.ts";
 
 /** A part of a line that is left out as a whole when there is no room. */
 export interface Piece {
   readonly text: string;
-  /** The highest goes first; 0 stays. */
+  /** The piece with the highest number goes first; one with 0 stays. */
   readonly giveWay: number;
   readonly paint?: Paint;
-  /** Cells that it may be cut down to before it is left out; it is the last of its line. */
+  /** It may be cut down to so many cells before it is left out; then it is the last of its line. */
   readonly least?: number;
-  /** Where it is cut. */
+  /** It is cut there. */
   readonly cut?: Cut;
 }
 
-/** As many pieces as fit into `width`, `gap` cells between them. The last of what stays is cut. */
+/** Puts as many pieces as fit into `width`, `gap` cells between them. The last of what stays is cut. */
 export function fitPieces(
   pieces: readonly Piece[],
   width: number,

@@ -14,10 +14,10 @@ import { Session, type WriteTicks } from "./state/session.ts";
 import { makeTheme } from "./theme.ts";
 import type { MachineFacts } from "./views/view.ts";
 
-/** What the live screen needs. */
+/** The live screen needs these. */
 export interface ScreenOptions {
   readonly source: TickSource;
-  /** Samples a second on each CPU. */
+  /** Each CPU is sampled so often a second. */
   readonly frequency: number;
   readonly delaySeconds: number;
   readonly pids: readonly number[];
@@ -30,11 +30,11 @@ export interface ScreenOptions {
   readonly color: boolean;
   readonly unicode: boolean;
   readonly host: string;
-  /** Ends by itself after so many refreshes. */
+  /** The screen ends by itself after so many refreshes. */
   readonly iterations?: number;
-  /** Lets Ink draw by itself: to compare. */
+  /** Ink draws by itself, so that the two can be compared. */
   readonly plainInk?: boolean;
-  /** Ends it from outside. */
+  /** This ends the screen from outside. */
   readonly signal?: AbortSignal;
   /** Knows whether a process is there; this machine's /proc when left out. */
   readonly alive?: IsAlive;
@@ -44,16 +44,16 @@ export interface ScreenOptions {
   readonly write?: WriteTicks;
 }
 
-/** How the screen ended. */
+/** This is how the screen ended. */
 export interface ScreenResult {
   readonly reason: "quit" | "iterations" | Ending;
-  /** One line; written to the terminal already, when that was still there. */
+  /** The line was written to the terminal, if that was still there. */
   readonly summary: string;
-  /** Refreshes that were received. */
+  /** So many refreshes were received. */
   readonly ticks: number;
 }
 
-/** What is known of the machine of a recording. */
+/** Nothing is known of the machine of a recording. */
 const NO_FACTS: MachineFacts = { user: () => undefined, cgroup: () => undefined };
 
 function factsOfHere(): MachineFacts {
@@ -71,7 +71,7 @@ function summaryOf(session: Session): string {
 
 /**
  * Runs the live screen until its user, a signal or the terminal ends it. The terminal is as it was
- * afterwards, with a line of summary. Needs a terminal on stdin and stdout.
+ * afterwards, with a line of summary. There has to be a terminal on stdin and stdout.
  */
 export async function runScreen(options: ScreenOptions): Promise<ScreenResult> {
   const { source, host } = options;

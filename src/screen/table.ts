@@ -1,4 +1,4 @@
-/** Rows of a list as strings of exact width. */
+/** Draws rows of a list as strings of exact width. */
 
 import type { ViewSort } from "../model/sort.ts";
 import type { Column } from "../text/columns.ts";
@@ -6,10 +6,10 @@ import { cell, displayWidth } from "../text/format.ts";
 import { type PlacedColumn, placeColumns } from "../text/place-columns.ts";
 import type { Paint, Theme } from "./theme.ts";
 
-/** Cells before the first column: the pointer of the selection. */
+/** The pointer of the selection takes so many cells before the first column. */
 const MARGIN = 1;
 
-/** Columns placed in a window. */
+/** These columns were placed in a window. */
 export interface Layout<Row, Context> {
   readonly width: number;
   readonly placed: readonly PlacedColumn<Row, Context>[];
@@ -32,7 +32,7 @@ export class TableLayout<Row, Context> {
     this.#columns = columns;
   }
 
-  /** The layout for these rows. */
+  /** Makes the layout for these rows. */
   fit(width: number, rows: readonly Row[], context: Context): Layout<Row, Context> {
     if (this.#room.width !== width) {
       const placed = placeColumns(this.#columns, width - MARGIN);
@@ -59,7 +59,7 @@ export class TableLayout<Row, Context> {
   }
 }
 
-/** The headings; an arrow and bold mark the column that gives the order. */
+/** Draws the headings; an arrow and bold mark the column that gives the order. */
 export function headingRow<Row, Context>(
   layout: Layout<Row, Context>,
   sort: ViewSort,
@@ -78,7 +78,7 @@ export function headingRow<Row, Context>(
   return " ".repeat(MARGIN) + cells.join(" ");
 }
 
-/** One row. The selected one has a pointer and is inverse over the whole width. */
+/** Draws one row. The selected one has a pointer and is inverse over the whole width. */
 export function listRow<Row, Context>(
   layout: Layout<Row, Context>,
   row: Row,

@@ -1,6 +1,6 @@
 /**
- * Colours and attributes as SGR strings. Only the sixteen named colours, so that the palette of a
- * light or a dark terminal stays in charge; nothing is said by them alone.
+ * Paints texts with colours and attributes, as SGR sequences. Only named colours are used, so that the
+ * palette of a light or a dark terminal stays in charge; nothing is said by them alone.
  */
 
 import { type Glyphs, glyphsFor } from "../text/format.ts";
@@ -8,24 +8,24 @@ import { readableFunctionName } from "../text/readable-name.ts";
 import { byRuntime, type Colour, type Runtime } from "../tick/runtimes.ts";
 import type { FunctionInfo } from "../tick/tick.ts";
 
-/** Ways to paint a text. */
+/** Paints a text. */
 export type Paint = (text: string) => string;
 
-/** How to draw. */
+/** Everything is drawn with these. */
 export interface Theme {
   readonly glyphs: Glyphs;
   readonly bold: Paint;
   readonly dim: Paint;
   readonly inverse: Paint;
   readonly warning: Paint;
-  /** What a search found. */
+  /** Marks what a search found. */
   readonly match: Paint;
   /** Colours may be used. */
   readonly color: boolean;
-  /** A text on the colour of a runtime; without colours just the text. */
+  /** Puts a text on the colour of a runtime; without colours it is just the text. */
   readonly block: Readonly<Record<Runtime, Paint>>;
   readonly runtime: Readonly<Record<Runtime, Paint>>;
-  /** What functions are called. */
+  /** Names a function. */
   nameOf(info: FunctionInfo): string;
 }
 
@@ -34,7 +34,7 @@ const sgr =
   (text) =>
     text === "" ? "" : `\u001b[${on}m${text}\u001b[${off}m`;
 
-/** The numbers of the colours in SGR: 30 more for the text, 40 more for what is behind it. */
+/** SGR has these numbers for colours: 30 more for the text, 40 more for what is behind it. */
 const COLOURS: Readonly<Record<Colour, number>> = {
   red: 1,
   green: 2,
@@ -46,7 +46,7 @@ const COLOURS: Readonly<Record<Colour, number>> = {
 
 const plain: Paint = (text) => text;
 
-/** The theme; without colour bold, dim and inverse stay, which NO_COLOR is not about. */
+/** Makes the theme; without colour bold, dim and inverse stay, which NO_COLOR is not about. */
 export function makeTheme(color: boolean, unicode: boolean): Theme {
   const colour = (code: number): Paint => (color ? sgr(code, 39) : plain);
   const bold = sgr(1, 22);
@@ -70,7 +70,7 @@ export function makeTheme(color: boolean, unicode: boolean): Theme {
   };
 }
 
-/** The theme with the names that the state wants. */
+/** Makes a theme call functions as the state wants. */
 export function withNames(theme: Theme, { readableNames }: { readableNames: boolean }): Theme {
   return readableNames ? { ...theme, nameOf: readableFunctionName } : theme;
 }

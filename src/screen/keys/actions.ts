@@ -1,4 +1,4 @@
-/** What keys do beyond a change of the state: most need to know what is listed, or ask the source. */
+/** These are the keys that do more than change the state: they need to know what is listed, or ask the source. */
 
 import { TRAIL_CELLS } from "../../model/trails.ts";
 import { clock } from "../../text/format.ts";
@@ -18,7 +18,7 @@ import {
 } from "../state/transitions.ts";
 import { followHottest, steer } from "../views/tree-keys.ts";
 
-/** What is written covers what history lines show, seconds. */
+/** So many seconds are written: those that history lines show. */
 const WRITTEN_SECONDS = 4 * TRAIL_CELLS;
 
 type Action = (session: Session) => void;

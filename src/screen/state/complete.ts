@@ -1,4 +1,4 @@
-/** What Tab offers in a prompt. */
+/** Finds what Tab offers in a prompt. */
 import { FILTER_KEYS } from "../../model/filter.ts";
 import { RUNTIMES } from "../../tick/runtimes.ts";
 import type { PromptMode } from "./state.ts";
@@ -9,18 +9,18 @@ export interface KnownProcess {
   readonly comm: string;
 }
 
-/** What there is to choose from: busiest first. */
+/** Offers are chosen from these; the busiest is the first. */
 export interface Facts {
   readonly processes: readonly KnownProcess[];
   readonly threads: readonly string[];
 }
 
-/** Words that may stand where the last word of a text is. */
+/** These words may stand where the last word of a text is. */
 export interface Completion {
   /** The text before that word. */
   readonly before: string;
   readonly words: readonly string[];
-  /** The same for eyes: a pid with its command. */
+  /** The same words for eyes: a pid with its command. */
   readonly labels: readonly string[];
 }
 
@@ -34,11 +34,11 @@ const MAX_OFFERS = 50;
 
 const different = (words: readonly string[]): string[] => [...new Set(words)];
 
-/** A word as the grammar wants it. */
+/** Writes a word as the grammar wants it. */
 export const quoted = (word: string): string =>
   /[\s"\\]/.test(word) ? `"${word.replace(/["\\]/g, "\\$&")}"` : word;
 
-/** Pids that begin with some digits, or whose command begins with a text. */
+/** Finds pids that begin with some digits, or whose command begins with a text. */
 function pids(processes: readonly KnownProcess[], typed: string, before = ""): Offer[] {
   const wanted = typed.toLowerCase();
   return processes
@@ -74,7 +74,7 @@ function filterWords(word: string, facts: Facts): Offer[] {
   return plain(keys.map((one) => `${negation}${one}:`));
 }
 
-/** What the last word of a text could become. */
+/** Finds what the last word of a text could become. */
 export function complete(mode: PromptMode, text: string, facts: Facts): Completion {
   const word = /[^\s]*$/.exec(mode === "pid" ? text.replace(/.*,/s, "") : text)?.[0] ?? "";
   const before = text.slice(0, text.length - word.length);
@@ -85,7 +85,7 @@ export function complete(mode: PromptMode, text: string, facts: Facts): Completi
   return { before, words, labels: words.map((one) => known.get(one) ?? one) };
 }
 
-/** The longest beginning that all words have. */
+/** Finds the longest beginning that all words have. */
 export function commonStart(words: readonly string[]): string {
   let common = words[0] ?? "";
   for (const word of words) {

@@ -3,7 +3,7 @@ export class Memo<T> {
   #key: readonly unknown[] | undefined;
   #result: T | undefined;
 
-  /** The result for a key, compared part by part; `make` works it out for another one. */
+  /** Returns the result for a key, compared part by part; `make` works it out for another one. */
   of(key: readonly unknown[], make: () => T): T {
     if (this.#result === undefined || !this.#key?.every((part, i) => part === key[i])) {
       this.#result = make();

@@ -1,4 +1,4 @@
-/** What typing into a prompt does to the state. */
+/** Changes the state as somebody types into a prompt. */
 
 import { parseFilter } from "../../model/filter.ts";
 import { parsePids } from "../../model/pids.ts";
@@ -53,7 +53,7 @@ export function completePrompt(state: ViewState, { before, words }: Completion):
   }
   const common = before + commonStart(words);
   if (common.length > text.length) return withPromptText(state, common, at);
-  // Standing there already it is no news.
+  // A word that stands there already is no news.
   const start = text === before + only ? 1 : 0;
   const first = withPromptText(state, before + (words[start] ?? only), at);
   return { ...first, prompt: { ...first.prompt, offer: { before, words, at: start } } };

@@ -1,10 +1,10 @@
-/** Which rows of a list stand in the window, and where the selection goes in it. */
+/** Decides which rows of a list stand in the window, and where the selection goes in it. */
 import type { ViewState } from "./state.ts";
 
-/** How the selection moves in a list. */
+/** The selection moves so in a list. */
 export type Motion = "up" | "down" | "page-up" | "page-down" | "first" | "last";
 
-/** Where the selection goes; an absent one starts at the first row. */
+/** Says where the selection goes; an absent one starts at the first row. */
 export function moveIndex(motion: Motion, index: number, count: number, page: number): number {
   if (motion === "first") return 0;
   if (motion === "last") return count - 1;
@@ -13,7 +13,7 @@ export function moveIndex(motion: Motion, index: number, count: number, page: nu
   return Math.max(0, Math.min(count - 1, index + by));
 }
 
-/** The first row to show so that `index` is in the window and the window is full where it can be. */
+/** Finds the first row to show so that `index` is in the window and the window is full where it can be. */
 export function windowOffset(offset: number, index: number, count: number, page: number): number {
   const size = Math.max(1, page);
   let first = offset;
@@ -36,7 +36,7 @@ export function holdOrder<T>(
 /** The rows of the window and where the selection stands in it. */
 export interface VisibleRows<T> {
   readonly rows: readonly T[];
-  /** Index in `rows` of the selected row, or -1. */
+  /** The index of the selected row in `rows`, or -1. */
   readonly selected: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * What views are drawn from, worked out of the ticks once and kept while they and the choices stay the
- * same. What would take long at once is worked out a part at a time: `pending` says that there is more.
+ * Works out of the ticks what views are drawn from, once, and keeps it while they and the choices stay
+ * the same. What would take long is worked out a part at a time: `pending` says that there is more.
  */
 import {
   type Aggregate,
@@ -19,23 +19,23 @@ import type { Tick } from "../../tick/tick.ts";
 import { Memo } from "./memo.ts";
 import { RECENT_SECONDS, type ViewState } from "./state.ts";
 
-/** How many aggregates are kept: for now, for what is frozen, with filter and without, for 10 s. */
+/** So many aggregates are kept: for now, for what is frozen, with filter and without, for 10 s. */
 const KEPT_AGGREGATES = 6;
 
-/** Counts of old ticks that are added in one refresh: some milliseconds. */
+/** So many counts of old ticks are added in one refresh, which takes some milliseconds. */
 const SINCE_BUDGET = 3000;
 const TREE_BUDGET = 5000;
 
-/** Rows of the tree that are open at first. */
+/** So many rows of the tree are open at first. */
 const TRUNK_ROWS = 12;
 
 /** Marks a set of open rows as no longer empty, whatever is closed. */
 const NO_ROW = "";
 
-/** The row of a node of a tree; it outlives the tree. */
+/** Returns the row of a node of a tree; it outlives the tree. */
 export const rowOf = (tree: CallTree, node: number): string => String(tree.path(node));
 
-/** The node of a row, when it has samples. */
+/** Returns the node of a row, when it has samples. */
 export const nodeOf = (tree: CallTree, row: string | undefined): number | undefined =>
   row === undefined ? undefined : tree.find(Number(row));
 
@@ -92,9 +92,9 @@ export class Selectors {
   #choice: Choice | undefined;
   readonly #changes = new Memo<Changes>();
   readonly #rows = new Memo<FunctionPicture>();
-  /** When `since` begins. */
+  /** The span `since` begins then. */
   clearedAt = Number.NEGATIVE_INFINITY;
-  /** There is more to work out: draw again soon. */
+  /** There is more to work out, so the window is to be drawn again soon. */
   pending = false;
 
   constructor(history: History, family: Family) {
@@ -111,7 +111,7 @@ export class Selectors {
       (one) => sameTicks(one.ticks, ticks) && sameOptions(one.options, options),
     );
     if (kept) {
-      // What is asked for again stays: the mark's is that of every refresh.
+      // What is asked for again stays: the mark's is wanted with every refresh.
       if (kept !== this.#kept[0]) this.#kept = [kept, ...this.#kept.filter((one) => one !== kept)];
       return kept.result;
     }
@@ -120,17 +120,17 @@ export class Selectors {
     return result;
   }
 
-  /** A tick added up as the state wants it. */
+  /** Adds a tick up as the state wants it. */
   picture(tick: Tick, state: ViewState): Aggregate {
     return this.#aggregate([tick], this.#options(state));
   }
 
-  /** A tick added up whole: what the header tells. */
+  /** Adds a tick up whole, as the header tells it. */
   everything(tick: Tick, { nativeFrames }: ViewState): Aggregate {
     return this.#aggregate([tick], { kernel: true, nativeFrames });
   }
 
-  /** The last seconds added up. */
+  /** Adds the last seconds up. */
   recent(tick: Tick, state: ViewState): Aggregate {
     return this.#aggregate(this.#history.last(RECENT_SECONDS, tick), this.#options(state));
   }
@@ -153,7 +153,7 @@ export class Selectors {
     return this.#choice;
   }
 
-  /** Sums since totals were cleared, up to a tick. */
+  /** Sums up what there was since totals were cleared, up to a tick. */
   since(tick: Tick, state: ViewState): { sums: FunctionSums; seconds: number } {
     this.picture(tick, state);
     const { since } = this.#chosen(state);
@@ -161,7 +161,7 @@ export class Selectors {
     return { sums: since.sum, seconds: since.seconds };
   }
 
-  /** History lines up to a tick. */
+  /** Makes history lines up to a tick. */
   trails(tick: Tick, state: ViewState): Trails {
     this.picture(tick, state);
     const { trails } = this.#chosen(state);
@@ -169,7 +169,7 @@ export class Selectors {
     return trails;
   }
 
-  /** Rows of the last seconds: what is new and what is old, not all that is in them. */
+  /** Makes the rows of the last seconds by adding what is new and taking out what is old. */
   #recentFunctions(tick: Tick, state: ViewState): FunctionPicture {
     const now = this.picture(tick, state);
     const { recent } = this.#chosen(state);
@@ -183,7 +183,7 @@ export class Selectors {
     return this.#rows.of([sum, now, samples], () => ({ rows: sum.rows(now), samples, seconds }));
   }
 
-  /** The functions of the span that is chosen, or against the mark. */
+  /** Lists the functions of the span that is chosen, or against the mark. */
   functions(tick: Tick, state: ViewState): FunctionPicture {
     const { mark, span } = state;
     if (mark) {
@@ -202,7 +202,7 @@ export class Selectors {
     return this.#summed(this.#chosen(state).since, all);
   }
 
-  /** The tree of the last seconds, or since totals were cleared. */
+  /** Makes the tree of the last seconds, or since totals were cleared. */
   tree(tick: Tick, state: ViewState): TreePicture {
     const choice = this.#chosen(state);
     const isSince = state.span === "since";
@@ -218,7 +218,7 @@ export class Selectors {
     return { tree: covered.sum, seconds: covered.seconds };
   }
 
-  /** Rows of the tree that are open: the trunk, until the user opens or closes one. */
+  /** Returns the rows of the tree that are open: the trunk, until the user opens or closes one. */
   openRows(tick: Tick, state: ViewState): ReadonlySet<string> {
     if (state.expanded.size > 0) return state.expanded;
     const { tree } = this.tree(tick, state);

@@ -1,6 +1,6 @@
 /**
- * What runs behind the screen: the state, the ticks, and what keys do to them. React only draws
- * it; several keys that arrive in one read each see what the one before did.
+ * Runs behind the screen: it holds the state and the ticks, and takes the keys. Several keys that arrive
+ * in one read each see what the one before did.
  */
 
 import type { Aggregate } from "../../model/aggregate.ts";
@@ -32,7 +32,7 @@ import {
 } from "./state.ts";
 import { enterMode, expire, type ListNow, select, withMessage, withPids } from "./transitions.ts";
 
-/** The lists of what a filter chooses begin with their first rows when it is another one. */
+/** Shows lists that a filter chooses from their first rows on: it is another one. */
 function fromTheTop(state: ViewState): ViewState {
   const lists = VIEWS.filter(({ keys }) => keys.includes("sorted"));
   return {
@@ -41,25 +41,25 @@ function fromTheTop(state: ViewState): ViewState {
   };
 }
 
-/** Where the selection goes in a view that is no list. */
+/** Says where the selection goes in a view that is no list. */
 export type Steer = (
   from: string | undefined,
   to: "up" | "down" | "left" | "right",
 ) => string | undefined;
 
-/** The ids of the rows now listed, and how many fit: what moving needs to know. */
+/** Moving needs to know the ids of the rows now listed, and how many fit. */
 export interface ListShape {
   readonly ids: readonly string[];
   readonly page: number;
   readonly steer?: Steer;
-  /** The rows among `ids` that the filter names. */
+  /** The filter names these rows among `ids`. */
   readonly matches?: readonly string[];
 }
 
 /** Writes ticks to a file and says where; rejects with what was wrong. */
 export type WriteTicks = (ticks: readonly Tick[]) => Promise<string>;
 
-/** What a session may be given besides its source. */
+/** A session may be given these besides its source. */
 export interface SessionTools {
   readonly now?: () => number;
   /** Says the parents of processes that were not sampled. */
@@ -67,14 +67,14 @@ export interface SessionTools {
   readonly write?: WriteTicks;
 }
 
-/** The live screen without its drawing. */
+/** A session is the live screen without its drawing. */
 export class Session {
   state: ViewState;
   latest: Tick | undefined;
   error: string | undefined;
-  /** What is to be known of the source. */
+  /** Says what is to be known of the source. */
   notice: string | undefined;
-  /** How many refreshes came. */
+  /** So many refreshes came. */
   received = 0;
   readonly history = new History();
   readonly totals = new Totals();
@@ -84,10 +84,10 @@ export class Session {
   readonly counters: readonly CounterDefinition[];
   readonly source: TickSource;
   readonly write: WriteTicks | undefined;
-  /** Set by the drawing side before keys arrive. */
+  /** The drawing side sets this before keys arrive. */
   shape: () => ListShape = () => ({ ids: [], page: 1 });
   terminal: TerminalActions = { quit: () => {}, suspend: () => {}, redraw: () => {} };
-  /** The first line of the help that is shown. */
+  /** The help is shown from this line on. */
   helpOffset = 0;
   readonly now: () => number;
   readonly #listeners = new Set<() => void>();
@@ -122,7 +122,7 @@ export class Session {
     for (const listener of this.#listeners) listener();
   }
 
-  /** A refresh, or why there is none. */
+  /** Takes a refresh, or why there is none. */
   receive(event: SourceEvent): void {
     if ("error" in event) {
       this.error = event.error;
@@ -141,12 +141,12 @@ export class Session {
     this.changed();
   }
 
-  /** The tick that is looked at. */
+  /** Returns the tick that is looked at. */
   get shown(): Tick | undefined {
     return this.state.frozen ?? this.latest;
   }
 
-  /** A tick added up whole: what the header tells. */
+  /** Adds a tick up whole, as the header tells it. */
   everything(tick: Tick): Aggregate {
     return this.selectors.everything(tick, this.state);
   }
@@ -163,7 +163,7 @@ export class Session {
     this.#version++;
   }
 
-  /** The view that is shown. */
+  /** Returns the view that is shown. */
   get view(): View {
     return viewOf(this.state);
   }
@@ -179,7 +179,7 @@ export class Session {
     this.changed();
   }
 
-  /** The row that a key is about: the selected one, or the first when none is. */
+  /** Returns the row that a key is about: the selected one, or the first when none is. */
   chosenRow(): string | undefined {
     const { ids } = this.shape();
     const selected = this.state.selected[this.state.view];
@@ -191,7 +191,7 @@ export class Session {
     this.update(select, id, this.list());
   }
 
-  /** The rows of now, as moving wants them. */
+  /** Returns the rows of now, as moving wants them. */
   list(): ListNow {
     const { ids, page } = this.shape();
     return { ids, page, now: this.now() };
@@ -203,7 +203,7 @@ export class Session {
     this.selectors.clearedAt = this.latest?.time ?? Number.NEGATIVE_INFINITY;
   }
 
-  /** What prompts can be completed with. */
+  /** Collects what prompts can be completed with. */
   facts(): Facts {
     const tick = this.shown;
     if (!tick) return { processes: [], threads: [] };

@@ -1,39 +1,39 @@
-/** What the screen shows, as a value: all choices of its user, and no samples but frozen ones. */
+/** The state of the screen is a value: it holds all choices of its user, and no samples but frozen ones. */
 
 import { type Filter, parseFilter } from "../../model/filter.ts";
 import type { SortKey, ViewSort } from "../../model/sort.ts";
 import type { Runtime } from "../../tick/runtimes.ts";
 import type { Tick } from "../../tick/tick.ts";
 
-/** The view that the screen begins with, and that shows what a filter was narrowed to. */
+/** The screen begins with this view, which also shows what a filter was narrowed to. */
 export const FIRST_VIEW = "functions";
 
-/** Who owns the keys. */
+/** The mode says who owns the keys. */
 export type Mode = "list" | "help" | PromptMode;
 
-/** Modes that type text: there every key is text. */
+/** These modes type text: every key is text there. */
 export type PromptMode = "pid" | "filter";
 
-/** Whether a mode types text. */
+/** Says whether a mode types text. */
 export const isPrompt = (mode: Mode): mode is PromptMode => mode === "pid" || mode === "filter";
 
-/** What percentages are of: this refresh, the last ten seconds, or all since `c`. */
+/** Percentages are of a span: this refresh, the last ten seconds, or all since `c`. */
 export type Span = "now" | "recent" | "since";
 
-/** In the order that the key goes through them. */
+/** The key goes through them in this order. */
 export const SPANS: readonly Span[] = ["now", "recent", "since"];
 
-/** How long `recent` is. A second has too few samples of one function to tell who calls it. */
+/** The span `recent` is so long. A second has too few samples of one function to tell who calls it. */
 export const RECENT_SECONDS = 10;
 
 /** A line that is being typed. */
 export interface Prompt {
   readonly text: string;
-  /** What is wrong with it so far. */
+  /** Says what is wrong with it so far. */
   readonly error?: string;
-  /** How far back in what was typed before. */
+  /** It was recalled from so far back among earlier ones; -1 when it was not. */
   readonly recall: number;
-  /** Words that Tab goes through, and which one stands there now. */
+  /** Tab goes through these words; the one at `at` stands there now. */
   readonly offer?: {
     readonly before: string;
     readonly words: readonly string[];
@@ -41,32 +41,32 @@ export interface Prompt {
   };
 }
 
-/** Where Esc goes back to. */
+/** Esc goes back to such a place. */
 export interface Place {
   readonly view: string;
   readonly filterText: string;
-  /** What was open there. */
+  /** This was open there. */
   readonly opened?: string;
 }
 
-/** The moment that is compared with. */
+/** A moment that the picture is compared with. */
 export interface Mark {
   readonly time: number;
-  /** The seconds before it. */
+  /** The refreshes of the seconds before it are compared. */
   readonly ticks: readonly Tick[];
 }
 
-/** All choices of the user. */
+/** Holds all choices of the user. */
 export interface ViewState {
-  /** Id of the view that is shown; `views/registry.ts` lists them. */
+  /** The id of the view that is shown; `views/registry.ts` lists them. */
   readonly view: string;
   readonly mode: Mode;
   readonly prompt: Prompt;
   readonly filterText: string;
   readonly filter?: Filter;
-  /** Filters that were in force, newest first. */
+  /** These filters were in force; the newest is the first. */
   readonly filterHistory: readonly string[];
-  /** Pids that sampling is narrowed to. */
+  /** Sampling is narrowed to these pids, if there are any. */
   readonly pids: readonly number[];
   readonly sort: ViewSort;
   readonly reverse: boolean;
@@ -81,27 +81,27 @@ export interface ViewState {
   readonly threads: boolean;
   /** Tree and flame begin with the innermost frame. */
   readonly bottomUp: boolean;
-  /** Rows of the tree that show what is below them. */
+  /** These rows of the tree show what is below them. */
   readonly expanded: ReadonlySet<string>;
-  /** Rows that the flame was zoomed into, the last one is its root. */
+  /** The flame was zoomed into these rows; the last one is its root. */
   readonly zoom: readonly string[];
   readonly mark?: Mark;
-  /** What a page is about: the id of a function, the name of a counter. Only pages have it. */
+  /** A page is about this: the id of a function, the name of a counter. Only pages have it. */
   readonly opened?: string;
-  /** The row that is selected in each view. */
+  /** Each view may have a selected row, by its id. */
   readonly selected: Readonly<Record<string, string>>;
-  /** The first row that each view shows; 0 where there is none. */
+  /** Each view shows its rows from this one on; from the first where there is none. */
   readonly offset: Readonly<Record<string, number>>;
-  /** Order of the rows while the selection moves, so that they do not run away from it. */
+  /** Rows keep this order while the selection moves, so that they do not run away from it. */
   readonly held?: { readonly ids: readonly string[]; readonly until: number };
-  /** The picture that is looked at while collecting goes on. */
+  /** This refresh is looked at while collecting goes on. */
   readonly frozen?: Tick;
   readonly back: readonly Place[];
-  /** Said for a moment in place of the footer. */
+  /** This is said for a moment in place of the footer. */
   readonly message?: { readonly text: string; readonly until: number };
 }
 
-/** What a state starts from. */
+/** A state starts from these. */
 export type ViewOptions = Pick<
   ViewState,
   "filterText" | "pids" | "kernel" | "nativeFrames" | "delaySeconds"
@@ -111,7 +111,7 @@ export type ViewOptions = Pick<
 export const NO_PROMPT: Prompt = { text: "", recall: -1 };
 const MAX_FILTER_HISTORY = 50;
 
-/** The state at the start. A filter that is wrong was refused before. */
+/** Makes the state at the start. A filter that is wrong was refused before. */
 export function initialState(options: ViewOptions): ViewState {
   const state: ViewState = {
     readableNames: false,
@@ -136,14 +136,14 @@ export function initialState(options: ViewOptions): ViewState {
 
 type OptionalKey = "filter" | "language" | "held" | "frozen" | "message" | "mark" | "opened";
 
-/** A copy of the state without some of what is optional. */
+/** Copies the state without some of what is optional. */
 export function without<K extends OptionalKey>(state: ViewState, ...keys: K[]): ViewState {
   const copy = { ...state };
   for (const key of keys) delete copy[key];
   return copy;
 }
 
-/** The state with another filter, or with what is wrong with that. */
+/** Puts another filter in force, or says in the prompt what is wrong with it. */
 export function withFilter(state: ViewState, text: string): ViewState {
   const parsed = parseFilter(text);
   if ("error" in parsed) return { ...state, prompt: { ...state.prompt, error: parsed.error } };

@@ -1,4 +1,4 @@
-/** A counter from near: which processes and which code are behind it. */
+/** Shows a counter from near: which processes and which code are behind it. */
 
 import { type Blame, blame, stackTest } from "../../model/blame.ts";
 import { baseName } from "../../text/columns.ts";
@@ -16,12 +16,12 @@ import type { Body, BodyInput, View } from "./view.ts";
 /** The id of the page. */
 export const COUNTER_PAGE = "counter";
 
-/** Refreshes in which it counted that are looked at, newest first. */
+/** So many refreshes in which it counted are looked at, the newest first. */
 const MAX_TICKS = 60;
-/** Stacks that are looked at: some milliseconds. */
+/** So many stacks are looked at, which takes some milliseconds. */
 const MAX_COUNTS = 20_000;
 
-/** The newest ticks up to `end` in which a counter stands above 0, and the time they reach back. */
+/** Finds the newest ticks up to `end` in which a counter stands above 0. */
 function ticksWith(session: Session, counter: CounterDefinition, end: Tick): Tick[] {
   const { history } = session;
   const found: Tick[] = [];
@@ -97,7 +97,7 @@ function counterBody({ session, tick, width, height, theme }: BodyInput, memo: M
   };
 }
 
-/** Functions, then the files they are in. */
+/** Lists functions, then the files they are in. */
 function places({ samples, places: found, files }: Blame, width: number, theme: Theme): string[] {
   const line = (name: string, count: number): string =>
     cell(`${percent(count, samples).padStart(5)} % ${name}`, width, theme.glyphs, "left", "middle");

@@ -1,16 +1,16 @@
-/** Where the frames of a flame are: an icicle, outermost on top, in whole cells. */
+/** Lays out the frames of a flame in whole cells; the outermost are on top. */
 import { type CallTree, ROOT } from "../../model/call-tree.ts";
 
 /** A frame that is at least one cell wide. */
 export interface FlameFrame {
   readonly node: number;
   readonly row: number;
-  /** First cell. */
+  /** It begins in this cell. */
   readonly left: number;
   readonly cells: number;
 }
 
-/** All frames by row, from the left. */
+/** The frames of each row come from the left. */
 export type FlameRows = readonly (readonly FlameFrame[])[];
 
 /**
@@ -45,7 +45,7 @@ export function layFlame(tree: CallTree, root: number, width: number, height: nu
   return rows;
 }
 
-/** The frame that a direction leads to. */
+/** Finds the frame that a direction leads to. */
 export function steerFlame(
   rows: FlameRows,
   from: FlameFrame | undefined,

@@ -1,4 +1,4 @@
-/** The flame view: the call tree as a picture, frames as wide as their share. */
+/** Shows the call tree as a flame: frames are as wide as their share. */
 import { type CallTree, ROOT } from "../../model/call-tree.ts";
 import type { Filter } from "../../model/filter.ts";
 import { baseName, RUNTIME_LABELS } from "../../text/columns.ts";
@@ -11,10 +11,7 @@ import type { Theme } from "../theme.ts";
 import { type FlameFrame, type FlameRows, layFlame, steerFlame } from "./flame-layout.ts";
 import type { Body, BodyInput, View } from "./view.ts";
 
-/**
- * Frames keep their places for so long: moving all of them each refresh is nothing to read, and
- * sends a whole screen.
- */
+/** Frames keep their places so long: nobody can read what moves each refresh, and it sends a whole screen. */
 const HOLD_MS = 5000;
 
 function flameBody(
@@ -70,7 +67,7 @@ interface Painter {
 const named = (tree: CallTree, node: number, filter: Filter): boolean =>
   node !== ROOT && filter.matchesFunction(tree.functionOf(node));
 
-/** Which share of the samples has a function that the filter names. */
+/** Says which share of the samples has a function that the filter names. */
 function matchText(tree: CallTree, filter: Filter): string {
   let samples = 0;
   const visit = (node: number): void => {
@@ -93,9 +90,9 @@ function flameLine(row: readonly FlameFrame[], painter: Painter): string {
   return line;
 }
 
-/** A name without as many of its packages or namespaces as there is no room for. */
+/** Takes packages or namespaces from the beginning of a name as long as it does not fit. */
 function fittingName(name: string, room: number): string {
-  // Not within template arguments, and not what stands in brackets or parentheses.
+  // Template arguments and what stands in brackets or parentheses stay as they are.
   const plain = /^[^<([]*/.exec(name)?.[0] ?? "";
   let short = name;
   for (const { index, 0: joint } of plain.matchAll(/::|\./g)) {
@@ -106,7 +103,7 @@ function fittingName(name: string, room: number): string {
   return short;
 }
 
-/** One frame: an edge, then its name; without colours a line shows how far it goes. */
+/** Draws one frame: an edge, then its name; without colours a line shows how far it goes. */
 function frameCells(frame: FlameFrame, { tree, theme, filter, selected }: Painter): string {
   const { glyphs } = theme;
   const { node, cells } = frame;
@@ -125,7 +122,7 @@ function frameCells(frame: FlameFrame, { tree, theme, filter, selected }: Painte
   return filter && named(tree, node, filter) ? theme.match(paint(text)) : paint(text);
 }
 
-/** The line about the frame that is selected: all that its cells have no room for. */
+/** Draws the line about the selected frame: all that its cells have no room for. */
 function frameText(tree: CallTree, node: number, width: number, theme: Theme): string {
   const total = `${percent(tree.total(node), tree.samples)} %`;
   if (node === ROOT) {

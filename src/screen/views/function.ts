@@ -1,4 +1,4 @@
-/** A function from near: callers, lines and callees beside each other, then its processes. */
+/** Shows a function from near: callers, lines and callees beside each other, then its processes. */
 
 import { type FunctionDetail, functionDetail, type Neighbour } from "../../model/detail.ts";
 import { baseName, RUNTIME_LABELS } from "../../text/columns.ts";
@@ -17,11 +17,11 @@ import type { Body, BodyInput, View } from "./view.ts";
 /** The id of the page. */
 export const FUNCTION_PAGE = "function";
 
-/** The function whose page is open; undefined in other views. */
+/** Returns the function whose page is open; undefined in other views. */
 export const openFunction = ({ view, opened }: ViewState): number | undefined =>
   view === FUNCTION_PAGE && opened !== undefined ? Number(opened) : undefined;
 
-/** The row of a caller or callee: which of them, and its function. */
+/** The id of a row says whether it is a caller or a callee, and of which function. */
 const rowId = (functionId: number, isCallee: boolean): string =>
   `${isCallee ? "callee" : "caller"} ${functionId}`;
 
@@ -37,7 +37,7 @@ interface Part {
   readonly lines: readonly Line[];
 }
 
-/** What `shareText` takes, and the room that a name has at least. */
+/** A share takes so many cells, and a name has room for at least so many. */
 const SHARE_CELLS = 8;
 const MIN_CELLS = 8;
 
@@ -161,7 +161,7 @@ interface Drawing {
   readonly selected: string | undefined;
 }
 
-/** The part of a column that is shown: the selected row is in it. */
+/** Cuts out the part of a column that is shown: the selected row is in it. */
 function shownLines(part: Part, room: number, selected: string | undefined): readonly Line[] {
   const at = selected === undefined ? -1 : part.lines.findIndex(({ id }) => id === selected);
   const first = windowOffset(0, at, part.lines.length, room);
@@ -180,14 +180,14 @@ function lineText(line: Line | undefined, cells: number, { theme, selected }: Dr
 /** Columns get wider in steps of so many cells, so that they rarely do. */
 const STEP = 8;
 
-/** Cells that the texts of a part want. */
+/** Says how many cells the texts of a part want. */
 const wantedCells = ({ heading, lines }: Part): number => {
   const longest = Math.max(MIN_CELLS, ...lines.map(({ text }) => displayWidth(text)));
   const cells = 1 + SHARE_CELLS + longest;
   return heading === LINES ? cells : Math.ceil(cells / STEP) * STEP;
 };
 
-/** Cells for each part: lines get what they want, up to a part; names share the rest by what they want. */
+/** Shares the cells out: lines get what they want, up to a part; names share the rest by what they want. */
 function columnWidths(columns: readonly Part[], room: number): number[] {
   const wanted = columns.map(wantedCells);
   const lines = columns.map((part, i) =>

@@ -1,4 +1,4 @@
-/** The functions view: which functions take the time. */
+/** Shows which functions take the time. */
 import type { FunctionRow } from "../../model/aggregate.ts";
 import { sortFunctions } from "../../model/sort.ts";
 import {
@@ -43,7 +43,7 @@ class FunctionList {
       return withIds(sortFunctions(chosen, sort, reverse, changes?.of));
     });
     const kept = this.#kept;
-    // To hold the order that there is changes nothing: so it is for each of many keys.
+    // To hold the order that there is changes nothing: many keys that come together do that.
     const isSame = kept?.sorted === sorted && (held === kept.held || held === kept.result.ids);
     if (isSame) return kept.result;
     const result = held ? withIds(holdOrder(sorted.rows, rowId, held)) : sorted;

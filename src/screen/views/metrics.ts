@@ -1,4 +1,4 @@
-/** The metrics view: the health of each runtime in a table, then every counter by runtime. */
+/** Shows the metrics: the health of each runtime in a table, then every counter by runtime. */
 
 import { TRAIL_CELLS } from "../../model/trails.ts";
 import { tableLines } from "../../terminal/table.ts";
@@ -29,7 +29,7 @@ type Line = { readonly heading: string } | { readonly counter: CounterDefinition
 const isBad = ({ kind }: CounterDefinition): boolean =>
   kind === "error" || kind === "loss" || kind === "truncated";
 
-/** What went wrong so far, then runtimes in their order, then whatever else counts. */
+/** Groups counters: what went wrong so far comes first, then runtimes in their order, then all others. */
 function grouped(session: Session): Group[] {
   const counters = session.counters.toSorted((a, b) => a.id - b.id);
   const wrong = counters.filter((one) => isBad(one) && session.totals.metric(one.name) > 0);
@@ -47,7 +47,7 @@ function grouped(session: Session): Group[] {
 
 const labelOf = (runtime: string): string => RUNTIME_LABELS[runtime as Runtime] ?? runtime;
 
-/** The health of each runtime as a table, a blank line below it; nothing where there is no room for it. */
+/** Draws the health of each runtime as a table, a blank line below it, where there is room for it. */
 function healthLines({ session, tick, width, height, theme }: BodyInput): string[] {
   const all = session.everything(tick);
   const rows = EVERY_RUNTIME.flatMap((runtime) => {
@@ -131,10 +131,10 @@ const plain: Paint = (text) => text;
 
 const trailsWidth = (trails: CounterTrails | undefined): number => (trails ? trails.cells + 2 : 0);
 
-/** Seconds of a cell, as with the functions. */
+/** A cell covers so much time, as with the functions. */
 const CELL_MS = 4000;
 
-/** History lines of counters: what ticks hold anyway. The height is a share of the most there was. */
+/** Draws history lines of counters, which ticks hold anyway. A height is a share of the most there was. */
 class CounterTrails {
   readonly cells: number;
   readonly #buckets: Readonly<Record<string, number>>[][];
@@ -174,7 +174,7 @@ class CounterTrails {
   }
 }
 
-/** Three lines about the counter that is selected: what it means does not fit into its row. */
+/** Draws three lines about the selected counter, whose meaning does not fit into its row. */
 function explanation(
   counter: CounterDefinition | undefined,
   width: number,

@@ -1,4 +1,4 @@
-/** The processes view: a tree of those with samples, and their threads where these are wanted. */
+/** Shows the processes that have samples as a tree, and their threads where these are wanted. */
 import { sortProcesses } from "../../model/sort.ts";
 import { type ThreadRow, threadRows } from "../../model/threads.ts";
 import {
@@ -26,7 +26,7 @@ interface Placed {
 /** The row of a process is its pid; that of threads has their name behind it. */
 const threadsId = ({ pid, thread }: ThreadRow): string => `${pid} ${thread}`;
 
-/** The process of a row, and the name of its threads. */
+/** Takes the id of a row apart: its process, and the name of its threads. */
 function partsOf(id: string): { readonly pid: string; readonly thread?: string } {
   const at = id.indexOf(" ");
   return at < 0 ? { pid: id } : { pid: id.slice(0, at), thread: id.slice(at + 1) };

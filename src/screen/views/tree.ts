@@ -1,4 +1,4 @@
-/** The tree view: who called whom. */
+/** Shows who called whom, as a tree of rows. */
 import { type CallTree, ROOT } from "../../model/call-tree.ts";
 import { baseName, RUNTIME_LABELS } from "../../text/columns.ts";
 import { bar, cell, displayWidth, percent, truncate } from "../../text/format.ts";
@@ -10,7 +10,7 @@ import type { Theme } from "../theme.ts";
 import { toggleRow } from "./tree-keys.ts";
 import type { Body, BodyInput, View } from "./view.ts";
 
-/** Rows that are listed at most: nobody scrolls further. */
+/** No more rows are listed: nobody scrolls further. */
 const MAX_ROWS = 20_000;
 
 /** Below this many cells a name needs the room of its own share. */
@@ -22,14 +22,14 @@ const MAX_INDENT = 30;
 /** A node that is listed. */
 interface TreeRow {
   readonly node: number;
-  /** How many forks are above it: chains of only children do not indent. */
+  /** So many forks are above it: chains of only children do not indent. */
   readonly indent: number;
   readonly isOpen: boolean;
   readonly hasChildren: boolean;
 }
 
 /**
- * Rows of the open part of a tree. A child that has nearly all of its parent stands below it
+ * Lists the rows of the open part of a tree. A child that has nearly all of its parent stands below it
  * without indentation, so that deep stacks stay readable on 80 columns.
  */
 function treeRows(tree: CallTree, expanded: ReadonlySet<string>): TreeRow[] {
