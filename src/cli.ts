@@ -185,14 +185,13 @@ async function openMachine(
   const { frequency, notice } = clampFrequency(options.frequency);
   if (notice) warn(notice);
   const { openLiveSource } = await import("./sources/live.ts");
-  const { delaySeconds, event, pids } = options;
+  const { delaySeconds, pids } = options;
   const firstDelaySeconds = isWatched ? Math.min(delaySeconds, FIRST_LOOK_SECONDS) : delaySeconds;
   const budget = budgetPercent(process.env);
   const source = await openLiveSource({
     frequency,
     delaySeconds,
     firstDelaySeconds,
-    event,
     pids,
     byFunction: !isWatched,
     ...(budget === undefined ? {} : { budgetPercent: budget }),
