@@ -19,7 +19,7 @@ export class Family {
   }
 
   /** Remembers a task. A pid that is used again is another process. */
-  learn({ pid, parentPid, startTime }: Task): void {
+  register({ pid, parentPid, startTime }: Task): void {
     const known = this.#parents.get(pid);
     if (known && (known.startTime === startTime || known.startTime > startTime)) return;
     if (this.#parents.size >= MAX_KNOWN) {
@@ -41,7 +41,7 @@ export class Family {
   /** Says whether a task belongs to `pid` or to a process below it. */
   isBelow(task: Task, pid: number): boolean {
     if (task.pid === pid || task.parentPid === pid) return true;
-    this.learn(task);
+    this.register(task);
     let at: number | undefined = this.parentOf(task.pid);
     for (let depth = 0; at !== undefined && at > 0 && depth < MAX_DEPTH; depth++) {
       if (at === pid) return true;

@@ -1,5 +1,6 @@
 /** Makes the content of the window: each frame is composed once, however often it is asked for. */
-import type { Size, TerminalActions, WindowContent } from "../terminal/window.tsx";
+import type { Size } from "../terminal/size.ts";
+import type { TerminalActions, WindowContent } from "../terminal/window.tsx";
 import { composeFrame, type Frame, type FrameTools } from "./frame.ts";
 import type { Session } from "./state/session.ts";
 

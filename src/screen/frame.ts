@@ -1,5 +1,5 @@
 /** Composes a whole window as lines. */
-import type { Size } from "../terminal/window.tsx";
+import type { Size } from "../terminal/size.ts";
 import { truncate } from "../text/format.ts";
 import { wrapWords } from "../text/wrap.ts";
 import type { Tick } from "../tick/tick.ts";

@@ -5,6 +5,7 @@
  * through Ink as one cell, a token. Ink lays out and hands over whole frames (its option `debug`);
  * here the lines stand in for their tokens again, and only the cells that differ are sent.
  */
+import { sizeOf } from "./size.ts";
 import { parseStyled, type StyledLine, styledUpdate } from "./styled-cells.ts";
 
 /** The token, of the private use area. Lines themselves never go through Ink, so none can be taken for it. */
@@ -63,7 +64,7 @@ export function makeFrameStream(terminal: NodeJS.WriteStream): FrameStream {
     let next = 0;
     const lines = frame.split("\n").map((one) => (one === TOKEN ? (kept[next++] ?? "") : one));
     kept = [];
-    const { columns, rows } = terminal;
+    const { columns, rows } = sizeOf(terminal);
     // A frame that was made for another size is not drawn: the next one is on its way.
     if (lines.length !== rows || width !== columns) return true;
     const isSame = shown?.columns === columns && shown.lines.length === rows;

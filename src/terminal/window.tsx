@@ -4,13 +4,8 @@ import { type ReactElement, useEffect, useSyncExternalStore } from "react";
 import { makeFrameStream } from "./frame-stream.ts";
 import { keyNames } from "./keys.ts";
 import { stopProcess } from "./process.ts";
+import { type Size, sizeOf } from "./size.ts";
 import { throttled } from "./throttled.ts";
-
-/** The size of the terminal. */
-export interface Size {
-  readonly columns: number;
-  readonly rows: number;
-}
 
 /** What the terminal can be asked for while a window is open. */
 export interface TerminalActions {
@@ -60,25 +55,27 @@ interface PictureStore {
 }
 
 function makeStore(content: WindowContent, stdout: NodeJS.WriteStream): PictureStore {
-  const { columns, rows } = stdout;
-  let picture: Picture = { columns, lines: content.frame({ columns, rows }) };
+  const draw = (): Picture => {
+    const size = sizeOf(stdout);
+    return { columns: size.columns, lines: content.frame(size) };
+  };
+  let picture = draw();
   return {
     picture: () => picture,
     subscribe: (listener) => {
-      const draw = (): void => {
-        const size = { columns: stdout.columns, rows: stdout.rows };
-        const lines = content.frame(size);
-        if (lines === picture.lines && size.columns === picture.columns) return;
-        picture = { lines, columns: size.columns };
+      const redraw = (): void => {
+        const next = draw();
+        if (next.lines === picture.lines && next.columns === picture.columns) return;
+        picture = next;
         listener();
       };
-      const changed = throttled(draw, FRAME_MS);
+      const changed = throttled(redraw, FRAME_MS);
       const unsubscribe = content.subscribe(changed);
-      stdout.on("resize", draw);
+      stdout.on("resize", redraw);
       changed();
       return () => {
         unsubscribe();
-        stdout.off("resize", draw);
+        stdout.off("resize", redraw);
       };
     },
   };
@@ -145,7 +142,7 @@ export function openWindow(
       return render(app(tokenFor), { ...options, stdout: stream, debug: true });
     }
     // In a window that is narrower by now nothing is drawn: the next frame is made for it.
-    const clipped: Laid = (line, columns) => (stdout.columns < columns ? "" : line);
+    const clipped: Laid = (line, columns) => (sizeOf(stdout).columns < columns ? "" : line);
     return render(app(clipped), { ...options, stdout, incrementalRendering: true });
   };
   const ink = open();

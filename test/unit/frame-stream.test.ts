@@ -105,6 +105,14 @@ test("a line is one cell to Ink, and what Ink laid out itself is drawn as it is"
   expect(await shown(sent.join(""))).toBe(await shown("\u001b[1mfirst\u001b[22m\r\nof Ink"));
 });
 
+test("a terminal that does not know its size is taken for one of 80 by 24", () => {
+  const { terminal, frames, sent } = makeTerminal(0);
+  terminal.columns = 0;
+  const lines = Array.from({ length: 24 }, (_, i) => frames.tokenFor(`line ${i}`, 80));
+  frames.stream.write(lines.join("\n"));
+  expect(sent.join("")).toContain("line 23");
+});
+
 test("an equal frame sends nothing, one cell sends some bytes, never the line", () => {
   const { draw, sent } = makeTerminal(2);
   const names = "main::walk ".repeat(7);

@@ -133,7 +133,7 @@ export class Session {
       this.error = undefined;
       this.latest = tick;
       this.received++;
-      for (const task of tasksOf(tick.counts)) this.family.learn(task);
+      for (const task of tasksOf(tick.counts)) this.family.register(task);
       this.history.push(tick);
       this.totals.add(tick, this.everything(tick));
       this.update(expire, this.now());
