@@ -186,14 +186,13 @@ async function openMachine(
   const { frequency, notice } = clampFrequency(options.frequency);
   if (notice) warn(notice);
   const { openLiveSource } = await import("./sources/live.ts");
-  const { delaySeconds, event, pids } = options;
+  const { delaySeconds, pids } = options;
   const firstDelaySeconds = isWatched ? Math.min(delaySeconds, FIRST_LOOK_SECONDS) : delaySeconds;
   const budget = budgetPercent(process.env);
   const source = await openLiveSource({
     frequency,
     delaySeconds,
     firstDelaySeconds,
-    event,
     pids,
     byFunction: !isWatched,
     ...(budget === undefined ? {} : { budgetPercent: budget }),
@@ -222,7 +221,7 @@ async function live(
   exports: Exports | undefined,
   recorded?: RecordingHeader,
 ): Promise<void> {
-  const { runScreen } = await import("./screen/run.tsx");
+  const { runScreen } = await import("./screen/run.ts");
   const { headerOfMachine, writeTicks } = await import("./output/recording.ts");
   const { filter, iterations, ...shown } = options;
   const unsubscribe = source.subscribe((event) => {

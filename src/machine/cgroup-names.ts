@@ -24,7 +24,7 @@ const unescapeUnit = (name: string): string =>
     String.fromCharCode(Number.parseInt(hex, 16)),
   );
 
-/** The short name of a path like `/system.slice/nginx.service`; empty for the root. */
+/** Returns the short name of a path like `/system.slice/nginx.service`; empty for the root. */
 export function shortCgroup(path: string): string {
   const clean = path.replace(/\/+$/, "");
   if (clean === "") return "";

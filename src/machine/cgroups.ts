@@ -5,17 +5,17 @@
 import { readFileSync } from "node:fs";
 import { shortCgroup } from "./cgroup-names.ts";
 
-/** What is known of a process. */
+/** What has to be known of a process to find its control group. */
 interface Placed {
   readonly pid: number;
   readonly startTime: number;
   readonly cgroup: string;
 }
 
-/** Names that are kept; all are asked for again when there are more. */
+/** So many names are kept; all are asked for again when there are more. */
 const MAX_KEPT = 4000;
 
-/** The path that says most: that of the unified hierarchy, or one of version 1 where that is bare. */
+/** Finds the path that says most: that of the unified hierarchy, or one of version 1 where that is bare. */
 export function cgroupPath(text: string): { path: string; isUnified: boolean } {
   const paths = text
     .split("\n")
@@ -40,7 +40,7 @@ const readCgroup = (pid: number): string => {
 export class CgroupNames {
   readonly #read: (pid: number) => string;
   readonly #byGroup = new Map<string, string>();
-  /** Where the unified hierarchy says nothing, by process. */
+  /** Names by process, where the unified hierarchy says nothing. */
   readonly #byProcess = new Map<string, string>();
 
   constructor(read: (pid: number) => string = readCgroup) {
@@ -56,7 +56,7 @@ export class CgroupNames {
     const { path, isUnified } = cgroupPath(text);
     const name = shortCgroup(path);
     for (const kept of [this.#byGroup, this.#byProcess]) if (kept.size > MAX_KEPT) kept.clear();
-    // One that is gone says nothing about its group.
+    // A process that is gone says nothing about its group.
     if (isUnified && text !== "") this.#byGroup.set(cgroup, name);
     else this.#byProcess.set(key, name);
     return name;

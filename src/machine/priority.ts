@@ -6,17 +6,17 @@
 import { readdirSync } from "node:fs";
 import { setPriority } from "node:os";
 
-/** Of the thread that answers keys: the highest of setpriority(2). */
+/** The thread that answers keys gets the highest priority of setpriority(2). */
 const SCREEN_NICE = -20;
 
-/** Of the collecting thread: as of those of the addon that it waits for (native/files/files_queue.cpp). */
+/** The collecting thread comes next, as the threads of the addon do that read for it. */
 const COLLECTOR_NICE = -15;
 
 function trySetPriority(thread: number, nice: number): void {
   try {
     setPriority(thread, nice);
   } catch {
-    // Without CAP_SYS_NICE it waits like everybody else; or the thread has ended.
+    // Without CAP_SYS_NICE the thread waits like everybody else; or it has ended.
   }
 }
 
@@ -29,7 +29,7 @@ export function putScreenFirst(): void {
   for (const thread of readdirSync("/proc/self/task")) trySetPriority(Number(thread), SCREEN_NICE);
 }
 
-/** For the calling thread, which inherited the priority of the one that started it. */
+/** Puts the calling thread second; it inherited the priority of the one that started it. */
 export function putCollectorSecond(): void {
   trySetPriority(0, COLLECTOR_NICE);
 }

@@ -1,5 +1,5 @@
 /**
- * The filter grammar: words joined by AND. `text`, `/regex/`, `pid:42`, `tree:42` (that process and
+ * Reads filters. A filter is words joined by AND: `text`, `/regex/`, `pid:42`, `tree:42` (that process and
  * all below it), `comm:nginx`, `thread:worker`, `lang:perl`, `module:libc`; `!` negates; quotes hold
  * words with spaces.
  */
@@ -13,11 +13,11 @@ const MAX_REGEXP = 200;
 
 /** A filter that was understood. */
 export interface Filter {
-  /** As it was typed. */
+  /** The text as it was typed. */
   readonly text: string;
-  /** Has terms about processes: they choose samples. */
+  /** It has terms about processes, which choose samples. */
   readonly hasTaskTerms: boolean;
-  /** Has terms about functions: they choose rows. */
+  /** It has terms about functions, which choose rows. */
   readonly hasFunctionTerms: boolean;
   /** `parents` knows processes that were not sampled; without it those that were met are known. */
   matchesTask(task: Task, parents?: Family): boolean;
@@ -27,12 +27,12 @@ export interface Filter {
 type Test<T> = (value: T) => boolean;
 type TaskTest = (task: Task, parents: Family) => boolean;
 
-/** What may stand before a colon. */
+/** These words may stand before a colon. */
 export const FILTER_KEYS = ["pid", "tree", "comm", "thread", "lang", "module"] as const;
 const KEY = new RegExp(`^(${FILTER_KEYS.join("|")}):`);
 
 interface Word {
-  /** Column of its first character, from 1. */
+  /** The column of its first character, counted from 1. */
   readonly column: number;
   readonly negated: boolean;
   readonly key: "" | (typeof FILTER_KEYS)[number];
@@ -44,7 +44,7 @@ class FilterError extends Error {}
 
 const isSpace = (character: string | undefined): boolean => character === " " || character === "\t";
 
-/** The end of the regular expression whose `/` is at `start`: a slash before a space or the end. */
+/** Finds the end of the regular expression whose `/` is at `start`: a slash before a space or the end. */
 function regexpEnd(text: string, start: number): number {
   for (let i = start + 1; i < text.length; i++) {
     if (text[i] === "\\") i++;
@@ -56,7 +56,7 @@ function regexpEnd(text: string, start: number): number {
   );
 }
 
-/** Reads a bare or quoted word from `start`: the word and where it ends. */
+/** Reads a bare or quoted word from `start`; returns it and where it ends. */
 function readValue(text: string, start: number): [string, number] {
   if (text[start] !== '"') {
     let end = start;
@@ -143,9 +143,9 @@ function limitBacktracking(): void {
 /** V8's engine of linear time repeats a part at most so often. */
 const MAX_REPEATS = 16;
 
-/** The part of an expression that the engine of linear time does not know. */
+/** Finds the part of an expression that the engine of linear time does not know. */
 function slowPart(source: string): { what: string; at: number } | undefined {
-  // How often the busiest part of each open group is repeated.
+  // Each open group has the number of times that its busiest part is repeated.
   const open: number[] = [1];
   let last = 1;
   for (let i = 0; i < source.length; i++) {
@@ -176,7 +176,7 @@ function slowPart(source: string): { what: string; at: number } | undefined {
   return undefined;
 }
 
-/** The test of a word about processes; undefined for one about functions. */
+/** Makes the test of a word about processes; undefined for a word about functions. */
 function taskTest({ key, value, column }: Word): TaskTest | undefined {
   const wanted = value.toLowerCase();
   if (key === "comm") return (task) => task.comm.toLowerCase().includes(wanted);
@@ -213,7 +213,7 @@ function functionTest(word: Word): Test<FunctionInfo> {
     info.name.toLowerCase().includes(wanted) || info.module.toLowerCase().includes(wanted);
 }
 
-/** A filter text with these words about processes and threads in place of its own. */
+/** Puts these words about processes and threads in place of those that a filter has. */
 export function withTaskWords(text: string, words: string): string {
   const others = text.replace(/(^|\s)!?(pid|tree|thread):("(\\.|[^"])*"|\S*)/g, "$1");
   return `${words} ${others.trim().replace(/\s+/g, " ")}`.trim();
@@ -247,7 +247,7 @@ function makeFilter(
   taskTests: readonly TaskTest[],
   functionTests: readonly Test<FunctionInfo>[],
 ): Filter {
-  // Functions are interned: each is asked once and not again each refresh.
+  // Functions are interned: each is asked about once, not again each refresh.
   const known = new WeakMap<FunctionInfo, boolean>();
   const met = new Family();
   return {

@@ -1,4 +1,4 @@
-/** How far the stacks can be trusted, in words. */
+/** Says in words how far the stacks can be trusted. */
 import type { Tick } from "../tick/tick.ts";
 
 /** Under this share something is wrong that its reader can mend. */
@@ -7,7 +7,7 @@ const POOR_BELOW = 0.97;
 /** So few stacks say nothing. */
 const FEW = 20;
 
-/** A sentence about the stacks of a runtime. */
+/** Makes a sentence about the stacks of a runtime. */
 export function healthWord(complete: number, samples: number): string {
   const broken = samples - complete;
   if (broken === 0) return "all stacks complete";
@@ -17,7 +17,7 @@ export function healthWord(complete: number, samples: number): string {
   return "poor: totals of outer functions are too low; enter on a counter says who";
 }
 
-/** Part of the CPUs that was busy: 0 to 1; what was missed was busy too. */
+/** Returns which part of the CPUs was busy, from 0 to 1, if weights are samples; what was missed was busy too. */
 export function busyShare(tick: Tick): number {
   const possible = tick.frequency * tick.cpus * tick.intervalSeconds;
   return possible > 0 ? Math.min(1, (tick.samples + tick.missed) / possible) : 0;

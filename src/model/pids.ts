@@ -1,15 +1,15 @@
-/** Pids as somebody types them. */
+/** Reads pids as somebody types them. */
 
-/** In the prompt: a list that can still be read there. */
+/** The prompt takes no longer lists: they could not be read there. */
 const MAX_PROMPT_PIDS = 64;
 
-/** The pid that a word spells, whether there is such a process or not; undefined where it spells none. */
+/** Reads the pid that a word spells, whether there is such a process or not; undefined where it spells none. */
 export function parsePid(word: string): number | undefined {
   const pid = Number(word);
   return /^\d{1,10}$/.test(word) && pid > 0 ? pid : undefined;
 }
 
-/** Pids from the text of the prompt, or what is wrong with it: shown as one types. */
+/** Reads the pids of a prompt, or says what is wrong with them while somebody types. */
 export function parsePids(text: string): { pids: number[] } | { error: string } {
   const words = text.split(/[\s,]+/).filter((word) => word !== "");
   const pids: number[] = [];

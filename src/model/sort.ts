@@ -1,17 +1,17 @@
-/** The orders of the lists: total orders, so that equal rows do not swap places. */
+/** Sorts the lists. All orders are total, so that equal rows do not swap places. */
 import type { FunctionRow, ProcessRow } from "./aggregate.ts";
 import type { Family } from "./family.ts";
 
-/** What `-s` and the key `s` choose from. */
+/** The option `-s` and the key `s` choose from these. */
 export type SortKey = "self" | "total" | "name" | "module" | "pid";
 
-/** In the order that `s` goes through them. */
+/** The key `s` goes through them in this order. */
 export const SORT_KEYS: readonly SortKey[] = ["self", "total", "name", "module", "pid"];
 
-/** On the screen there is one more while a moment is marked. */
+/** The screen has one more order while a moment is marked. */
 export type ViewSort = SortKey | "change";
 
-/** The key before (-1) or after (1) another, going round. */
+/** Returns the key before (-1) or after (1) another; after the last comes the first. */
 export function nextSortKey(key: ViewSort, step: 1 | -1, isMarked: boolean): ViewSort {
   const keys: readonly ViewSort[] = isMarked ? ["change", ...SORT_KEYS] : SORT_KEYS;
   return keys[(keys.indexOf(key) + step + keys.length) % keys.length] ?? "self";
@@ -32,7 +32,7 @@ const FUNCTION_ORDERS: Readonly<Record<SortKey, Compare<FunctionRow>>> = {
 };
 
 /**
- * Functions in order: numbers from the largest, texts and pids from the smallest, or the reverse.
+ * Sorts functions: by numbers from the largest, by texts and pids from the smallest, or the reverse.
  * What changed most comes first, whether it grew or shrank.
  */
 export function sortFunctions(
@@ -48,10 +48,10 @@ export function sortFunctions(
   return rows.toSorted((a, b) => sign * order(a, b) || a.function.id - b.function.id);
 }
 
-/** Below this share of all rows it is cheaper to pick the first ones than to sort. */
+/** Below this share of all rows it is cheaper to pick the first rows than to sort. */
 const FEW = 1 / 8;
 
-/** The first `count` functions in the order of a key. */
+/** Returns the first `count` functions in the order of a key. */
 export function topFunctions(
   rows: readonly FunctionRow[],
   key: SortKey,
@@ -86,7 +86,7 @@ const PROCESS_ORDERS: Readonly<Record<SortKey, Compare<ProcessRow>>> = {
   pid: (a, b) => a.pid - b.pid,
 };
 
-/** Samples of each with all below it: the busiest may be the child of one that is idle. */
+/** Sums up the samples of each process and all below it: the busiest may be the child of an idle one. */
 function familySums(
   rows: readonly ProcessRow[],
   children: ReadonlyMap<number, readonly ProcessRow[]>,
@@ -95,7 +95,7 @@ function familySums(
   const visit = (row: ProcessRow): number => {
     const known = sums.get(row);
     if (known !== undefined) return known;
-    // What makes a ring is counted once.
+    // A process of a ring is counted once.
     sums.set(row, row.samples);
     const below = (children.get(row.pid) ?? []).reduce((sum, child) => sum + visit(child), 0);
     sums.set(row, row.samples + below);
@@ -106,8 +106,8 @@ function familySums(
 }
 
 /**
- * Processes in order, families by all of their samples, children under their parents where these have samples too; with a family,
- * under the nearest ancestor that has.
+ * Sorts processes: families by all of their samples, children under their parents where these have
+ * samples too; where a family is given, under the nearest ancestor that has.
  */
 export function sortProcesses(
   rows: readonly ProcessRow[],

@@ -6,7 +6,6 @@
  */
 import type { Tick } from "../tick/tick.ts";
 import type { Aggregate } from "./aggregate.ts";
-import type { Glyphs } from "./format.ts";
 import type { History } from "./history.ts";
 
 /** Cells of the longest line. */
@@ -34,23 +33,6 @@ interface Stretch {
 
 /** Which of its numbers a line is about. */
 export type TrailKind = "self" | "total" | "pids";
-
-/** The level of a share: 0 for nothing, and then one more for each doubling from 0.4 % on. */
-export function level(share: number, levels: number): number {
-  if (share <= 0) return 0;
-  return Math.max(1, Math.min(levels, Math.floor(Math.log2(share / 0.4)) + 2));
-}
-
-/** A line of the last `cells` of these shares in percent; undefined: not known. */
-export function drawTrail(shares: readonly (number | undefined)[], glyphs: Glyphs): string {
-  const { levels } = glyphs;
-  let line = "";
-  for (const share of shares) {
-    const at = share === undefined ? 0 : level(share, levels.length);
-    line += at === 0 ? " " : levels[at - 1];
-  }
-  return line;
-}
 
 /** Keeps the stretches for one choice of what is shown; another choice starts anew. */
 export class Trails {

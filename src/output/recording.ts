@@ -2,9 +2,9 @@
 import { cpus, hostname, release } from "node:os";
 import { setImmediate } from "node:timers/promises";
 import packageJson from "../../package.json" with { type: "json" };
-import { bytes, duration, thousands } from "../model/format.ts";
 import type { RecordingHeader } from "../recording/format.ts";
 import { RecordingWriter } from "../recording/writer.ts";
+import { bytes, duration, thousands } from "../text/format.ts";
 import { cleanName } from "../tick/clean-name.ts";
 import type { CounterDefinition, LineOf } from "../tick/source.ts";
 import type { Tick } from "../tick/tick.ts";

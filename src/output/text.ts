@@ -1,14 +1,14 @@
 /** `--batch` and `--once`: a table each refresh, header lines with `#`, numbers first, for awk and eyes. */
 
 import type { Aggregate, FunctionRow } from "../model/aggregate.ts";
+import { busyShare } from "../model/health.ts";
 import {
   type Column,
   FUNCTION_COLUMNS,
   type FunctionContext,
   RUNTIME_LABELS,
-} from "../model/columns.ts";
-import { ASCII_GLYPHS, bytes, displayWidth, percent, sharePercent } from "../model/format.ts";
-import { busyShare } from "../model/health.ts";
+} from "../text/columns.ts";
+import { ASCII_GLYPHS, bytes, displayWidth, percent, sharePercent } from "../text/format.ts";
 import { cleanName } from "../tick/clean-name.ts";
 import { listed } from "../tick/runtimes.ts";
 import type { Tick } from "../tick/tick.ts";

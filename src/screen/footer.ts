@@ -1,65 +1,67 @@
-/** The last line: keys of the moment, a message, or a prompt. */
-import { displayWidth, truncate } from "../model/format.ts";
-import type { ViewState } from "../model/view.ts";
-import { type Binding, HELP_FOOTER, PROMPT_HINTS } from "./bindings.ts";
-import { footerBindings, isPrompt } from "./keys.ts";
-import type { Theme } from "./paint.ts";
+/** Draws the last line: keys of the moment, a message, or a prompt. */
+import { displayWidth, truncate } from "../text/format.ts";
+import { type Binding, HELP_FOOTER, PROMPT_HINTS } from "./keys/bindings.ts";
+import { footerBindings } from "./keys/lookup.ts";
+import type { Session } from "./state/session.ts";
+import { isPrompt, type ViewState } from "./state/state.ts";
+import type { Theme } from "./theme.ts";
 
 const labelOf = (binding: Binding, theme: Theme): string =>
   binding.label === "⏎" ? theme.glyphs.enter : binding.label;
 
-/** The keys that fit, the least important left out first. */
-function keysLine(view: ViewState, width: number, theme: Theme): string {
-  const frozen = view.frozen !== undefined;
-  let chosen = [...footerBindings(view.view, frozen)];
-  const text = (one: Binding): string => `${labelOf(one, theme)} ${one.footer?.text ?? ""}`;
+/** Names the keys that fit; the least important are left out first. */
+function keysLine({ view, state }: Session, width: number, theme: Theme): string {
+  let chosen = [...footerBindings(view, state.frozen !== undefined)];
+  const text = (one: Binding): string => `${labelOf(one, theme)} ${one.footer?.[0] ?? ""}`;
   const total = (): number =>
     chosen.reduce((sum, one) => sum + displayWidth(text(one)), 0) + 2 * (chosen.length - 1);
   while (chosen.length > 1 && total() > width) {
-    const least = chosen.reduce((a, b) => ((b.footer?.rank ?? 0) >= (a.footer?.rank ?? 0) ? b : a));
+    const least = chosen.reduce((a, b) => ((b.footer?.[1] ?? 0) >= (a.footer?.[1] ?? 0) ? b : a));
     chosen = chosen.filter((one) => one !== least);
   }
   const line = chosen
-    .map((one) => `${theme.bold(labelOf(one, theme))} ${one.footer?.text ?? ""}`)
+    .map((one) => `${theme.bold(labelOf(one, theme))} ${one.footer?.[0] ?? ""}`)
     .join("  ");
   return total() <= width ? line : truncate(text(chosen[0] as Binding), width, "end", theme.glyphs);
 }
 
-/** The prompt: what it is for, what was typed (its end, when it is long), a caret. */
-function promptLine(view: ViewState, width: number, theme: Theme): string {
-  const label = view.mode === "pid" ? "pid: " : "/";
+/** Draws the prompt: what it is for, what was typed (its end, when it is long), a caret. */
+function promptLine({ mode, prompt }: ViewState, width: number, theme: Theme): string {
+  const label = mode === "pid" ? "pid: " : "/";
   const room = width - label.length - 1;
-  const typed = truncate(view.prompt.text, room, "start", theme.glyphs);
+  const typed = truncate(prompt.text, room, "start", theme.glyphs);
   return theme.bold(label) + typed + theme.inverse(" ");
 }
 
-/** What Tab would put there, as much as fits. */
+/** Names what Tab would put there, as much as fits. */
 const offerText = (offers: readonly string[]): string =>
   offers.length > 0 ? `tab: ${offers.slice(0, 20).join("  ")}` : "";
 
-/** Between a message and the keys beside it, for which there must be so much room. */
+/** There are so many cells between a message and the keys beside it, which need some room. */
 const MESSAGE_GAP = 3;
 const LEAST_KEYS = 14;
 
 /** Below this many rows a prompt has no line of its own for its keys. */
 const TALL = 14;
 
-/** Footer lines for a window: one, or two or three while a prompt is open. */
+/** Draws the footer of a window: one line, or two or three while a prompt is open. */
 export function footerLines(
-  view: ViewState,
+  session: Session,
   offers: readonly string[],
   width: number,
   rows: number,
   theme: Theme,
 ): string[] {
   const room = width - 1;
-  if (isPrompt(view.mode)) {
-    const { error } = view.prompt;
-    const hint = PROMPT_HINTS[view.mode].replace("⏎", theme.glyphs.enter);
+  const { state } = session;
+  const { mode, message } = state;
+  if (isPrompt(mode)) {
+    const { text: typed, error } = state.prompt;
+    const hint = PROMPT_HINTS[mode].replace("⏎", theme.glyphs.enter);
     const keys = theme.glyphs.unicode ? hint : hint.replace("↑↓", "up down");
-    const offered = /\s$/.test(view.prompt.text) ? "" : offerText(offers);
-    // The beginning of a command is no pid yet, and that of a value no value.
-    const isBeginning = view.mode === "pid" || /:\S*$/.test(view.prompt.text);
+    const offered = /\s$/.test(typed) ? "" : offerText(offers);
+    // The beginning of a command is no pid yet, and the beginning of a value no value.
+    const isBeginning = mode === "pid" || /:\S*$/.test(typed);
     const isUnfinished = error !== undefined && offered !== "" && isBeginning;
     const dim = (text: string): string => theme.dim(truncate(text, room, "end", theme.glyphs));
     const isTall = rows >= TALL;
@@ -67,19 +69,19 @@ export function footerLines(
       error === undefined || isUnfinished
         ? dim(offered || (isTall ? "" : keys))
         : theme.warning(truncate(`! ${error}`, room, "end", theme.glyphs));
-    return [promptLine(view, room, theme), second, ...(isTall ? [dim(keys)] : [])].map(
+    return [promptLine(state, room, theme), second, ...(isTall ? [dim(keys)] : [])].map(
       (line) => ` ${line}`,
     );
   }
-  if (view.mode === "help") {
+  if (mode === "help") {
     const text = theme.glyphs.unicode ? HELP_FOOTER : HELP_FOOTER.replace("↑↓", "up down");
     return [` ${truncate(text, room, "end", theme.glyphs)}`];
   }
-  if (view.message) {
-    const text = truncate(view.message.text, room, "end", theme.glyphs);
+  if (message) {
+    const text = truncate(message.text, room, "end", theme.glyphs);
     const left = room - displayWidth(text) - MESSAGE_GAP;
-    const keys = left >= LEAST_KEYS ? " ".repeat(MESSAGE_GAP) + keysLine(view, left, theme) : "";
+    const keys = left >= LEAST_KEYS ? " ".repeat(MESSAGE_GAP) + keysLine(session, left, theme) : "";
     return [` ${theme.bold(text)}${keys}`];
   }
-  return [` ${keysLine(view, room, theme)}`];
+  return [` ${keysLine(session, room, theme)}`];
 }

@@ -1,48 +1,47 @@
-/** A whole window as lines, by pure functions; only the metrics view draws part of itself. */
-
-import { complete } from "../model/complete.ts";
-import { truncate } from "../model/format.ts";
+/** Composes a whole window as lines. */
+import type { Size } from "../terminal/size.ts";
+import { truncate } from "../text/format.ts";
+import { wrapWords } from "../text/wrap.ts";
 import type { Tick } from "../tick/tick.ts";
-import type { Body, BodyInput } from "./body.ts";
-import { counterBody } from "./counter.ts";
-import { detailBody } from "./detail.ts";
-import { flameBody } from "./flame.ts";
 import { footerLines } from "./footer.ts";
 import { headerHeight, headerLines } from "./header.ts";
-import { helpLines, wrapWords } from "./help.ts";
-import { isPrompt } from "./keys.ts";
-import type { Lists } from "./lists.ts";
-import { type HealthRow, type MetricsBody, metricsBody } from "./metrics.ts";
+import { helpLines } from "./help.ts";
 import { type IsAlive, nothingLines } from "./nothing.ts";
-import { type Theme, withNames } from "./paint.ts";
-import type { ListShape, Session } from "./session.ts";
-import { treeBody } from "./tree.ts";
+import { complete } from "./state/complete.ts";
+import type { ListShape, Session } from "./state/session.ts";
+import { isPrompt } from "./state/state.ts";
+import { type Theme, withNames } from "./theme.ts";
+import type { Body, DrawBody, MachineFacts, View } from "./views/view.ts";
 
-/** The size of the terminal. */
-export interface Size {
-  readonly columns: number;
-  readonly rows: number;
-}
-
-/** What a window shows. */
+/** A window shows these lines. */
 export interface Frame extends ListShape {
   readonly header: readonly string[];
-  /** Drawn as a table above `body`. */
-  readonly table?: readonly HealthRow[];
   readonly body: readonly string[];
   readonly footer: readonly string[];
 }
 
-/** What frames are made of besides the session. */
+/** Makes what draws a view when it is shown for the first time; it is kept for the window. */
+export class Bodies {
+  readonly #made = new Map<View, DrawBody>();
+
+  of(view: View): DrawBody {
+    const made = this.#made.get(view) ?? view.makeBody();
+    this.#made.set(view, made);
+    return made;
+  }
+}
+
+/** Frames are made of these besides the session. */
 export interface FrameTools {
-  readonly lists: Lists;
+  readonly bodies: Bodies;
+  readonly machine: MachineFacts;
   readonly theme: Theme;
   readonly host: string;
   readonly alive: IsAlive;
   readonly isReplay: boolean;
 }
 
-/** Composes the window: exactly as many lines as it has rows. */
+/** Composes the window; it has exactly as many lines as rows. */
 export function composeFrame(
   session: Session,
   size: Size,
@@ -57,7 +56,8 @@ export function composeFrame(
       tick,
       all: tick ? session.everything(tick) : undefined,
       host: tick?.host ?? tools.host,
-      view: session.state,
+      state: session.state,
+      view: session.view,
       now: session.latest?.time ?? 0,
       error: session.error,
       notice: session.notice,
@@ -72,25 +72,14 @@ export function composeFrame(
   const offers = isPrompt(session.state.mode)
     ? complete(session.state.mode, prompt.text, session.facts()).labels
     : [];
-  const footer = footerLines(session.state, offers, width, rows, theme).slice(
+  const footer = footerLines(session, offers, width, rows, theme).slice(
     0,
     Math.max(0, rows - headerHeight(rows) - 1),
   );
   const height = Math.max(0, rows - header.length - footer.length);
-  const { table, lines, ...shape } = composeBody(session, tick, width, height, tools);
-  return {
-    header,
-    ...(table ? { table } : {}),
-    body: fill(lines, table ? height - table.length - 1 : height),
-    footer,
-    ...shape,
-  };
-}
-
-/** Exactly `height` lines. */
-function fill(lines: readonly string[], height: number): string[] {
-  const count = Math.max(0, height);
-  return Array.from({ length: count }, (_, i) => lines[i] ?? "");
+  const { lines, ...shape } = composeBody(session, tick, width, height, tools);
+  const body = Array.from({ length: height }, (_, i) => lines[i] ?? "");
+  return { header, body, footer, ...shape };
 }
 
 function composeBody(
@@ -98,40 +87,18 @@ function composeBody(
   tick: Tick | undefined,
   width: number,
   height: number,
-  tools: FrameTools,
-): MetricsBody {
-  const { theme } = tools;
-  const { state } = session;
-  if (state.mode === "help") {
+  { theme, machine, bodies, alive }: FrameTools,
+): Body {
+  if (session.state.mode === "help") {
     const all = helpLines(width, theme);
     session.helpOffset = Math.min(session.helpOffset, Math.max(0, all.length - height));
     const lines = all.slice(session.helpOffset, session.helpOffset + height);
     return { lines, ids: [], page: Math.max(1, height - 1) };
   }
-  const nothing = (): Body => {
-    const text = nothingLines(session, tick, tools.alive);
-    const lines = text.flatMap((line) => wrapWords(line, Math.max(1, width - 3)));
-    const fitting = lines.map((line) => `  ${truncate(line, width - 3, "end", theme.glyphs)}`);
-    return { lines: ["", ...fitting], ids: [], page: 1 };
-  };
-  if (!tick) return nothing();
-  const input = { session, tick, width, height, theme };
-  if (state.view === "metrics") return metricsBody(input);
-  if (state.view === "function") return detailBody(input);
-  if (state.view === "counter") return counterBody(input);
-  const body = listBody(input, tools.lists);
-  return body.ids.length > 0 ? body : nothing();
-}
-
-function listBody(input: BodyInput, lists: Lists): Body {
-  switch (input.session.state.view) {
-    case "processes":
-      return lists.processes.body(input);
-    case "tree":
-      return treeBody(input);
-    case "flame":
-      return flameBody(input);
-    default:
-      return lists.functions(input);
-  }
+  const drawn = tick && bodies.of(session.view)({ session, tick, width, height, theme, machine });
+  if (drawn) return drawn;
+  const text = nothingLines(session, tick, alive);
+  const lines = text.flatMap((line) => wrapWords(line, Math.max(1, width - 3)));
+  const fitting = lines.map((line) => `  ${truncate(line, width - 3, "end", theme.glyphs)}`);
+  return { lines: ["", ...fitting], ids: [], page: 1 };
 }

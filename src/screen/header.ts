@@ -1,89 +1,50 @@
-/** The lines above the list: is the machine busy, with what, and can it be trusted. */
+/** Draws the lines above the list: is the machine busy, with what, and can it be trusted? */
 
 import type { Aggregate } from "../model/aggregate.ts";
-import { RUNTIME_LABELS } from "../model/columns.ts";
+import { busyShare } from "../model/health.ts";
+import { RUNTIME_LABELS } from "../text/columns.ts";
 import {
   bar,
   bytes,
-  type Cut,
   cell,
   clock,
-  displayWidth,
   percent,
   rate,
   seconds,
   sharePercent,
   timeOfDay,
-  truncate,
-} from "../model/format.ts";
-import { busyShare } from "../model/health.ts";
-import { RECENT_SECONDS, type ViewState } from "../model/state.ts";
+} from "../text/format.ts";
 import { listed } from "../tick/runtimes.ts";
 import type { Tick } from "../tick/tick.ts";
-import type { Paint, Theme } from "./paint.ts";
+import { areSamples, unitRow } from "../tick/units.ts";
+import { fitPieces, type Piece } from "./pieces.ts";
+import { RECENT_SECONDS, type ViewState } from "./state/state.ts";
+import type { Theme } from "./theme.ts";
+import type { View } from "./views/view.ts";
 
-/** A part of a line that is left out as a whole when there is no room. */
-export interface Piece {
-  readonly text: string;
-  /** The highest goes first; 0 stays. */
-  readonly giveWay: number;
-  readonly paint?: Paint;
-  /** Cells that it may be cut down to before it is left out; it is the last of its line. */
-  readonly least?: number;
-  /** Where it is cut. */
-  readonly cut?: Cut;
-}
-
-/** As many pieces as fit into `width`, `gap` cells between them. The last of what stays is cut. */
-export function fitPieces(
-  pieces: readonly Piece[],
-  width: number,
-  gap: number,
-  theme: Theme,
-): string {
-  let chosen = pieces.filter((piece) => piece.text !== "");
-  const least = (piece: Piece): number =>
-    Math.min(displayWidth(piece.text), piece.least ?? Number.POSITIVE_INFINITY);
-  const total = (): number =>
-    chosen.reduce((sum, piece) => sum + least(piece), 0) + gap * (chosen.length - 1);
-  while (chosen.length > 1 && total() > width) {
-    const first = chosen.reduce((most, piece) => (piece.giveWay > most.giveWay ? piece : most));
-    if (first.giveWay === 0) break;
-    chosen = chosen.filter((piece) => piece !== first);
-  }
-  let room = width;
-  const parts: string[] = [];
-  for (const piece of chosen) {
-    if (room <= 0) break;
-    const text = truncate(piece.text, room, piece.cut ?? "end", theme.glyphs);
-    parts.push(piece.paint ? piece.paint(text) : text);
-    room -= displayWidth(text) + gap;
-  }
-  return parts.join(" ".repeat(gap));
-}
-
-/** What the header tells besides the tick. */
+/** The header is drawn of these. */
 export interface HeaderData {
   readonly tick: Tick | undefined;
-  /** Of the whole tick, no filter. */
+  /** The whole tick added up, without any filter. */
   readonly all: Aggregate | undefined;
   readonly host: string;
-  readonly view: ViewState;
-  /** The newest tick's time, for how old a frozen one is. */
+  readonly state: ViewState;
+  readonly view: View;
+  /** The time of the newest tick says how old a frozen one is. */
   readonly now: number;
   readonly error: string | undefined;
-  /** Of the source, besides those of the tick. */
+  /** What the source has to say, besides what the tick does. */
   readonly notice: string | undefined;
-  /** The ticks are of a recording: when they were is news. */
+  /** The ticks come from a recording: when they were is news. */
   readonly isReplay: boolean;
-  /** How long ago totals were cleared. */
+  /** Totals were cleared so long ago. */
   readonly sinceSeconds: number;
 }
 
-/** How many lines the header takes in a window of `rows`. */
+/** Says how many lines the header takes in a window of `rows`. */
 export const headerHeight = (rows: number): number => (rows < 8 ? 1 : rows < 14 ? 2 : 3);
 
-/** The header, a string for each line. */
+/** Draws the header, a string for each line. */
 export function headerLines(data: HeaderData, width: number, rows: number, theme: Theme): string[] {
   const lines = [
     machineLine(data, width - 1, theme),
@@ -96,7 +57,7 @@ export function headerLines(data: HeaderData, width: number, rows: number, theme
 }
 
 function machineLine(
-  { tick, host, view, isReplay }: HeaderData,
+  { tick, host, state, isReplay }: HeaderData,
   width: number,
   theme: Theme,
 ): string {
@@ -108,19 +69,23 @@ function machineLine(
       ? `pid ${tick.pids.slice(0, 3).join(",")}${tick.pids.length > 3 ? theme.glyphs.ellipsis : ""}: `
       : "";
   const cpus = `${tick.cpus} CPU${tick.cpus === 1 ? "" : "s"}`;
-  // Fixed places for what changes: nothing on this line moves.
+  // What changes has a fixed place: nothing on this line moves.
   const share = percent(busyShare(tick), 1).padStart(4);
-  const busy = only === "" ? `${cpus} ${share} % busy` : `${only}${share} % of ${cpus}`;
-  const perSecond = rate(tick.samples / (tick.intervalSeconds || 1)).padStart(5);
+  const shareOfCpus = only === "" ? `${cpus} ${share} % busy` : `${only}${share} % of ${cpus}`;
+  const busy = areSamples(tick.unit) ? shareOfCpus : only + cpus;
+  const perSecond = tick.samples / (tick.intervalSeconds || 1);
+  const amount = areSamples(tick.unit)
+    ? `${rate(perSecond).padStart(5)} samples`
+    : unitRow(tick.unit).text(Math.round(perSecond));
   return fitPieces(
     [
       name,
       { text: host, giveWay: 2 },
       { text: what, giveWay: 4 },
       { text: busy, giveWay: 0, paint: theme.bold },
-      { text: `${perSecond} samples/s`, giveWay: 3 },
+      { text: `${amount}/s`, giveWay: 3 },
       { text: isReplay ? `replay ${timeOfDay(tick.time)}` : "", giveWay: 1, paint: theme.bold },
-      { text: `every ${seconds(view.delaySeconds)}`, giveWay: 1 },
+      { text: `every ${seconds(state.delaySeconds)}`, giveWay: 1 },
     ],
     width,
     3,
@@ -141,9 +106,9 @@ function runtimeLine({ all }: HeaderData, width: number, theme: Theme): string {
       const paint = theme.runtime[runtime];
       if (cells < 3) {
         const short = Math.round(100 * share).toString();
-        return paint(cell(`${label} ${short}`, slot, "left", "end", theme.glyphs));
+        return paint(cell(`${label} ${short}`, slot, theme.glyphs));
       }
-      const drawn = cell(bar(share, cells, theme.glyphs), cells, "left", "end", theme.glyphs);
+      const drawn = cell(bar(share, cells, theme.glyphs), cells, theme.glyphs);
       return `${paint(label)} ${paint(drawn)} ${number}`;
     })
     .join("  ")
@@ -151,7 +116,7 @@ function runtimeLine({ all }: HeaderData, width: number, theme: Theme): string {
 }
 
 function trustLine(data: HeaderData, width: number, theme: Theme): string {
-  const { tick, all, view, error } = data;
+  const { tick, all, state, error } = data;
   const force = inForce(data, theme);
   if (error !== undefined) {
     return fitPieces([{ text: `! ${error}`, giveWay: 0, paint: theme.warning }], width, 3, theme);
@@ -173,7 +138,7 @@ function trustLine(data: HeaderData, width: number, theme: Theme): string {
   }));
   return fitPieces(
     [
-      ...(view.frozen ? force.slice(0, 1) : []),
+      ...(state.frozen ? force.slice(0, 1) : []),
       {
         text: `${complete} % complete`,
         giveWay: 1,
@@ -184,7 +149,7 @@ function trustLine(data: HeaderData, width: number, theme: Theme): string {
         text: `polytop ${tick.self.cpuPercent.toFixed(1)} % cpu ${bytes(tick.self.rssBytes)}`,
         giveWay: 5,
       },
-      ...(view.frozen ? force.slice(1) : force),
+      ...(state.frozen ? force.slice(1) : force),
       ...notices,
     ],
     width,
@@ -193,28 +158,28 @@ function trustLine(data: HeaderData, width: number, theme: Theme): string {
   );
 }
 
-/** What narrows or stops the picture, the frozen moment first. */
-function inForce({ tick, view, now, sinceSeconds }: HeaderData, theme: Theme): Piece[] {
+/** Names what narrows or stops the picture, the frozen moment first. */
+function inForce({ tick, state, view, now, sinceSeconds }: HeaderData, theme: Theme): Piece[] {
   const pieces: Piece[] = [];
-  if (view.frozen && tick) {
+  if (state.frozen && tick) {
     const age = clock((now - tick.time) / 1000);
     const text = ` frozen ${timeOfDay(tick.time)}, ${age} ago `;
     pieces.push({ text, giveWay: 0, paint: theme.inverse });
   }
-  if (view.mark && tick) {
-    const text = `against ${timeOfDay(view.mark.time)}`;
+  if (state.mark && tick) {
+    const text = `against ${timeOfDay(state.mark.time)}`;
     pieces.push({ text, giveWay: 0, paint: theme.bold });
-  } else if (view.span !== "now" && (view.view === "functions" || view.view === "processes")) {
-    const isSince = view.span === "since" && view.view === "functions";
+  } else if (state.span !== "now" && view.longestSpan) {
+    const isSince = state.span === "since" && view.longestSpan === "since";
     const text = isSince ? `since c: ${clock(sinceSeconds)}` : `last ${RECENT_SECONDS} s`;
     pieces.push({ text, giveWay: 0, paint: theme.bold });
   }
-  if (view.filterText !== "") {
-    pieces.push({ text: `filter ${view.filterText}`, giveWay: 0, paint: theme.bold });
+  if (state.filterText !== "") {
+    pieces.push({ text: `filter ${state.filterText}`, giveWay: 0, paint: theme.bold });
   }
-  if (view.language) {
-    pieces.push({ text: `only ${RUNTIME_LABELS[view.language]}`, giveWay: 0, paint: theme.bold });
+  if (state.language) {
+    pieces.push({ text: `only ${RUNTIME_LABELS[state.language]}`, giveWay: 0, paint: theme.bold });
   }
-  if (!view.kernel) pieces.push({ text: "no kernel", giveWay: 0, paint: theme.bold });
+  if (!state.kernel) pieces.push({ text: "no kernel", giveWay: 0, paint: theme.bold });
   return pieces;
 }

@@ -1,11 +1,12 @@
-/** What stands where there is nothing to list: why, and which key helps. */
+/** Says why there is nothing to list, and which key helps. */
 
-import { RUNTIME_LABELS } from "../model/columns.ts";
-import { seconds, thousands } from "../model/format.ts";
+import { RUNTIME_LABELS } from "../text/columns.ts";
+import { seconds, thousands } from "../text/format.ts";
 import type { Tick } from "../tick/tick.ts";
-import type { Session } from "./session.ts";
+import { areSamples, unitRow } from "../tick/units.ts";
+import type { Session } from "./state/session.ts";
 
-/** Whether a process is there; undefined where nobody can know, as in a replay. */
+/** Says whether a process is there; undefined where nobody can know, as in a replay. */
 export type IsAlive = (pid: number) => boolean | undefined;
 
 function pidText(pids: readonly number[], alive: IsAlive): string {
@@ -16,7 +17,7 @@ function pidText(pids: readonly number[], alive: IsAlive): string {
   return `pid ${pids.join(", ")} used no CPU in this refresh. p chooses another.`;
 }
 
-/** The sentences, one a line. */
+/** Makes the sentences, one a line. */
 export function nothingLines(session: Session, tick: Tick | undefined, alive: IsAlive): string[] {
   const { state } = session;
   if (!tick) {
@@ -34,8 +35,11 @@ export function nothingLines(session: Session, tick: Tick | undefined, alive: Is
     state.filterText === "" ? "" : `"${state.filterText}"`,
     state.language ? `language ${RUNTIME_LABELS[state.language]}` : "",
   ].filter((text) => text !== "");
+  const amount = areSamples(tick.unit)
+    ? `${thousands(tick.samples)} samples`
+    : unitRow(tick.unit).text(tick.samples);
   return [
     `Nothing matches ${wanted.join(" and ") || "this view"} in this refresh;`,
-    `${thousands(tick.samples)} samples in all. ${state.language ? "l shows other languages." : "esc clears the filter."}`,
+    `${amount} in all. ${state.language ? "l shows other languages." : "esc clears the filter."}`,
   ];
 }

@@ -1,14 +1,15 @@
-/** Rows of a list as strings of exact width. */
-import type { Column } from "../model/columns.ts";
-import { cell, displayWidth } from "../model/format.ts";
-import { type PlacedColumn, placeColumns } from "../model/place-columns.ts";
-import type { ViewSort } from "../model/sort.ts";
-import type { Paint, Theme } from "./paint.ts";
+/** Draws rows of a list as strings of exact width. */
 
-/** Cells before the first column: the pointer of the selection. */
+import type { ViewSort } from "../model/sort.ts";
+import type { Column } from "../text/columns.ts";
+import { cell, displayWidth } from "../text/format.ts";
+import { type PlacedColumn, placeColumns } from "../text/place-columns.ts";
+import type { Paint, Theme } from "./theme.ts";
+
+/** The pointer of the selection takes so many cells before the first column. */
 const MARGIN = 1;
 
-/** Columns placed in a window. */
+/** These columns were placed in a window. */
 export interface Layout<Row, Context> {
   readonly width: number;
   readonly placed: readonly PlacedColumn<Row, Context>[];
@@ -31,7 +32,7 @@ export class TableLayout<Row, Context> {
     this.#columns = columns;
   }
 
-  /** The layout for these rows. */
+  /** Makes the layout for these rows. */
   fit(width: number, rows: readonly Row[], context: Context): Layout<Row, Context> {
     if (this.#room.width !== width) {
       const placed = placeColumns(this.#columns, width - MARGIN);
@@ -58,17 +59,7 @@ export class TableLayout<Row, Context> {
   }
 }
 
-/** Which column shows the order. */
-const SORT_COLUMNS: Readonly<Record<ViewSort, readonly string[]>> = {
-  self: ["self", "share"],
-  total: ["total", "share"],
-  name: ["name", "comm"],
-  module: ["module", "runtimes"],
-  pid: ["pid", "processes"],
-  change: ["change"],
-};
-
-/** The headings; an arrow and bold mark the column that gives the order. */
+/** Draws the headings; an arrow and bold mark the column that gives the order. */
 export function headingRow<Row, Context>(
   layout: Layout<Row, Context>,
   sort: ViewSort,
@@ -79,15 +70,15 @@ export function headingRow<Row, Context>(
   const descending = sort === "self" || sort === "total" || sort === "change";
   const arrow = descending !== reverse ? glyphs.descending : glyphs.ascending;
   const cells = layout.placed.map(({ column, width }) => {
-    const sorted = SORT_COLUMNS[sort].includes(column.id);
+    const sorted = column.sorts?.includes(sort) === true;
     const text = sorted ? `${arrow}${column.heading}` : column.heading;
-    const padded = cell(text, width, column.align, "end", glyphs);
+    const padded = cell(text, width, glyphs, column.align);
     return sorted ? theme.bold(padded) : theme.dim(padded);
   });
   return " ".repeat(MARGIN) + cells.join(" ");
 }
 
-/** One row. The selected one has a pointer and is inverse over the whole width. */
+/** Draws one row. The selected one has a pointer and is inverse over the whole width. */
 export function listRow<Row, Context>(
   layout: Layout<Row, Context>,
   row: Row,
@@ -100,7 +91,7 @@ export function listRow<Row, Context>(
   let line = selected ? glyphs.pointer : " ";
   for (const [i, { column, width }] of layout.placed.entries()) {
     if (i > 0) line += " ";
-    const text = cell(column.value(row, context, width), width, column.align, column.cut, glyphs);
+    const text = cell(column.value(row, context, width), width, glyphs, column.align, column.cut);
     const paint = selected ? undefined : paintOf(column.id);
     line += paint ? paint(text) : text;
   }

@@ -16,8 +16,6 @@ export interface LiveOptions {
   readonly delaySeconds: number;
   /** The first refresh may be sooner: who looks at a screen wants an answer now. */
   readonly firstDelaySeconds?: number;
-  /** Only `cpu` by now. */
-  readonly event: string;
   readonly pids: readonly number[];
   /** Stacks of the same functions are one: for who asks for no source lines of native functions. */
   readonly byFunction?: boolean;

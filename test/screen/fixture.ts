@@ -1,7 +1,7 @@
 /** A program that shows the live screen over made-up ticks; the tests run it in a terminal. */
 import counterFile from "../../bpf/counters.json" with { type: "json" };
 import { putScreenFirst } from "../../src/machine/priority.ts";
-import { runScreen } from "../../src/screen/run.tsx";
+import { runScreen } from "../../src/screen/run.ts";
 import { openReplay } from "../../src/sources/replay.ts";
 import type { SourceEvent, TickSource } from "../../src/tick/source.ts";
 import type { Tick } from "../../src/tick/tick.ts";

@@ -41,9 +41,10 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   "src/collector/": ["src/tick/", "src/addon/", "src/machine/", "src/runtimes/"],
   "src/sources/": ["src/tick/", "src/addon/", "src/machine/", "src/recording/", "src/collector/"],
   "src/model/": ["src/tick/"],
-  "src/output/": ["src/tick/", "src/model/", "src/recording/"],
-  // The one part of Ink that the screen goes around; see the comment there.
-  "src/screen/": ["src/tick/", "src/machine/", "src/model/", "node_modules/ink/build/"],
+  "src/text/": ["src/tick/", "src/model/"],
+  "src/output/": ["src/tick/", "src/model/", "src/text/", "src/recording/"],
+  "src/terminal/": ["src/text/"],
+  "src/screen/": ["src/tick/", "src/machine/", "src/model/", "src/text/", "src/terminal/"],
   "src/doctor/": ["src/tick/", "src/machine/"],
   // Options are made of the table of formats.
   "src/options/": ["src/tick/", "src/model/", "src/output/formats.ts"],

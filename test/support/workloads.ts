@@ -1,13 +1,6 @@
 /** Builds the programs of test/workloads, in the ways that programs come. */
 import { execFileSync } from "node:child_process";
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { root } from "./polytop.ts";
 
 /** Flags of gcc that make each way to build a program. */
@@ -75,10 +68,4 @@ function removeSectionHeaders(path: string): void {
   elf.writeUInt16LE(0, 0x3c);
   elf.writeUInt16LE(0, 0x3e);
   writeFileSync(path, elf.subarray(0, headers));
-}
-
-/** A copy that may be changed, moved or deleted. */
-export function copyOf(path: string, to: string): string {
-  copyFileSync(path, to);
-  return to;
 }

@@ -2,10 +2,9 @@
 import { stripVTControlCharacters } from "node:util";
 import { expect, test } from "vitest";
 import { stub, unnamed } from "../../src/runtimes/dotnet/unnamed.ts";
-import { composeFrame } from "../../src/screen/frame.ts";
-import { Lists } from "../../src/screen/lists.ts";
-import { makeTheme } from "../../src/screen/paint.ts";
-import { Session } from "../../src/screen/session.ts";
+import { Bodies, composeFrame } from "../../src/screen/frame.ts";
+import { Session } from "../../src/screen/state/session.ts";
+import { makeTheme } from "../../src/screen/theme.ts";
 import type { Frame } from "../../src/tick/store.ts";
 import { COUNTERS, makeTick, type StackCount, task } from "../support/ticks.ts";
 
@@ -38,7 +37,8 @@ function screenOf(counts: readonly (readonly [leaf: Frame, count: number])[]) {
   );
   session.start();
   const tools = {
-    lists: new Lists({ user: () => undefined, cgroups: undefined }),
+    bodies: new Bodies(),
+    machine: { user: () => undefined, cgroup: () => undefined },
     theme: makeTheme(false, false),
     host: "web-3",
     alive: () => true,

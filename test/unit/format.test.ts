@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { FUNCTION_COLUMNS } from "../../src/model/columns.ts";
+import { FUNCTION_COLUMNS } from "../../src/text/columns.ts";
 import {
   ASCII_GLYPHS,
   bar,
@@ -17,9 +17,9 @@ import {
   thousands,
   truncate,
   UNICODE_GLYPHS,
-} from "../../src/model/format.ts";
-import { placeColumns } from "../../src/model/place-columns.ts";
-import { PROCESS_COLUMNS } from "../../src/model/process-columns.ts";
+} from "../../src/text/format.ts";
+import { placeColumns } from "../../src/text/place-columns.ts";
+import { PROCESS_COLUMNS } from "../../src/text/process-columns.ts";
 
 test("numbers take few characters", () => {
   expect([percent(312, 1000), percent(1, 1), percent(0, 0), percent(9996, 10_000)]).toEqual([
@@ -56,7 +56,7 @@ test("long texts lose their middle, end or start", () => {
   expect(truncate("Namespace.Type.Method", 11, "middle", ASCII_GLYPHS)).toBe("Name~Method");
   expect(truncate("abcdef", 4, "end", UNICODE_GLYPHS)).toBe("abc…");
   expect(truncate("abcdef", 4, "start", UNICODE_GLYPHS)).toBe("…def");
-  expect(cell("価格::計算", 7, "left", "end", UNICODE_GLYPHS)).toBe("価格::…");
+  expect(cell("価格::計算", 7, UNICODE_GLYPHS)).toBe("価格::…");
 });
 
 test("widths are those of a terminal", () => {
@@ -83,7 +83,7 @@ test("a cell is exactly as wide as asked for, whatever is in it", () => {
       fc.boolean(),
       (value, width, where, align, unicode) => {
         const glyphs = unicode ? UNICODE_GLYPHS : ASCII_GLYPHS;
-        const made = cell(value, width, align, where, glyphs);
+        const made = cell(value, width, glyphs, align, where);
         expect(displayWidth(made)).toBe(width);
         if (!unicode) expect(made).toMatch(/^[\x20-\x7e]*$/);
       },

@@ -1,7 +1,7 @@
 /** Names of what the C# compiler made, as their source has them. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { readableFunctionName, readableName } from "../../src/model/readable-name.ts";
+import { readableFunctionName, readableName } from "../../src/text/readable-name.ts";
 import type { FunctionInfo } from "../../src/tick/tick.ts";
 
 const FILE = `F${"0123456789ABCDEF".repeat(4)}`;

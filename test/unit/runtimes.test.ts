@@ -1,8 +1,8 @@
 /** The registry of runtimes, and what is shown of a runtime that it does not know. */
 import { expect, test } from "vitest";
-import { complete } from "../../src/model/complete.ts";
 import { jsonSink } from "../../src/output/json.ts";
 import { textSink } from "../../src/output/text.ts";
+import { complete } from "../../src/screen/state/complete.ts";
 import {
   EVERY_RUNTIME,
   listed,

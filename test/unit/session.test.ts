@@ -1,9 +1,11 @@
 import type { Key } from "ink";
 import { expect, test } from "vitest";
-import { VIEWS } from "../../src/model/view.ts";
-import { BINDINGS } from "../../src/screen/bindings.ts";
-import { commandFor, footerBindings, keyNames } from "../../src/screen/keys.ts";
-import { Session, type SessionTools } from "../../src/screen/session.ts";
+import { back } from "../../src/screen/keys/actions.ts";
+import { BINDINGS } from "../../src/screen/keys/bindings.ts";
+import { bindingFor, footerBindings } from "../../src/screen/keys/lookup.ts";
+import { Session, type SessionTools } from "../../src/screen/state/session.ts";
+import { VIEWS } from "../../src/screen/views/registry.ts";
+import { keyNames } from "../../src/terminal/keys.ts";
 import type { SourceEvent, TickSource } from "../../src/tick/source.ts";
 import { TickGenerator } from "../screen/generate.ts";
 
@@ -106,16 +108,54 @@ test("a filter that is wrong stays in the prompt, and esc leaves what was in for
 test("where a filter leaves nothing, the first esc clears it, whatever is selected out of sight", () => {
   const { session, type, tick } = makeSession();
   tick();
-  let ids = [1, 2, 3];
+  let ids = ["1", "2", "3"];
   session.shape = () => ({ ids, page: 3 });
   type("jj/nothing\r");
-  expect(session.state.selected.functions).toBe(2);
+  expect(session.state.selected.functions).toBe("2");
   session.key("esc");
   expect(session.state).toMatchObject({ selected: {}, filterText: "nothing" });
   type("j");
   ids = [];
   session.key("esc");
   expect(session.state.filterText).toBe("");
+});
+
+test("a process, threads of a name and a family become the filter", () => {
+  const { session, type, tick } = makeSession();
+  tick();
+  session.shape = () => ({ ids: ["42", "42 pool worker"], page: 3 });
+  const filters = ["2j\r", "2j\r", "2u"].map((keys) => {
+    type(keys);
+    expect(session.state.view).toBe("functions");
+    return session.state.filterText;
+  });
+  expect(filters).toEqual(["pid:42", 'pid:42 thread:"pool worker"', "tree:42"]);
+});
+
+test("a row opens its page, a row of the page another one, and esc leads back through both", () => {
+  const { session, type, tick } = makeSession();
+  tick();
+  let ids = ["3", "5"];
+  session.shape = () => ({ ids, page: 3 });
+  type("jj\r");
+  expect(session.state).toMatchObject({ view: "function", opened: "5" });
+  ids = ["caller 8", "callee 9"];
+  type("jj\r");
+  expect(session.state).toMatchObject({ view: "function", opened: "9" });
+  session.key("esc");
+  expect(session.state).toMatchObject({ view: "function", opened: "5" });
+  session.key("esc");
+  expect(session.state).toMatchObject({ view: "functions", selected: { functions: "5" } });
+  ids = ["UnwindPerlAttempts"];
+  type("5\r");
+  expect(session.state).toMatchObject({ view: "counter", opened: "UnwindPerlAttempts" });
+  ids = ["4211"];
+  type("\r");
+  expect(session.state).toMatchObject({ view: "functions", filterText: "pid:4211" });
+  // The first one takes the selection back that the list had before.
+  session.key("esc");
+  session.key("esc");
+  expect(session.state).toMatchObject({ view: "counter", opened: "UnwindPerlAttempts" });
 });
 
 test("the pid prompt asks the source and says what was wrong", async () => {
@@ -169,16 +209,16 @@ test("c clears totals, + and - set the interval", () => {
 });
 
 test("no key means two things in one place, and esc never quits", () => {
-  for (const view of [...VIEWS, "function", "counter"] as const) {
+  for (const view of VIEWS) {
     for (const frozen of [false, true]) {
       const live = BINDINGS.filter(
         (one) =>
-          (!one.views || one.views.includes(view)) &&
+          (!one.group || view.keys.includes(one.group)) &&
           (!one.when || (one.when === "frozen") === frozen),
       );
       const keys = live.flatMap((one) => one.keys);
       expect(new Set(keys).size).toBe(keys.length);
-      expect(commandFor("esc", view, frozen)).toEqual({ do: "back" });
+      expect(bindingFor("esc", view, frozen)?.run).toBe(back);
       expect(footerBindings(view, frozen).map((one) => one.label)).toEqual(
         expect.arrayContaining(["?", "q"]),
       );

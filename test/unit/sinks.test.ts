@@ -6,10 +6,8 @@ import { expect, test } from "vitest";
 import { aggregate } from "../../src/model/aggregate.ts";
 import { CallTree, ROOT } from "../../src/model/call-tree.ts";
 import { functionDetail } from "../../src/model/detail.ts";
-import { percent } from "../../src/model/format.ts";
 import { busyShare } from "../../src/model/health.ts";
 import type { Choice } from "../../src/model/selection.ts";
-import { initialState } from "../../src/model/state.ts";
 import { foldedSink } from "../../src/output/folded.ts";
 import { jsonSink } from "../../src/output/json.ts";
 import { pprofFile } from "../../src/output/pprof.ts";
@@ -18,7 +16,10 @@ import type { SinkOptions } from "../../src/output/sink.ts";
 import { speedscopeFile } from "../../src/output/speedscope.ts";
 import { textSink } from "../../src/output/text.ts";
 import { headerLines } from "../../src/screen/header.ts";
-import { makeTheme } from "../../src/screen/paint.ts";
+import { initialState } from "../../src/screen/state/state.ts";
+import { makeTheme } from "../../src/screen/theme.ts";
+import { viewOf } from "../../src/screen/views/registry.ts";
+import { percent } from "../../src/text/format.ts";
 import { EVERY_RUNTIME, RUNTIME_ROWS } from "../../src/tick/runtimes.ts";
 import type { FunctionInfo, Tick } from "../../src/tick/tick.ts";
 import { parseFolded, type Snapshot } from "../support/profile.ts";
@@ -272,13 +273,20 @@ test("the screen and the text call the same part of the CPUs busy, with what was
   const more = { missed: 30, frequency: 100, cpus: 1, intervalSeconds: 1 };
   const tick = makeTick(counts, more);
   const choice = { kernel: true, nativeFrames: false };
-  const view = initialState({ ...choice, filterText: "", pids: [], sort: "self", delaySeconds: 1 });
+  const state = initialState({
+    ...choice,
+    filterText: "",
+    pids: [],
+    sort: "self",
+    delaySeconds: 1,
+  });
   const [machine] = headerLines(
     {
       tick,
       all: aggregate([tick], choice),
       host: "web-3",
-      view,
+      state,
+      view: viewOf(state),
       now: tick.time,
       error: undefined,
       notice: undefined,

@@ -5,11 +5,13 @@ import { CgroupNames, cgroupPath } from "../../src/machine/cgroups.ts";
 import { aggregate } from "../../src/model/aggregate.ts";
 import { blame } from "../../src/model/blame.ts";
 import { compare } from "../../src/model/changes.ts";
-import { complete } from "../../src/model/complete.ts";
 import { Family } from "../../src/model/family.ts";
 import { parseFilter } from "../../src/model/filter.ts";
 import { threadRows } from "../../src/model/threads.ts";
-import { initialState, reduce } from "../../src/model/view.ts";
+import { complete } from "../../src/screen/state/complete.ts";
+import { completePrompt } from "../../src/screen/state/prompt.ts";
+import { initialState } from "../../src/screen/state/state.ts";
+import { enterMode } from "../../src/screen/state/transitions.ts";
 import { makeTick, TickMaker, task } from "../support/ticks.ts";
 
 const SHOW = { kernel: true, nativeFrames: false };
@@ -81,15 +83,13 @@ test("Tab offers pids, commands, languages and keys", () => {
   expect(words("filter", "pid:7,42")).toEqual(["pid:7,42", "pid:7,421"]);
   expect(words("filter", "la")).toEqual(["lang:"]);
   expect(words("filter", "lang:d")).toEqual(["lang:dotnet"]);
-  const state = reduce(
-    initialState({ ...SHOW, filterText: "", pids: [], sort: "self", delaySeconds: 1 }),
-    { type: "mode", mode: "pid" },
-  );
-  const tab = { type: "prompt-complete", completion: complete("pid", "", facts) } as const;
-  const once = reduce(state, tab);
+  const start = initialState({ ...SHOW, filterText: "", pids: [], sort: "self", delaySeconds: 1 });
+  const completion = complete("pid", "", facts);
+  const once = completePrompt(enterMode(start, "pid"), completion);
   expect(once.prompt.text).toBe("42");
-  expect(reduce(once, tab).prompt.text).toBe("421");
-  expect(reduce(reduce(once, tab), tab).prompt.text).toBe("42");
+  const twice = completePrompt(once, completion);
+  expect(twice.prompt.text).toBe("421");
+  expect(completePrompt(twice, completion).prompt.text).toBe("42");
 });
 
 test("threads of one name are one row, with their own runtimes", () => {

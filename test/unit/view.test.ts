@@ -2,8 +2,24 @@ import { expect, test } from "vitest";
 import type { ProcessRow } from "../../src/model/aggregate.ts";
 import { History } from "../../src/model/history.ts";
 import { sortProcesses } from "../../src/model/sort.ts";
-import { type Action, initialState, reduce, type ViewState } from "../../src/model/view.ts";
-import { holdOrder, visibleRows, windowOffset } from "../../src/model/window.ts";
+import { recall, withPromptText } from "../../src/screen/state/prompt.ts";
+import { holdOrder, type Motion, visibleRows, windowOffset } from "../../src/screen/state/rows.ts";
+import { initialState, type ViewState, withFilter } from "../../src/screen/state/state.ts";
+import {
+  changeInterval,
+  changeLanguage,
+  changeSort,
+  enterMode,
+  expire,
+  goBack,
+  move,
+  narrow,
+  openPage,
+  showView,
+  zoomIn,
+  zoomOut,
+} from "../../src/screen/state/transitions.ts";
+import { viewAfter, viewOf } from "../../src/screen/views/registry.ts";
 import type { Tick } from "../../src/tick/tick.ts";
 import { makeTick, type StackCount } from "../support/ticks.ts";
 
@@ -16,33 +32,34 @@ const START = {
   delaySeconds: 1,
 } as const;
 
-const after = (...actions: Action[]): ViewState => actions.reduce(reduce, initialState(START));
-const move = (
-  motion: "up" | "down" | "page-down" | "last",
-  ids: readonly number[],
-  now = 0,
-): Action => ({
-  type: "move",
-  motion,
-  ids,
-  page: 3,
-  now,
-});
+type Change = (state: ViewState) => ViewState;
+
+const after = (...changes: Change[]): ViewState =>
+  changes.reduce((state, change) => change(state), initialState(START));
+const moved =
+  (motion: Motion, ids: readonly string[], now = 0): Change =>
+  (state) =>
+    move(state, motion, { ids, page: 3, now });
+const filtered =
+  (text: string): Change =>
+  (state) =>
+    withFilter(state, text);
+const times = (count: number, change: Change): Change[] => new Array(count).fill(change);
 
 test("the first move selects the first row, and selection is by identity", () => {
-  const state = after(move("down", [7, 8, 9]), move("down", [7, 8, 9]));
-  expect(state.selected.functions).toBe(8);
+  const state = after(moved("down", ["7", "8", "9"]), moved("down", ["7", "8", "9"]));
+  expect(state.selected.functions).toBe("8");
   // Ranks moved: 8 is the first now, and down goes to what is below it.
-  expect(reduce(state, move("down", [8, 3, 7])).selected.functions).toBe(3);
-  expect(after(move("down", [])).selected.functions).toBeUndefined();
+  expect(moved("down", ["8", "3", "7"])(state).selected.functions).toBe("3");
+  expect(after(moved("down", [])).selected.functions).toBeUndefined();
 });
 
 test("the order is held while the selection moves, and let go after a while", () => {
-  const state = after(move("down", [7, 8, 9], 1000));
-  expect(state.held?.ids).toEqual([7, 8, 9]);
-  expect(holdOrder([9, 4, 8, 7], (id) => id, state.held?.ids)).toEqual([7, 8, 9, 4]);
-  expect(reduce(state, { type: "tick", now: 2000 }).held).toBeDefined();
-  expect(reduce(state, { type: "tick", now: 9000 }).held).toBeUndefined();
+  const state = after(moved("down", ["7", "8", "9"], 1000));
+  expect(state.held?.ids).toEqual(["7", "8", "9"]);
+  expect(holdOrder([9, 4, 8, 7], String, state.held?.ids)).toEqual([7, 8, 9, 4]);
+  expect(expire(state, 2000).held).toBeDefined();
+  expect(expire(state, 9000).held).toBeUndefined();
 });
 
 test("the window follows the selection and stays full", () => {
@@ -50,63 +67,62 @@ test("the window follows the selection and stays full", () => {
   expect(windowOffset(8, 2, 10, 3)).toBe(2);
   expect(windowOffset(9, -1, 10, 3)).toBe(7);
   expect(windowOffset(9, -1, 2, 3)).toBe(0);
-  const ids = [1, 2, 3, 4, 5, 6, 7, 8, 9];
-  const state = after(move("last", ids), move("last", ids));
-  expect(visibleRows(ids, (id) => id, state, 3)).toMatchObject({ rows: [7, 8, 9], selected: 2 });
+  const rows = [1, 2, 3, 4, 5, 6, 7, 8, 9];
+  const ids = rows.map(String);
+  const state = after(moved("last", ids), moved("last", ids));
+  expect(visibleRows(rows, ids, state, 3)).toMatchObject({ rows: [7, 8, 9], selected: 2 });
 });
 
 test("a filter is checked as it is typed, kept when it is right, and remembered", () => {
-  const typing = after({ type: "mode", mode: "filter" }, { type: "prompt-text", text: "lang:x" });
+  const prompt: Change = (state) => enterMode(state, "filter");
+  const typing = after(prompt, (state) => withPromptText(state, "lang:x"));
   expect(typing.prompt.error).toContain("lang:");
-  const kept = after({ type: "filter", text: "lang:perl" }, { type: "filter", text: "" });
+  const kept = after(filtered("lang:perl"), filtered(""));
   expect(kept.filter).toBeUndefined();
   expect(kept.filterHistory).toEqual(["lang:perl"]);
-  const open = reduce(kept, { type: "mode", mode: "filter" });
-  expect(reduce(open, { type: "prompt-recall", step: 1 }).prompt.text).toBe("lang:perl");
+  expect(recall(prompt(kept), 1).prompt.text).toBe("lang:perl");
 });
 
 test("esc takes back one thing at a time and then nothing", () => {
-  let state = after({ type: "filter", text: "x" }, { type: "language" }, move("down", [1, 2]));
-  state = reduce(state, { type: "back" });
+  let state = after(filtered("x"), changeLanguage, moved("down", ["1", "2"]));
+  state = goBack(state);
   expect(state.selected.functions).toBeUndefined();
-  state = reduce(state, { type: "back" });
+  state = goBack(state);
   expect(state.language).toBeUndefined();
-  state = reduce(state, { type: "back" });
+  state = goBack(state);
   expect(state.filterText).toBe("");
-  expect(reduce(state, { type: "back" })).toBe(state);
+  expect(goBack(state)).toBe(state);
 });
 
 test("a process becomes the filter, and esc gives the old one back", () => {
-  const processes = after(
-    { type: "filter", text: "pid:1 lang:perl" },
-    { type: "view", view: "processes" },
-  );
-  const opened = reduce(processes, { type: "open", id: 42 });
+  const processes = after(filtered("pid:1 lang:perl"), (state) => showView(state, "processes"));
+  const opened = narrow(processes, "pid:42");
   expect(opened).toMatchObject({ view: "functions", filterText: "pid:42 lang:perl" });
-  const back = reduce(opened, { type: "back" });
-  expect(back).toMatchObject({ view: "processes", filterText: "pid:1 lang:perl" });
+  expect(goBack(opened)).toMatchObject({ view: "processes", filterText: "pid:1 lang:perl" });
 });
 
 test("a function opens and esc closes it", () => {
-  const opened = after({ type: "open", id: 5 });
-  expect(opened).toMatchObject({ view: "function", selected: { functions: 5 } });
-  expect(reduce(opened, { type: "back" })).toMatchObject({ view: "functions", back: [] });
+  const opened = after((state) => openPage(state, "function", "5", "5"));
+  expect(opened).toMatchObject({ view: "function", opened: "5", selected: { functions: "5" } });
+  expect(goBack(opened)).toMatchObject({ view: "functions", back: [] });
+});
+
+test("what a view takes back goes before the selection, and a page before it", () => {
+  const zoomed = after(moved("down", ["1"]), (state) => zoomIn(state, "1"));
+  expect(goBack(zoomed, zoomOut)).toMatchObject({ zoom: [], selected: { functions: "1" } });
+  const page = openPage(zoomed, "function", "5");
+  expect(goBack(page, zoomOut)).toMatchObject({ view: "functions", zoom: ["1"] });
 });
 
 test("languages, sort keys, intervals and views go round", () => {
-  const languages = Array.from(
-    { length: 5 },
-    (_, i) =>
-      after(...Array.from({ length: i + 1 }, () => ({ type: "language" }) as const)).language,
-  );
+  const languages = [1, 2, 3, 4, 5].map((n) => after(...times(n, changeLanguage)).language);
   expect(languages).toEqual(["perl", "dotnet", "native", "kernel", undefined]);
-  expect(after({ type: "sort", step: -1, now: 0 }).sort).toBe("pid");
-  expect(after({ type: "interval", step: 1 }).delaySeconds).toBe(2);
-  expect(after({ type: "interval", step: -1 }).delaySeconds).toBe(0.5);
-  const views = [1, 2, 3].map(
-    (n) => after(...Array.from({ length: n }, () => ({ type: "next-view" }) as const)).view,
-  );
-  expect(views).toEqual(["processes", "tree", "flame"]);
+  expect(after((state) => changeSort(state, -1)).sort).toBe("pid");
+  expect(after((state) => changeInterval(state, 1)).delaySeconds).toBe(2);
+  expect(after((state) => changeInterval(state, -1)).delaySeconds).toBe(0.5);
+  const next: Change = (state) => showView(state, viewAfter(viewOf(state)).id);
+  const views = [1, 2, 3, 5].map((n) => after(...times(n, next)).view);
+  expect(views).toEqual(["processes", "tree", "flame", "functions"]);
 });
 
 const tickAt = (time: number, counts: readonly StackCount[] = []): Tick =>

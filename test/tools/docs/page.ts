@@ -1,9 +1,11 @@
 /** docs/reference.md: every column and every counter, out of the tables that the program runs by. */
 import counterFile from "../../../bpf/counters.json" with { type: "json" };
-import { CHANGE_COLUMN, type Column, FUNCTION_COLUMNS } from "../../../src/model/columns.ts";
-import { PROCESS_COLUMNS } from "../../../src/model/process-columns.ts";
-import { BINDINGS } from "../../../src/screen/bindings.ts";
 import { HEADER_TERMS } from "../../../src/screen/help.ts";
+import { BINDINGS } from "../../../src/screen/keys/bindings.ts";
+import { VIEWS } from "../../../src/screen/views/registry.ts";
+import type { KeyGroup } from "../../../src/screen/views/view.ts";
+import { CHANGE_COLUMN, type Column, FUNCTION_COLUMNS } from "../../../src/text/columns.ts";
+import { PROCESS_COLUMNS } from "../../../src/text/process-columns.ts";
 import { RUNTIME_ROWS, RUNTIMES } from "../../../src/tick/runtimes.ts";
 import type { CounterDefinition } from "../../../src/tick/source.ts";
 
@@ -17,17 +19,19 @@ const table = (headings: readonly string[], rows: readonly (readonly string[])[]
     .map((row) => `| ${row.map(cell).join(" | ")} |`)
     .join("\n");
 
-/** Columns; `isInText`: the text output has a table of them, of which a column says whether it is in it. */
-const columnTable = (columns: readonly AnyColumn[], isInText: boolean): string =>
-  table(
-    ["column", "meaning", ...(isInText ? ["plain output"] : []), "JSON"],
+/** Columns as a table; those of a list that plain output has name it. */
+function columnTable(columns: readonly AnyColumn[]): string {
+  const isPlain = columns.some(({ plain }) => plain);
+  return table(
+    ["column", "meaning", ...(isPlain ? ["plain output"] : []), "JSON"],
     columns.map(({ heading, meaning, plain, json }) => [
       heading,
       meaning,
-      ...(isInText ? [plain ? "yes" : ""] : []),
+      ...(isPlain ? [plain ? "yes" : ""] : []),
       json === undefined ? "" : `\`${json}\``,
     ]),
   );
+}
 
 const KINDS: Readonly<Record<string, string>> = {
   attempt: "tries",
@@ -59,6 +63,12 @@ function counterTable(runtime: string): string {
   );
 }
 
+/** The views where the keys of a group do something. */
+const viewsWith = (group: KeyGroup): string =>
+  VIEWS.filter(({ keys }) => keys.includes(group))
+    .map(({ id }) => id)
+    .join(", ");
+
 /** The page. */
 export function referencePage(): string {
   return `${[
@@ -68,19 +78,19 @@ export function referencePage(): string {
     table(["word", "meaning"], HEADER_TERMS),
     "## Functions",
     "Percentages are of the samples of the time shown: this refresh, the last 10 s, or all since `c`.",
-    columnTable([...FUNCTION_COLUMNS, CHANGE_COLUMN], true),
+    columnTable([...FUNCTION_COLUMNS, CHANGE_COLUMN]),
     "## Processes",
-    columnTable(PROCESS_COLUMNS, false),
+    columnTable(PROCESS_COLUMNS),
     "## Counters of the unwinders",
     "Each refresh shows by how much they grew. Every sample ends in exactly one of: a good end, cut short, an error, a loss. `--json` holds all of them under `metrics`, those that are 0 too.",
     ...GROUPS.flatMap(([runtime, title]) => [`### ${title}`, counterTable(runtime)]),
     "## Keys",
     table(
       ["key", "what it does", "where"],
-      BINDINGS.map(({ label, help, views }) => [
+      BINDINGS.map(({ label, help, group }) => [
         `\`${label}\``,
         help,
-        views === undefined ? "everywhere" : views.join(", "),
+        group === undefined ? "everywhere" : viewsWith(group),
       ]),
     ),
   ].join("\n\n")}\n`;

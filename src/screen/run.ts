@@ -1,0 +1,117 @@
+/** Runs the live screen: the one thing that the command line knows of it. */
+import { CgroupNames } from "../machine/cgroups.ts";
+import { isAlive, parentOf } from "../machine/process.ts";
+import { userNames } from "../machine/users.ts";
+import type { SortKey } from "../model/sort.ts";
+import { type Ending, watchForEnd } from "../terminal/process.ts";
+import { openWindow } from "../terminal/window.tsx";
+import { duration, thousands } from "../text/format.ts";
+import type { TickSource } from "../tick/source.ts";
+import { Composer } from "./composer.ts";
+import { Bodies, type FrameTools } from "./frame.ts";
+import type { IsAlive } from "./nothing.ts";
+import { Session, type WriteTicks } from "./state/session.ts";
+import { makeTheme } from "./theme.ts";
+import type { MachineFacts } from "./views/view.ts";
+
+/** The live screen needs these. */
+export interface ScreenOptions {
+  readonly source: TickSource;
+  /** Each CPU is sampled so often a second. */
+  readonly frequency: number;
+  readonly delaySeconds: number;
+  readonly pids: readonly number[];
+  /** The filter that is in force at first; it is known to be right. */
+  readonly filterText: string;
+  readonly sort: SortKey;
+  readonly kernel: boolean;
+  readonly nativeFrames: boolean;
+  readonly readableNames?: boolean;
+  readonly color: boolean;
+  readonly unicode: boolean;
+  readonly host: string;
+  /** The screen ends by itself after so many refreshes. */
+  readonly iterations?: number;
+  /** Ink draws by itself, so that the two can be compared. */
+  readonly plainInk?: boolean;
+  /** This ends the screen from outside. */
+  readonly signal?: AbortSignal;
+  /** Knows whether a process is there; this machine's /proc when left out. */
+  readonly alive?: IsAlive;
+  /** The ticks are of another machine or time: /proc says nothing about them. */
+  readonly remote?: boolean;
+  /** Writes ticks to a file and says where; the key `w` asks for it. */
+  readonly write?: WriteTicks;
+}
+
+/** This is how the screen ended. */
+export interface ScreenResult {
+  readonly reason: "quit" | "iterations" | Ending;
+  /** The line was written to the terminal, if that was still there. */
+  readonly summary: string;
+  /** So many refreshes were received. */
+  readonly ticks: number;
+}
+
+/** Nothing is known of the machine of a recording. */
+const NO_FACTS: MachineFacts = { user: () => undefined, cgroup: () => undefined };
+
+function factsOfHere(): MachineFacts {
+  const cgroups = new CgroupNames();
+  return { user: userNames(), cgroup: (process) => cgroups.name(process) };
+}
+
+function summaryOf(session: Session): string {
+  const { totals } = session;
+  if (totals.samples === 0) return "polytop: no samples.";
+  const complete = (100 * totals.complete) / totals.samples;
+  const missed = totals.missed > 0 ? `, ${thousands(totals.missed)} missed` : "";
+  return `polytop: ${thousands(totals.samples)} samples in ${duration(totals.seconds)}, ${complete.toFixed(1)} % complete${missed}.`;
+}
+
+/**
+ * Runs the live screen until its user, a signal or the terminal ends it. The terminal is as it was
+ * afterwards, with a line of summary. There has to be a terminal on stdin and stdout.
+ */
+export async function runScreen(options: ScreenOptions): Promise<ScreenResult> {
+  const { source, host } = options;
+  const { stdin, stdout } = process;
+  const isHere = options.remote !== true;
+  const session = new Session(source, options, {
+    ...(isHere ? { parentOf } : {}),
+    ...(options.write ? { write: options.write } : {}),
+  });
+  const tools: FrameTools = {
+    bodies: new Bodies(),
+    machine: isHere ? factsOfHere() : NO_FACTS,
+    theme: makeTheme(options.color, options.unicode),
+    host,
+    alive: options.alive ?? (isHere ? isAlive : () => undefined),
+    isReplay: !isHere,
+  };
+  const ended: { reason: ScreenResult["reason"] } = { reason: "quit" };
+  const window = openWindow(new Composer(session, tools), stdout, options.plainInk);
+  const end = (why: ScreenResult["reason"]): void => {
+    ended.reason = why;
+    window.close();
+  };
+  const abort = (): void => end("signal");
+  options.signal?.addEventListener("abort", abort, { once: true });
+  const unwatch = watchForEnd(stdin, stdout, end);
+  const unsubscribe = session.start();
+  const stopCounting = session.subscribe(() => {
+    if (options.iterations && session.received >= options.iterations) end("iterations");
+  });
+  try {
+    await window.closed;
+  } finally {
+    stopCounting();
+    unsubscribe();
+    unwatch();
+    options.signal?.removeEventListener("abort", abort);
+  }
+  const summary = summaryOf(session);
+  const { reason } = ended;
+  if (reason !== "terminal") stdout.write(`${summary}\n`);
+  return { reason, summary, ticks: session.received };
+}

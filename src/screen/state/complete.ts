@@ -1,0 +1,97 @@
+/** Finds what Tab offers in a prompt. */
+import { FILTER_KEYS } from "../../model/filter.ts";
+import { RUNTIMES } from "../../tick/runtimes.ts";
+import type { PromptMode } from "./state.ts";
+
+/** A process that can be named. */
+export interface KnownProcess {
+  readonly pid: number;
+  readonly comm: string;
+}
+
+/** Offers are chosen from these; the busiest is the first. */
+export interface Facts {
+  readonly processes: readonly KnownProcess[];
+  readonly threads: readonly string[];
+}
+
+/** These words may stand where the last word of a text is. */
+export interface Completion {
+  /** The text before that word. */
+  readonly before: string;
+  readonly words: readonly string[];
+  /** The same words for eyes: a pid with its command. */
+  readonly labels: readonly string[];
+}
+
+/** A word and what is shown for it. */
+interface Offer {
+  readonly word: string;
+  readonly label: string;
+}
+
+const MAX_OFFERS = 50;
+
+const different = (words: readonly string[]): string[] => [...new Set(words)];
+
+/** Writes a word as the grammar wants it. */
+export const quoted = (word: string): string =>
+  /[\s"\\]/.test(word) ? `"${word.replace(/["\\]/g, "\\$&")}"` : word;
+
+/** Finds pids that begin with some digits, or whose command begins with a text. */
+function pids(processes: readonly KnownProcess[], typed: string, before = ""): Offer[] {
+  const wanted = typed.toLowerCase();
+  return processes
+    .filter(({ pid, comm }) =>
+      /^\d*$/.test(typed) ? String(pid).startsWith(typed) : comm.toLowerCase().startsWith(wanted),
+    )
+    .map(({ pid, comm }) => ({ word: before + pid, label: `${pid} ${comm}` }));
+}
+
+const plain = (words: readonly string[]): Offer[] => words.map((word) => ({ word, label: word }));
+
+function filterWords(word: string, facts: Facts): Offer[] {
+  const negation = word.startsWith("!") ? "!" : "";
+  const rest = word.slice(negation.length);
+  const [, key, value = ""] = /^(\w+):(.*)$/s.exec(rest) ?? [];
+  const begins = (text: string): boolean => text.toLowerCase().startsWith(value.toLowerCase());
+  const named = (texts: readonly string[]): Offer[] =>
+    plain(
+      different(texts)
+        .filter(begins)
+        .map((text) => `${negation}${key}:${quoted(text)}`),
+    );
+  if (key === "pid" || key === "tree") {
+    const parts = value.split(",");
+    const typed = parts.pop() ?? "";
+    const before = parts.map((part) => `${part},`).join("");
+    return pids(facts.processes, typed, `${negation}${key}:${before}`);
+  }
+  if (key === "comm") return named(facts.processes.map(({ comm }) => comm));
+  if (key === "thread") return named(facts.threads);
+  if (key === "lang") return named(RUNTIMES);
+  const keys = FILTER_KEYS.filter((one) => one.startsWith(rest));
+  return plain(keys.map((one) => `${negation}${one}:`));
+}
+
+/** Finds what the last word of a text could become. */
+export function complete(mode: PromptMode, text: string, facts: Facts): Completion {
+  const word = /[^\s]*$/.exec(mode === "pid" ? text.replace(/.*,/s, "") : text)?.[0] ?? "";
+  const before = text.slice(0, text.length - word.length);
+  const offers = mode === "pid" ? pids(facts.processes, word) : filterWords(word, facts);
+  // A pid may be listed once for each name that it had.
+  const known = new Map(offers.map((offer) => [offer.word, offer.label]));
+  const words = [...known.keys()].slice(0, MAX_OFFERS);
+  return { before, words, labels: words.map((one) => known.get(one) ?? one) };
+}
+
+/** Finds the longest beginning that all words have. */
+export function commonStart(words: readonly string[]): string {
+  let common = words[0] ?? "";
+  for (const word of words) {
+    let length = 0;
+    while (length < common.length && word[length] === common[length]) length++;
+    common = common.slice(0, length);
+  }
+  return common;
+}

@@ -1,0 +1,112 @@
+/** Shows which functions take the time. */
+import type { FunctionRow } from "../../model/aggregate.ts";
+import { sortFunctions } from "../../model/sort.ts";
+import {
+  CHANGE_COLUMN,
+  FUNCTION_COLUMNS,
+  type FunctionContext,
+  MARKED_COLUMNS,
+} from "../../text/columns.ts";
+import { drawTrail } from "../../text/trail.ts";
+import { Memo } from "../state/memo.ts";
+import { holdOrder, visibleRows } from "../state/rows.ts";
+import type { FunctionPicture } from "../state/selectors.ts";
+import { FIRST_VIEW, type ViewState } from "../state/state.ts";
+import { openPage } from "../state/transitions.ts";
+import { headingRow, listRow, TableLayout } from "../table.ts";
+import type { Paint, Theme } from "../theme.ts";
+import { FUNCTION_PAGE } from "./function.ts";
+import type { Body, BodyInput, View } from "./view.ts";
+
+const rowId = (row: FunctionRow): string => String(row.function.id);
+
+/** Functions in the order and choice of the state, and the ids of their rows. */
+interface Ordered {
+  readonly rows: readonly FunctionRow[];
+  readonly ids: readonly string[];
+}
+
+const withIds = (rows: readonly FunctionRow[]): Ordered => ({ rows, ids: rows.map(rowId) });
+
+/** Remembers the layout for a width, and the order for a picture and the choices about it. */
+class FunctionList {
+  readonly #functions = new TableLayout(FUNCTION_COLUMNS);
+  readonly #marked = new TableLayout(MARKED_COLUMNS);
+  readonly #sorted = new Memo<Ordered>();
+  #kept: { sorted: Ordered; held: readonly string[] | undefined; result: Ordered } | undefined;
+
+  #ordered({ rows: all, changes }: FunctionPicture, state: ViewState): Ordered {
+    const { sort, reverse, language } = state;
+    const held = state.held?.ids;
+    const sorted = this.#sorted.of([all, sort, reverse, language], () => {
+      const chosen = language ? all.filter((row) => row.function.runtime === language) : all;
+      return withIds(sortFunctions(chosen, sort, reverse, changes?.of));
+    });
+    const kept = this.#kept;
+    // To hold the order that there is changes nothing: many keys that come together do that.
+    const isSame = kept?.sorted === sorted && (held === kept.held || held === kept.result.ids);
+    if (isSame) return kept.result;
+    const result = held ? withIds(holdOrder(sorted.rows, rowId, held)) : sorted;
+    this.#kept = { sorted, held, result };
+    return result;
+  }
+
+  body({ session, tick, width, height, theme }: BodyInput): Body | undefined {
+    const { state, selectors } = session;
+    const picture = selectors.functions(tick, state);
+    const { rows, ids } = this.#ordered(picture, state);
+    if (ids.length === 0) return undefined;
+    const page = Math.max(0, height - 1);
+    const shown = visibleRows(rows, ids, state, page);
+    const { changes } = picture;
+    const { sums } = selectors.since(tick, state);
+    const trails = selectors.trails(tick, state);
+    const kind = state.sort === "total" ? "total" : "self";
+    let comms: Map<number, string> | undefined;
+    const context: FunctionContext = {
+      samples: picture.samples,
+      glyphs: theme.glyphs,
+      moduleLine: width >= 70,
+      comm: (pid) => {
+        const { processes } = selectors.picture(tick, state);
+        comms ??= new Map(processes.map((row) => [row.pid, row.comm]));
+        return comms.get(pid);
+      },
+      since: (row) => ({ self: sums.of(row.function.id)?.self ?? 0, samples: sums.samples }),
+      nameOf: theme.nameOf,
+      trail: (row, cells) => drawTrail(trails.shares(kind, row.function.id, cells), theme.glyphs),
+      ...(changes ? { change: changes.of } : {}),
+    };
+    const layout = (changes ? this.#marked : this.#functions).fit(width, shown.rows, context);
+    const lines = shown.rows.map((row, i) => {
+      const paint = functionPaint(row, context, theme);
+      return listRow(layout, row, context, i === shown.selected, paint, theme);
+    });
+    return { lines: [headingRow(layout, state.sort, state.reverse, theme), ...lines], ids, page };
+  }
+}
+
+function functionPaint(
+  row: FunctionRow,
+  context: FunctionContext,
+  theme: Theme,
+): (columnId: string) => Paint | undefined {
+  return (columnId) => {
+    if (columnId === "lang") return theme.runtime[row.function.runtime];
+    if (columnId === "change" && Math.abs(context.change?.(row) ?? 0) >= 1) return theme.bold;
+    return undefined;
+  };
+}
+
+export const functionsView: View = {
+  id: FIRST_VIEW,
+  key: { name: "1", help: "functions" },
+  keys: ["samples", "sorted", "rows", "names", "languages"],
+  columns: [...FUNCTION_COLUMNS, CHANGE_COLUMN],
+  longestSpan: "since",
+  makeBody: () => {
+    const list = new FunctionList();
+    return (input) => list.body(input);
+  },
+  open: (session, row) => session.update(openPage, FUNCTION_PAGE, row, row),
+};

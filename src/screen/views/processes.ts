@@ -1,0 +1,120 @@
+/** Shows the processes that have samples as a tree, and their threads where these are wanted. */
+import { sortProcesses } from "../../model/sort.ts";
+import { type ThreadRow, threadRows } from "../../model/threads.ts";
+import {
+  type ListedTask,
+  PROCESS_COLUMNS,
+  type ProcessContext,
+} from "../../text/process-columns.ts";
+import { drawTrail } from "../../text/trail.ts";
+import type { Tick } from "../../tick/tick.ts";
+import { quoted } from "../state/complete.ts";
+import { holdOrder, visibleRows } from "../state/rows.ts";
+import type { Session } from "../state/session.ts";
+import { RECENT_SECONDS } from "../state/state.ts";
+import { narrow } from "../state/transitions.ts";
+import { headingRow, listRow, TableLayout } from "../table.ts";
+import type { Body, BodyInput, View } from "./view.ts";
+
+/** A row with its place in the tree. */
+interface Placed {
+  readonly row: ListedTask;
+  readonly depth: number;
+  readonly id: string;
+}
+
+/** The row of a process is its pid; that of threads has their name behind it. */
+const threadsId = ({ pid, thread }: ThreadRow): string => `${pid} ${thread}`;
+
+/** Takes the id of a row apart: its process, and the name of its threads. */
+function partsOf(id: string): { readonly pid: string; readonly thread?: string } {
+  const at = id.indexOf(" ");
+  return at < 0 ? { pid: id } : { pid: id.slice(0, at), thread: id.slice(at + 1) };
+}
+
+/** Remembers the layout for a width. */
+class ProcessList {
+  readonly #layout = new TableLayout(PROCESS_COLUMNS);
+
+  body({ session, tick, width, height, theme, machine }: BodyInput): Body | undefined {
+    const { state, selectors } = session;
+    const isNow = state.span === "now";
+    const all = isNow ? selectors.picture(tick, state) : selectors.recent(tick, state);
+    if (all.processes.length === 0) return undefined;
+    const placed: Placed[] = sortProcesses(
+      all.processes,
+      state.sort,
+      state.reverse,
+      session.family,
+    ).map(({ row, depth }) => ({ row, depth, id: String(row.pid) }));
+    const listed = state.threads ? withThreads(session, tick, placed) : placed;
+    const ordered = holdOrder(listed, (one) => one.id, state.held?.ids);
+    const page = Math.max(0, height - 1);
+    const ids = ordered.map((one) => one.id);
+    const shown = visibleRows(ordered, ids, state, page);
+    const depths = new Map(shown.rows.map((one) => [one.row, one.depth]));
+    const trails = selectors.trails(tick, state);
+    const context: ProcessContext = {
+      samples: all.samples,
+      glyphs: theme.glyphs,
+      moduleLine: true,
+      samplesPerCpu: tick.frequency * all.seconds,
+      user: machine.user,
+      depth: (row) => depths.get(row) ?? 0,
+      cgroup: (row) => ("thread" in row ? "" : (machine.cgroup(row) ?? "")),
+      trail: (row, cells) =>
+        "thread" in row ? "" : drawTrail(trails.shares("pids", row.pid, cells), theme.glyphs),
+    };
+    const rows = shown.rows.map((one) => one.row);
+    const layout = this.#layout.fit(width, rows, context);
+    const none = (): undefined => undefined;
+    const lines = shown.rows.map(({ row }, i) =>
+      listRow(layout, row, context, i === shown.selected, none, theme),
+    );
+    return {
+      lines: [headingRow(layout, state.sort, state.reverse, theme), ...lines],
+      ids,
+      page,
+    };
+  }
+}
+
+/** Puts its threads behind each process; a single thread of the same name is no news. */
+function withThreads(session: Session, tick: Tick, placed: readonly Placed[]): Placed[] {
+  const { state, history, family } = session;
+  const { filter, kernel, nativeFrames } = state;
+  const ticks = state.span === "now" ? [tick] : history.last(RECENT_SECONDS, tick);
+  const options = { ...(filter ? { filter } : {}), kernel, nativeFrames, parents: family };
+  const threads = threadRows(ticks, options);
+  return placed.flatMap((one) => {
+    const rows = (threads.get(one.row.pid) ?? []).filter(
+      (row) => row.startTime === one.row.startTime,
+    );
+    const isAlone = rows.length === 1 && rows[0]?.thread === one.row.comm;
+    if (isAlone) return [one];
+    return [one, ...rows.map((row) => ({ row, depth: one.depth + 1, id: threadsId(row) }))];
+  });
+}
+
+/** Makes the process that is chosen and all below it the filter. */
+export function narrowToFamily(session: Session): void {
+  const id = session.chosenRow();
+  if (id !== undefined) session.update(narrow, `tree:${partsOf(id).pid}`);
+}
+
+export const processesView: View = {
+  id: "processes",
+  key: { name: "2", help: "processes" },
+  keys: ["samples", "sorted", "rows", "names", "processes"],
+  columns: PROCESS_COLUMNS,
+  longestSpan: "recent",
+  makeBody: () => {
+    const list = new ProcessList();
+    return (input) => list.body(input);
+  },
+  open: (session, row) => {
+    const { pid, thread } = partsOf(row);
+    const words = thread === undefined ? "" : ` thread:${quoted(thread)}`;
+    session.update(narrow, `pid:${pid}${words}`);
+  },
+};

@@ -1,0 +1,30 @@
+/** All views. Those with a key come in the order of Tab. */
+import type { ViewState } from "../state/state.ts";
+import { counterPage } from "./counter.ts";
+import { flameView } from "./flame.ts";
+import { functionPage } from "./function.ts";
+import { functionsView } from "./functions.ts";
+import { metricsView } from "./metrics.ts";
+import { processesView } from "./processes.ts";
+import { treeView } from "./tree.ts";
+import type { View } from "./view.ts";
+
+export const VIEWS: readonly View[] = [
+  functionsView,
+  processesView,
+  treeView,
+  flameView,
+  metricsView,
+  functionPage,
+  counterPage,
+];
+
+/** The view that a state shows. */
+export const viewOf = ({ view }: Pick<ViewState, "view">): View =>
+  VIEWS.find(({ id }) => id === view) ?? functionsView;
+
+/** The view that Tab leads to; from a page, the first. */
+export function viewAfter(view: View): View {
+  const chosen = VIEWS.filter(({ key }) => key !== undefined);
+  return chosen[(chosen.indexOf(view) + 1) % chosen.length] ?? functionsView;
+}

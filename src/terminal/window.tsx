@@ -1,0 +1,150 @@
+/** The window: Ink gives it the keys, lays out the lines that it is told to show, and hands the terminal back. */
+import { render, Transform, useApp, useInput } from "ink";
+import { type ReactElement, useEffect, useSyncExternalStore } from "react";
+import { makeFrameStream } from "./frame-stream.ts";
+import { keyNames } from "./keys.ts";
+import { stopProcess } from "./process.ts";
+import { type Size, sizeOf } from "./size.ts";
+import { throttled } from "./throttled.ts";
+
+/** What the terminal can be asked for while a window is open. */
+export interface TerminalActions {
+  /** Closes the window. */
+  quit(): void;
+  /** Hands the terminal to the shell until it brings the program back. */
+  suspend(): void;
+  /** Draws everything again. */
+  redraw(): void;
+}
+
+/** Says what a window shows, and takes its keys. */
+export interface WindowContent {
+  /**
+   * The picture of now, a clean line of at most `columns` cells for each row. As long as nothing
+   * changes it is the same array.
+   */
+  frame(size: Size): readonly string[];
+  /** Calls `listener` after each change; the function returned ends that. */
+  subscribe(listener: () => void): () => void;
+  /** Takes one key by its name. */
+  key(name: string): void;
+  /** Gets what the terminal can be asked for, once the window is open. */
+  attach(actions: TerminalActions): void;
+}
+
+/** An open window. */
+export interface OpenWindow {
+  close(): void;
+  /** Resolves when it is closed and the terminal is as it was. */
+  readonly closed: Promise<unknown>;
+}
+
+/** The window is drawn at most so often, ms: what comes faster is drawn together. */
+const FRAME_MS = 8;
+
+/** The frame of a window of some width. */
+interface Picture {
+  readonly lines: readonly string[];
+  readonly columns: number;
+}
+
+/** What React asks for the picture of now. Frames are made outside of it, when something changed. */
+interface PictureStore {
+  readonly picture: () => Picture;
+  readonly subscribe: (listener: () => void) => () => void;
+}
+
+function makeStore(content: WindowContent, stdout: NodeJS.WriteStream): PictureStore {
+  const draw = (): Picture => {
+    const size = sizeOf(stdout);
+    return { columns: size.columns, lines: content.frame(size) };
+  };
+  let picture = draw();
+  return {
+    picture: () => picture,
+    subscribe: (listener) => {
+      const redraw = (): void => {
+        const next = draw();
+        if (next.lines === picture.lines && next.columns === picture.columns) return;
+        picture = next;
+        listener();
+      };
+      const changed = throttled(redraw, FRAME_MS);
+      const unsubscribe = content.subscribe(changed);
+      stdout.on("resize", redraw);
+      changed();
+      return () => {
+        unsubscribe();
+        stdout.off("resize", redraw);
+      };
+    },
+  };
+}
+
+/** What Ink is to lay out for a line that was made for a width. */
+type Laid = (line: string, columns: number) => string;
+
+interface AppProps {
+  readonly content: WindowContent;
+  readonly store: PictureStore;
+  readonly laid: Laid;
+}
+
+/** The only component. Its text has a blank for each line, which the line takes the place of. */
+function App({ content, store, laid }: AppProps): ReactElement {
+  const { exit, suspendTerminal } = useApp();
+  const { lines, columns } = useSyncExternalStore(store.subscribe, store.picture);
+  useInput((input, key) => {
+    for (const name of keyNames(input, key)) content.key(name);
+  });
+  useEffect(() => {
+    // Both are refused while the terminal is handed over already: then there is nothing to do.
+    const handOver = (during: () => Promise<void>): void => {
+      suspendTerminal(during).catch(() => {});
+    };
+    content.attach({
+      quit: () => exit("quit"),
+      suspend: () => handOver(stopProcess),
+      redraw: () => handOver(() => Promise.resolve()),
+    });
+  }, [content, exit, suspendTerminal]);
+  return (
+    <Transform
+      transform={(_, i) => laid(lines[i] ?? "", columns)}
+      accessibilityLabel={lines.filter((line) => line !== "").join("\n")}
+    >
+      {lines.map(() => " ").join("\n")}
+    </Transform>
+  );
+}
+
+/**
+ * Opens a window on a terminal. With `plainInk` Ink draws by itself: for a screen reader, and to
+ * compare with what is drawn otherwise.
+ */
+export function openWindow(
+  content: WindowContent,
+  stdout: NodeJS.WriteStream,
+  plainInk = process.env.INK_SCREEN_READER === "true",
+): OpenWindow {
+  const options = {
+    alternateScreen: true,
+    interactive: true,
+    exitOnCtrlC: false,
+    patchConsole: false,
+  } as const;
+  const app = (laid: Laid): ReactElement => (
+    <App content={content} store={makeStore(content, stdout)} laid={laid} />
+  );
+  const open = (): ReturnType<typeof render> => {
+    if (!plainInk) {
+      const { stream, tokenFor } = makeFrameStream(stdout);
+      return render(app(tokenFor), { ...options, stdout: stream, debug: true });
+    }
+    // In a window that is narrower by now nothing is drawn: the next frame is made for it.
+    const clipped: Laid = (line, columns) => (sizeOf(stdout).columns < columns ? "" : line);
+    return render(app(clipped), { ...options, stdout, incrementalRendering: true });
+  };
+  const ink = open();
+  return { close: () => ink.unmount(), closed: ink.waitUntilExit() };
+}

@@ -1,0 +1,132 @@
+/** Lists every column of the list of processes once. */
+import type { ProcessRow } from "../model/aggregate.ts";
+import type { ThreadRow } from "../model/threads.ts";
+import { RUNTIME_ROWS, RUNTIMES } from "../tick/runtimes.ts";
+import { type Column, type RowContext, RUNTIME_LABELS, runtimeList } from "./columns.ts";
+import { percent, sharePercent, thousands } from "./format.ts";
+
+/** A process, or a thread of one. */
+export type ListedTask = ProcessRow | ThreadRow;
+
+/** The runtimes that are listed always, and are managed or not. */
+const managed = (wanted: boolean) =>
+  RUNTIMES.filter((runtime) => RUNTIME_ROWS[runtime].isManaged === wanted);
+
+/** What cells of the list of processes need to know besides. */
+export interface ProcessContext extends RowContext {
+  /** One CPU takes so many samples in the time shown. */
+  readonly samplesPerCpu: number;
+  user?(uid: number): string | undefined;
+  /** Says how deep it is below a process that is shown. */
+  depth?(row: ListedTask): number;
+  /** Names its container or unit. */
+  cgroup?(row: ListedTask): string;
+  /** Draws its history in so many cells. */
+  trail?(row: ListedTask, cells: number): string;
+}
+
+/** A single thread is shown by its number; several of one name are counted. */
+const threadNumber = (row: ThreadRow): string =>
+  row.tids.length === 1 ? String(row.tids[0]) : `x${row.tids.length}`;
+
+/** The columns of the list of processes have this order. */
+export const PROCESS_COLUMNS: readonly Column<ListedTask, ProcessContext>[] = [
+  {
+    id: "share",
+    heading: "SHARE%",
+    meaning: "its share of the samples",
+    width: { min: 7, max: 7 },
+    sorts: ["self", "total"],
+    align: "right",
+    value: (row, { samples }) => percent(row.samples, samples),
+    json: "percent",
+  },
+  {
+    id: "cpu",
+    heading: "CPU%",
+    meaning: "the same in percent of one CPU",
+    width: { min: 6, max: 6 },
+    align: "right",
+    giveWay: 2,
+    value: (row, { samplesPerCpu }) => percent(row.samples, samplesPerCpu),
+  },
+  {
+    id: "pid",
+    heading: "PID",
+    meaning: "its number",
+    width: { min: 7, max: 7 },
+    sorts: ["pid"],
+    align: "right",
+    value: (row) => ("thread" in row ? threadNumber(row) : row.pid.toString()),
+    json: "pid",
+  },
+  {
+    id: "user",
+    heading: "USER",
+    meaning: "whose it is",
+    width: { min: 8, max: 10 },
+    giveWay: 4,
+    value: (row, context) => context.user?.(row.uid) ?? row.uid.toString(),
+  },
+  {
+    id: "comm",
+    heading: "COMMAND",
+    meaning: "its name; children stand under their parents, and with t threads under both, by name",
+    width: { min: 12, max: 22, grow: 1 },
+    sorts: ["name"],
+    cut: "middle",
+    value: (row, context) => {
+      const depth = context.depth?.(row) ?? 0;
+      const name = "thread" in row ? `(${row.thread})` : row.comm;
+      return depth > 0 ? "  ".repeat(depth - 1) + context.glyphs.child + name : name;
+    },
+    json: "comm",
+  },
+  {
+    id: "cgroup",
+    heading: "CONTAINER",
+    meaning: "the container or pod that it runs in, else its unit or control group",
+    width: { min: 12, max: 22 },
+    cut: "middle",
+    giveWay: 5,
+    value: (row, context) => context.cgroup?.(row) || context.glyphs.none,
+  },
+  {
+    id: "runtimes",
+    heading: "RUNTIMES",
+    meaning: `${runtimeList(managed(true), "and")} where they were anywhere in its stacks; ${runtimeList(managed(false), "and")} where innermost`,
+    width: { min: 18, max: 23 },
+    sorts: ["module"],
+    giveWay: 3,
+    value: (row) => row.runtimes.map((runtime) => RUNTIME_LABELS[runtime]).join(" "),
+    json: "runtimes",
+  },
+  {
+    id: "samples",
+    heading: "SAMPLES",
+    meaning: "its samples in the time shown",
+    width: { min: 8, max: 8 },
+    align: "right",
+    giveWay: 7,
+    value: (row) => thousands(row.samples),
+    json: "samples",
+  },
+  {
+    id: "complete",
+    heading: "COMPLETE%",
+    meaning: "share of its stacks that reach the outermost frame of their thread",
+    width: { min: 9, max: 9 },
+    align: "right",
+    giveWay: 1,
+    value: (row) => sharePercent(row.complete, row.samples),
+    json: "complete",
+  },
+  {
+    id: "history",
+    heading: "HISTORY",
+    meaning: "its share over the last minute, as with the functions",
+    width: { min: 8, max: 15 },
+    giveWay: 6,
+    value: (row, context, width) => context.trail?.(row, width ?? 0) ?? "",
+  },
+];
