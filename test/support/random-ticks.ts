@@ -71,16 +71,27 @@ export interface RandomRefresh {
   readonly isRenewed: boolean;
 }
 
+/** A stack of a thread is counted once in a refresh. */
+function oncePerThread(counts: readonly StackCount[]): StackCount[] {
+  const pairs = new Map<string, StackCount>();
+  for (const one of counts) {
+    const key = JSON.stringify([one.stack, one.task]);
+    pairs.set(key, { ...one, count: one.count + (pairs.get(key)?.count ?? 0) });
+  }
+  return [...pairs.values()];
+}
+
 /** Refreshes that share stacks. */
 export const refreshes: fc.Arbitrary<RandomRefresh[]> = fc
   .array(stack, { minLength: 1, maxLength: 10 })
   .chain((stacks) =>
     fc.array(
       fc.record({
-        counts: fc.array(
-          fc.record({ stack: fc.constantFrom(...stacks), task: thread, count: fc.nat(9) }),
-          { maxLength: 12 },
-        ),
+        counts: fc
+          .array(fc.record({ stack: fc.constantFrom(...stacks), task: thread, count: fc.nat(9) }), {
+            maxLength: 12,
+          })
+          .map(oncePerThread),
         missed: fc.nat(60),
         isRenewed: fc.boolean(),
       }),
