@@ -116,8 +116,8 @@ function functionBody(
   const span = `${Math.round(ticks.reduce((sum, one) => sum + one.intervalSeconds, 0))} s`;
   const facts: readonly Piece[] = [
     { text: RUNTIME_LABELS[info.runtime], giveWay: 2 },
-    { text: `self ${percent(detail.self, detail.samples)} %`, giveWay: 0 },
-    { text: `total ${percent(detail.total, detail.samples)} %`, giveWay: 0 },
+    { text: `self ${percent(detail.self, detail.samples)} %` },
+    { text: `total ${percent(detail.total, detail.samples)} %` },
     { text: `of ${span}`, giveWay: 1 },
     { text: info.module, giveWay: 3, least: 12, cut: "start" },
   ];
