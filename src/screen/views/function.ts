@@ -82,17 +82,11 @@ function detailOf(
   ticks: readonly Tick[],
   memo: Memo<FunctionDetail>,
 ): FunctionDetail {
-  const { filter, kernel, nativeFrames } = session.state;
-  const opened = openFunction(session.state) ?? -1;
-  const { lines, family: parents } = session;
+  const { state, lines, selectors } = session;
+  const { filter, kernel, nativeFrames } = state;
+  const opened = openFunction(state) ?? -1;
   const key = [tick, ticks.length, opened, filter, kernel, nativeFrames, lines.version];
-  const options = {
-    ...(filter ? { filter } : {}),
-    kernel,
-    nativeFrames,
-    parents,
-    lineOf: lines.of,
-  };
+  const options = { ...selectors.options(state), lineOf: lines.of };
   return memo.of(key, () => functionDetail(ticks, opened, options));
 }
 

@@ -81,11 +81,9 @@ class ProcessList {
 
 /** Puts its threads behind each process; a single thread of the same name is no news. */
 function withThreads(session: Session, tick: Tick, placed: readonly Placed[]): Placed[] {
-  const { state, history, family } = session;
-  const { filter, kernel, nativeFrames } = state;
+  const { state, history, selectors } = session;
   const ticks = state.span === "now" ? [tick] : history.last(RECENT_SECONDS, tick);
-  const options = { ...(filter ? { filter } : {}), kernel, nativeFrames, parents: family };
-  const threads = threadRows(ticks, options);
+  const threads = threadRows(ticks, selectors.options(state));
   return placed.flatMap((one) => {
     const rows = (threads.get(one.row.pid) ?? []).filter(
       (row) => row.startTime === one.row.startTime,
