@@ -206,6 +206,9 @@ __noinline int step(__u32 unused)
 	case FILE_UNREADABLE:
 		push_native_frame(w, m, offset);
 		return stop_walk(w, COUNTER_UnwindNativeErrFileUnreadable);
+	case FILE_NO_ROOM:
+		push_native_frame(w, m, offset);
+		return stop_walk(w, COUNTER_UnwindNativeErrNoRoom);
 	}
 	return stop_walk(w, COUNTER_UnwindNativeErrFilePending);
 }
