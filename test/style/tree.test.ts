@@ -64,6 +64,13 @@ test("only one file loads the addon", () => {
   expect(importers).toEqual(["src/addon/sampler.ts"]);
 });
 
+test("Ink is met in one room, by its public door, in the version that it was measured with", () => {
+  const importers = sources.filter((file) => /from "(ink|ink-table|react)[/"]/.test(read(file)));
+  expect(importers.filter((file) => !file.startsWith("src/terminal/"))).toEqual([]);
+  expect(sources.filter((file) => /node_modules|"ink\//.test(read(file)))).toEqual([]);
+  expect(JSON.parse(read("package.json")).dependencies.ink).toMatch(/^\d/);
+});
+
 test("modules do not import each other in a circle", () => {
   const graph = new Map(
     sources.map((file) => [
