@@ -62,7 +62,7 @@ function machineLine(
   theme: Theme,
 ): string {
   const name: Piece = { text: "polytop", giveWay: 5, paint: theme.bold };
-  if (!tick) return fitPieces([name, { text: host, giveWay: 0 }], width, 3, theme);
+  if (!tick) return fitPieces([name, { text: host }], width, 3, theme);
   const what = `${tick.event} ${tick.frequency} Hz`;
   const only =
     tick.pids.length > 0
@@ -82,7 +82,7 @@ function machineLine(
       name,
       { text: host, giveWay: 2 },
       { text: what, giveWay: 4 },
-      { text: busy, giveWay: 0, paint: theme.bold },
+      { text: busy, paint: theme.bold },
       { text: `${amount}/s`, giveWay: 3 },
       { text: isReplay ? `replay ${timeOfDay(tick.time)}` : "", giveWay: 1, paint: theme.bold },
       { text: `every ${seconds(state.delaySeconds)}`, giveWay: 1 },
@@ -119,7 +119,7 @@ function trustLine(data: HeaderData, width: number, theme: Theme): string {
   const { tick, all, state, error } = data;
   const force = inForce(data, theme);
   if (error !== undefined) {
-    return fitPieces([{ text: `! ${error}`, giveWay: 0, paint: theme.warning }], width, 3, theme);
+    return fitPieces([{ text: `! ${error}`, paint: theme.warning }], width, 3, theme);
   }
   if (!tick || !all) return fitPieces(force, width, 3, theme);
   const complete = sharePercent(all.outcomes.complete, all.samples).padStart(4);
@@ -160,26 +160,21 @@ function trustLine(data: HeaderData, width: number, theme: Theme): string {
 
 /** Names what narrows or stops the picture, the frozen moment first. */
 function inForce({ tick, state, view, now, sinceSeconds }: HeaderData, theme: Theme): Piece[] {
+  const { frozen, mark, span, filterText, language, kernel } = state;
   const pieces: Piece[] = [];
-  if (state.frozen && tick) {
+  const say = (text: string, paint = theme.bold): number => pieces.push({ text, paint });
+  if (frozen && tick) {
     const age = clock((now - tick.time) / 1000);
-    const text = ` frozen ${timeOfDay(tick.time)}, ${age} ago `;
-    pieces.push({ text, giveWay: 0, paint: theme.inverse });
+    say(` frozen ${timeOfDay(tick.time)}, ${age} ago `, theme.inverse);
   }
-  if (state.mark && tick) {
-    const text = `against ${timeOfDay(state.mark.time)}`;
-    pieces.push({ text, giveWay: 0, paint: theme.bold });
-  } else if (state.span !== "now" && view.longestSpan) {
-    const isSince = state.span === "since" && view.longestSpan === "since";
-    const text = isSince ? `since c: ${clock(sinceSeconds)}` : `last ${RECENT_SECONDS} s`;
-    pieces.push({ text, giveWay: 0, paint: theme.bold });
+  if (mark && tick) {
+    say(`against ${timeOfDay(mark.time)}`);
+  } else if (span !== "now" && view.longestSpan) {
+    const isSince = span === "since" && view.longestSpan === "since";
+    say(isSince ? `since c: ${clock(sinceSeconds)}` : `last ${RECENT_SECONDS} s`);
   }
-  if (state.filterText !== "") {
-    pieces.push({ text: `filter ${state.filterText}`, giveWay: 0, paint: theme.bold });
-  }
-  if (state.language) {
-    pieces.push({ text: `only ${RUNTIME_LABELS[state.language]}`, giveWay: 0, paint: theme.bold });
-  }
-  if (!state.kernel) pieces.push({ text: "no kernel", giveWay: 0, paint: theme.bold });
+  if (filterText !== "") say(`filter ${filterText}`);
+  if (language) say(`only ${RUNTIME_LABELS[language]}`);
+  if (!kernel) say("no kernel");
   return pieces;
 }

@@ -5,8 +5,8 @@ import type { Paint, Theme } from "./theme.ts";
 /** A part of a line that is left out as a whole when there is no room. */
 export interface Piece {
   readonly text: string;
-  /** The piece with the highest number goes first; one with 0 stays. */
-  readonly giveWay: number;
+  /** The piece with the highest number goes first; one without a number stays. */
+  readonly giveWay?: number;
   readonly paint?: Paint;
   /** It may be cut down to so many cells before it is left out; then it is the last of its line. */
   readonly least?: number;
@@ -27,8 +27,10 @@ export function fitPieces(
   const total = (): number =>
     chosen.reduce((sum, piece) => sum + least(piece), 0) + gap * (chosen.length - 1);
   while (chosen.length > 1 && total() > width) {
-    const first = chosen.reduce((most, piece) => (piece.giveWay > most.giveWay ? piece : most));
-    if (first.giveWay === 0) break;
+    const first = chosen.reduce((most, piece) =>
+      (piece.giveWay ?? 0) > (most.giveWay ?? 0) ? piece : most,
+    );
+    if (first.giveWay === undefined) break;
     chosen = chosen.filter((piece) => piece !== first);
   }
   let room = width;

@@ -3,7 +3,7 @@ import { CgroupNames } from "../machine/cgroups.ts";
 import { isAlive, parentOf } from "../machine/process.ts";
 import { userNames } from "../machine/users.ts";
 import type { SortKey } from "../model/sort.ts";
-import { type Ending, watchForEnd } from "../terminal/process.ts";
+import { watchForEnd } from "../terminal/process.ts";
 import { openWindow } from "../terminal/window.tsx";
 import { duration, thousands } from "../text/format.ts";
 import type { TickSource } from "../tick/source.ts";
@@ -17,8 +17,6 @@ import type { MachineFacts } from "./views/view.ts";
 /** The live screen needs these. */
 export interface ScreenOptions {
   readonly source: TickSource;
-  /** Each CPU is sampled so often a second. */
-  readonly frequency: number;
   readonly delaySeconds: number;
   readonly pids: readonly number[];
   /** The filter that is in force at first; it is known to be right. */
@@ -44,15 +42,6 @@ export interface ScreenOptions {
   readonly write?: WriteTicks;
 }
 
-/** This is how the screen ended. */
-export interface ScreenResult {
-  readonly reason: "quit" | "iterations" | Ending;
-  /** The line was written to the terminal, if that was still there. */
-  readonly summary: string;
-  /** So many refreshes were received. */
-  readonly ticks: number;
-}
-
 /** Nothing is known of the machine of a recording. */
 const NO_FACTS: MachineFacts = { user: () => undefined, cgroup: () => undefined };
 
@@ -73,7 +62,7 @@ function summaryOf(session: Session): string {
  * Runs the live screen until its user, a signal or the terminal ends it. The terminal is as it was
  * afterwards, with a line of summary. There has to be a terminal on stdin and stdout.
  */
-export async function runScreen(options: ScreenOptions): Promise<ScreenResult> {
+export async function runScreen(options: ScreenOptions): Promise<void> {
   const { source, host } = options;
   const { stdin, stdout } = process;
   const isHere = options.remote !== true;
@@ -89,18 +78,17 @@ export async function runScreen(options: ScreenOptions): Promise<ScreenResult> {
     alive: options.alive ?? (isHere ? isAlive : () => undefined),
     isReplay: !isHere,
   };
-  const ended: { reason: ScreenResult["reason"] } = { reason: "quit" };
   const window = openWindow(new Composer(session, tools), stdout, options.plainInk);
-  const end = (why: ScreenResult["reason"]): void => {
-    ended.reason = why;
-    window.close();
-  };
-  const abort = (): void => end("signal");
-  options.signal?.addEventListener("abort", abort, { once: true });
-  const unwatch = watchForEnd(stdin, stdout, end);
+  let isGone = false;
+  const end = (): void => window.close();
+  options.signal?.addEventListener("abort", end, { once: true });
+  const unwatch = watchForEnd(stdin, stdout, (why) => {
+    isGone = why === "terminal";
+    end();
+  });
   const unsubscribe = session.start();
   const stopCounting = session.subscribe(() => {
-    if (options.iterations && session.received >= options.iterations) end("iterations");
+    if (options.iterations && session.received >= options.iterations) end();
   });
   try {
     await window.closed;
@@ -108,10 +96,7 @@ export async function runScreen(options: ScreenOptions): Promise<ScreenResult> {
     stopCounting();
     unsubscribe();
     unwatch();
-    options.signal?.removeEventListener("abort", abort);
+    options.signal?.removeEventListener("abort", end);
   }
-  const summary = summaryOf(session);
-  const { reason } = ended;
-  if (reason !== "terminal") stdout.write(`${summary}\n`);
-  return { reason, summary, ticks: session.received };
+  if (!isGone) stdout.write(`${summaryOf(session)}\n`);
 }

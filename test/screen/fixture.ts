@@ -76,7 +76,6 @@ const source = options.recording
 
 await runScreen({
   source,
-  frequency: 99,
   delaySeconds: (options.intervalMs ?? 1000) / 1000,
   pids: [],
   filterText: options.filter ?? "",

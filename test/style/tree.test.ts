@@ -69,6 +69,13 @@ test("only one file loads the addon", () => {
   expect(importers).toEqual(["src/addon/binding.ts"]);
 });
 
+test("Ink is met in one room, by its public door, in the version that it was measured with", () => {
+  const importers = sources.filter((file) => /from "(ink|ink-table|react)[/"]/.test(read(file)));
+  expect(importers.filter((file) => !file.startsWith("src/terminal/"))).toEqual([]);
+  expect(sources.filter((file) => /node_modules|"ink\//.test(read(file)))).toEqual([]);
+  expect(JSON.parse(read("package.json")).dependencies.ink).toMatch(/^\d/);
+});
+
 /** The first circle that is found from each file of a graph, as `a → b → a`. */
 function circlesOf(graph: ReadonlyMap<string, readonly string[]>): string[] {
   const done = new Set<string>();

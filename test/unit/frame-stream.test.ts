@@ -2,9 +2,10 @@
 import { EventEmitter } from "node:events";
 import xterm from "@xterm/headless";
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { makeFrameStream } from "../../src/terminal/frame-stream.ts";
 import { parseStyled, styledUpdate } from "../../src/terminal/styled-cells.ts";
+import { throttled } from "../../src/terminal/throttled.ts";
 
 const COLUMNS = 90;
 
@@ -138,4 +139,23 @@ test("a frame for another size waits for its successor; another size and screen 
   frames.stream.write("\u001b[?1049h");
   draw(["a"]);
   expect(sent.slice(2)).toEqual(["\u001b[?1049h", sent[1]]);
+});
+
+test("what comes in one event is drawn once, at its end; what comes soon after it, once later", async () => {
+  vi.useFakeTimers();
+  try {
+    let drawn = 0;
+    const changed = throttled(() => drawn++, 8);
+    for (let i = 0; i < 3; i++) changed();
+    expect(drawn).toBe(0);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(drawn).toBe(1);
+    for (let i = 0; i < 3; i++) changed();
+    await vi.advanceTimersByTimeAsync(7);
+    expect(drawn).toBe(1);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(drawn).toBe(2);
+  } finally {
+    vi.useRealTimers();
+  }
 });

@@ -13,6 +13,7 @@ import {
   freeze,
   goBack,
   move as moveSelection,
+  toggle as toggleChoice,
   unmark,
   withMark,
 } from "../state/transitions.ts";
@@ -34,6 +35,12 @@ export const prompt =
   (mode: PromptMode): Action =>
   (session) =>
     session.update(enterMode, mode);
+
+/** Changes a choice between two. */
+export const toggle =
+  (choice: "reverse" | "threads" | "kernel"): Action =>
+  (session) =>
+    session.update(toggleChoice, choice);
 
 /** Sorts by another key. */
 export const sort =

@@ -6,15 +6,7 @@ import { RUNTIME_LABELS } from "../../text/columns.ts";
 import { RUNTIMES } from "../../tick/runtimes.ts";
 import type { Session } from "../state/session.ts";
 import type { PromptMode, ViewState } from "../state/state.ts";
-import {
-  changeLanguage,
-  reverse,
-  showView,
-  toggleKernel,
-  toggleNames,
-  toggleThreads,
-  turnTrees,
-} from "../state/transitions.ts";
+import { changeLanguage, showView, toggleNames, turnTrees } from "../state/transitions.ts";
 import { narrowToFamily } from "../views/processes.ts";
 import { VIEWS, viewAfter } from "../views/registry.ts";
 import { followHottest, goSideways, openFunctionOfNode } from "../views/tree-keys.ts";
@@ -78,7 +70,7 @@ export const BINDINGS: readonly Binding[] = [
     group: "sorted",
   }),
   key("S", "sort by the one before", act.sort(-1), { group: "sorted" }),
-  key("r", "reverse the order", change(reverse), { group: "sorted" }),
+  key("r", "reverse the order", act.toggle("reverse"), { group: "sorted" }),
   key([" ", "z"], "freeze the picture while collecting goes on", act.toggleFreeze, {
     label: "space",
     footer: ["freeze", 5],
@@ -136,7 +128,7 @@ export const BINDINGS: readonly Binding[] = [
     narrowToFamily,
     { footer: ["subtree", 4], group: "processes" },
   ),
-  key("t", "threads under their processes, by name, or processes only", change(toggleThreads), {
+  key("t", "threads under their processes, by name, or processes only", act.toggle("threads"), {
     footer: ["threads", 5],
     group: "processes",
   }),
@@ -168,7 +160,7 @@ export const BINDINGS: readonly Binding[] = [
   key(["pagedown", "ctrl-d", "ctrl-f"], "a page down", act.move("page-down"), { label: "PgDn" }),
   key(["home", "g"], "the first row", act.move("first"), { label: "Home g" }),
   key(["end", "G"], "the last row", act.move("last"), { label: "End G" }),
-  key("K", "leave kernel frames out, or show them again", change(toggleKernel), {
+  key("K", "leave kernel frames out, or show them again", act.toggle("kernel"), {
     footer: ["kernel", 9],
     group: "samples",
   }),

@@ -1,4 +1,4 @@
-/** From a key to what it does where one is. */
+/** Finds what a key does where one is. */
 import type { View } from "../views/view.ts";
 import { BINDINGS, type Binding } from "./bindings.ts";
 

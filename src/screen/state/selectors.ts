@@ -102,7 +102,8 @@ export class Selectors {
     this.#family = family;
   }
 
-  #options({ filter, kernel, nativeFrames }: ViewState): AggregateOptions {
+  /** Says what the state leaves out. */
+  options({ filter, kernel, nativeFrames }: ViewState): AggregateOptions {
     return { ...(filter ? { filter } : {}), kernel, nativeFrames, parents: this.#family };
   }
 
@@ -122,7 +123,7 @@ export class Selectors {
 
   /** Adds a tick up as the state wants it. */
   picture(tick: Tick, state: ViewState): Aggregate {
-    return this.#aggregate([tick], this.#options(state));
+    return this.#aggregate([tick], this.options(state));
   }
 
   /** Adds a tick up whole, as the header tells it. */
@@ -132,11 +133,11 @@ export class Selectors {
 
   /** Adds the last seconds up. */
   recent(tick: Tick, state: ViewState): Aggregate {
-    return this.#aggregate(this.#history.last(RECENT_SECONDS, tick), this.#options(state));
+    return this.#aggregate(this.#history.last(RECENT_SECONDS, tick), this.options(state));
   }
 
   #chosen(state: ViewState): Choice {
-    const options = this.#options(state);
+    const options = this.options(state);
     if (this.#choice && sameOptions(this.#choice.options, options)) return this.#choice;
     // Old ticks are added up once: only those of now are worth keeping.
     const add = (tick: Tick): Aggregate =>
@@ -188,7 +189,7 @@ export class Selectors {
     const { mark, span } = state;
     if (mark) {
       const now = this.#recentFunctions(tick, state);
-      const then = this.#aggregate(mark.ticks, this.#options(state));
+      const then = this.#aggregate(mark.ticks, this.options(state));
       const before = { rows: then.functions, samples: then.samples };
       const changes = this.#changes.of([now, then], () => compare(now, before));
       return { ...now, rows: changes.rows, changes };

@@ -141,28 +141,16 @@ export const changeSort = (state: ViewState, step: 1 | -1): ViewState => ({
   sort: nextSortKey(state.sort, step, state.mark !== undefined),
 });
 
-/** Reverses the order. */
-export const reverse = (state: ViewState): ViewState => ({
+/** Changes a choice between two: the order, threads under their processes, kernel frames. */
+export const toggle = (state: ViewState, choice: "reverse" | "threads" | "kernel"): ViewState => ({
   ...without(state, "held"),
-  reverse: !state.reverse,
+  [choice]: !state[choice],
 });
 
 /** Takes percentages of the next span. */
 export const changeSpan = (state: ViewState): ViewState => ({
   ...without(state, "held"),
   span: SPANS[(SPANS.indexOf(state.span) + 1) % SPANS.length] ?? "now",
-});
-
-/** Lists threads under their processes, or processes only. */
-export const toggleThreads = (state: ViewState): ViewState => ({
-  ...without(state, "held"),
-  threads: !state.threads,
-});
-
-/** Leaves kernel frames out, or shows them. */
-export const toggleKernel = (state: ViewState): ViewState => ({
-  ...without(state, "held"),
-  kernel: !state.kernel,
 });
 
 /** Names functions as their source does, or as they are. */

@@ -82,17 +82,11 @@ function detailOf(
   ticks: readonly Tick[],
   memo: Memo<FunctionDetail>,
 ): FunctionDetail {
-  const { filter, kernel, nativeFrames } = session.state;
-  const opened = openFunction(session.state) ?? -1;
-  const { lines, family: parents } = session;
+  const { state, lines, selectors } = session;
+  const { filter, kernel, nativeFrames } = state;
+  const opened = openFunction(state) ?? -1;
   const key = [tick, ticks.length, opened, filter, kernel, nativeFrames, lines.version];
-  const options = {
-    ...(filter ? { filter } : {}),
-    kernel,
-    nativeFrames,
-    parents,
-    lineOf: lines.of,
-  };
+  const options = { ...selectors.options(state), lineOf: lines.of };
   return memo.of(key, () => functionDetail(ticks, opened, options));
 }
 
@@ -116,8 +110,8 @@ function functionBody(
   const span = `${Math.round(ticks.reduce((sum, one) => sum + one.intervalSeconds, 0))} s`;
   const facts: readonly Piece[] = [
     { text: RUNTIME_LABELS[info.runtime], giveWay: 2 },
-    { text: `self ${percent(detail.self, detail.samples)} %`, giveWay: 0 },
-    { text: `total ${percent(detail.total, detail.samples)} %`, giveWay: 0 },
+    { text: `self ${percent(detail.self, detail.samples)} %` },
+    { text: `total ${percent(detail.total, detail.samples)} %` },
     { text: `of ${span}`, giveWay: 1 },
     { text: info.module, giveWay: 3, least: 12, cut: "start" },
   ];

@@ -9,22 +9,19 @@ import {
 } from "../../text/columns.ts";
 import { drawTrail } from "../../text/trail.ts";
 import { Memo } from "../state/memo.ts";
-import { holdOrder, visibleRows } from "../state/rows.ts";
+import { holdOrder } from "../state/rows.ts";
 import type { FunctionPicture } from "../state/selectors.ts";
 import { FIRST_VIEW, type ViewState } from "../state/state.ts";
 import { openPage } from "../state/transitions.ts";
-import { headingRow, listRow, TableLayout } from "../table.ts";
-import type { Paint, Theme } from "../theme.ts";
+import { TableLayout } from "../table.ts";
 import { FUNCTION_PAGE } from "./function.ts";
+import { type ListRows, listBody, type PaintOf } from "./list.ts";
 import type { Body, BodyInput, View } from "./view.ts";
 
 const rowId = (row: FunctionRow): string => String(row.function.id);
 
-/** Functions in the order and choice of the state, and the ids of their rows. */
-interface Ordered {
-  readonly rows: readonly FunctionRow[];
-  readonly ids: readonly string[];
-}
+/** Functions in the order and choice of the state. */
+type Ordered = ListRows<FunctionRow>;
 
 const withIds = (rows: readonly FunctionRow[]): Ordered => ({ rows, ids: rows.map(rowId) });
 
@@ -51,13 +48,12 @@ class FunctionList {
     return result;
   }
 
-  body({ session, tick, width, height, theme }: BodyInput): Body | undefined {
+  body(input: BodyInput): Body | undefined {
+    const { session, tick, width, theme } = input;
     const { state, selectors } = session;
     const picture = selectors.functions(tick, state);
-    const { rows, ids } = this.#ordered(picture, state);
-    if (ids.length === 0) return undefined;
-    const page = Math.max(0, height - 1);
-    const shown = visibleRows(rows, ids, state, page);
+    const ordered = this.#ordered(picture, state);
+    if (ordered.ids.length === 0) return undefined;
     const { changes } = picture;
     const { sums } = selectors.since(tick, state);
     const trails = selectors.trails(tick, state);
@@ -77,25 +73,14 @@ class FunctionList {
       trail: (row, cells) => drawTrail(trails.shares(kind, row.function.id, cells), theme.glyphs),
       ...(changes ? { change: changes.of } : {}),
     };
-    const layout = (changes ? this.#marked : this.#functions).fit(width, shown.rows, context);
-    const lines = shown.rows.map((row, i) => {
-      const paint = functionPaint(row, context, theme);
-      return listRow(layout, row, context, i === shown.selected, paint, theme);
-    });
-    return { lines: [headingRow(layout, state.sort, state.reverse, theme), ...lines], ids, page };
+    const paintOf: PaintOf<FunctionRow> = (row, columnId) => {
+      if (columnId === "lang") return theme.runtime[row.function.runtime];
+      const isLarge = columnId === "change" && Math.abs(changes?.of(row) ?? 0) >= 1;
+      return isLarge ? theme.bold : undefined;
+    };
+    const table = changes ? this.#marked : this.#functions;
+    return listBody(table, ordered, context, input, paintOf);
   }
-}
-
-function functionPaint(
-  row: FunctionRow,
-  context: FunctionContext,
-  theme: Theme,
-): (columnId: string) => Paint | undefined {
-  return (columnId) => {
-    if (columnId === "lang") return theme.runtime[row.function.runtime];
-    if (columnId === "change" && Math.abs(context.change?.(row) ?? 0) >= 1) return theme.bold;
-    return undefined;
-  };
 }
 
 export const functionsView: View = {

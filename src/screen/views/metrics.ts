@@ -5,7 +5,7 @@ import { TRAIL_CELLS } from "../../model/trails.ts";
 import { tableLines } from "../../terminal/table.ts";
 import { RUNTIME_LABELS } from "../../text/columns.ts";
 import { cell, rate, sharePercent, thousands, truncate } from "../../text/format.ts";
-import { level } from "../../text/trail.ts";
+import { drawTrail } from "../../text/trail.ts";
 import { wrapWords } from "../../text/wrap.ts";
 import { EVERY_RUNTIME, RUNTIMES, type Runtime } from "../../tick/runtimes.ts";
 import type { CounterDefinition } from "../../tick/source.ts";
@@ -164,13 +164,9 @@ class CounterTrails {
         : found.reduce((sum, metrics) => sum + (metrics[name] ?? 0), 0) / found.length,
     );
     const most = Math.max(...means);
-    return means
-      .map((mean) => {
-        // A doubling from an eighth of a percent of the most on is a step.
-        const at = most > 0 ? level((50 * mean) / most, glyphs.levels.length) : 0;
-        return at === 0 ? " " : glyphs.levels[at - 1];
-      })
-      .join("");
+    // A doubling from an eighth of a percent of the most on is a step.
+    const shares = means.map((mean) => (most > 0 ? (50 * mean) / most : 0));
+    return drawTrail(shares, glyphs);
   }
 }
 

@@ -9,12 +9,13 @@ import {
 import { drawTrail } from "../../text/trail.ts";
 import type { Tick } from "../../tick/tick.ts";
 import { quoted } from "../state/complete.ts";
-import { holdOrder, visibleRows } from "../state/rows.ts";
+import { holdOrder } from "../state/rows.ts";
 import type { Session } from "../state/session.ts";
 import { RECENT_SECONDS } from "../state/state.ts";
 import { narrow } from "../state/transitions.ts";
-import { headingRow, listRow, TableLayout } from "../table.ts";
-import type { Body, BodyInput, View } from "./view.ts";
+import { TableLayout } from "../table.ts";
+import { listBody } from "./list.ts";
+import type { DrawBody, View } from "./view.ts";
 
 /** A row with its place in the tree. */
 interface Placed {
@@ -32,27 +33,20 @@ function partsOf(id: string): { readonly pid: string; readonly thread?: string }
   return at < 0 ? { pid: id } : { pid: id.slice(0, at), thread: id.slice(at + 1) };
 }
 
-/** Remembers the layout for a width. */
-class ProcessList {
-  readonly #layout = new TableLayout(PROCESS_COLUMNS);
-
-  body({ session, tick, width, height, theme, machine }: BodyInput): Body | undefined {
-    const { state, selectors } = session;
+/** Makes what draws the view; it remembers the layout for a width. */
+function makeProcessBody(): DrawBody {
+  const table = new TableLayout(PROCESS_COLUMNS);
+  return (input) => {
+    const { session, tick, theme, machine } = input;
+    const { state, selectors, family } = session;
     const isNow = state.span === "now";
     const all = isNow ? selectors.picture(tick, state) : selectors.recent(tick, state);
     if (all.processes.length === 0) return undefined;
-    const placed: Placed[] = sortProcesses(
-      all.processes,
-      state.sort,
-      state.reverse,
-      session.family,
-    ).map(({ row, depth }) => ({ row, depth, id: String(row.pid) }));
+    const sorted = sortProcesses(all.processes, state.sort, state.reverse, family);
+    const placed = sorted.map(({ row, depth }) => ({ row, depth, id: String(row.pid) }));
     const listed = state.threads ? withThreads(session, tick, placed) : placed;
     const ordered = holdOrder(listed, (one) => one.id, state.held?.ids);
-    const page = Math.max(0, height - 1);
-    const ids = ordered.map((one) => one.id);
-    const shown = visibleRows(ordered, ids, state, page);
-    const depths = new Map(shown.rows.map((one) => [one.row, one.depth]));
+    const depths = new Map(ordered.map((one) => [one.row, one.depth]));
     const trails = selectors.trails(tick, state);
     const context: ProcessContext = {
       samples: all.samples,
@@ -65,27 +59,16 @@ class ProcessList {
       trail: (row, cells) =>
         "thread" in row ? "" : drawTrail(trails.shares("pids", row.pid, cells), theme.glyphs),
     };
-    const rows = shown.rows.map((one) => one.row);
-    const layout = this.#layout.fit(width, rows, context);
-    const none = (): undefined => undefined;
-    const lines = shown.rows.map(({ row }, i) =>
-      listRow(layout, row, context, i === shown.selected, none, theme),
-    );
-    return {
-      lines: [headingRow(layout, state.sort, state.reverse, theme), ...lines],
-      ids,
-      page,
-    };
-  }
+    const list = { rows: ordered.map(({ row }) => row), ids: ordered.map(({ id }) => id) };
+    return listBody(table, list, context, input);
+  };
 }
 
 /** Puts its threads behind each process; a single thread of the same name is no news. */
 function withThreads(session: Session, tick: Tick, placed: readonly Placed[]): Placed[] {
-  const { state, history, family } = session;
-  const { filter, kernel, nativeFrames } = state;
+  const { state, history, selectors } = session;
   const ticks = state.span === "now" ? [tick] : history.last(RECENT_SECONDS, tick);
-  const options = { ...(filter ? { filter } : {}), kernel, nativeFrames, parents: family };
-  const threads = threadRows(ticks, options);
+  const threads = threadRows(ticks, selectors.options(state));
   return placed.flatMap((one) => {
     const rows = (threads.get(one.row.pid) ?? []).filter(
       (row) => row.startTime === one.row.startTime,
@@ -108,10 +91,7 @@ export const processesView: View = {
   keys: ["samples", "sorted", "rows", "names", "processes"],
   columns: PROCESS_COLUMNS,
   longestSpan: "recent",
-  makeBody: () => {
-    const list = new ProcessList();
-    return (input) => list.body(input);
-  },
+  makeBody: makeProcessBody,
   open: (session, row) => {
     const { pid, thread } = partsOf(row);
     const words = thread === undefined ? "" : ` thread:${quoted(thread)}`;
