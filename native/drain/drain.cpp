@@ -76,7 +76,7 @@ int Drain::onRecord(void* context, void* data, size_t size) {
   if (size < sizeof(uint32_t)) return 0;
   const uint32_t type = *static_cast<const uint32_t*>(data);
   if (type == RECORD_FILE && size >= sizeof(file_record)) {
-    drain->files_->request(*static_cast<const file_record*>(data));
+    drain->files_->builder.request(*static_cast<const file_record*>(data));
   } else if (type == RECORD_METHOD && size >= offsetof(method_record, name)) {
     drain->methods_->add(*static_cast<const method_record*>(data), size);
   } else if (type == RECORD_STACK && size >= sizeof(stack_record)) {
@@ -109,7 +109,7 @@ void Drain::numberStacks() {
   for (const uint64_t word : words) {
     const bool native = word >> FRAME_KIND_SHIFT == FRAME_NATIVE;
     const auto file = static_cast<uint32_t>(word >> FRAME_FILE_SHIFT);
-    functions.push_back(native ? files_->functionOf(file, word & FRAME_OFFSET_MASK) : 0);
+    functions.push_back(native ? files_->naming.functionOf(file, word & FRAME_OFFSET_MASK) : 0);
   }
   lock.lock();
   stacks_.number(functions);
@@ -117,7 +117,7 @@ void Drain::numberStacks() {
 
 Drained Drain::drain() {
   Drained drained;
-  files_->forgetEvicted();
+  if (files_->catalog.forgetEvicted()) files_->naming.renumber();
   session_->followCpus();
   const uint32_t epoch = session_->switchEpoch();
   // A stack is sent before it is counted: after this every stack of the old epoch is known.
@@ -127,7 +127,7 @@ Drained Drain::drain() {
   readCounts(epoch, drained);
   readCounters(drained);
   drained.news = stacks_.take();
-  drained.files = files_->takeNews();
+  drained.files = files_->catalog.takeNews();
   const uint64_t now = clockNanoseconds(CLOCK_MONOTONIC);
   drained.seconds = static_cast<double>(now - lastTime_) / 1e9;
   lastTime_ = now;
@@ -189,7 +189,7 @@ void Drain::readCounts(uint32_t epoch, Drained& drained) {
 
 void Drain::touchFiles(uint64_t now) {
   for (size_t id = sampledFiles_._Find_first(); id < sampledFiles_.size(); id = sampledFiles_._Find_next(id))
-    files_->touch(static_cast<uint32_t>(id), now);
+    files_->catalog.touch(static_cast<uint32_t>(id), now);
   sampledFiles_.reset();
 }
 
@@ -210,7 +210,7 @@ void Drain::readCounters(Drained& drained) {
 }
 
 void Drain::renewIfFull() {
-  const bool evicted = files_->makeRoom(*session_, lastTime_);
+  const bool evicted = files_->catalog.makeRoom(*session_, lastTime_);
   if (evicted || stacks_.mustRenewFrames()) return renewFrames();
   if (!stacks_.mustRenewStacks()) return;
   session_->renewStacks();

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "js/file_values.h"
+
+#include "js/dotnet_values.h"
+#include "js/perl_values.h"
+#include "js/values.h"
+
+namespace polytop {
+
+namespace {
+
+/// By enum file_state.
+constexpr const char* kStates[] = {"pending", "ready", "no-table", "no-elf", "unreadable", "no-room"};
+
+/// Each adds to a file what is known of its runtime, if it is the runtime that it knows.
+constexpr void (*kDescribers[])(Napi::Env, const FoundRuntime&, Napi::Object&) = {describePerl, describeDotnet};
+
+}  // namespace
+
+Napi::Array describeFiles(Napi::Env env, const std::vector<FileInfo>& files) {
+  return listOf(env, files, [env](const FileInfo& file) {
+    Napi::Object described = object(env, "id", file.id, "path", file.path, "state", kStates[file.state], "why",
+                                    file.why, "runtime", "", "assemblies", std::vector<double>{});
+    for (const auto describe : kDescribers) {
+      if (file.runtime) describe(env, *file.runtime, described);
+    }
+    return described;
+  });
+}
+
+}  // namespace polytop
