@@ -21,39 +21,6 @@
 
 #define VM_EXEC 0x00000004
 
-/* 16 KB kernel stacks on x86-64 (arch/x86/include/asm/page_64_types.h). */
-#define KERNEL_STACK_SIZE 16384
-
-/* Order of struct pt_regs on x86-64, as eight-byte words (arch/x86/include/asm/ptrace.h). */
-enum pt_regs_word {
-	REG_R15,
-	REG_R14,
-	REG_R13,
-	REG_R12,
-	REG_RBP,
-	REG_RBX,
-	REG_R11,
-	REG_R10,
-	REG_R9,
-	REG_R8,
-	REG_RAX,
-	REG_RCX,
-	REG_RDX,
-	REG_RSI,
-	REG_RDI,
-	REG_ORIG_RAX,
-	REG_RIP,
-	REG_CS,
-	REG_FLAGS,
-	REG_RSP,
-	REG_SS,
-	REG_COUNT
-};
-
-/* Of the code segment selector: the low two bits are 3 in user mode; 0x23 is 32-bit code. */
-#define CS_RING_MASK 3
-#define CS_USER32 0x23
-
 struct rb_node {
 	struct rb_node *rb_right;
 	struct rb_node *rb_left;
@@ -176,13 +143,8 @@ struct sched_entity {
 	__u64 sum_exec_runtime;
 } RELOCATED;
 
-struct thread_struct {
-	unsigned long fsbase;
-} RELOCATED;
-
 struct task_struct {
 	void *stack;
-	struct thread_struct thread;
 	struct sched_entity se;
 	unsigned int flags;
 	struct mm_struct *mm;

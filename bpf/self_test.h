@@ -7,7 +7,7 @@
 #ifndef POLYTOP_SELF_TEST_H
 #define POLYTOP_SELF_TEST_H
 
-#include "unwind/mapping.h"
+#include "unwind/vma.h"
 
 SEC("raw_tp")
 int check_mapping(struct mapping_question *asked)
@@ -20,7 +20,7 @@ int check_mapping(struct mapping_question *asked)
 		return MAPPING_NOT_FOUND;
 	w->mm = BPF_CORE_READ(task, mm);
 	w->address = asked->address;
-	find_vma(0);
+	find_vma();
 	vma = w->vma;
 	if (!vma)
 		return MAPPING_NOT_FOUND;

@@ -116,7 +116,7 @@ size_t Files::addFile(const Job& job) {
   entry->info.state = file.fd < 0 ? FILE_UNREADABLE : FILE_NO_ELF;
   entry->info.why = image ? table.warning : error;
   entry->info.assemblies = std::move(assemblies);
-  if (isAssembly) entry->info.runtime = RUNTIME_DOTNET_IMAGE;
+  if (isAssembly) entry->info.runtime = INTERPRETER_DOTNET_IMAGE;
   if (perl) publishPerl(entry->info, std::move(*perl));
   if (id && dotnet) publishDotnet(*entry, *dotnet);
   if (id == 0 || !publish(*entry, table, image != nullptr || isAssembly) ||
@@ -156,8 +156,8 @@ bool Files::publish(Entry& entry, const UnwindTable& table, bool isElf) {
     }
   }
   visible.state = static_cast<uint16_t>(entry.info.state);
-  visible.runtime = static_cast<uint16_t>(entry.info.runtime);
-  visible.perl = entry.info.perlIndex;
+  visible.interpreter = static_cast<uint16_t>(entry.info.runtime);
+  visible.interpreter_index = entry.info.runtime == INTERPRETER_PERL ? entry.info.perlIndex : entry.info.id;
   store_.setFile(entry.info.id, visible);
   return true;
 }
@@ -168,6 +168,7 @@ void Files::publishPerl(FileInfo& info, PerlFile perl) {
     if (perlUsed_[index] || bpf_map_update_elem(perlsFd_, &index, &info.perl->facts, BPF_ANY) != 0) continue;
     perlUsed_[index] = true;
     info.perlIndex = index;
+    info.runtime = INTERPRETER_PERL;
     return;
   }
 }
@@ -181,7 +182,7 @@ void Files::publishDotnet(Entry& entry, const DotnetRuntime& runtime) {
   }
   // Before the file itself: who sees the file finds the facts.
   if (bpf_map_update_elem(dotnetsFd_, &entry.info.id, &runtime.facts, BPF_ANY) == 0)
-    entry.info.runtime = RUNTIME_DOTNET;
+    entry.info.runtime = INTERPRETER_DOTNET;
 }
 
 void Files::addVdso() {

@@ -37,10 +37,10 @@ struct FileInfo {
   std::string why;                ///< why there is no table, or what was wrong with it
   uint32_t perlIndex = 0;         ///< in the map of interpreters; 0: it holds none
   std::shared_ptr<const PerlFile> perl;
-  uint32_t runtime = RUNTIME_NONE;         ///< enum file_runtime
-  std::string refused;                     ///< why the runtime in it is not understood, empty if it is
-  uint32_t dotnetMajor = 0;                ///< RUNTIME_DOTNET: version of .NET
-  uint64_t dotnetDescriptor = 0;           ///< RUNTIME_DOTNET: address of the contract descriptor, 0 if there is none
+  uint32_t runtime = INTERPRETER_NONE;  ///< enum interpreter_kind
+  std::string refused;                  ///< why the runtime in it is not understood, empty if it is
+  uint32_t dotnetMajor = 0;             ///< INTERPRETER_DOTNET: version of .NET
+  uint64_t dotnetDescriptor = 0;        ///< INTERPRETER_DOTNET: address of the contract descriptor, 0 if there is none
   std::vector<PlacedAssembly> assemblies;  ///< .NET assemblies in it, by ascending offset
 };
 

@@ -25,7 +25,7 @@ bool Files::mustEvict() {
 void Files::forget(Entry& entry) {
   bpf_map_delete_elem(idsFd_, &entry.key);
   bpf_map_delete_elem(askedFd_, &entry.key);
-  if (entry.info.runtime == RUNTIME_DOTNET) bpf_map_delete_elem(dotnetsFd_, &entry.info.id);
+  if (entry.info.runtime == INTERPRETER_DOTNET) bpf_map_delete_elem(dotnetsFd_, &entry.info.id);
   store_.setFile(entry.info.id, {});
 }
 

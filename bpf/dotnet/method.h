@@ -1,18 +1,27 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
- * What user space is told of a .NET method at its first sight: by then it must be
- * possible to name it without asking again, since a moment later its process may
- * be gone, or a dynamic method collected and its MethodDesc given to another one.
+ * User space is told of a .NET method at its first sight. By then it must be possible to name it without asking again:
+ * a moment later its process may be gone, or a dynamic method collected and its MethodDesc given to another one.
  */
-#ifndef POLYTOP_BPF_DOTNET_METHOD_H
-#define POLYTOP_BPF_DOTNET_METHOD_H
+#ifndef POLYTOP_DOTNET_METHOD_H
+#define POLYTOP_DOTNET_METHOD_H
 
-#include "code.h"
+#include "../results.h"
+#include "../unwind/mapping.h"
+#include "section.h"
 
-#define METHOD_CLASS 7 /* bits of MethodDesc.Flags */
+/* Methods that user space has been told of: the memory of the walk alone. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 8192);
+	__type(key, struct dotnet_method_key);
+	__type(value, struct dotnet_method);
+} dotnet_methods SEC(".maps");
+
+#define METHOD_FLAGS 6 /* offset of MethodDesc.Flags */
+#define METHOD_CLASS 7 /* its bits that tell the class */
 #define METHOD_ARRAY 4
 #define METHOD_DYNAMIC 7
-#define METHOD_FLAGS 6 /* offset of MethodDesc.Flags */
 
 /* Reads a dynamic method's name into the record and hashes it into the key of what is known of it. */
 static __always_inline void read_dynamic_name(struct dotnet_walk *d)
@@ -38,14 +47,14 @@ static __always_inline void read_dynamic_name(struct dotnet_walk *d)
 	r->name_length = length - 1;
 #pragma unroll
 	for (int i = 0; i < 8; i++)
-		hash = (hash ^ words[i]) * 0x9e3779b97f4a7c15ULL;
+		hash = mix(hash, words[i]);
 	/* Of two methods of one name the place of the name mostly differs. */
-	d->method.name_hash = hash ^ hash >> 32 ^ name;
+	d->method.name_hash = hash ^ name;
 }
 
 #define METHOD_CHUNK_BYTES 24 /* sizeof MethodDescChunk */
 #define METHOD_TYPE_BYTES 24  /* sizeof MethodTable up to its module */
-/* MethodTable flags: an array or string; generic */
+/* Flags of a MethodTable: it is an array or string; it is generic. */
 #define TYPE_COMPONENTS 0x80000000
 #define TYPE_GENERICS 0x30
 
@@ -70,10 +79,10 @@ static __always_inline __u64 dotnet_image_of(struct dotnet_walk *d, __u64 module
 }
 
 /*
- * Puts into the record which row of which image's metadata the method is, so that it can be named by
- * a file when the process is gone. What cannot be told here is left 0: user space asks the process.
+ * Puts into the record which row of which image's metadata the method is, so that it can be named by a file when the
+ * process is gone. What cannot be told here is left 0: user space asks the process.
  */
-__noinline int dotnet_describe_method(__u32 unused)
+__noinline int dotnet_describe_method(void)
 {
 	struct walk *w = current_walk();
 	struct method_record *r;
@@ -85,20 +94,19 @@ __noinline int dotnet_describe_method(__u32 unused)
 	__u32 bits, remainder, flags, kind;
 	__u64 type, module;
 
-	asm volatile("" : "+r"(unused));
 	if (!w)
 		return 0;
 	d = &w->dotnet;
 	r = &d->record;
 	bytes = d->bytes;
-	/* MethodDesc: token remainder (2), index in the chunk (1), -, slot (2), flags (2) */
+	/* MethodDesc: token remainder (2), index in the chunk (1), -, slot (2), flags (2). */
 	if (bpf_probe_read_user(bytes, 8, (void *)d->method_desc))
 		return 0;
 	remainder = *(__u16 *)bytes;
 	kind = bytes[METHOD_FLAGS] & METHOD_CLASS;
 	if (kind == METHOD_DYNAMIC || kind == METHOD_ARRAY)
 		return 0;
-	/* MethodDescChunk: MethodTable (8), next (8), sizes (2), flags and token range (2) */
+	/* MethodDescChunk: MethodTable (8), next (8), sizes (2), flags and token range (2). */
 	if (bpf_probe_read_user(bytes, METHOD_CHUNK_BYTES,
 				(void *)(d->method_desc - 8ULL * bytes[2] - METHOD_CHUNK_BYTES)))
 		return 0;
@@ -121,7 +129,7 @@ __noinline int dotnet_describe_method(__u32 unused)
 	if (!r->image)
 		return 0;
 	w->address = r->image;
-	find_vma(0);
+	find_vma();
 	vma = w->vma;
 	if (!vma)
 		return 0;
@@ -137,8 +145,8 @@ __noinline int dotnet_describe_method(__u32 unused)
 }
 
 /*
- * Tells user space of the method at d->start unless it knows. d->at: the frame word.
- * The generation in the word changes when the address was given to another method.
+ * Tells user space of the method at d->start unless it knows, and puts its frame word into d->at. The generation in
+ * the word changes when the address is given to another method.
  */
 __noinline int dotnet_notice_method(__u32 kind)
 {
@@ -173,7 +181,7 @@ __noinline int dotnet_notice_method(__u32 kind)
 	}
 	if (known)
 		d->method.generation = known->generation + 1;
-	else if (s->collectible) /* forgotten perhaps: not likely to be a number that was used */
+	else if (s->collectible) /* The address may have been forgotten: a number that was hardly used before. */
 		d->method.generation = d->method.name_hash ^ d->method_desc >> 3;
 	d->method.generation &= DOTNET_GENERATIONS - 1;
 	generation = d->method.generation;
@@ -188,7 +196,7 @@ __noinline int dotnet_notice_method(__u32 kind)
 	r->reserved = 0;
 	__builtin_memset(&r->image_file, 0, sizeof(r->image_file));
 	if (kind == DOTNET_JIT && !r->name_length)
-		dotnet_describe_method(0);
+		dotnet_describe_method();
 	r->bias = d->process.bias;
 	r->space = d->method.mm;
 	r->file = d->process.file;

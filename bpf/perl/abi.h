@@ -3,10 +3,10 @@
  * What the kernel side and the user side both know of Perl. Part of abi.h.
  * Facts of the interpreter: the headers of perl 5.28 to 5.42 (perl.h, intrpvar.h, cop.h, cv.h, hv.h).
  */
-#ifndef POLYTOP_BPF_PERL_ABI_H
-#define POLYTOP_BPF_PERL_ABI_H
+#ifndef POLYTOP_PERL_ABI_H
+#define POLYTOP_PERL_ABI_H
 
-#include <linux/types.h>
+#include "../types.h"
 
 #define MAX_PERLS 32        /* files that hold an interpreter at a time; index 0: none */
 #define MAX_PERL_FRAMES 800 /* words of a stack's Perl part */

@@ -3,8 +3,8 @@
  * Context stacks of a Perl interpreter: their entries, and the stack infos that they hang on.
  * Layouts: perl 5.28 to 5.42, cop.h; what changes between versions is in struct perl_file.
  */
-#ifndef POLYTOP_BPF_PERL_CONTEXT_H
-#define POLYTOP_BPF_PERL_CONTEXT_H
+#ifndef POLYTOP_PERL_CONTEXT_H
+#define POLYTOP_PERL_CONTEXT_H
 
 #include "sub.h"
 

@@ -6,11 +6,19 @@
  *
  * Layouts are those of perl 5.28 to 5.42 (sv.h, cv.h, gv.h, hv.h), equal with and without threads.
  */
-#ifndef POLYTOP_BPF_PERL_NAME_H
-#define POLYTOP_BPF_PERL_NAME_H
+#ifndef POLYTOP_PERL_NAME_H
+#define POLYTOP_PERL_NAME_H
 
-#include "counters.h"
-#include "../maps.h"
+#include "../results.h"
+#include "loop.h"
+
+/* Names that user space was sent: the memory of the walk alone. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u64);
+	__type(value, __u8);
+} sent_perl_names SEC(".maps");
 
 /* struct sv: any 0, reference count 8, flags 12, u 16; sv_type in the low byte of the flags. */
 #define SV_TYPE(head) (((head)[1] >> 32) & 0xff)
@@ -42,20 +50,7 @@
 #define HEK_HEADER 8
 #define MAX_HEK 65536
 
-static __always_inline __u64 mix(__u64 hash, __u64 word)
-{
-	hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
-	return hash ^ (hash >> 29);
-}
-
-/* The interpreter whose run loop the walk met; NULL if its file was forgotten meanwhile. */
-static __always_inline struct perl_file *walked_interpreter(struct walk *w)
-{
-	__u32 index = w->perl.file;
-
-	return bpf_map_lookup_elem(&perls, &index);
-}
-
+/* Reads memory of the process. Returns 0 or -1. */
 static __always_inline int read_words(void *into, __u32 size, __u64 address)
 {
 	return bpf_probe_read_user(into, size, (void *)address) ? -1 : 0;
@@ -132,13 +127,12 @@ __noinline int perl_read_hek(__u32 number)
 }
 
 /* Reads the C string at w->perl.string into the file part; an eval's number is left out. */
-__noinline int perl_read_file(__u32 unused)
+__noinline int perl_read_file(void)
 {
 	struct walk *w = current_walk();
 	struct perl_string *part;
 	long size;
 
-	asm volatile("" : "+r"(unused));
 	if (!w)
 		return -1;
 	part = &w->perl.name.parts[PERL_PART_FILE];
@@ -217,13 +211,11 @@ static __always_inline int read_glob(struct walk *w, struct perl_file *file, __u
 }
 
 /* Sends the strings unless user space has them. Returns 0, or -1 if the ring is full. */
-__noinline int perl_send_name(__u32 unused)
+__noinline int perl_send_name(void)
 {
 	struct walk *w = current_walk();
-	__u64 filled;
 	__u8 one = 1;
 
-	asm volatile("" : "+r"(unused));
 	if (!w)
 		return -1;
 	for (__u32 i = 0; i < PERL_PARTS; i++)
@@ -234,10 +226,8 @@ __noinline int perl_send_name(__u32 unused)
 		return 0;
 	w->perl.name.type = RECORD_PERL_NAME;
 	w->perl.name.tgid = w->tgid;
-	filled = bpf_ringbuf_query(&records, BPF_RB_AVAIL_DATA);
-	if (bpf_ringbuf_output(&records, &w->perl.name, sizeof(w->perl.name),
-			       filled > ring_wakeup_bytes ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP)) {
-		w->perl.name_lost = 1;
+	if (bpf_ringbuf_output(&records, &w->perl.name, sizeof(w->perl.name), unhurried())) {
+		w->record_lost = 1;
 		return -1;
 	}
 	bpf_map_update_elem(&sent_perl_names, &w->perl.name.name, &one, BPF_ANY);
@@ -268,7 +258,7 @@ __noinline int perl_name_sub(__u32 kind)
 	struct perl_file *file;
 
 	asm volatile("" : "+r"(kind));
-	file = w ? walked_interpreter(w) : NULL;
+	file = w ? perl_walked_file(w) : NULL;
 	if (!file)
 		return -1;
 	body = &w->perl.body;
@@ -292,7 +282,7 @@ __noinline int perl_name_sub(__u32 kind)
 		w->perl.name.parts[PERL_PART_PACKAGE].length = 0;
 	}
 	w->perl.string = body->file;
-	return perl_read_file(0) ? -1 : perl_send_name(0);
+	return perl_read_file() ? -1 : perl_send_name();
 }
 
 #endif

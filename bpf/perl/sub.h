@@ -3,12 +3,19 @@
  * Perl frames: the word of each, and where its name and line come from. Names are looked up in the
  * memo, and made (perl/name.h) at the first sight of a sub.
  */
-#ifndef POLYTOP_BPF_PERL_SUB_H
-#define POLYTOP_BPF_PERL_SUB_H
+#ifndef POLYTOP_PERL_SUB_H
+#define POLYTOP_PERL_SUB_H
 
-#include "counters.h"
 #include "name.h"
 #include "site.h"
+
+/* Names of subs that were made once: the memory of the walk alone. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, struct perl_memo_key);
+	__type(value, struct perl_memo);
+} perl_memos SEC(".maps");
 
 /* struct cop, op.h and cop.h */
 #define COP_LINE 36
@@ -64,7 +71,7 @@ __noinline int perl_name_file(__u32 kind)
 	__u64 body;
 
 	asm volatile("" : "+r"(kind));
-	file = w ? walked_interpreter(w) : NULL;
+	file = w ? perl_walked_file(w) : NULL;
 	if (!file)
 		return -1;
 	begin_name(w, kind);
@@ -78,7 +85,7 @@ __noinline int perl_name_file(__u32 kind)
 			return -1;
 		w->perl.string += HEK_HEADER + 2;
 	}
-	return perl_read_file(0) ? -1 : perl_send_name(0);
+	return perl_read_file() ? -1 : perl_send_name();
 }
 
 /* What of a body tells that its sub is the one that a name was made of, as two words. */

@@ -3,22 +3,18 @@
  * The variables of the interpreter that runs in the sampled thread. A perl with threads keeps
  * them in a struct for each thread, found through pthread_getspecific(PL_thr_key); one without has globals.
  */
-#ifndef POLYTOP_BPF_PERL_THREAD_H
-#define POLYTOP_BPF_PERL_THREAD_H
+#ifndef POLYTOP_PERL_THREAD_H
+#define POLYTOP_PERL_THREAD_H
 
-#include "counters.h"
 #include "name.h"
 
 /*
- * Thread-specific data of glibc 2.31 to 2.43 on x86-64 (struct pthread, disassembled): two words a
- * key, the value is the second; the first 32 keys in the thread's block, the others in blocks of 32.
+ * glibc keeps two words of thread-specific data for each key, and the value is the second; the first 32 keys are in
+ * the thread's block, the others in blocks of 32. In musl the thread's block points to an array of values. Where that
+ * is in the blocks stands in arch/.
  */
-#define GLIBC_FIRST_BLOCK 0x310
-#define GLIBC_BLOCKS 0x510
 #define GLIBC_BLOCK_KEYS 32
 #define GLIBC_MAX_KEYS 1024
-/* musl 1.2.5: the thread's block points to an array of values. */
-#define MUSL_VALUES 0x80
 #define MUSL_MAX_KEYS 128
 
 /* The struct of a thread's variables begins with those that are wanted: perl 5.28 to 5.42 keep them below 256. */
@@ -101,7 +97,7 @@ static __always_inline int find_interpreter(struct walk *w, struct perl_file *fi
 				return stop_interpreter(w, COUNTER_UnwindPerlReadStackInfo);
 		}
 	} else {
-		thread = BPF_CORE_READ(task, thread.fsbase);
+		thread = thread_pointer(task);
 		if (find_place(p, &file->key, &address) || read_words(&key, sizeof(key), address) ||
 		    read_specific(file, thread, key, &p->interpreter))
 			return stop_interpreter(w, COUNTER_UnwindPerlTSD);

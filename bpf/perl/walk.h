@@ -10,14 +10,12 @@
  *
  * Layouts: perl 5.28 to 5.42, cop.h and op.h; what changes between versions is in struct perl_file.
  */
-#ifndef POLYTOP_BPF_PERL_WALK_H
-#define POLYTOP_BPF_PERL_WALK_H
+#ifndef POLYTOP_PERL_WALK_H
+#define POLYTOP_PERL_WALK_H
 
-#include "counters.h"
 #include "context.h"
 #include "thread.h"
 #include "xsub.h"
-#include "../unwind/step.h"
 
 #define OP_NEXT 0
 #define OP_TYPE 32
@@ -171,7 +169,7 @@ static __always_inline int take_frame(struct walk *w, struct perl_file *file, __
 __noinline int perl_cut_at_defer(__s32 above, __s32 below)
 {
 	struct walk *w = current_walk();
-	struct perl_file *file = w ? walked_interpreter(w) : NULL;
+	struct perl_file *file = w ? perl_walked_file(w) : NULL;
 
 	asm volatile("" : "+r"(above), "+r"(below));
 	if (!file)
@@ -234,7 +232,7 @@ __noinline int perl_step(__u32 depth)
 	if (!w)
 		return 1;
 	p = &w->perl;
-	file = walked_interpreter(w);
+	file = perl_walked_file(w);
 	if (!file)
 		return stop_perl(w, COUNTER_UnwindPerlErrLayout);
 	if (w->record.perl_count >= MAX_PERL_FRAMES - 2)
@@ -272,9 +270,8 @@ __noinline int perl_step(__u32 depth)
  * Some steps at a time. A global function: the verifier goes through each turn of a loop again for every way that
  * leads to it, and there are many turns. Returns 1 when the walk ended.
  */
-__noinline int perl_steps(__u32 unused)
+__noinline int perl_steps(void)
 {
-	asm volatile("" : "+r"(unused));
 	for (__u32 depth = 0; depth < PERL_STEPS_AT_ONCE; depth++) {
 		if (perl_step(depth))
 			return 1;
@@ -283,12 +280,15 @@ __noinline int perl_steps(__u32 unused)
 }
 
 /* Walks the Perl part of the stack behind its native part, and says in the record how that ended. */
-static __always_inline void walk_perl(struct walk *w, struct task_struct *task)
+static __always_inline void perl_finish(struct walk *w, struct task_struct *task)
 {
 	struct perl_walk *p = &w->perl;
-	struct perl_file *file = walked_interpreter(w);
+	struct perl_file *file;
 	__u32 outcome;
 
+	if (!p->file)
+		return;
+	file = perl_walked_file(w);
 	if (!file)
 		return;
 	p->stop = 0;
@@ -314,12 +314,12 @@ static __always_inline void walk_perl(struct walk *w, struct task_struct *task)
 			}
 		}
 		if ((p->op_class & PERL_OP_CALL) && p->above >= 2)
-			perl_take_xsub(0);
+			perl_take_xsub();
 		if (!enter_stack(w, file)) {
 			if (file->flags & PERL_DEFER)
 				perl_cut_at_defer(p->top + 1, p->index);
 			for (__u32 steps = 0; steps < PERL_STEPS; steps += PERL_STEPS_AT_ONCE) {
-				if (perl_steps(0))
+				if (perl_steps())
 					break;
 			}
 			if (!p->stop)

@@ -6,9 +6,10 @@
  *
  * Facts: perl 5.28 to 5.42, op.h (struct op, unop, svop, padop, methop), pp_hot.c (pp_entersub, pp_method_named).
  */
-#ifndef POLYTOP_BPF_PERL_XSUB_H
-#define POLYTOP_BPF_PERL_XSUB_H
+#ifndef POLYTOP_PERL_XSUB_H
+#define POLYTOP_PERL_XSUB_H
 
+#include "../unwind/mapping.h"
 #include "sub.h"
 
 /* struct op as words: next, sibling or parent, function, target, type and flags, first child or SV or pad index. */
@@ -103,7 +104,7 @@ static __always_inline int read_called_method(struct perl_walk *p, __u64 *op)
  * Puts the frame of the XSUB that PL_op calls, and its code, before all others; nothing where it is none, or
  * cannot be told. A global function: find_mapping() is big.
  */
-__noinline int perl_take_xsub(__u32 unused)
+__noinline int perl_take_xsub(void)
 {
 	struct walk *w = current_walk();
 	__u64 *op, *head, body, code;
@@ -113,13 +114,12 @@ __noinline int perl_take_xsub(__u32 unused)
 	__u32 index;
 	__u8 class;
 
-	asm volatile("" : "+r"(unused));
 	if (!w)
 		return 0;
 	p = &w->perl;
 	op = p->callee;
 	head = p->cv_head;
-	file = walked_interpreter(w);
+	file = perl_walked_file(w);
 	if (!file || read_callee_op(p))
 		return 0;
 	class = file->op_class[op[OP_BITS] & OP_TYPE_MASK];

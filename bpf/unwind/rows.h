@@ -1,25 +1,87 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
- * (file, offset) -> unwind rule. User space keeps the rows of all files in arrays: pages of code, their rows, and
- * the rules that many rows share. A search goes through five of them, so each CPU remembers what it found: the frames
- * of a stack are much the same from sample to sample, in all processes that run the same files.
+ * (file, offset) -> unwind rule. User space keeps the rows of all files in arrays: pages of code, their rows, and the
+ * rules that many rows share. A search goes through five of them, so each CPU remembers what it found: the frames of a
+ * stack are much the same from sample to sample, in all processes that run the same files.
  */
-#ifndef POLYTOP_BPF_UNWIND_ROWS_H
-#define POLYTOP_BPF_UNWIND_ROWS_H
+#ifndef POLYTOP_UNWIND_ROWS_H
+#define POLYTOP_UNWIND_ROWS_H
 
-#include "../maps.h"
+#include "mapping.h"
 
-#define PAGE_SHIFT 12
+#define PAGE_SHIFT 12 /* of a page of code; struct page_entry */
 /* Rows of a page are at most one for each of its bytes: twelve halvings. */
 #define ROW_SEARCH_STEPS 12
 _Static_assert(1 << ROW_SEARCH_STEPS == 1 << ROW_OFFSET_BITS, "the search must reach every row of a page");
+
+/* ---- rows of all files: user space writes, the walk reads ------------------- */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, MAX_PAGES);
+	__type(key, __u32);
+	__type(value, struct page_entry);
+} pages SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, MAX_RULES);
+	__type(key, __u32);
+	__type(value, struct unwind_rule);
+} rules SEC(".maps");
+
+struct row_block {
+	__u32 rows[BLOCK_ROWS];
+};
+
+struct row_shard {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, SHARD_BLOCKS);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct row_block));
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, MAX_SHARDS);
+	__type(key, __u32);
+	__array(values, struct row_shard);
+} shards SEC(".maps");
+
+/* ---- rules found before: the memory of the walk alone, a part for each CPU --- */
+
+/* The rule for a place in a file. Processes share it: it holds as long as no file id is taken back. */
+struct known_rule {
+	__u64 place;        /* its frame word */
+	__u32 version;      /* files_version of that time */
+	__u32 row_distance; /* from the start of its row to the place */
+	struct unwind_rule rule;
+};
+_Static_assert(sizeof(struct known_rule) == 32, "two in a line of the CPU's cache");
+
+#define KNOWN_RULE_BITS 10
+#define KNOWN_RULES (1 << KNOWN_RULE_BITS)
+
+struct known_rules {
+	struct known_rule slots[KNOWN_RULES];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* user space sets one for each CPU before the load */
+	__type(key, __u32);
+	__type(value, struct known_rules);
+} known_rules SEC(".maps");
+
+#define NO_RULE -1
 
 /*
  * The index of the rule for w->offset of a file, NO_RULE if the file has no row for it. Sets w->row_start. A global
  * function, so that the many ways through the search are verified once and not with all that follows.
  */
-#define NO_RULE -1
-
 __noinline int find_row(__u32 file)
 {
 	struct walk *w = current_walk();
@@ -53,7 +115,7 @@ __noinline int find_row(__u32 file)
 		return NO_RULE;
 
 	/*
-	 * The last row at or below the offset; the first row of a page is at 0. The position goes through
+	 * Searched is the last row at or below the offset; the first row of a page is at 0. The position goes through
 	 * the map so that the verifier does not tell the 4096 outcomes of the search apart.
 	 */
 	target = offset & ROW_OFFSET_MASK;
@@ -72,10 +134,10 @@ __noinline int find_row(__u32 file)
 	return row >> ROW_OFFSET_BITS;
 }
 
-/* Where a CPU remembers the rule of a place. */
+/* The slot in which a CPU remembers the rule of a place. */
 static __always_inline struct known_rule *known_slot(struct known_rules *remembered, __u64 place)
 {
-	return &remembered->slots[place * 0x9e3779b97f4a7c15ULL >> (64 - KNOWN_RULE_BITS)];
+	return &remembered->slots[hash_slot(place, KNOWN_RULE_BITS)];
 }
 
 static __always_inline int is_known(struct walk *w, struct known_rule *known, __u64 place)
@@ -83,8 +145,8 @@ static __always_inline int is_known(struct walk *w, struct known_rule *known, __
 	return known->place == place && known->version == w->files_version;
 }
 
-/* Searches the rule for w->offset, at w->place, and remembers it. */
-__noinline int learn_rule(__u32 file)
+/* Searches the rule for w->offset, and remembers it as that of w->place. */
+__noinline int remember_rule(__u32 file)
 {
 	struct walk *w = current_walk();
 	struct known_rules *remembered;
@@ -111,12 +173,6 @@ __noinline int learn_rule(__u32 file)
 	return 0;
 }
 
-/* The frame word of an offset in the file of a mapping. */
-static __always_inline __u64 place_of(struct mapping *m, __u64 offset)
-{
-	return (__u64)m->file << FRAME_FILE_SHIFT | (offset & FRAME_OFFSET_MASK);
-}
-
 /* The rule for an offset of a mapping's file; NULL if the file has no row for it. */
 static __always_inline struct known_rule *find_rule(struct walk *w, struct mapping *m, __u64 offset)
 {
@@ -130,7 +186,7 @@ static __always_inline struct known_rule *find_rule(struct walk *w, struct mappi
 	if (!is_known(w, known, place)) {
 		w->offset = offset;
 		w->place = place;
-		learn_rule(m->file);
+		remember_rule(m->file);
 	}
 	return known->place == place ? known : NULL;
 }

@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
-/* Maps and state of the Perl walk. Part of maps.h. */
-#ifndef POLYTOP_BPF_PERL_MAPS_H
-#define POLYTOP_BPF_PERL_MAPS_H
+/* The part of a walk's state that belongs to Perl. */
+#ifndef POLYTOP_PERL_STATE_H
+#define POLYTOP_PERL_STATE_H
 
-#include "../abi.h"
-
-/* Interpreters by file: user space writes, the walk reads. Index 0 stays empty. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, MAX_PERLS);
-	__type(key, __u32);
-	__type(value, struct perl_file);
-} perls SEC(".maps");
+#include "abi.h"
 
 /* Names of subs that were made once: memory of the walk alone. */
 struct perl_memo_key {
@@ -29,29 +21,6 @@ struct perl_memo {
 	__u64 check[2];
 	__u64 name;
 };
-
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 16384);
-	__type(key, struct perl_memo_key);
-	__type(value, struct perl_memo);
-} perl_memos SEC(".maps");
-
-/* Names that user space was sent. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 16384);
-	__type(key, __u64);
-	__type(value, __u8);
-} sent_perl_names SEC(".maps");
-
-/* Statements with more than one line: user space writes, the walk reads. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 4096);
-	__type(key, struct perl_split_key);
-	__type(value, __u8);
-} perl_splits SEC(".maps");
 
 /* A window of the context stack: a read of user memory costs little more for 3 KB than for 100 bytes. */
 #define PERL_WINDOW_ENTRIES 32
@@ -96,15 +65,12 @@ struct perl_last {
 #define PERL_NO_TYPE 0x100
 
 struct perl_walk {
-	__u32 file;  /* index in `perls`; 0: no run loop was met */
-	__u32 stop;  /* counter id of the outcome, 0 while walking */
-	__u32 above; /* user frames above the run loop */
-	__u32 reserved;
+	__u32 file;      /* index in `perls`; 0: no run loop was met */
+	__u32 stop;      /* counter id of the outcome, 0 while walking */
+	__u32 above;     /* user frames above the run loop */
+	__u32 uncut;     /* there are frames, or a sort block, since the last cut */
 	__u64 base;      /* address of file offset 0 in the mapping of the run loop */
 	__u64 samples;   /* numbers the samples of this CPU */
-	__u32 name_lost; /* the ring had no room for a name: the stack must not be counted */
-	__u32 uncut;     /* frames, or a sort block, since the last cut */
-
 	__u32 frames;    /* found */
 	__u32 op_class;  /* of the current op */
 	__u32 op_meta;   /* current op and file, for the innermost frame's meta */
