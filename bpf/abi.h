@@ -114,7 +114,7 @@ struct unwind_rule {
 };
 _Static_assert(sizeof(struct unwind_rule) == 16, "unwind_rule");
 
-/* Where the rows of a 4 KB page are: rows of one page never straddle a block. */
+/* Tells where the rows of a 4 KB page are; rows of one page never straddle a block. */
 struct page_entry {
 	__u32 first_row; /* shard * SHARD_ROWS + block * BLOCK_ROWS + index */
 	__u32 row_count; /* 0: no code here */

@@ -26,12 +26,7 @@ struct {
 } counts SEC(".maps");
 
 /* Stacks that user space was sent, by hash: the memory of the program alone. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 16384);
-	__type(key, __u64);
-	__type(value, __u8);
-} sent_stacks SEC(".maps");
+MAP(sent_stacks, LRU_HASH, 16384, __u64, __u8);
 
 volatile __u32 epoch = 0;           /* 0 or 1: the half of `counts` that is written; user space switches it */
 const volatile __u32 cpu_count = 1; /* user space sets it before the load */
@@ -75,8 +70,6 @@ static __always_inline __u32 count_stack(struct walk *w, struct task_struct *tas
 	__u32 slot = (epoch & 1) * cpu_count + bpf_get_smp_processor_id();
 	void *map = bpf_map_lookup_elem(&counts, &slot);
 	struct count_key key = {};
-	struct count_value *value;
-	__u32 loss;
 
 	if (!map)
 		return COUNTER_SamplesLostCountsFull;
@@ -88,12 +81,12 @@ static __always_inline __u32 count_stack(struct walk *w, struct task_struct *tas
 	key.stack = w->record.hash;
 	key.tgid = w->tgid;
 	key.tid = tid;
-	value = bpf_map_lookup_elem(map, &key);
+	struct count_value *value = bpf_map_lookup_elem(map, &key);
 	if (value) {
 		value->count += weight;
 		return COUNTER_SamplesCounted;
 	}
-	loss = send_stack(w);
+	__u32 loss = send_stack(w);
 	if (loss)
 		return loss;
 	w->task.count = weight;

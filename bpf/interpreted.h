@@ -22,13 +22,11 @@ static __always_inline int step_known_interpreted(void)
 /* Steps over the frame in the cached mapping `index` if its code is an interpreter's. Returns enum step_result. */
 static __always_inline int step_interpreted(struct walk *w, struct mapping *m, __u32 index)
 {
-	int result;
-
 	if (m->state == FILE_READY)
 		return m->interpreter >= INTERPRETER_DOTNET ? dotnet_step_rows(index) : NOT_INTERPRETED;
 	if (!dotnet_know_process(w))
 		return NOT_INTERPRETED;
-	result = dotnet_step();
+	int result = dotnet_step();
 	if (result == NOT_INTERPRETED && w->exact && (m->state == MAPPING_ANONYMOUS || m->state == FILE_NO_ELF))
 		result = dotnet_step_outside();
 	return result;

@@ -14,12 +14,7 @@ struct {
 } records SEC(".maps");
 
 /* The programs write, user space reads. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct cpu_totals);
-} totals SEC(".maps");
+MAP(totals, PERCPU_ARRAY, 1, __u32, struct cpu_totals);
 
 /* The fill of the ring at which user space is woken; user space sets it before the load. */
 const volatile __u32 ring_wakeup_bytes = 1;

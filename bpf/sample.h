@@ -13,12 +13,7 @@
 #define MAX_TARGETS 1024
 
 /* Processes that are wanted: user space writes. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, MAX_TARGETS);
-	__type(key, __u32);
-	__type(value, __u8);
-} targets SEC(".maps");
+MAP(targets, HASH, MAX_TARGETS, __u32, __u8);
 
 volatile __u32 target_count = 0; /* 0: every process is wanted; else those in `targets`; user space writes */
 
@@ -127,18 +122,14 @@ static __always_inline void start_walk(struct walk *w, __u32 tgid)
 static __always_inline int take_sample(void *context, const __u64 *interrupted, __u64 weight, int is_tick)
 {
 	__u64 id = bpf_get_current_pid_tgid();
-	__u32 tid = (__u32)id, tgid = id >> 32, zero = 0, kernel = 0, user;
-	struct cpu_totals *run;
-	struct task_struct *task;
-	struct walk *w;
-	__u64 start;
+	__u32 tid = (__u32)id, tgid = id >> 32, zero = 0, kernel = 0;
 
 	if (!tid || !is_wanted(tgid))
 		return 0;
-	start = bpf_ktime_get_ns();
-	run = bpf_map_lookup_elem(&totals, &zero);
-	w = current_walk();
-	task = current_task();
+	__u64 start = bpf_ktime_get_ns();
+	struct cpu_totals *run = bpf_map_lookup_elem(&totals, &zero);
+	struct walk *w = current_walk();
+	struct task_struct *task = current_task();
 	if (!run || !w)
 		return 0;
 	if (is_tick)
@@ -147,7 +138,7 @@ static __always_inline int take_sample(void *context, const __u64 *interrupted, 
 	add_counter(COUNTER_SamplesTaken, 1);
 	if (!interrupted || !is_user_mode(interrupted))
 		kernel = walk_kernel(w, context);
-	user = walk_process(w, interrupted, task);
+	__u32 user = walk_process(w, interrupted, task);
 	set_outcome(w, kernel, user);
 	finish_interpreters(w, task);
 	add_counter(count_stack(w, task, tid, weight), 1);

@@ -94,12 +94,7 @@ struct walk {
 	__u64 frames[MAX_WORDS]; /* continues `record` */
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct walk);
-} walks SEC(".maps");
+MAP(walks, PERCPU_ARRAY, 1, __u32, struct walk);
 
 static __always_inline struct walk *current_walk(void)
 {

@@ -107,15 +107,13 @@ static __always_inline int is_in_exec(const __u64 *registers)
  */
 static __always_inline int user_registers(__u64 *registers, const __u64 *interrupted, struct task_struct *task)
 {
-	__u64 top;
-
 	if (interrupted && is_user_mode(interrupted)) {
 #pragma unroll
 		for (int i = 0; i < REG_COUNT; i++)
 			registers[i] = interrupted[i];
 		return 0;
 	}
-	top = (__u64)READ_TYPED(task, stack) + KERNEL_STACK_SIZE;
+	__u64 top = (__u64)READ_TYPED(task, stack) + KERNEL_STACK_SIZE;
 	/* Kernels with FRED leave 16 bytes above the registers. */
 	for (int padding = 0; padding <= 16; padding += 16) {
 		__u64 from = top - padding - REG_COUNT * sizeof(__u64);

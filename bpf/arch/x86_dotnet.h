@@ -210,8 +210,7 @@ struct epilog {
 /* Carries out the instruction at `code` on the layout of the frame. */
 X86_DECODER enum epilog_step epilog_instruction(struct epilog *e, struct frame_layout *frame, const __u8 *code)
 {
-	__u8 op = code[0], operand = code[1], prefix;
-	__u32 is_rex;
+	__u8 op = code[0], operand = code[1];
 
 	if (op == 0xc5 && operand == 0xf8 && code[2] == 0x77) { /* vzeroupper */
 		e->position += 3;
@@ -248,8 +247,8 @@ X86_DECODER enum epilog_step epilog_instruction(struct epilog *e, struct frame_l
 	 */
 	if (e->is_begun && (op == 0xe9 || op == 0xeb))
 		return EPILOG_END;
-	is_rex = (op & 0xf0) == 0x40;
-	prefix = is_rex ? operand : op;
+	__u32 is_rex = (op & 0xf0) == 0x40;
+	__u8 prefix = is_rex ? operand : op;
 	operand = is_rex ? code[2] : operand;
 	if (prefix == 0xff && (operand & 0x38) == 0x20 && (e->is_begun || operand == 0x25 || (is_rex && (op & 8))))
 		return EPILOG_END;

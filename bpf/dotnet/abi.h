@@ -43,18 +43,18 @@ enum dotnet_method_kind {
 	DOTNET_IMAGE = 1, /* precompiled, in an image without unwind rows: method_desc is 0 */
 };
 
-/* A .NET method, the first time it is seen in a process. */
+/* A .NET method is sent the first time that it is seen in a process. */
 struct method_record {
 	__u32 type;
 	__u32 tgid;
 	__u64 word;                 /* its frame word */
 	__u64 method_desc;          /* address of its MethodDesc */
 	__u64 image;                /* address of its image; 0: not known */
-	__u64 image_offset;         /* of the image in the file `image_file`, which may hold many */
+	__u64 image_offset;         /* offset of the image in the file `image_file`, which may hold many */
 	struct file_key image_file; /* all 0: the image is in no file */
-	__u32 row;                  /* of the method in the metadata of its image; 0: not known */
+	__u32 row;                  /* row of the method in the metadata of its image; 0: not known */
 	__u32 reserved;
-	__u64 bias;        /* of the runtime: address - address in the file's headers */
+	__u64 bias;        /* address - address in the headers, of the runtime's file */
 	__u64 space;       /* identifies the address space: exec makes another */
 	__u32 file;        /* id of the file that holds the runtime */
 	__u16 kind;        /* enum dotnet_method_kind */

@@ -16,7 +16,7 @@
 /* From 10 on a word inside of one long method holds the distance of its start instead. */
 #define NIBBLE_IS_POINTER(word) (((word) & 15) > 8)
 #define NIBBLE_WINDOW_WORDS 64
-/* Windows of the linear map that are searched: methods of 80 KB. */
+/* So many windows of the linear map are searched, which is enough for methods of 80 KB. */
 #define NIBBLE_WINDOWS 5
 
 /* Headers at or below this are no addresses but kinds of stubs. */
@@ -54,12 +54,11 @@ static __always_inline __u64 start_by_pointer(__u64 base, __u32 word)
 __noinline int dotnet_words_to_start(__u32 count)
 {
 	struct walk *w = current_walk();
-	__u32 *words;
 
 	asm volatile("" : "+r"(count));
 	if (!w)
 		return 0;
-	words = (__u32 *)w->dotnet.bytes;
+	__u32 *words = (__u32 *)w->dotnet.bytes;
 	for (int i = 0; i < NIBBLE_WINDOW_WORDS; i++) {
 		if (!count || words[(count - 1) & (NIBBLE_WINDOW_WORDS - 1)])
 			break;
@@ -75,37 +74,33 @@ __noinline int dotnet_words_to_start(__u32 count)
 __noinline int dotnet_find_start(void)
 {
 	struct walk *w = current_walk();
-	struct dotnet_walk *d;
-	struct dotnet_section *s;
-	__u64 delta, base;
-	__u32 index, word, place, pair[2] = {}, linear;
-	__u32 *words;
+	__u32 pair[2] = {};
 
 	if (!w)
 		return -1;
-	d = &w->dotnet;
-	linear = d->process.facts.nibble_map == 1;
-	s = &d->process.sections[d->found & (DOTNET_SECTIONS - 1)];
+	struct dotnet_walk *d = &w->dotnet;
+	__u32 linear = d->process.facts.nibble_map == 1;
+	struct dotnet_section *s = &d->process.sections[d->found & (DOTNET_SECTIONS - 1)];
 	/* Where the heap ends by now does not matter: the function that is found must hold the address. */
 	if (d->address < s->map_base)
 		return dotnet_fail(w, COUNTER_UnwindDotnetErrNoMethod);
-	base = s->map_base;
-	delta = d->address - base;
-	index = delta >> NIBBLE_WORD_SHIFT;
+	__u64 base = s->map_base;
+	__u64 delta = d->address - base;
+	__u32 index = delta >> NIBBLE_WORD_SHIFT;
 	if (index) {
-		if (bpf_probe_read_user(pair, sizeof(pair), (void *)(s->map + 4ULL * (index - 1))))
+		if (READ_USER(&pair, s->map + 4ULL * (index - 1)))
 			return dotnet_fail(w, COUNTER_UnwindDotnetErrRangeMap);
-	} else if (bpf_probe_read_user(&pair[1], sizeof(pair[1]), (void *)s->map)) {
+	} else if (READ_USER(&pair[1], s->map)) {
 		return dotnet_fail(w, COUNTER_UnwindDotnetErrRangeMap);
 	}
 
-	/* The word of the address: its own bucket counts only up to the address. */
-	word = pair[1];
+	/* The word of the address tells it mostly; there the address's own bucket counts only up to the address. */
+	__u32 word = pair[1];
 	if (!linear && NIBBLE_IS_POINTER(word)) {
 		d->start = start_by_pointer(base, word);
 		return 0;
 	}
-	place = (delta >> NIBBLE_BUCKET_SHIFT) & 7;
+	__u32 place = (delta >> NIBBLE_BUCKET_SHIFT) & 7;
 	word >>= 28 - 4 * place;
 	if ((word & 15) > ((delta & 31) >> 2) + 1)
 		word &= ~15U;
@@ -127,12 +122,12 @@ __noinline int dotnet_find_start(void)
 
 	/* The start is further down: in the first word that is not zero. */
 	d->limit = index - 1;
-	words = (__u32 *)d->bytes;
+	__u32 *words = (__u32 *)d->bytes;
 	for (int window = 0; window < NIBBLE_WINDOWS; window++) {
 		__u32 first = d->limit > NIBBLE_WINDOW_WORDS ? d->limit - NIBBLE_WINDOW_WORDS : 0;
 		__u32 count;
 
-		if (bpf_probe_read_user(words, sizeof(d->bytes), (void *)(s->map + 4ULL * first)))
+		if (READ_USER_BYTES(words, sizeof(d->bytes), s->map + 4ULL * first))
 			return dotnet_fail(w, COUNTER_UnwindDotnetErrRangeMap);
 		count = dotnet_words_to_start(d->limit - first);
 		if (count) {
@@ -163,28 +158,25 @@ static __always_inline void enter_function(struct dotnet_walk *d, __u64 base, co
 __noinline int dotnet_find_function(void)
 {
 	struct walk *w = current_walk();
-	struct dotnet_walk *d;
-	__u64 base;
-	__u32 *words, rva;
 
 	if (!w)
 		return -1;
-	d = &w->dotnet;
-	base = d->process.sections[d->found & (DOTNET_SECTIONS - 1)].begin;
-	if (bpf_probe_read_user(&d->header, sizeof(d->header), (void *)(d->start - 8)))
+	struct dotnet_walk *d = &w->dotnet;
+	__u64 base = d->process.sections[d->found & (DOTNET_SECTIONS - 1)].begin;
+	if (READ_USER(&d->header, d->start - 8))
 		return dotnet_fail(w, COUNTER_UnwindDotnetErrCodeHeader);
 	if (d->header <= LAST_STUB)
 		return 0;
-	words = (__u32 *)d->bytes;
-	if (bpf_probe_read_user(words, 12 + FUNCTIONS_READ * FUNCTION_BYTES, (void *)(d->header + HEADER_METHOD)) &&
-	    bpf_probe_read_user(words, 12 + FUNCTION_BYTES, (void *)(d->header + HEADER_METHOD)))
+	__u32 *words = (__u32 *)d->bytes;
+	if (READ_USER_BYTES(words, 12 + FUNCTIONS_READ * FUNCTION_BYTES, d->header + HEADER_METHOD) &&
+	    READ_USER_BYTES(words, 12 + FUNCTION_BYTES, d->header + HEADER_METHOD))
 		return dotnet_fail(w, COUNTER_UnwindDotnetErrCodeHeader);
 	d->method_desc = *(__u64 *)words;
 	d->count = words[2];
 	/* The first function is the method itself: what does not say so is no code header. */
 	if (!d->count || d->count > MAX_FUNCTIONS || base + words[3] != d->start)
 		return dotnet_fail(w, COUNTER_UnwindDotnetErrCodeHeader);
-	rva = d->address - base;
+	__u32 rva = d->address - base;
 	words += 3;
 	d->position = 0;
 	for (int chunk = 0; chunk < MAX_FUNCTIONS / FUNCTIONS_READ; chunk++) {
@@ -200,14 +192,14 @@ __noinline int dotnet_find_function(void)
 		}
 		d->position += FUNCTIONS_READ;
 		if (d->position >= d->count ||
-		    bpf_probe_read_user(words, FUNCTIONS_READ * FUNCTION_BYTES,
-					(void *)(d->header + HEADER_FUNCTIONS + FUNCTION_BYTES * (__u64)d->position)))
+		    READ_USER_BYTES(words, FUNCTIONS_READ * FUNCTION_BYTES,
+				    d->header + HEADER_FUNCTIONS + FUNCTION_BYTES * (__u64)d->position))
 			return dotnet_fail(w, COUNTER_UnwindDotnetErrNoMethod);
 	}
 	return dotnet_fail(w, COUNTER_UnwindDotnetErrNoMethod);
 }
 
-/* Halvings for 4 million functions: the largest image has a tenth of that. */
+/* So many halvings search 4 million functions: the largest image has a tenth of that. */
 #define IMAGE_SEARCH_STEPS 22
 
 /*
@@ -217,31 +209,29 @@ __noinline int dotnet_find_function(void)
 __noinline int dotnet_find_image_function(void)
 {
 	struct walk *w = current_walk();
-	struct dotnet_walk *d;
-	struct dotnet_section *s;
-	__u32 rva, begin, function[FUNCTION_WORDS];
+	__u32 begin, function[FUNCTION_WORDS];
 
 	if (!w)
 		return -1;
-	d = &w->dotnet;
-	s = &d->process.sections[d->found & (DOTNET_SECTIONS - 1)];
-	rva = d->address - s->begin;
+	struct dotnet_walk *d = &w->dotnet;
+	struct dotnet_section *s = &d->process.sections[d->found & (DOTNET_SECTIONS - 1)];
+	__u32 rva = d->address - s->begin;
+	/* `position` is the last that is known to begin at or below, `limit` the first that is known to begin above. */
 	d->position = 0;
-	d->limit = s->map; /* position: the last known to begin at or below; limit: the first known to begin above */
+	d->limit = s->map;
 	for (int i = 0; i < IMAGE_SEARCH_STEPS; i++) {
 		__u32 middle = d->position + (d->limit - d->position) / 2;
 
 		if (d->limit - d->position <= 1)
 			break;
-		if (bpf_probe_read_user(&begin, sizeof(begin), (void *)(s->map_base + FUNCTION_BYTES * (__u64)middle)))
+		if (READ_USER(&begin, s->map_base + FUNCTION_BYTES * (__u64)middle))
 			return dotnet_fail(w, COUNTER_UnwindDotnetErrUnwindInfo);
 		if (begin <= rva)
 			d->position = middle;
 		else
 			d->limit = middle;
 	}
-	if (bpf_probe_read_user(function, sizeof(function),
-				(void *)(s->map_base + FUNCTION_BYTES * (__u64)d->position)))
+	if (READ_USER(&function, s->map_base + FUNCTION_BYTES * (__u64)d->position))
 		return dotnet_fail(w, COUNTER_UnwindDotnetErrUnwindInfo);
 	d->method_desc = 0;
 	enter_function(d, s->begin, function);

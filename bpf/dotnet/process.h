@@ -9,20 +9,10 @@
 #include "../walk.h"
 
 /* Runtimes by the id of their file: user space writes, the walk reads. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 256);
-	__type(key, __u32);
-	__type(value, struct dotnet_facts);
-} dotnets SEC(".maps");
+MAP(dotnets, HASH, 256, __u32, struct dotnet_facts);
 
 /* Processes by tgid: the memory of the walk alone. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 1024);
-	__type(key, __u32);
-	__type(value, struct dotnet_process);
-} dotnet_processes SEC(".maps");
+MAP(dotnet_processes, LRU_HASH, 1024, __u32, struct dotnet_process);
 
 static __always_inline void dotnet_start(struct walk *w)
 {
@@ -63,20 +53,16 @@ static __always_inline int dotnet_know_process(struct walk *w)
 __noinline int dotnet_enter_runtime(__u32 index)
 {
 	struct walk *w = current_walk();
-	struct dotnet_facts *facts;
-	struct dotnet_walk *d;
-	struct mapping *m;
-	__u32 file;
 
 	if (!w)
 		return 0;
-	d = &w->dotnet;
+	struct dotnet_walk *d = &w->dotnet;
 	if (dotnet_know_process(w))
 		return 0;
 	asm volatile("" : "+r"(index));
-	m = &w->cache.mappings[index & (MAPPINGS_CACHED - 1)];
-	file = m->interpreter_index;
-	facts = bpf_map_lookup_elem(&dotnets, &file);
+	struct mapping *m = &w->cache.mappings[index & (MAPPINGS_CACHED - 1)];
+	__u32 file = m->interpreter_index;
+	struct dotnet_facts *facts = bpf_map_lookup_elem(&dotnets, &file);
 	if (!facts)
 		return 0;
 	d->process.mm = (__u64)w->mm;
@@ -86,7 +72,7 @@ __noinline int dotnet_enter_runtime(__u32 index)
 		d->process.sections[i].end = 0;
 	d->process.facts = *facts;
 	d->process.bias = m->start - m->offset - facts->shift;
-	if (bpf_probe_read_user(&d->process.top, sizeof(d->process.top), (void *)(d->process.bias + facts->table)))
+	if (READ_USER(&d->process.top, d->process.bias + facts->table))
 		d->process.top = 0;
 	if (d->process.top)
 		bpf_map_update_elem(&dotnet_processes, &w->tgid, &d->process, BPF_ANY);

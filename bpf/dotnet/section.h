@@ -54,7 +54,7 @@ static __always_inline int describe_section(struct walk *w, __u64 address)
 	__u32 count;
 
 	s->kind = SECTION_NONE;
-	if (bpf_probe_read_user(words, SECTION_WORDS * sizeof(*words), (void *)address))
+	if (READ_USER_BYTES(words, SECTION_WORDS * sizeof(*words), address))
 		return dotnet_fail(w, COUNTER_UnwindDotnetErrRangeMap);
 	if (words[SECTION_WORD_DELETED])
 		return 0;
@@ -64,22 +64,20 @@ static __always_inline int describe_section(struct walk *w, __u64 address)
 	if ((__u32)words[SECTION_WORD_FLAGS] & RANGE_STUBS) {
 		count = 0;
 		if (words[SECTION_WORD_RANGES])
-			bpf_probe_read_user(&count, sizeof(count), (void *)(words[SECTION_WORD_RANGES] + RANGES_KIND));
+			READ_USER(&count, words[SECTION_WORD_RANGES] + RANGES_KIND);
 		s->map = count;
 		s->kind = SECTION_STUBS;
 	} else if ((__u32)words[SECTION_WORD_FLAGS] & RANGE_CODE) {
 		/* CodeHeapListNode: next, -, start, end, map base, map. */
-		if (bpf_probe_read_user(words, 48, (void *)words[SECTION_WORD_HEAP]))
+		if (READ_USER_BYTES(words, 48, words[SECTION_WORD_HEAP]))
 			return dotnet_fail(w, COUNTER_UnwindDotnetErrRangeMap);
 		s->map_base = words[4];
 		s->map = words[5];
 		s->kind = SECTION_CODE;
 	} else {
-		if (bpf_probe_read_user(&info, sizeof(info),
-					(void *)(words[SECTION_WORD_MODULE] + d->process.facts.module_images)) ||
-		    bpf_probe_read_user(&s->map_base, sizeof(s->map_base),
-					(void *)(info + d->process.facts.functions)) ||
-		    bpf_probe_read_user(&count, sizeof(count), (void *)(info + d->process.facts.functions + 8)))
+		if (READ_USER(&info, words[SECTION_WORD_MODULE] + d->process.facts.module_images) ||
+		    READ_USER(&s->map_base, info + d->process.facts.functions) ||
+		    READ_USER(&count, info + d->process.facts.functions + 8))
 			return dotnet_fail(w, COUNTER_UnwindDotnetErrRangeMap);
 		s->map = count;
 		s->kind = SECTION_IMAGE;
@@ -97,18 +95,17 @@ static __always_inline int describe_section(struct walk *w, __u64 address)
 __noinline int dotnet_find_section(void)
 {
 	struct walk *w = current_walk();
-	struct dotnet_walk *d;
 
 	if (!w)
 		return -1;
-	d = &w->dotnet;
+	struct dotnet_walk *d = &w->dotnet;
 	d->found = DOTNET_SECTIONS;
 	d->at = d->process.top;
 #pragma unroll
 	for (int shift = 49; shift >= 17; shift -= 8) {
 		__u64 entry = d->at + 8 * ((d->address >> shift) & 255);
 
-		if (bpf_probe_read_user(&d->at, sizeof(d->at), (void *)entry))
+		if (READ_USER(&d->at, entry))
 			return dotnet_fail(w, COUNTER_UnwindDotnetErrRangeMap);
 		d->at = RANGE_POINTER(d->at);
 		if (!d->at)
@@ -116,7 +113,7 @@ __noinline int dotnet_find_section(void)
 	}
 	for (int i = 0; i < MAX_FRAGMENTS; i++) {
 		/* Fragment: next, begin, end, section. */
-		if (bpf_probe_read_user(d->words, 32, (void *)d->at))
+		if (READ_USER_BYTES(d->words, 32, d->at))
 			return dotnet_fail(w, COUNTER_UnwindDotnetErrRangeMap);
 		if (d->address >= d->words[1] && d->address < d->words[2])
 			return describe_section(w, d->words[3]);

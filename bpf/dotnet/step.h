@@ -15,12 +15,7 @@
  * How frames were unwound, by address, in code that is not collectible: what is compiled at an address stays there.
  * The memory of the walk alone.
  */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 8192);
-	__type(key, struct dotnet_frame_key);
-	__type(value, struct dotnet_frame);
-} dotnet_frames SEC(".maps");
+MAP(dotnet_frames, LRU_HASH, 8192, struct dotnet_frame_key, struct dotnet_frame);
 
 /* Steps over a stub: a few instructions that jump on, with the return address where a call has put it. */
 __noinline int dotnet_step_stub(__u32 kind)
@@ -42,12 +37,11 @@ __noinline int dotnet_step_stub(__u32 kind)
 static __always_inline int dotnet_recall_frame(struct walk *w)
 {
 	struct dotnet_walk *d = &w->dotnet;
-	struct dotnet_frame *known;
 
 	d->frame_key.ip = w->ip;
 	d->frame_key.tgid = w->tgid;
 	d->frame_key.exact = w->exact;
-	known = bpf_map_lookup_elem(&dotnet_frames, &d->frame_key);
+	struct dotnet_frame *known = bpf_map_lookup_elem(&dotnet_frames, &d->frame_key);
 	if (!known || known->mm != (__u64)w->mm)
 		return 0;
 	d->layout = known->layout;
@@ -70,13 +64,10 @@ static __always_inline void dotnet_remember_frame(struct walk *w)
 __noinline int dotnet_step(void)
 {
 	struct walk *w = current_walk();
-	struct dotnet_section *s;
-	struct dotnet_walk *d;
-	__u32 kind;
 
 	if (!w)
 		return NOT_INTERPRETED;
-	d = &w->dotnet;
+	struct dotnet_walk *d = &w->dotnet;
 	if (!d->process.top)
 		return NOT_INTERPRETED;
 	d->address = w->exact ? w->ip : w->ip - 1;
@@ -85,13 +76,13 @@ __noinline int dotnet_step(void)
 		return stop_walk(w, d->error);
 	if (d->found >= DOTNET_SECTIONS)
 		return NOT_INTERPRETED;
-	s = &d->process.sections[d->found & (DOTNET_SECTIONS - 1)];
+	struct dotnet_section *s = &d->process.sections[d->found & (DOTNET_SECTIONS - 1)];
 	d->frames++;
 	if (s->kind == SECTION_STUBS)
 		return dotnet_step_stub(s->map);
 	if (!s->collectible && dotnet_recall_frame(w))
 		return dotnet_enter_caller();
-	kind = DOTNET_JIT;
+	__u32 kind = DOTNET_JIT;
 	if (s->kind == SECTION_CODE) {
 		if (dotnet_find_start() || dotnet_find_function())
 			return stop_walk(w, d->error);
@@ -123,13 +114,12 @@ __noinline int dotnet_step(void)
 __noinline int dotnet_step_outside(void)
 {
 	struct walk *w = current_walk();
-	struct dotnet_walk *d;
 	__u64 return_address;
 
 	if (!w)
 		return NOT_INTERPRETED;
-	d = &w->dotnet;
-	if (bpf_probe_read_user(&return_address, sizeof(return_address), (void *)w->sp))
+	struct dotnet_walk *d = &w->dotnet;
+	if (READ_USER(&return_address, w->sp))
 		return NOT_INTERPRETED;
 	d->address = return_address - 1;
 	d->found = dotnet_cached_section(d, d->address);
@@ -171,15 +161,12 @@ static __always_inline int dotnet_step_prolog(struct walk *w)
 __noinline int dotnet_step_rows(__u32 index)
 {
 	struct walk *w = current_walk();
-	struct known_rule *known;
-	struct mapping *m;
-	__u64 offset;
 
 	if (!w)
 		return WALK_ENDED;
-	m = &w->cache.mappings[index & (MAPPINGS_CACHED - 1)];
-	offset = (w->exact ? w->ip : w->ip - 1) - m->start + m->offset;
-	known = find_rule(w, m, offset);
+	struct mapping *m = &w->cache.mappings[index & (MAPPINGS_CACHED - 1)];
+	__u64 offset = (w->exact ? w->ip : w->ip - 1) - m->start + m->offset;
+	struct known_rule *known = find_rule(w, m, offset);
 	if (!is_managed(w, m, offset))
 		return step_by_row(w, m, offset, known);
 	if (!known || known->rule.cfa == CFA_NONE) {

@@ -23,14 +23,14 @@ static __always_inline int dotnet_read_code(struct dotnet_walk *d, __u64 address
 	__u64 size = -address & 4095;
 
 	__builtin_memset(d->bytes, 0, CODE_BYTES);
-	if (!bpf_probe_read_user(d->bytes, CODE_BYTES, (void *)address))
+	if (!READ_USER_BYTES(d->bytes, CODE_BYTES, address))
 		return 0;
 	/* At the end of a mapping only the rest of its page can be read. */
 	if (size >= CODE_BYTES)
 		return -1;
 	asm volatile("" : "+r"(size));
 	size &= 63;
-	return bpf_probe_read_user(d->bytes, size, (void *)address) ? -1 : 0;
+	return READ_USER_BYTES(d->bytes, size, address) ? -1 : 0;
 }
 
 /*
@@ -42,15 +42,12 @@ __noinline int dotnet_read_prolog(void)
 {
 	struct walk *w = current_walk();
 	enum prolog_step step = PROLOG_MORE;
-	struct dotnet_walk *d;
-	struct prolog *p;
-	__u64 limit;
 
 	if (!w)
 		return -1;
-	d = &w->dotnet;
-	p = &d->prolog;
-	limit = w->exact ? w->ip - d->function : ~0ULL;
+	struct dotnet_walk *d = &w->dotnet;
+	struct prolog *p = &d->prolog;
+	__u64 limit = w->exact ? w->ip - d->function : ~0ULL;
 	if (dotnet_read_code(d, d->function))
 		return dotnet_fail(w, COUNTER_UnwindDotnetErrUnwindInfo);
 	__builtin_memset(p, 0, sizeof(*p));
@@ -76,39 +73,36 @@ __noinline int dotnet_read_prolog(void)
 __noinline int dotnet_read_codes(void)
 {
 	struct walk *w = current_walk();
-	struct dotnet_walk *d;
-	__u8 *info;
-	__u64 done;
 
 	if (!w)
 		return -1;
-	d = &w->dotnet;
-	info = d->bytes;
-	if (bpf_probe_read_user(info, UNWIND_FIRST_READ, (void *)d->unwind_info)) {
+	struct dotnet_walk *d = &w->dotnet;
+	__u8 *info = d->bytes;
+	if (READ_USER_BYTES(info, UNWIND_FIRST_READ, d->unwind_info)) {
 		/* At the end of a mapping no more can be read than there are. */
 		__u32 size;
 
-		if (bpf_probe_read_user(info, UNWIND_HEADER, (void *)d->unwind_info))
+		if (READ_USER_BYTES(info, UNWIND_HEADER, d->unwind_info))
 			return dotnet_read_prolog();
 		size = UNWIND_CODE_BYTES * UNWIND_CODE_COUNT(info);
 		asm volatile("" : "+r"(size));
 		size &= 63;
-		if (bpf_probe_read_user(info + UNWIND_HEADER, size, (void *)(d->unwind_info + UNWIND_HEADER)))
+		if (READ_USER_BYTES(info + UNWIND_HEADER, size, d->unwind_info + UNWIND_HEADER))
 			return dotnet_fail(w, COUNTER_UnwindDotnetErrUnwindInfo);
 	}
 	d->count = UNWIND_CODE_COUNT(info);
 	if (!IS_UNWIND_INFO(info) || d->count > UNWIND_CODES)
 		return dotnet_fail(w, COUNTER_UnwindDotnetErrUnwindInfo);
 	if (d->count > UNWIND_FIRST_CODES &&
-	    bpf_probe_read_user(info + UNWIND_FIRST_READ, UNWIND_CODE_BYTES * (UNWIND_CODES - UNWIND_FIRST_CODES),
-				(void *)(d->unwind_info + UNWIND_FIRST_READ)) &&
-	    bpf_probe_read_user(info + UNWIND_HEADER, UNWIND_CODE_BYTES * (d->count & (UNWIND_CODES - 1)),
-				(void *)(d->unwind_info + UNWIND_HEADER)))
+	    READ_USER_BYTES(info + UNWIND_FIRST_READ, UNWIND_CODE_BYTES * (UNWIND_CODES - UNWIND_FIRST_CODES),
+			    d->unwind_info + UNWIND_FIRST_READ) &&
+	    READ_USER_BYTES(info + UNWIND_HEADER, UNWIND_CODE_BYTES * (d->count & (UNWIND_CODES - 1)),
+			    d->unwind_info + UNWIND_HEADER))
 		return dotnet_fail(w, COUNTER_UnwindDotnetErrUnwindInfo);
 
 	__builtin_memset(&d->layout, 0, sizeof(d->layout));
 	/* Instructions of the prolog that end up to here were carried out. */
-	done = w->exact ? w->ip - d->function : ~0ULL;
+	__u64 done = w->exact ? w->ip - d->function : ~0ULL;
 	d->position = 0;
 	for (int i = 0; i < UNWIND_CODES; i++) {
 		__u32 at = d->position, codes;
@@ -129,11 +123,10 @@ __noinline int dotnet_read_codes(void)
 __noinline int dotnet_read_epilog(void)
 {
 	struct walk *w = current_walk();
-	struct dotnet_walk *d;
 
 	if (!w)
 		return 0;
-	d = &w->dotnet;
+	struct dotnet_walk *d = &w->dotnet;
 	if (dotnet_read_code(d, w->ip))
 		return 0;
 	__builtin_memset(&d->layout, 0, sizeof(d->layout));
@@ -160,15 +153,14 @@ __noinline int dotnet_read_epilog(void)
 __noinline int dotnet_enter_caller(void)
 {
 	struct walk *w = current_walk();
-	__u64 base, return_address, cfa, fp;
-	struct frame_layout *layout;
+	__u64 return_address;
 
 	if (!w)
 		return WALK_ENDED;
-	layout = &w->dotnet.layout;
-	fp = w->fp;
-	base = layout->by_fp ? w->fp : w->sp;
-	cfa = base + layout->size + RETURN_ADDRESS_BYTES;
+	struct frame_layout *layout = &w->dotnet.layout;
+	__u64 fp = w->fp;
+	__u64 base = layout->by_fp ? w->fp : w->sp;
+	__u64 cfa = base + layout->size + RETURN_ADDRESS_BYTES;
 	if ((layout->by_fp && w->fp_lost) || cfa <= w->sp)
 		return dotnet_end(w, COUNTER_UnwindDotnetErrBadFP);
 	if ((layout->fp_is_saved && read_stack(w, base + layout->saved_fp, &fp)) ||

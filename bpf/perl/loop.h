@@ -9,12 +9,7 @@
 #include "../walk.h"
 
 /* Files that hold an interpreter: user space writes, the walk reads. Index 0 stays empty. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, MAX_PERLS);
-	__type(key, __u32);
-	__type(value, struct perl_file);
-} perls SEC(".maps");
+MAP(perls, ARRAY, MAX_PERLS, __u32, struct perl_file);
 
 static __always_inline void perl_start(struct walk *w)
 {
@@ -25,11 +20,10 @@ static __always_inline void perl_start(struct walk *w)
 static __always_inline void perl_note_run_loop(struct walk *w, struct mapping *m, __u64 offset)
 {
 	__u32 index = m->interpreter_index;
-	struct perl_file *file;
 
 	if (w->perl.file)
 		return;
-	file = bpf_map_lookup_elem(&perls, &index);
+	struct perl_file *file = bpf_map_lookup_elem(&perls, &index);
 	if (!file)
 		return;
 	for (int i = 0; i < 2; i++) {

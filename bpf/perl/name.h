@@ -13,12 +13,7 @@
 #include "loop.h"
 
 /* Names that user space was sent: the memory of the walk alone. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 16384);
-	__type(key, __u64);
-	__type(value, __u8);
-} sent_perl_names SEC(".maps");
+MAP(sent_perl_names, LRU_HASH, 16384, __u64, __u8);
 
 /* struct sv: any 0, reference count 8, flags 12, u 16; sv_type in the low byte of the flags. */
 #define SV_TYPE(head) (((head)[1] >> 32) & 0xff)
@@ -50,26 +45,17 @@ struct {
 #define HEK_HEADER 8
 #define MAX_HEK 65536
 
-/* Reads memory of the process. Returns 0 or -1. */
-static __always_inline int read_words(void *into, __u32 size, __u64 address)
-{
-	return bpf_probe_read_user(into, size, (void *)address) ? -1 : 0;
-}
-
 /* Takes a part of the name into the hash: its bytes eight at a time, then its length and encoding. */
 __noinline int perl_hash_part(__u32 number)
 {
 	struct walk *w = current_walk();
-	struct perl_string *part;
-	__u64 hash;
-	__u32 length;
 
 	asm volatile("" : "+r"(number));
 	if (!w || number >= PERL_PARTS)
 		return 0;
-	part = &w->perl.name.parts[number];
-	hash = w->perl.hash;
-	length = part->length < PERL_NAME_BYTES ? part->length : PERL_NAME_BYTES;
+	struct perl_string *part = &w->perl.name.parts[number];
+	__u64 hash = w->perl.hash;
+	__u32 length = part->length < PERL_NAME_BYTES ? part->length : PERL_NAME_BYTES;
 	for (__u32 at = 0; at < PERL_NAME_BYTES; at += 8) {
 		__u64 word = *(__u64 *)(part->bytes + at);
 		__u32 left = length - at;
@@ -91,33 +77,29 @@ __noinline int perl_hash_part(__u32 number)
 __noinline int perl_read_hek(__u32 number)
 {
 	struct walk *w = current_walk();
-	struct perl_string *part;
-	__u64 address;
-	__u32 length, size;
 	__u8 flags;
 
 	asm volatile("" : "+r"(number));
 	if (!w || number >= PERL_PARTS)
 		return -1;
-	part = &w->perl.name.parts[number];
-	address = w->perl.string;
+	struct perl_string *part = &w->perl.name.parts[number];
+	__u64 address = w->perl.string;
 	/* Most strings are short: header and 64 bytes blindly, which is one read. */
-	if (bpf_probe_read_user(part, HEK_HEADER + 64, (void *)address) &&
-	    bpf_probe_read_user(part, HEK_HEADER, (void *)address))
+	if (READ_USER_BYTES(part, HEK_HEADER + 64, address) && READ_USER_BYTES(part, HEK_HEADER, address))
 		return -1;
-	length = part->length;
+	__u32 length = part->length;
 	if (length > MAX_HEK)
 		return -1;
-	size = length + 2 < PERL_NAME_BYTES + 8 ? length + 2 : PERL_NAME_BYTES + 8;
+	__u32 size = length + 2 < PERL_NAME_BYTES + 8 ? length + 2 : PERL_NAME_BYTES + 8;
 	asm volatile("" : "+r"(size));
 	size &= 511;
 	if (size > PERL_NAME_BYTES + 8)
 		return -1;
-	if (size > 64 && bpf_probe_read_user(part->bytes, size, (void *)(address + HEK_HEADER)))
+	if (size > 64 && READ_USER_BYTES(part->bytes, size, address + HEK_HEADER))
 		return -1;
 	if (length < PERL_NAME_BYTES)
 		flags = part->bytes[length + 1];
-	else if (bpf_probe_read_user(&flags, 1, (void *)(address + HEK_HEADER + length + 1)))
+	else if (READ_USER_BYTES(&flags, 1, address + HEK_HEADER + length + 1))
 		return -1;
 	part->encoding = flags & 1 ? PERL_UTF8 : PERL_LATIN1;
 	/* Names with an equal beginning must not be taken for one. */
@@ -130,17 +112,15 @@ __noinline int perl_read_hek(__u32 number)
 __noinline int perl_read_file(void)
 {
 	struct walk *w = current_walk();
-	struct perl_string *part;
-	long size;
 
 	if (!w)
 		return -1;
-	part = &w->perl.name.parts[PERL_PART_FILE];
+	struct perl_string *part = &w->perl.name.parts[PERL_PART_FILE];
 	part->encoding = PERL_BYTES;
 	part->length = 0;
 	if (!w->perl.string)
 		return 0;
-	size = bpf_probe_read_user_str(part->bytes, PERL_NAME_BYTES, (void *)w->perl.string);
+	long size = bpf_probe_read_user_str(part->bytes, PERL_NAME_BYTES, (void *)w->perl.string);
 	if (size <= 0)
 		return -1;
 	/* The longest that fits may be longer: then it is marked as cut. */
@@ -165,21 +145,21 @@ __noinline int perl_read_stash(__u32 index)
 	w->perl.name.parts[PERL_PART_PACKAGE].encoding = PERL_LATIN1;
 	if (!w->perl.string)
 		goto nameless;
-	if (read_words(head, sizeof(head), w->perl.string))
+	if (READ_USER(&head, w->perl.string))
 		return -1;
 	if (SV_TYPE(head) != SVT_PVHV || !(SV_FLAGS(head) & SVF_HAS_AUX))
 		goto nameless;
 	if (file->flags & PERL_AUX_IN_BODY) {
 		aux = head[0] + HV_AUX_IN_BODY;
 	} else {
-		if (read_words(&highest, sizeof(highest), head[0] + HV_MAX))
+		if (READ_USER(&highest, head[0] + HV_MAX))
 			return -1;
 		aux = head[2] + 8 * (highest + 1);
 	}
-	if (read_words(&name, sizeof(name), aux) || read_words(&count, sizeof(count), aux + AUX_NAME_COUNT))
+	if (READ_USER(&name, aux) || READ_USER(&count, aux + AUX_NAME_COUNT))
 		return -1;
 	/* More than one name: the word points to a list of them, the first is what caller() says. */
-	if (name && count && read_words(&name, sizeof(name), name))
+	if (name && count && READ_USER(&name, name))
 		return -1;
 	if (!name)
 		goto nameless;
@@ -190,22 +170,22 @@ nameless:
 	return 0;
 }
 
-/* Reads the name and the stash of a glob, of the one that it was first where it was assigned to another. */
+/* Reads the name and the stash of a glob: of the one that it was first, where it was assigned to another. */
 static __always_inline int read_glob(struct walk *w, struct perl_file *file, __u64 glob)
 {
 	__u64 stash = file->flags & PERL_WIDE_NUMBERS ? GV_STASH_WIDE : GV_STASH;
 	__u64 head[3], original;
 
-	if (read_words(head, sizeof(head), glob) || (SV_TYPE(head) != SVT_PVGV && SV_TYPE(head) != SVT_PVLV))
+	if (READ_USER(&head, glob) || (SV_TYPE(head) != SVT_PVGV && SV_TYPE(head) != SVT_PVLV))
 		return -1;
 	if ((SV_FLAGS(head) & SVF_HAS_GP) && head[2]) {
-		if (read_words(&original, sizeof(original), head[2] + GP_EGV))
+		if (READ_USER(&original, head[2] + GP_EGV))
 			return -1;
-		if (original && original != glob && read_words(head, sizeof(head), original))
+		if (original && original != glob && READ_USER(&head, original))
 			return -1;
 	}
-	if (read_words(&w->perl.string, 8, head[0] + GV_NAME) || perl_read_hek(PERL_PART_SUB) ||
-	    read_words(&w->perl.string, 8, head[0] + stash))
+	if (READ_USER(&w->perl.string, head[0] + GV_NAME) || perl_read_hek(PERL_PART_SUB) ||
+	    READ_USER(&w->perl.string, head[0] + stash))
 		return -1;
 	return perl_read_stash(w->perl.file);
 }
@@ -235,7 +215,7 @@ __noinline int perl_send_name(void)
 	return 0;
 }
 
-/* Starts a new name; ids of before the last renewal of the stacks are not used again. */
+/* Starts a new name. Its hash begins with the generation: after a renewal of the stacks no old one comes again. */
 static __always_inline void begin_name(struct walk *w, __u32 kind)
 {
 	w->perl.hash = generation;
@@ -254,14 +234,12 @@ static __always_inline void begin_name(struct walk *w, __u32 kind)
 __noinline int perl_name_sub(__u32 kind)
 {
 	struct walk *w = current_walk();
-	struct perl_cv_body *body;
-	struct perl_file *file;
 
 	asm volatile("" : "+r"(kind));
-	file = w ? perl_walked_file(w) : NULL;
+	struct perl_file *file = w ? perl_walked_file(w) : NULL;
 	if (!file)
 		return -1;
-	body = &w->perl.body;
+	struct perl_cv_body *body = &w->perl.body;
 	begin_name(w, kind);
 	if (!body->glob) {
 		w->perl.name.flags |= PERL_NAME_NONE;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
- * Sites: where in the op tree a Perl frame is. User space gets them with each new stack, and finds the
+ * A site is the place of a Perl frame in the op tree. User space gets the sites with each new stack, and finds the
  * exact lines by them, as long as the process lives.
  */
 #ifndef POLYTOP_PERL_SITE_H
@@ -10,12 +10,7 @@
 #include "../walk.h"
 
 /* Statements with more than one line: user space writes, the walk reads. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 4096);
-	__type(key, struct perl_split_key);
-	__type(value, __u8);
-} perl_splits SEC(".maps");
+MAP(perl_splits, LRU_HASH, 4096, struct perl_split_key, __u8);
 
 volatile __u32 has_perl_splits = 0; /* something is in `perl_splits`; user space writes */
 
@@ -42,17 +37,16 @@ static __always_inline void enter_perl_caller(struct perl_walk *p, __u64 stateme
 }
 
 /*
- * Keeps the site of Perl frame `number`, if it has one: that which is being looked at. One in a statement with
- * several lines makes the stack another.
+ * Notes the site of the frame that is being looked at, if it has one, as that of Perl frame `number`. A site in a
+ * statement with several lines makes the stack another.
  */
 static __always_inline void keep_site(struct walk *w, __u32 number, int has_site)
 {
 	struct perl_split_key *key = &w->perl.split;
-	__u64 site;
 
 	if (number >= PERL_SITES)
 		return;
-	site = has_site ? current_site(&w->perl) : 0;
+	__u64 site = has_site ? current_site(&w->perl) : 0;
 	w->perl.sites.sites[number & (PERL_SITES - 1)] = site;
 	if (!site || !has_perl_splits)
 		return;

@@ -5,7 +5,7 @@
 
 #include "abi.h"
 
-/* Names of subs that were made once: memory of the walk alone. */
+/* Which sub of which process a name was made of. */
 struct perl_memo_key {
 	__u64 tgid;
 	__u64 sub; /* address of the CV */
@@ -25,18 +25,19 @@ struct perl_memo {
 /* A window of the context stack: a read of user memory costs little more for 3 KB than for 100 bytes. */
 #define PERL_WINDOW_ENTRIES 32
 #define PERL_WINDOW_MASK 4095
-/* Entries of blocks and loops between two subs, as far as they are looked at. */
+/* So many entries of blocks and loops between two subs are looked at. */
 #define PERL_GAP 16
-/* What was looked up in this sample: deep stacks are recursion. A power of two. */
+/* So many look-ups of this sample are remembered, since deep stacks are recursion. A power of two. */
 #define PERL_CACHED 16
-/* Contexts looked at: all that are no frames too, where subs are not linked. */
+/* So many contexts are looked at: those that are no frames too, where subs are not linked. */
 #define PERL_STEPS 1600
 #define PERL_STEPS_AT_ONCE 40
 
+/* Something that was looked up in a sample. */
 struct perl_cached {
 	__u64 key;
 	__u64 value;
-	__u64 sample; /* the entry is of this one */
+	__u64 sample; /* the number of that sample */
 };
 
 /* The body of a sub from offset 32 on (struct xpvcv, cv.h). */
@@ -52,10 +53,10 @@ struct perl_cv_body {
 	__u32 flags;
 };
 
-/* The last frame, for those that are like it. */
+/* The last frame: the next is compared with it. */
 struct perl_last {
 	__u64 cv;
-	__u64 statement; /* that it was executing */
+	__u64 statement; /* the statement that it was executing */
 	__u64 name;
 	__u32 line;
 	__u32 kind; /* enum perl_kind */
@@ -71,15 +72,15 @@ struct perl_walk {
 	__u32 uncut;     /* there are frames, or a sort block, since the last cut */
 	__u64 base;      /* address of file offset 0 in the mapping of the run loop */
 	__u64 samples;   /* numbers the samples of this CPU */
-	__u32 frames;    /* found */
+	__u32 frames;    /* frames that were found */
 	__u32 op_class;  /* of the current op */
 	__u32 op_meta;   /* current op and file, for the innermost frame's meta */
 	__u32 unchecked; /* no context was looked at yet: the highest may be half made or half taken down */
 	__u64 interpreter;
 	__u64 interpreter_words[32];
 	__u64 variables[PERL_VARIABLES];
-	__u64 statement; /* COP that the frame being looked at is executing */
-	__u64 op;        /* that it is executing, or goes on with */
+	__u64 statement; /* the COP that the frame being looked at is executing */
+	__u64 op;        /* the op that it is executing, or goes on with */
 	__u32 op_is_next;
 	__u32 sites_reserved;
 

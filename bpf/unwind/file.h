@@ -9,29 +9,13 @@
 #include "../interpreters.h"
 #include "../results.h"
 
-/* Ids of files, and what is known of each id: user space writes, the walk reads. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, MAX_FILES);
-	__type(key, struct file_key);
-	__type(value, __u32);
-} file_ids SEC(".maps");
+/* User space writes the ids of files and what is known of each id; the walk reads them. */
+MAP(file_ids, HASH, MAX_FILES, struct file_key, __u32);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, MAX_FILES);
-	__type(key, __u32);
-	__type(value, struct file_entry);
-} files SEC(".maps");
+MAPPED_ARRAY(files, MAX_FILES, struct file_entry);
 
 /* Files that user space was asked for: the walk writes, user space deletes a key to be asked again. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 2048);
-	__type(key, struct file_key);
-	__type(value, __u8);
-} asked_files SEC(".maps");
+MAP(asked_files, LRU_HASH, 2048, struct file_key, __u8);
 
 /* Grows when a file id is taken back, which cached mappings may hold: user space writes. */
 volatile __u32 files_version = 0;
@@ -55,18 +39,15 @@ static __always_inline __u64 inode_mtime(struct inode *inode)
 __noinline int ask_for_file(void)
 {
 	struct walk *w = current_walk();
-	struct vm_area_struct *vma;
-	struct file_record *r;
-	struct dentry *dentry;
 	__u8 one = 1;
 
 	if (!w)
 		return 0;
-	r = &w->file;
+	struct file_record *r = &w->file;
 	if (bpf_map_lookup_elem(&asked_files, &r->key))
 		return 0;
-	vma = w->vma;
-	dentry = BPF_CORE_READ(vma, vm_file, f_path.dentry);
+	struct vm_area_struct *vma = w->vma;
+	struct dentry *dentry = BPF_CORE_READ(vma, vm_file, f_path.dentry);
 	r->type = RECORD_FILE;
 	r->tgid = w->tgid;
 	r->vma_start = BPF_CORE_READ(vma, vm_start);
@@ -110,15 +91,13 @@ static __always_inline int describe_file(struct walk *w, struct vm_area_struct *
 {
 	struct inode *inode = BPF_CORE_READ(file, f_inode);
 	struct file_key *key = &w->file.key;
-	struct file_entry *entry;
-	__u32 *id, is_memory_file;
 
 	/*
 	 * A file in memory without a name mostly holds code that its process generates and goes on writing, so its
 	 * mtime tells nothing, and until it is known it is treated as such code.
 	 */
 	w->file.file_system = BPF_CORE_READ(inode, i_sb, s_magic);
-	is_memory_file = BPF_CORE_READ(inode, i_nlink) == 0 && w->file.file_system == TMPFS_MAGIC;
+	__u32 is_memory_file = BPF_CORE_READ(inode, i_nlink) == 0 && w->file.file_system == TMPFS_MAGIC;
 	key->inode = BPF_CORE_READ(inode, i_ino);
 	key->device = BPF_CORE_READ(inode, i_sb, s_dev);
 	key->generation = BPF_CORE_READ(inode, i_generation);
@@ -127,14 +106,14 @@ static __always_inline int describe_file(struct walk *w, struct vm_area_struct *
 	m->offset = BPF_CORE_READ(vma, vm_pgoff) << 12;
 	if (!is_memory_file)
 		m->state = FILE_PENDING;
-	id = bpf_map_lookup_elem(&file_ids, key);
+	__u32 *id = bpf_map_lookup_elem(&file_ids, key);
 	if (!id && is_memory_file && generates_code(w))
 		return 1;
 	if (!id) {
 		ask_for_file();
 		return 0;
 	}
-	entry = bpf_map_lookup_elem(&files, id);
+	struct file_entry *entry = bpf_map_lookup_elem(&files, id);
 	if (!entry)
 		return 0;
 	m->file = *id;

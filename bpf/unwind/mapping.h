@@ -12,12 +12,7 @@
 #define YOUNG_NANOSECONDS 100000000ULL
 
 /* Mappings by tgid: the memory of the walk alone. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 1024);
-	__type(key, __u32);
-	__type(value, struct mapping_cache);
-} mapping_caches SEC(".maps");
+MAP(mapping_caches, LRU_HASH, 1024, __u32, struct mapping_cache);
 
 /* Empties an entry of the cache. */
 static __always_inline void forget_mapping(struct mapping *m)
@@ -47,28 +42,25 @@ static __always_inline __u32 find_cached(struct walk *w, __u64 address)
 static __always_inline __u32 find_mapping(struct walk *w, __u64 address)
 {
 	__u32 index = find_cached(w, address);
-	struct vm_area_struct *vma;
 	struct mm_struct *mm = w->mm;
-	struct mapping *m;
-	struct file *file;
 	int lasting = 1;
 
 	if (index < MAPPINGS_CACHED)
 		return index;
 	w->address = address;
 	find_vma();
-	vma = w->vma;
+	struct vm_area_struct *vma = w->vma;
 	if (!vma)
 		return MAPPINGS_CACHED;
 	index = w->cache.next & (MAPPINGS_CACHED - 1);
-	m = &w->cache.mappings[index];
+	struct mapping *m = &w->cache.mappings[index];
 	m->start = BPF_CORE_READ(vma, vm_start);
 	m->end = BPF_CORE_READ(vma, vm_end);
 	if (address < m->start || address >= m->end || !(BPF_CORE_READ(vma, vm_flags) & VM_EXEC)) {
 		forget_mapping(m);
 		return MAPPINGS_CACHED;
 	}
-	file = BPF_CORE_READ(vma, vm_file);
+	struct file *file = BPF_CORE_READ(vma, vm_file);
 	if (file)
 		lasting = describe_file(w, vma, file, m);
 	else

@@ -36,7 +36,7 @@ static __always_inline void move_window(struct walk *w, __u64 address)
 		start = w->sp & ~7ULL;
 	if (start > address || address - start > WINDOW_BYTES - 8)
 		start = address;
-	w->window_valid = !bpf_probe_read_user(w->window, WINDOW_BYTES, (void *)start);
+	w->window_valid = !READ_USER_BYTES(w->window, WINDOW_BYTES, start);
 	w->window_start = start;
 }
 
@@ -52,7 +52,7 @@ static __always_inline int read_stack(struct walk *w, __u64 address, __u64 *valu
 			return 0;
 	}
 	/* Here is the end of the stack, or an unaligned frame. */
-	return bpf_probe_read_user(value, sizeof(*value), (void *)address) ? -1 : 0;
+	return READ_USER(value, address) ? -1 : 0;
 }
 
 /* Goes on in the caller; the return address 0 marks the outermost frame. Returns enum step_result. */
@@ -77,7 +77,7 @@ static __always_inline int enter_caller_by_register(struct walk *w, __u32 number
 
 	if (!w->registers_known || word >= REG_COUNT)
 		return stop_walk(w, COUNTER_UnwindNativeErrUnsupportedRule);
-	/* With nothing on the stack the caller's frame is not above its own: let it pass for that. */
+	/* With nothing on the stack the caller's frame is not above its own: let it pass as if it were. */
 	if (cfa == w->sp)
 		w->sp--;
 	return enter_caller(w, w->registers[word], cfa);
@@ -108,9 +108,8 @@ static __always_inline int step_signal(struct walk *w, __u64 ucontext)
 {
 	__u64 ip, sp, fp;
 
-	if (bpf_probe_read_user(&fp, sizeof(fp), (void *)(ucontext + UCONTEXT_FP)) ||
-	    bpf_probe_read_user(&sp, sizeof(sp), (void *)(ucontext + UCONTEXT_SP)) ||
-	    bpf_probe_read_user(&ip, sizeof(ip), (void *)(ucontext + UCONTEXT_IP)))
+	if (READ_USER(&fp, ucontext + UCONTEXT_FP) || READ_USER(&sp, ucontext + UCONTEXT_SP) ||
+	    READ_USER(&ip, ucontext + UCONTEXT_IP))
 		return stop_walk(w, COUNTER_UnwindNativeErrStackRead);
 	/* sp may be anywhere: the handler may run on an alternate stack. */
 	w->ip = ip;
@@ -168,7 +167,7 @@ static __always_inline __u64 canonical_frame_address(struct walk *w, struct unwi
 /* Steps over a frame of code with a row, by its rule. */
 static __always_inline int step_rule(struct walk *w, struct unwind_rule *rule)
 {
-	__u64 cfa, return_address, fp = w->fp;
+	__u64 return_address, fp = w->fp;
 
 	if (rule->cfa == CFA_END)
 		return stop_walk(w, COUNTER_UnwindNativeComplete);
@@ -176,7 +175,7 @@ static __always_inline int step_rule(struct walk *w, struct unwind_rule *rule)
 		return step_frame_pointer(w, COUNTER_UnwindNativeErrNoRow);
 	if (rule->cfa == CFA_SIGNAL)
 		return step_signal(w, w->sp + rule->cfa_offset);
-	cfa = canonical_frame_address(w, rule);
+	__u64 cfa = canonical_frame_address(w, rule);
 	if (!cfa)
 		return w->stop ? 1 : stop_walk(w, COUNTER_UnwindNativeErrBadCfa);
 	if (rule->fp == FP_CFA) {

@@ -9,28 +9,16 @@
 
 #include "mapping.h"
 
-#define PAGE_SHIFT 12 /* of a page of code; struct page_entry */
-/* Rows of a page are at most one for each of its bytes: twelve halvings. */
+#define PAGE_SHIFT 12 /* pages of code are those of struct page_entry */
+/* A page has at most one row for each of its bytes: twelve halvings find it. */
 #define ROW_SEARCH_STEPS 12
 _Static_assert(1 << ROW_SEARCH_STEPS == 1 << ROW_OFFSET_BITS, "the search must reach every row of a page");
 
 /* ---- rows of all files: user space writes, the walk reads ------------------- */
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, MAX_PAGES);
-	__type(key, __u32);
-	__type(value, struct page_entry);
-} pages SEC(".maps");
+MAPPED_ARRAY(pages, MAX_PAGES, struct page_entry);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, MAX_RULES);
-	__type(key, __u32);
-	__type(value, struct unwind_rule);
-} rules SEC(".maps");
+MAPPED_ARRAY(rules, MAX_RULES, struct unwind_rule);
 
 struct row_block {
 	__u32 rows[BLOCK_ROWS];
@@ -69,12 +57,8 @@ struct known_rules {
 	struct known_rule slots[KNOWN_RULES];
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1); /* user space sets one for each CPU before the load */
-	__type(key, __u32);
-	__type(value, struct known_rules);
-} known_rules SEC(".maps");
+/* User space sets the number of entries, one for each CPU, before the load. */
+MAP(known_rules, ARRAY, 1, __u32, struct known_rules);
 
 #define NO_RULE -1
 
@@ -86,31 +70,26 @@ __noinline int find_row(__u32 file)
 {
 	struct walk *w = current_walk();
 	struct file_entry *entry = bpf_map_lookup_elem(&files, &file);
-	__u32 page, shard, block, first, count, target, position, row;
-	struct page_entry *rows;
-	struct row_block *row_block;
-	void *row_shard;
-	__u64 offset;
 
 	if (!entry || !w)
 		return NO_RULE;
-	offset = w->offset;
-	position = 0;
-	page = (__u32)(offset >> PAGE_SHIFT) - entry->page_base;
+	__u64 offset = w->offset;
+	__u32 position = 0;
+	__u32 page = (__u32)(offset >> PAGE_SHIFT) - entry->page_base;
 	if (page >= entry->page_count)
 		return NO_RULE;
 	page += entry->first_page;
-	rows = bpf_map_lookup_elem(&pages, &page);
+	struct page_entry *rows = bpf_map_lookup_elem(&pages, &page);
 	if (!rows || !rows->row_count)
 		return NO_RULE;
-	first = rows->first_row;
-	count = rows->row_count;
-	shard = first / SHARD_ROWS;
-	block = first / BLOCK_ROWS % SHARD_BLOCKS;
-	row_shard = bpf_map_lookup_elem(&shards, &shard);
+	__u32 first = rows->first_row;
+	__u32 count = rows->row_count;
+	__u32 shard = first / SHARD_ROWS;
+	__u32 block = first / BLOCK_ROWS % SHARD_BLOCKS;
+	void *row_shard = bpf_map_lookup_elem(&shards, &shard);
 	if (!row_shard)
 		return NO_RULE;
-	row_block = bpf_map_lookup_elem(row_shard, &block);
+	struct row_block *row_block = bpf_map_lookup_elem(row_shard, &block);
 	if (!row_block)
 		return NO_RULE;
 
@@ -118,7 +97,7 @@ __noinline int find_row(__u32 file)
 	 * Searched is the last row at or below the offset; the first row of a page is at 0. The position goes through
 	 * the map so that the verifier does not tell the 4096 outcomes of the search apart.
 	 */
-	target = offset & ROW_OFFSET_MASK;
+	__u32 target = offset & ROW_OFFSET_MASK;
 #pragma unroll
 	for (int i = ROW_SEARCH_STEPS - 1; i >= 0; i--) {
 		__u32 probe = position + (1U << i);
@@ -129,7 +108,7 @@ __noinline int find_row(__u32 file)
 			position = *(volatile __u32 *)&w->position;
 		}
 	}
-	row = row_block->rows[(first + position) & (BLOCK_ROWS - 1)];
+	__u32 row = row_block->rows[(first + position) & (BLOCK_ROWS - 1)];
 	w->row_start = (offset & ~(__u64)ROW_OFFSET_MASK) | (row & ROW_OFFSET_MASK);
 	return row >> ROW_OFFSET_BITS;
 }
@@ -149,19 +128,15 @@ static __always_inline int is_known(struct walk *w, struct known_rule *known, __
 __noinline int remember_rule(__u32 file)
 {
 	struct walk *w = current_walk();
-	struct known_rules *remembered;
-	struct known_rule *known;
-	struct unwind_rule *rule;
-	__u32 index;
 
 	if (!w)
 		return 0;
-	remembered = bpf_map_lookup_elem(&known_rules, &w->cpu);
+	struct known_rules *remembered = bpf_map_lookup_elem(&known_rules, &w->cpu);
 	if (!remembered)
 		return 0;
-	index = find_row(file);
-	known = known_slot(remembered, w->place);
-	rule = bpf_map_lookup_elem(&rules, &index);
+	__u32 index = find_row(file);
+	struct known_rule *known = known_slot(remembered, w->place);
+	struct unwind_rule *rule = bpf_map_lookup_elem(&rules, &index);
 	if (!rule) {
 		known->place = 0;
 		return 0;
@@ -178,11 +153,10 @@ static __always_inline struct known_rule *find_rule(struct walk *w, struct mappi
 {
 	struct known_rules *remembered = bpf_map_lookup_elem(&known_rules, &w->cpu);
 	__u64 place = place_of(m, offset);
-	struct known_rule *known;
 
 	if (!remembered)
 		return NULL;
-	known = known_slot(remembered, place);
+	struct known_rule *known = known_slot(remembered, place);
 	if (!is_known(w, known, place)) {
 		w->offset = offset;
 		w->place = place;

@@ -86,10 +86,6 @@ static __always_inline int step_native(struct walk *w, struct mapping *m, __u64 
 __noinline int step(void)
 {
 	struct walk *w = current_walk();
-	struct mapping *m;
-	__u64 address, offset;
-	__u32 index;
-	int result;
 
 	if (!w)
 		return WALK_ENDED;
@@ -98,18 +94,18 @@ __noinline int step(void)
 		return WALK_ENDED;
 	w->user_frames++;
 	/* A return address may lie behind the function that it belongs to: look up the call. */
-	address = w->exact ? w->ip : w->ip - 1;
+	__u64 address = w->exact ? w->ip : w->ip - 1;
 	if (is_known_interpreted(w, address))
 		return step_known_interpreted();
-	index = find_mapping(w, address);
+	__u32 index = find_mapping(w, address);
 	if (index >= MAPPINGS_CACHED)
 		return stop_walk(w, COUNTER_UnwindNativeErrNoMapping);
-	m = &w->cache.mappings[index];
+	struct mapping *m = &w->cache.mappings[index];
 	w->cache.last = index;
-	offset = address - m->start + m->offset;
+	__u64 offset = address - m->start + m->offset;
 	if (m->interpreter != INTERPRETER_NONE)
 		meet_interpreter(w, m, index, offset);
-	result = step_interpreted(w, m, index);
+	int result = step_interpreted(w, m, index);
 	return result == NOT_INTERPRETED ? step_native(w, m, offset) : result;
 }
 

@@ -24,10 +24,10 @@
 
 static __always_inline struct vm_area_struct *find_vma_maple(struct walk *w, __u64 address)
 {
-	struct mm_struct___maple *mm = (void *)w->mm; /* a copy: CO-RE would relocate w->mm as well */
+	struct mm_struct___maple *mm = (void *)w->mm; /* This is a copy, since CO-RE would relocate w->mm as well. */
 	__u64 entry = (__u64)BPF_CORE_READ(mm, mm_mt.ma_root);
 
-	if ((entry & 3) != 2 || entry < 4096) /* xa_is_node(): a tree of one entry has no node */
+	if ((entry & 3) != 2 || entry < 4096) /* The tree of one entry has no node (xa_is_node()). */
 		return NULL;
 	for (int depth = 0; depth < MAPLE_MAX_DEPTH; depth++) {
 		__u64 type = MAPLE_TYPE(entry);
