@@ -37,15 +37,16 @@ class DotnetProbe : public RuntimeProbe {
 void FoundDotnet::publish(uint32_t fileId, file_entry& visible) {
   if (!runtime_) {
     // A file that is an assembly from its start on, not one that holds some.
-    if (assemblies_.front().offset == 0) kind_ = RUNTIME_DOTNET_IMAGE;
+    if (assemblies_.front().offset == 0) kind_ = INTERPRETER_DOTNET_IMAGE;
   } else if (runtime_->error.empty() && bpf_map_update_elem(mapFd_, &fileId, &runtime_->facts, BPF_ANY) == 0) {
-    kind_ = RUNTIME_DOTNET;
+    kind_ = INTERPRETER_DOTNET;
   }
-  visible.runtime = static_cast<uint16_t>(kind_);
+  visible.interpreter = static_cast<uint16_t>(kind_);
+  visible.interpreter_index = kind_ == INTERPRETER_DOTNET ? fileId : 0;
 }
 
 void FoundDotnet::withdraw(uint32_t fileId) {
-  if (kind_ == RUNTIME_DOTNET) bpf_map_delete_elem(mapFd_, &fileId);
+  if (kind_ == INTERPRETER_DOTNET) bpf_map_delete_elem(mapFd_, &fileId);
 }
 
 std::unique_ptr<RuntimeProbe> makeDotnetProbe(const Session& session) { return std::make_unique<DotnetProbe>(session); }

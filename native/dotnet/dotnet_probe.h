@@ -26,13 +26,13 @@ class FoundDotnet : public FoundRuntime {
   /// By ascending offset.
   const std::vector<PlacedAssembly>& assemblies() const { return assemblies_; }
   /// What the kernel side takes the file for.
-  file_runtime kind() const { return kind_; }
+  interpreter_kind kind() const { return kind_; }
 
  private:
   std::optional<DotnetRuntime> runtime_;
   std::vector<PlacedAssembly> assemblies_;
   int mapFd_;
-  file_runtime kind_ = RUNTIME_NONE;
+  interpreter_kind kind_ = INTERPRETER_NONE;
 };
 
 std::unique_ptr<RuntimeProbe> makeDotnetProbe(const Session& session);

@@ -160,8 +160,8 @@ void RowStore::setFile(uint32_t id, const file_entry& entry) {
   files_[id].first_page = entry.first_page;
   files_[id].page_base = entry.page_base;
   files_[id].page_count = entry.page_count;
-  files_[id].perl = entry.perl;
-  files_[id].runtime = entry.runtime;
+  files_[id].interpreter = entry.interpreter;
+  files_[id].interpreter_index = entry.interpreter_index;
   std::atomic_thread_fence(std::memory_order_release);
   files_[id].state = entry.state;
 }

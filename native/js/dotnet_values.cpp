@@ -6,20 +6,15 @@
 
 namespace polytop {
 
-namespace {
-
-/// By enum file_runtime.
-constexpr const char* kKinds[] = {"", "dotnet", "dotnet-image"};
-
-}  // namespace
-
 void describeDotnet(Napi::Env env, const FoundRuntime& runtime, Napi::Object& file) {
   const auto* dotnet = dynamic_cast<const FoundDotnet*>(&runtime);
   if (!dotnet) return;
   std::vector<double> assemblies;
   for (const PlacedAssembly& assembly : dotnet->assemblies())
     assemblies.insert(assemblies.end(), {static_cast<double>(assembly.offset), static_cast<double>(assembly.size)});
-  set(env, file, "runtime", kKinds[dotnet->kind()], "assemblies", assemblies);
+  set(env, file, "assemblies", assemblies);
+  if (dotnet->kind() == INTERPRETER_DOTNET) file.Set("runtime", "dotnet");
+  if (dotnet->kind() == INTERPRETER_DOTNET_IMAGE) file.Set("runtime", "dotnet-image");
   if (dotnet->runtime() && !dotnet->runtime()->error.empty()) file.Set("refused", dotnet->runtime()->error);
 }
 

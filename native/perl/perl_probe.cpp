@@ -32,9 +32,13 @@ uint32_t PerlSlots::take(const perl_file& facts) {
   return 0;
 }
 
-void FoundPerl::publish(uint32_t /*fileId*/, file_entry& visible) { visible.perl = slot_ = slots_.take(file_.facts); }
+void FoundPerl::publish(uint32_t /*fileId*/, file_entry& visible) {
+  slot_ = slots_.take(file_.facts);
+  visible.interpreter = INTERPRETER_PERL;
+  visible.interpreter_index = slot_;
+}
 
-void FoundPerl::withdraw(uint32_t /*fileId*/) { slots_.release(std::exchange(slot_, 0)); }
+void FoundPerl::withdraw(uint32_t /*fileId*/) { slots_.release(slot_); }
 
 std::unique_ptr<RuntimeProbe> makePerlProbe(const Session& session) { return std::make_unique<PerlProbe>(session); }
 

@@ -13,8 +13,8 @@ export interface SampledFile {
   readonly why: string;
   /** The Perl interpreter in it, if it holds one. */
   readonly perl?: PerlInterpreter;
-  /** What it holds: a .NET runtime, a precompiled .NET assembly. */
-  readonly runtime: "" | "dotnet" | "dotnet-image";
+  /** What it holds: an interpreter, a .NET runtime, a precompiled .NET assembly. */
+  readonly runtime: "" | "perl" | "dotnet" | "dotnet-image";
   /** Why the runtime in it is not understood, where it holds one that is not. */
   readonly refused?: string;
   /** .NET assemblies in it, by ascending offset; for each: offset, size. */

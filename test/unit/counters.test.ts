@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { counters } from "../../bpf/counters.json" with { type: "json" };
 
 const KINDS = ["attempt", "frames", "complete", "truncated", "error", "loss"];
-/** The size of the map of counters (MAX_COUNTERS in bpf/maps.h). */
+/** The size of the map of counters (COUNTERS in bpf/counters.mjs). */
 const MAX_COUNTERS = 128;
 
 test("ids are unique and ascend", () => {
