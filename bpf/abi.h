@@ -129,6 +129,7 @@ enum file_state {
 	FILE_NO_TABLE = 2,   /* an ELF without unwind information: frame pointers are all there is */
 	FILE_NO_ELF = 3,     /* no ELF file: code that was generated into it */
 	FILE_UNREADABLE = 4, /* could not be opened */
+	FILE_NO_ROOM = 5,    /* its rows wait for room */
 };
 
 /*

@@ -62,7 +62,7 @@ Napi::Array describeTasks(Napi::Env env, const std::vector<TaskInfo>& tasks) {
 }
 
 Napi::Array describeFiles(Napi::Env env, const std::vector<FileInfo>& files) {
-  static constexpr const char* kStates[] = {"pending", "ready", "no-table", "no-elf", "unreadable"};
+  static constexpr const char* kStates[] = {"pending", "ready", "no-table", "no-elf", "unreadable", "no-room"};
   static constexpr const char* kRuntimes[] = {"", "perl", "dotnet", "dotnet-image"};
   Napi::Array list = Napi::Array::New(env, files.size());
   for (size_t i = 0; i < files.size(); i++) {

@@ -166,7 +166,7 @@ Drained Drain::drain() {
   const uint64_t now = clockNanoseconds(CLOCK_MONOTONIC);
   drained.seconds = static_cast<double>(now - lastTime_) / 1e9;
   lastTime_ = now;
-  perlLines_.refill();
+  perlLines_.beginRefresh();
   renewIfFull();
   return drained;
 }
@@ -219,12 +219,12 @@ void Drain::readCounts(uint32_t epoch, Drained& drained) {
       }
     }
   }
-  touchFiles();
+  touchFiles(clockNanoseconds(CLOCK_MONOTONIC));
 }
 
-void Drain::touchFiles() {
+void Drain::touchFiles(uint64_t now) {
   for (size_t id = sampledFiles_._Find_first(); id < sampledFiles_.size(); id = sampledFiles_._Find_next(id))
-    files_->touch(static_cast<uint32_t>(id), lastTime_);
+    files_->touch(static_cast<uint32_t>(id), now);
   sampledFiles_.reset();
 }
 
@@ -245,9 +245,8 @@ void Drain::readCounters(Drained& drained) {
 }
 
 void Drain::renewIfFull() {
-  const bool evict = files_->mustEvict();
-  if (evict) files_->evict(*session_);
-  if (evict || stacks_.mustRenewFrames()) return renewFrames();
+  const bool evicted = files_->makeRoom(*session_, lastTime_);
+  if (evicted || stacks_.mustRenewFrames()) return renewFrames();
   if (!stacks_.mustRenewStacks()) return;
   session_->renewStacks();
   stacks_.renewStacks();

@@ -70,7 +70,7 @@ class Drain {
   void addStack(const stack_record& record);
   void numberStacks();
   void readCounts(uint32_t epoch, Drained& drained);
-  void touchFiles();
+  void touchFiles(uint64_t now);
   void readCounters(Drained& drained);
   void renewIfFull();
   void renewFrames();

@@ -85,6 +85,10 @@ size_t Files::rowCount() {
 
 size_t Files::addFile(const Job& job) {
   const MappedFile& file = *job.file;
+  if (!mayEnter(job)) {
+    closeFiles(file.fd, file.rootFd);
+    return 0;
+  }
   std::string error = file.error;
   std::unique_ptr<ElfImage> image = file.fd >= 0 ? ElfImage::open(file.fd, error) : nullptr;
   UnwindTable table;
@@ -107,7 +111,7 @@ size_t Files::addFile(const Job& job) {
   std::lock_guard lock(mutex_);
   auto entry = std::make_unique<Entry>();
   entry->key = job.record.key;
-  entry->lastSeen = clockNanoseconds(CLOCK_MONOTONIC);
+  entry->lastSeen = entry->builtAt = clockNanoseconds(CLOCK_MONOTONIC);
   entry->fd = file.fd;
   entry->rootFd = file.rootFd;
   const uint32_t id = takeId();
@@ -119,21 +123,29 @@ size_t Files::addFile(const Job& job) {
   if (isAssembly) entry->info.runtime = INTERPRETER_DOTNET_IMAGE;
   if (perl) publishPerl(entry->info, std::move(*perl));
   if (id && dotnet) publishDotnet(*entry, *dotnet);
-  if (id == 0 || !publish(*entry, table, image != nullptr || isAssembly) ||
-      bpf_map_update_elem(idsFd_, &entry->key, &id, BPF_ANY) != 0) {
-    // Never without its rows: walking it by the frame pointer would show wrong callers.
-    if (!job.isAnnounced) waiting_.push_back(job.record.key);
+  // The rows are there before the kernel side finds the id.
+  const size_t rows = table.rows.size();
+  entry->starts = std::move(table.starts);
+  if (id && !publish(*entry, table, image != nullptr || isAssembly)) wait(*entry, std::move(table));
+  if (id == 0 || bpf_map_update_elem(idsFd_, &entry->key, &id, BPF_ANY) != 0) {
+    if (!job.isAnnounced) unanswered_.push_back(job.record.key);
     store_.remove(entry->placement);
     if (id) freeIds_.push_back(id);
     perlUsed_[entry->info.perlIndex] = entry->info.perlIndex == 0;
     closeFiles(entry->fd, entry->rootFd);
     return 0;
   }
-  entry->starts = std::move(table.starts);
   if (image) entry->code = codeSegments(*image);
   news_.push_back(entry->info);
   entries_[id] = std::move(entry);
-  return table.rows.size();
+  return rows;
+}
+
+bool Files::mayEnter(const Job& job) {
+  std::lock_guard lock(mutex_);
+  const bool isFull = entries_.size() >= kWholeRoom.files;
+  if (isFull && !job.isAnnounced) unanswered_.push_back(job.record.key);
+  return !isFull && !(job.isAnnounced && isTight(usedRoom()));
 }
 
 void Files::closeFiles(int fd, int rootFd) {
@@ -145,6 +157,7 @@ bool Files::publish(Entry& entry, const UnwindTable& table, bool isElf) {
   file_entry visible = {};
   if (isElf) {
     const bool hasRows = !table.pages.empty();
+    if (store_.rowCount() + table.rows.size() > kWholeRoom.rows) return false;
     if (hasRows && !store_.place(table, rules_, entry.placement)) return false;
     entry.info.state = hasRows ? FILE_READY : FILE_NO_TABLE;
     if (hasRows) {
@@ -157,7 +170,7 @@ bool Files::publish(Entry& entry, const UnwindTable& table, bool isElf) {
   }
   visible.state = static_cast<uint16_t>(entry.info.state);
   visible.interpreter = static_cast<uint16_t>(entry.info.runtime);
-  visible.interpreter_index = entry.info.runtime == INTERPRETER_PERL ? entry.info.perlIndex : entry.info.id;
+  visible.interpreter_index = entry.info.interpreterIndex();
   store_.setFile(entry.info.id, visible);
   return true;
 }

@@ -22,6 +22,7 @@
 #include "perl_file.h"
 #include "ready_to_run.h"
 #include "remote_file.h"
+#include "room_plan.h"
 #include "row_store.h"
 #include "rule_set.h"
 #include "session.h"
@@ -42,6 +43,9 @@ struct FileInfo {
   uint32_t dotnetMajor = 0;             ///< INTERPRETER_DOTNET: version of .NET
   uint64_t dotnetDescriptor = 0;        ///< INTERPRETER_DOTNET: address of the contract descriptor, 0 if there is none
   std::vector<PlacedAssembly> assemblies;  ///< .NET assemblies in it, by ascending offset
+
+  /// The index of file_entry, in the BPF map of its kind of interpreter.
+  uint32_t interpreterIndex() const { return runtime == INTERPRETER_PERL ? perlIndex : id; }
 };
 
 /// What is known of a .NET runtime in a file.
@@ -77,7 +81,7 @@ class Files {
   void announce(const file_record& record);
   /// Files that were answered since the last call.
   std::vector<FileInfo> takeNews();
-  /// Remembers that a file was sampled now: those longest unseen are evicted first.
+  /// Remembers that a file was sampled: those longest unseen are evicted first.
   void touch(uint32_t id, uint64_t now);
   // Those that follow up to idOf() only on the thread that calls forgetEvicted(): no lock is held meanwhile, since
   // the index of a large file takes longer than a walk can wait for rows.
@@ -95,11 +99,11 @@ class Files {
   /// The id of a file; 0 if it was not answered yet.
   uint32_t idOf(const file_key& key) const;
 
-  /// Whether room must be made: rows or ids are nearly used up.
-  bool mustEvict();
-  /// Takes the files longest unseen back from the kernel side; they can be named until forgetEvicted(). Their ids
-  /// are given to other files only after two further calls, when no stack can hold them any more.
-  void evict(Session& session);
+  /// Makes room in the BPF maps where it runs out, at most once in some seconds: takes files long unseen back from the
+  /// kernel side and gives those that waited their turn. Returns whether files were taken back; they can be named until
+  /// forgetEvicted(). Their ids are given to other files only when two further calls took files back, when no stack
+  /// can hold them any more.
+  bool makeRoom(Session& session, uint64_t now);
   void forgetEvicted();
 
   size_t rowCount();
@@ -112,7 +116,10 @@ class Files {
     int fd = -1;
     int rootFd = -1;
     uint64_t lastSeen = 0;
+    uint64_t builtAt = 0;
     RowStore::Placement placement;
+    Room lacks;                            ///< FILE_NO_ROOM: what its table needs
+    std::unique_ptr<UnwindTable> waiting;  ///< that table, without its starts, where it could be kept
     std::vector<uint64_t> starts;
     std::vector<Segment> code;                     ///< executable segments
     std::map<std::string, FileDescriptor> beside;  ///< that were asked for; those that are not there too
@@ -137,6 +144,8 @@ class Files {
   /// False if there is nothing to build.
   bool openFile(Job& job);
   void build(const Job& job);
+  /// Whether there is room for a further file at all, before its table is built.
+  bool mayEnter(const Job& job);
   /// Returns how many rows it has.
   size_t addFile(const Job& job);
   void addVdso();
@@ -151,6 +160,13 @@ class Files {
   static int besideOf(Entry& entry, const std::string& name);
   static uint64_t addressOf(const Entry& entry, uint64_t offset);
   uint32_t takeId();
+  Room usedRoom() const;
+  /// Keeps a file that found no room, and its table if that is possible.
+  void wait(Entry& entry, UnwindTable table);
+  std::vector<Tenant> tenants() const;
+  void evict(Session& session, const std::vector<uint32_t>& victims);
+  /// Publishes the files that waited.
+  void admit(Session& session, const std::vector<uint32_t>& admitted);
   void forget(Entry& entry);
   static void closeFiles(int fd, int rootFd);
   /// An entry; it lasts until the thread that calls forgetEvicted() does so.
@@ -175,7 +191,8 @@ class Files {
   RowStore store_;
   std::unordered_map<uint32_t, std::unique_ptr<Entry>> entries_;
   std::vector<FileInfo> news_;
-  std::vector<file_key> waiting_;  ///< files that there was no room for: asked for again after an eviction
+  std::vector<file_key> unanswered_;  ///< files that there was no entry for: asked for again when there is
+  uint64_t roomMade_ = 0;             ///< when makeRoom() last changed something
   std::vector<uint32_t> freeIds_;
   std::vector<uint32_t> evicted_;
   std::vector<uint32_t> quarantine_[2];

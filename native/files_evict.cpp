@@ -2,6 +2,8 @@
 #include <bpf/bpf.h>
 
 #include <algorithm>
+#include <memory>
+#include <string>
 #include <utility>
 
 #include "files.h"
@@ -10,16 +12,63 @@ namespace polytop {
 
 namespace {
 
-/// Rows kept at most: 4 bytes each in the memory of the kernel.
-constexpr size_t kMaxRows = 2'600'000;
-/// Files kept at most: each holds a descriptor.
-constexpr size_t kMaxEntries = 2048;
+/// Each eviction has all frames sent and numbered again: not more often than this, in ns.
+constexpr uint64_t kPause = 3'000'000'000;
+/// Rows of tables that are kept while they wait, 4 bytes each.
+constexpr size_t kMaxWaitingRows = kWholeRoom.rows / 4;
 
 }  // namespace
 
-bool Files::mustEvict() {
+Room Files::usedRoom() const { return {store_.rowCount(), store_.pageCount(), entries_.size()}; }
+
+void Files::wait(Entry& entry, UnwindTable table) {
+  // Never with a part of its rows: walking it by the frame pointer would show wrong callers.
+  entry.info.state = FILE_NO_ROOM;
+  entry.lacks = {table.rows.size(), RowStore::pagesOf(table), 0};
+  entry.info.why = "there is no room for its unwind table of " + std::to_string(entry.lacks.rows) + " rows";
+  size_t rows = entry.lacks.rows;
+  for (const auto& [id, other] : entries_) rows += other->waiting ? other->lacks.rows : 0;
+  const bool canFit = entry.lacks.rows <= kWholeRoom.rows && entry.lacks.pages <= kWholeRoom.pages;
+  if (canFit && rows <= kMaxWaitingRows) entry.waiting = std::make_unique<UnwindTable>(std::move(table));
+  file_entry visible = {};
+  visible.state = FILE_NO_ROOM;
+  visible.interpreter = static_cast<uint16_t>(entry.info.runtime);
+  visible.interpreter_index = entry.info.interpreterIndex();
+  store_.setFile(entry.info.id, visible);
+}
+
+std::vector<Tenant> Files::tenants() const {
+  std::vector<Tenant> all;
+  for (const auto& [id, entry] : entries_) {
+    if (id == FILE_VDSO) continue;
+    const RowStore::Placement& placement = entry->placement;
+    const bool isWaiting = entry->info.state == FILE_NO_ROOM;
+    all.push_back({id,
+                   entry->lastSeen,
+                   {placement.rowCount, placement.pageCount, 1},
+                   isWaiting,
+                   entry->lacks,
+                   entry->builtAt,
+                   entry->waiting != nullptr});
+  }
+  return all;
+}
+
+bool Files::makeRoom(Session& session, uint64_t now) {
   std::lock_guard lock(mutex_);
-  return store_.rowCount() > kMaxRows || entries_.size() > kMaxEntries || !waiting_.empty();
+  if (now < roomMade_ + kPause) return false;
+  const bool isWaitedFor = std::any_of(entries_.begin(), entries_.end(),
+                                       [](const auto& it) { return it.second->info.state == FILE_NO_ROOM; });
+  if (!isWaitedFor && !isTight(usedRoom()) && unanswered_.empty()) return false;
+  const RoomPlan plan = planRoom(tenants(), usedRoom(), now);
+  if (!plan.victims.empty()) evict(session, plan.victims);
+  if (!plan.admitted.empty()) admit(session, plan.admitted);
+  if (entries_.size() - plan.victims.size() < kWholeRoom.files) {
+    for (const file_key& key : unanswered_) bpf_map_delete_elem(askedFd_, &key);
+    unanswered_.clear();
+  }
+  roomMade_ = now;
+  return !plan.victims.empty();
 }
 
 void Files::forget(Entry& entry) {
@@ -29,39 +78,35 @@ void Files::forget(Entry& entry) {
   store_.setFile(entry.info.id, {});
 }
 
-void Files::evict(Session& session) {
-  std::lock_guard lock(mutex_);
+void Files::evict(Session& session, const std::vector<uint32_t>& victims) {
   // Ids evicted two calls ago can be in no stack any more.
   freeIds_.insert(freeIds_.end(), quarantine_[1].begin(), quarantine_[1].end());
   quarantine_[1] = std::exchange(quarantine_[0], {});
-
-  std::vector<Entry*> oldest;
-  for (auto& [id, entry] : entries_) {
-    if (id != FILE_VDSO) oldest.push_back(entry.get());
-  }
-  std::sort(oldest.begin(), oldest.end(), [](const Entry* a, const Entry* b) { return a->lastSeen < b->lastSeen; });
-  size_t rows = store_.rowCount(), count = entries_.size();
-  std::vector<Entry*> victims;
-  for (Entry* entry : oldest) {
-    // Where a file waits for room, a part goes even if the rows are few: pages may be what lacks.
-    const bool enough = rows <= kMaxRows / 4 * 3 && count <= kMaxEntries / 4 * 3;
-    if (enough && (waiting_.empty() || victims.size() * 4 >= oldest.size())) break;
-    rows -= entry->placement.rowCount;
-    count--;
-    forget(*entry);
-    victims.push_back(entry);
-  }
+  for (const uint32_t id : victims) forget(*entries_[id]);
   session.forgetMappings();
   // No walk that began before may still read the rows when they are given to another file.
   Session::waitForRuns();
-  for (Entry* entry : victims) {
-    store_.remove(entry->placement);
-    entry->placement = {};
-    evicted_.push_back(entry->info.id);
-    if (entry->info.perlIndex) perlUsed_[entry->info.perlIndex] = false;
+  for (const uint32_t id : victims) {
+    Entry& entry = *entries_[id];
+    store_.remove(entry.placement);
+    entry.placement = {};
+    entry.waiting.reset();
+    evicted_.push_back(id);
+    if (entry.info.perlIndex) perlUsed_[entry.info.perlIndex] = false;
   }
-  for (const file_key& key : waiting_) bpf_map_delete_elem(askedFd_, &key);
-  waiting_.clear();
+}
+
+void Files::admit(Session& session, const std::vector<uint32_t>& admitted) {
+  for (const uint32_t id : admitted) {
+    Entry& entry = *entries_[id];
+    // The pages that are free may lie apart: it waits on then.
+    if (!publish(entry, *entry.waiting, true)) continue;
+    entry.waiting.reset();
+    entry.info.why.clear();
+    news_.push_back(entry.info);
+  }
+  // Cached mappings hold the state of a file.
+  session.forgetMappings();
 }
 
 void Files::forgetEvicted() {

@@ -4,9 +4,9 @@
 #include <bpf/libbpf.h>
 
 #include <thread>
-#include <unordered_set>
 
 #include "files.h"
+#include "map_filter.h"
 #include "session.h"
 
 namespace polytop {
@@ -35,7 +35,8 @@ class MapEvents {
   int stopFd_ = -1;
   perf_buffer* buffer_ = nullptr;
   std::thread reader_;
-  std::unordered_set<uint64_t> announced_;  ///< hashes of the identities of files
+  MapFilter filter_;         ///< of the reader thread alone, as is the next
+  bool metUnknown_ = false;  ///< since the last pause
 };
 
 }  // namespace polytop

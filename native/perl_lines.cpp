@@ -49,8 +49,6 @@ void PerlLines::correct(const stack_record& record, uint64_t* perlFrames) {
 
 uint32_t PerlLines::exactLine(const perl_file& perl, uint32_t tgid, uint64_t word, uint32_t line) {
   const PerlSite site = siteOf(word);
-  const auto known = plain_.find({tgid, site.statement});
-  if ((known != plain_.end() && known->second == line) || readsLeft_ == 0) return line;
   const auto read = [tgid, this](uint64_t address, void* into, size_t size) {
     if (readsLeft_ == 0) return false;
     readsLeft_--;
@@ -59,17 +57,14 @@ uint32_t PerlLines::exactLine(const perl_file& perl, uint32_t tgid, uint64_t wor
   const auto isStatement = [&perl](uint32_t number) {
     return (perl.op_class[number & (PERL_OPS - 1)] & PERL_OP_STATEMENT) != 0;
   };
-  const StatementLines lines = readStatement(read, isStatement, site, line);
-  if (!lines.readable) return line;
-  if (!lines.several) {
-    if (plain_.size() >= kMaxPlain) plain_.clear();
-    plain_[{tgid, site.statement}] = line;
-    return line;
-  }
+  const auto [statement, isFirst] = statements_.find(tgid, site.statement, read, isStatement);
+  // With another line than when the op was executed it is another statement by now.
+  if (!statement || statement->cop.line != line || statement->ops.empty()) return line;
+  // The map drops what was not looked up for long: it is told again.
   const perl_split_key key = {tgid, site.statement};
   const uint8_t one = 1;
-  if (bpf_map_update_elem(splitsFd_, &key, &one, BPF_ANY) == 0) session_->announcePerlSplits();
-  return lines.line ? lines.line : line;
+  if (isFirst && bpf_map_update_elem(splitsFd_, &key, &one, BPF_ANY) == 0) session_->announcePerlSplits();
+  return statement->lineOf(site);
 }
 
 }  // namespace polytop

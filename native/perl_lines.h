@@ -3,11 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <unordered_map>
-#include <vector>
 
 #include "../bpf/abi.h"
-#include "perl_op_tree.h"
+#include "perl_statements.h"
 #include "session.h"
 
 namespace polytop {
@@ -25,21 +23,16 @@ class PerlLines {
   void addSites(const perl_sites_record& record, size_t size);
   /// Puts the exact lines into the Perl frames of a stack: struct perl_frame as words of two each.
   void correct(const stack_record& record, uint64_t* perlFrames);
-  /// Allows for further searches: how much they read between two calls is bounded.
-  void refill() { readsLeft_ = kMaxReads; }
+  /// Begins a refresh: how much is read in each is bounded.
+  void beginRefresh() {
+    readsLeft_ = kMaxReads;
+    statements_.beginRefresh();
+  }
 
  private:
-  static constexpr size_t kMaxReads = 20'000;  ///< some 10 ms
-  static constexpr size_t kMaxPlain = 65'536;
-
-  struct Statement {
-    uint32_t tgid;
-    uint64_t address;
-    bool operator==(const Statement&) const = default;
-  };
-  struct StatementHash {
-    size_t operator()(const Statement& it) const { return (it.address ^ it.tgid) * 0x9e3779b97f4a7c15ULL >> 20; }
-  };
+  static constexpr size_t kMaxReads = 20'000;  ///< some 20 ms
+  static constexpr size_t kMaxStatements = 16'384;
+  static constexpr size_t kMaxLines = 131'072;
 
   uint32_t exactLine(const perl_file& perl, uint32_t tgid, uint64_t site, uint32_t line);
 
@@ -47,8 +40,7 @@ class PerlLines {
   int perlsFd_ = -1;
   int splitsFd_ = -1;
   perl_sites_record sites_ = {};  ///< of the stack to come
-  /// Statements of one line only, and that line.
-  std::unordered_map<Statement, uint32_t, StatementHash> plain_;
+  PerlStatements statements_{kMaxStatements, kMaxLines};
   size_t readsLeft_ = kMaxReads;
 };
 

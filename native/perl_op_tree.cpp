@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "perl_op_tree.h"
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "../bpf/abi.h"
 
@@ -12,6 +14,7 @@ namespace {
 constexpr size_t kMaxOps = 4096;
 constexpr int kMaxDepth = 128;
 constexpr uint32_t kNull = 0;  ///< op number of an op that was optimised away; its target is what it was
+constexpr size_t kPage = 4096;
 
 /// struct op, its child, and the members of struct cop that lie there (op.h, cop.h).
 struct Op {
@@ -40,56 +43,115 @@ struct Cop {
 };
 static_assert(sizeof(Cop) == 64);
 
-class Search {
- public:
-  Search(const ReadMemory& read, const IsStatement& isStatement, const PerlSite& site)
-      : read_(read), isStatement_(isStatement), site_(site) {}
+uint64_t hashOf(const Cop& cop) {
+  uint64_t words[sizeof cop / sizeof(uint64_t)], hash = 0;
+  memcpy(words, &cop, sizeof words);
+  for (const uint64_t word : words) hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL ^ hash >> 29;
+  return hash;
+}
 
-  /// Looks at an op and all below it. False if something was unreadable, or there is too much.
-  bool visit(uint64_t address, uint32_t line, int depth, StatementLines& found) {
-    Op op;
-    if (++visited_ > kMaxOps || depth > kMaxDepth || !read_(address, &op, sizeof op)) return false;
-    return look(address, op, line, depth, found);
+/// Reads a page where an op is asked for: the ops of a sub lie side by side (opslabs), and a page costs little more.
+class OpReader {
+ public:
+  explicit OpReader(const ReadMemory& read) : read_(read) {}
+
+  bool operator()(uint64_t address, Op& op) {
+    const uint64_t page = address & ~(kPage - 1);
+    if (address - page > kPage - sizeof op) return read_(address, &op, sizeof op);
+    if (page != page_ && !read_(page, bytes_, kPage)) {
+      page_ = kNoPage;
+      return false;
+    }
+    page_ = page;
+    memcpy(&op, bytes_ + (address - page), sizeof op);
+    return true;
   }
 
  private:
-  bool look(uint64_t address, const Op& op, uint32_t line, int depth, StatementLines& found) {
-    const bool isIt = site_.isNext ? op.next == site_.op : address == site_.op;
-    if (isIt && site_.op && !found.line) found.line = line;
+  static constexpr uint64_t kNoPage = ~0ULL;
+
+  const ReadMemory& read_;
+  uint64_t page_ = kNoPage;
+  uint8_t bytes_[kPage];
+};
+
+/// Walks the tree and notes the line of each op, in the order of the tree.
+class Walk {
+ public:
+  Walk(const ReadMemory& read, const IsStatement& isStatement) : read_(read), isStatement_(isStatement) {}
+
+  /// Goes to an op and all below it. False if something was unreadable, or there is too much.
+  bool visit(uint64_t address, uint32_t line) {
+    Op op;
+    return take(address, 0, op) && note(address, op, line, 0);
+  }
+
+  std::vector<PerlStatement::OpLine> takeLines() { return std::move(lines_); }
+
+ private:
+  bool take(uint64_t address, int depth, Op& op) {
+    return ++visited_ <= kMaxOps && depth <= kMaxDepth && read_(address, op);
+  }
+
+  bool note(uint64_t address, const Op& op, uint32_t line, int depth) {
+    lines_.push_back({address, line});
+    if (op.next) lines_.push_back({op.next | 1, line});
     if (!op.hasKids()) return true;
     uint64_t kid = op.first;
     for (;;) {
       Op child;
-      if (++visited_ > kMaxOps || depth >= kMaxDepth || !read_(kid, &child, sizeof child)) return false;
-      if (child.type() == kNull && isStatement_(child.target & (PERL_OPS - 1))) {
-        line = child.line;
-        found.several = true;
-      }
-      if (!look(kid, child, line, depth + 1, found)) return false;
+      if (!take(kid, depth + 1, child)) return false;
+      if (child.type() == kNull && isStatement_(child.target & (PERL_OPS - 1))) line = child.line;
+      if (!note(kid, child, line, depth + 1)) return false;
       if (!child.hasSibling()) return true;
       kid = child.sibling;
     }
   }
 
-  const ReadMemory& read_;
+  OpReader read_;
   const IsStatement& isStatement_;
-  const PerlSite& site_;
   size_t visited_ = 0;
+  std::vector<PerlStatement::OpLine> lines_;
 };
+
+bool isBefore(const PerlStatement::OpLine& a, const PerlStatement::OpLine& b) { return a.op < b.op; }
+
+bool readWholeCop(const ReadMemory& read, const IsStatement& isStatement, uint64_t address, Cop& cop) {
+  return read(address, &cop, sizeof cop) && isStatement(cop.op.type());
+}
 
 }  // namespace
 
-StatementLines readStatement(const ReadMemory& read, const IsStatement& isStatement, const PerlSite& site,
-                             uint32_t line) {
-  StatementLines found;
-  Cop before, after;
-  if (!read(site.statement, &before, sizeof before) || !isStatement(before.op.type()) || before.op.line != line)
-    return found;
-  const bool whole =
-      !before.op.hasSibling() || Search(read, isStatement, site).visit(before.op.sibling, line, 0, found);
+uint32_t PerlStatement::lineOf(const PerlSite& site) const {
+  const OpLine wanted = {site.op | (site.isNext ? 1 : 0), 0};
+  const auto found = std::lower_bound(ops.begin(), ops.end(), wanted, isBefore);
+  return found != ops.end() && found->op == wanted.op && site.op ? found->line : cop.line;
+}
+
+std::optional<PerlCop> readCop(const ReadMemory& read, const IsStatement& isStatement, uint64_t address) {
+  Cop cop;
+  if (!readWholeCop(read, isStatement, address, cop)) return std::nullopt;
+  return PerlCop{cop.op.line, hashOf(cop)};
+}
+
+std::optional<PerlStatement> readStatement(const ReadMemory& read, const IsStatement& isStatement, uint64_t address) {
+  Cop before;
+  if (!readWholeCop(read, isStatement, address, before)) return std::nullopt;
+  PerlStatement statement;
+  statement.cop = {before.op.line, hashOf(before)};
+  Walk walk(read, isStatement);
+  if (before.op.hasSibling() && !walk.visit(before.op.sibling, before.op.line)) return std::nullopt;
   // Its ops live as long as it does.
-  found.readable = whole && read(site.statement, &after, sizeof after) && memcmp(&before, &after, sizeof before) == 0;
-  return found;
+  if (readCop(read, isStatement, address) != statement.cop) return std::nullopt;
+  std::vector<PerlStatement::OpLine> lines = walk.takeLines();
+  // Where several ops have the same next one, the first in the tree says the line.
+  std::stable_sort(lines.begin(), lines.end(), isBefore);
+  const auto isSame = [](const auto& a, const auto& b) { return a.op == b.op; };
+  lines.erase(std::unique(lines.begin(), lines.end(), isSame), lines.end());
+  std::erase_if(lines, [&](const auto& it) { return it.line == statement.cop.line; });
+  lines.shrink_to_fit();
+  statement.ops = std::move(lines);
+  return statement;
 }
 
 }  // namespace polytop

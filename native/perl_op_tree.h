@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <vector>
 
 namespace polytop {
 
@@ -19,19 +21,35 @@ struct PerlSite {
   bool isNext = false;     ///< `op` is the one behind the call, not the one being executed
 };
 
-/// What the op tree of a statement says.
-struct StatementLines {
-  bool readable = false;  ///< the statement is there, it has the line expected, and all of its tree was read
-  bool several = false;   ///< parts of it have lines of their own
-  uint32_t line = 0;      ///< of the op; 0 where it is not in the tree
+/// The COP of a statement: its line, and a number that tells it from any other that lies at the same address
+/// before or after it.
+struct PerlCop {
+  uint32_t line = 0;
+  uint64_t identity = 0;
+  bool operator==(const PerlCop&) const = default;
+};
+
+/// Reads the COP at an address; nothing where none can be read there.
+std::optional<PerlCop> readCop(const ReadMemory& read, const IsStatement& isStatement, uint64_t address);
+
+/// A statement and those of its ops whose line is not the statement's own.
+struct PerlStatement {
+  struct OpLine {
+    uint64_t op;  ///< address, plus 1 where the op is the one behind a call (PerlSite::isNext)
+    uint32_t line;
+  };
+  PerlCop cop;
+  std::vector<OpLine> ops;  ///< by ascending `op`, each once
+
+  /// The line of an op as caller() and die() say it.
+  uint32_t lineOf(const PerlSite& site) const;
 };
 
 /**
- * The line of an op as caller() and die() say it (closest_cop() in util.c, perl 5.28 to 5.42): that of the
- * last statement before it in the tree, where the optimiser has taken that statement out (`elsif`, `while`).
- * `line` is the statement's own, as it was when the op was executed: if it is another now, so is the statement.
+ * Reads the op tree of a statement, all of it at once: an op has the line of the last statement before it in the
+ * tree, where the optimiser has taken that statement out (`elsif`, `while`; closest_cop() in util.c, perl 5.28 to
+ * 5.42). Returns nothing where the tree cannot be read, is too large, or where the statement goes away meanwhile.
  */
-StatementLines readStatement(const ReadMemory& read, const IsStatement& isStatement, const PerlSite& site,
-                             uint32_t line);
+std::optional<PerlStatement> readStatement(const ReadMemory& read, const IsStatement& isStatement, uint64_t address);
 
 }  // namespace polytop

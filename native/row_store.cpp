@@ -117,13 +117,18 @@ void RowStore::publishRules(const RuleSet& rules) {
   for (const unwind_rule& rule : added) rules_[publishedRules_++] = rule;
 }
 
+size_t RowStore::pagesOf(const UnwindTable& table) {
+  return table.pages.empty() ? 0 : size_t{table.pages.back().page} - table.pages.front().page + 1;
+}
+
 bool RowStore::place(const UnwindTable& table, const RuleSet& rules, Placement& placement) {
   placement = {};
   if (table.pages.empty()) return true;
   const uint32_t base = table.pages.front().page;
-  const uint64_t span = uint64_t{table.pages.back().page} - base + 1;
+  const size_t span = pagesOf(table);
   if (span > MAX_PAGES || !freePages_.take(static_cast<uint32_t>(span), placement.firstPage)) return false;
   placement.pageCount = static_cast<uint32_t>(span);
+  pageCount_ += span;
   for (uint32_t i = 0; i < placement.pageCount; i++) pages_[placement.firstPage + i] = {};
   publishRules(rules);
   for (const PageRows& page : table.pages) {
@@ -154,6 +159,7 @@ void RowStore::remove(const Placement& placement) {
   for (const Placement::Run& run : placement.rows)
     freeRows_.release(run.first, run.count, run.first / BLOCK_ROWS * BLOCK_ROWS);
   rowCount_ -= placement.rowCount;
+  pageCount_ -= placement.pageCount;
   if (placement.pageCount) freePages_.release(placement.firstPage, placement.pageCount, 0);
 }
 

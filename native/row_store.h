@@ -53,12 +53,15 @@ class RowStore {
     size_t rowCount = 0;
   };
 
+  /// How many pages place() needs for a table, one after the other.
+  static size_t pagesOf(const UnwindTable& table);
   /// Writes the rows of a table and the rules that they use. False if there is no room: nothing is kept then.
   bool place(const UnwindTable& table, const RuleSet& rules, Placement& placement);
   void remove(const Placement& placement);
   /// Publishes what is known of a file id; the walk sees it from the next frame on.
   void setFile(uint32_t id, const file_entry& entry);
   size_t rowCount() const { return rowCount_; }
+  size_t pageCount() const { return pageCount_; }
   size_t shardCount() const { return shards_.size(); }
 
  private:
@@ -83,6 +86,7 @@ class RowStore {
   file_entry* files_ = nullptr;
   uint32_t publishedRules_ = 0;
   size_t rowCount_ = 0;
+  size_t pageCount_ = 0;
 };
 
 }  // namespace polytop

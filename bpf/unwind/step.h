@@ -75,6 +75,9 @@ static __always_inline int step_native(struct walk *w, struct mapping *m, __u64 
 	case FILE_UNREADABLE:
 		push_frame(w, place_of(m, offset));
 		return stop_walk(w, COUNTER_UnwindNativeErrFileUnreadable);
+	case FILE_NO_ROOM:
+		push_frame(w, place_of(m, offset));
+		return stop_walk(w, COUNTER_UnwindNativeErrNoRoom);
 	}
 	return stop_walk(w, COUNTER_UnwindNativeErrFilePending);
 }

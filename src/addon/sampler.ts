@@ -8,7 +8,7 @@ import { createRequire } from "node:module";
 export interface SampledFile {
   readonly id: number;
   readonly path: string;
-  readonly state: "pending" | "ready" | "no-table" | "no-elf" | "unreadable";
+  readonly state: "pending" | "ready" | "no-table" | "no-elf" | "unreadable" | "no-room";
   /** What is wrong with it, empty if nothing is. */
   readonly why: string;
   /** The Perl interpreter in it, if it holds one. */

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "map_filter.h"
+
+#include <sys/mman.h>
+
+#include <cstring>
+#include <string_view>
+
+namespace polytop {
+
+uint64_t MapFilter::identityOf(uint64_t inode, uint32_t device, uint32_t generation) {
+  return (inode * 0x9e3779b97f4a7c15ULL ^ device) * 0x9e3779b97f4a7c15ULL ^ generation;
+}
+
+std::optional<file_record> MapFilter::unknownFile(const perf_event_header& event) const {
+  MapRecord record;
+  if (event.type != PERF_RECORD_MMAP2 || event.size <= sizeof event + sizeof record) return std::nullopt;
+  memcpy(&record, &event + 1, sizeof record);
+  const uint32_t device = record.major << 20 | record.minor;
+  const auto generation = static_cast<uint32_t>(record.generation);
+  // The known ones first: nearly all are.
+  if ((record.protection & PROT_EXEC) == 0 || record.inode == 0 ||
+      known_.contains(identityOf(record.inode, device, generation)))
+    return std::nullopt;
+  const char* text = reinterpret_cast<const char*>(&event + 1) + sizeof record;
+  const std::string_view path(text, strnlen(text, event.size - sizeof event - sizeof record));
+  // Not `//anon`, `[vdso]` and the memory into which programs compile code.
+  if (!path.starts_with('/') || path.starts_with("//") || path.starts_with("/memfd:")) return std::nullopt;
+  file_record file = {};
+  file.type = RECORD_FILE;
+  file.tgid = record.pid;
+  file.key.inode = record.inode;
+  file.key.device = device;
+  file.key.generation = generation;
+  file.vma_start = record.start;
+  file.vma_end = record.start + record.size;
+  file.vma_offset = record.offset;
+  return file;
+}
+
+void MapFilter::remember(const file_record& record) {
+  if (known_.size() >= kMaxKnown) known_.clear();
+  known_.insert(identityOf(record.key.inode, record.key.device, record.key.generation));
+}
+
+}  // namespace polytop

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <unordered_map>
+
+#include "perl_op_tree.h"
+
+namespace polytop {
+
+/**
+ * Statements of Perl programs with the lines of their ops, each read once and kept while it is asked for. A program
+ * may free a statement, become another one by exec, or end and leave its pid to another: so a kept statement counts
+ * only after its COP was found unchanged in the same refresh.
+ */
+class PerlStatements {
+ public:
+  /// Statements kept at most, and lines of ops kept at most: twice as many for a while.
+  PerlStatements(size_t maxStatements, size_t maxLines) : maxStatements_(maxStatements), maxLines_(maxLines) {}
+
+  struct Found {
+    const PerlStatement* statement = nullptr;  ///< nullptr where it cannot be read; valid until the next call
+    bool isFirst = false;                      ///< it was looked at in the process for the first time in this refresh
+  };
+  /// The statement at an address of a process, which `read` reads.
+  Found find(uint32_t tgid, uint64_t address, const ReadMemory& read, const IsStatement& isStatement);
+  /// Begins a refresh: what is kept is looked at again before it counts.
+  void beginRefresh() { refresh_++; }
+  size_t size() const { return current_.size() + previous_.size(); }
+
+ private:
+  struct Key {
+    uint32_t tgid;
+    uint64_t address;
+    bool operator==(const Key&) const = default;
+  };
+  struct KeyHash {
+    size_t operator()(const Key& it) const { return (it.address ^ it.tgid) * 0x9e3779b97f4a7c15ULL >> 20; }
+  };
+  struct Kept {
+    PerlStatement statement;
+    uint32_t refresh;  ///< in which it was last found unchanged
+  };
+  using Generation = std::unordered_map<Key, Kept, KeyHash>;
+
+  Found keep(const Key& key, PerlStatement statement);
+
+  const size_t maxStatements_, maxLines_;
+  Generation current_;
+  Generation previous_;  ///< what was not asked for since the last change of generations goes with the next one
+  size_t lines_ = 0;     ///< of current_
+  uint32_t refresh_ = 0;
+};
+
+}  // namespace polytop

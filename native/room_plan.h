@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "../bpf/abi.h"
+
+namespace polytop {
+
+/// Room in the BPF maps: what a file takes up there, or what all of them may.
+struct Room {
+  size_t rows = 0;   ///< 4 bytes each in the memory of the kernel
+  size_t pages = 0;  ///< of code that have rows
+  size_t files = 0;  ///< each holds a descriptor
+};
+
+/// What may be taken up: the rows leave a part of the last blocks empty.
+constexpr Room kWholeRoom = {8'000'000, MAX_PAGES, 2048};
+static_assert(kWholeRoom.rows < size_t{MAX_SHARDS} * SHARD_ROWS);
+
+/// A file as the plan sees it.
+struct Tenant {
+  uint32_t id = 0;
+  uint64_t lastSeen = 0;    ///< when it was last sampled, or built, in ns
+  Room takes;               ///< what would be free without it
+  bool isWaiting = false;   ///< it found no room
+  Room lacks;               ///< what it needs, where it waits
+  uint64_t builtAt = 0;     ///< when its table was built, in ns
+  bool holdsTable = false;  ///< its table is kept while it waits: it need not be built again
+};
+
+/// What is to be done for room.
+struct RoomPlan {
+  std::vector<uint32_t> victims;   ///< files that are taken back from the kernel side
+  std::vector<uint32_t> admitted;  ///< files that waited, whose kept tables have room then
+};
+
+/// What was met within this time, in ns, is not thrown out, and no table is built twice within it.
+constexpr uint64_t kInUse = 30'000'000'000;
+
+/**
+ * Chooses the files that make room, those longest unseen first, and only as many as must go: for the files that wait,
+ * and for a reserve of an eighth, so that the next new file need not wait. A file in use is no choice, so files wait
+ * for as long as what is in use needs all of the room.
+ */
+RoomPlan planRoom(const std::vector<Tenant>& tenants, const Room& used, uint64_t now, const Room& whole = kWholeRoom);
+
+/// Whether the reserve is touched: what nobody asked for is not built then.
+bool isTight(const Room& used, const Room& whole = kWholeRoom);
+
+}  // namespace polytop

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Made-up op trees for PerlStatements; exits with 1 if a check failed.
+#include <cstdio>
+#include <cstring>
+
+#include "../../native/perl_statements.h"
+
+namespace {
+
+using namespace polytop;
+
+int failures = 0;
+int checks = 0;
+
+void check(bool good, const char* what) {
+  checks++;
+  if (good) return;
+  failures++;
+  std::printf("FAILED: %s\n", what);
+}
+
+constexpr uint32_t kStatement = 195;  // any number
+constexpr uint16_t kMoreSibling = 0x4000;
+constexpr uint8_t kKids = 4;
+constexpr uint64_t kBase = 0x5000'0000;
+
+/// Memory of a process that holds ops, 64 bytes apart, two pages of them.
+class Memory {
+ public:
+  /// Writes an op: fields as in struct op of op.h.
+  void op(int at, int next, int sibling, uint16_t type, uint64_t target, uint8_t flags, uint32_t line, int first) {
+    uint8_t bytes[64] = {};
+    const auto put = [&bytes](size_t offset, auto value) { memcpy(bytes + offset, &value, sizeof value); };
+    put(0, next < 0 ? uint64_t{0} : address(next));
+    put(8, sibling < 0 ? uint64_t{0} : address(sibling));
+    put(24, target);
+    put(32, static_cast<uint16_t>(type | (sibling < 0 ? 0 : kMoreSibling)));
+    put(34, flags);
+    put(36, line);
+    put(40, first < 0 ? uint64_t{0} : address(first));
+    put(60, sequence_++);
+    memcpy(bytes_ + 64 * at, bytes, sizeof bytes);
+  }
+  void statement(int at, uint32_t line, int tree) { op(at, tree, tree, kStatement, 0, 0, line, -1); }
+  static uint64_t address(int at) { return kBase + 64 * static_cast<uint64_t>(at); }
+
+  ReadMemory reader() {
+    return [this](uint64_t address, void* into, size_t size) {
+      reads++;
+      if (isGone || address < kBase || address + size > kBase + sizeof bytes_) return false;
+      memcpy(into, bytes_ + (address - kBase), size);
+      return true;
+    };
+  }
+
+  size_t reads = 0;
+  bool isGone = false;
+
+ private:
+  uint8_t bytes_[8192] = {};
+  uint32_t sequence_ = 1;  ///< cop_seq: no statement has that of another
+};
+
+bool isStatement(uint32_t number) { return number == kStatement; }
+
+/// `if (1) … elsif (3) …` at line 10: ops 3 and 4 follow a statement of line 12 that the optimiser took out.
+void writeConditional(Memory& memory, uint32_t laterLine) {
+  memory.statement(0, 10, 1);
+  memory.op(1, 2, -1, 7, 0, kKids, 0, 2);
+  memory.op(2, 3, 5, 8, 0, 0, 0, -1);
+  memory.op(5, 3, 3, 0, kStatement, 0, laterLine, -1);
+  memory.op(3, 4, 70, 9, 0, 0, 0, -1);
+  memory.op(70, 4, -1, 9, 0, 0, 0, -1);  // on another page
+}
+
+uint32_t lineOf(const PerlStatements::Found& found, int op, bool isNext) {
+  return found.statement ? found.statement->lineOf({Memory::address(0), Memory::address(op), isNext}) : 0;
+}
+
+void testLines() {
+  Memory memory;
+  writeConditional(memory, 12);
+  PerlStatements statements(100, 100);
+  const auto found = statements.find(1, Memory::address(0), memory.reader(), isStatement);
+  check(found.statement && found.isFirst, "a statement is read");
+  check(lineOf(found, 2, false) == 10, "an op before the later statement");
+  check(lineOf(found, 3, false) == 12 && lineOf(found, 70, false) == 12, "ops behind it");
+  check(lineOf(found, 4, true) == 12, "by the op behind a call");
+  check(lineOf(found, 3, true) == 10, "the first op in the tree with this next one says the line");
+  check(lineOf(found, 99, false) == 10, "an op that is not in the tree has the statement's line");
+  check(memory.reads <= 4, "a page of ops is read at once");
+  Memory plain;
+  writeConditional(plain, 10);
+  check(statements.find(2, Memory::address(0), plain.reader(), isStatement).statement->ops.empty(),
+        "parts on the statement's own line are none");
+}
+
+void testKept() {
+  Memory memory;
+  writeConditional(memory, 12);
+  PerlStatements statements(100, 100);
+  const auto find = [&] { return statements.find(1, Memory::address(0), memory.reader(), isStatement); };
+  find();
+  memory.reads = 0;
+  check(lineOf(find(), 3, false) == 12 && memory.reads == 0, "kept within a refresh");
+  check(!find().isFirst, "looked at once in a refresh");
+  statements.beginRefresh();
+  check(lineOf(find(), 3, false) == 12 && memory.reads == 1, "one read in the next refresh");
+  statements.beginRefresh();
+  writeConditional(memory, 14);  // freed, and another one compiled in its place, with the same line
+  check(lineOf(find(), 3, false) == 14, "another statement at its address");
+  statements.beginRefresh();
+  memory.isGone = true;
+  check(!find().statement && statements.size() == 0, "the process has ended, or became another program");
+}
+
+void testBounds() {
+  Memory memory;
+  writeConditional(memory, 12);
+  PerlStatements statements(10, 1000);
+  for (uint32_t pid = 1; pid <= 100; pid++) {
+    statements.find(pid, Memory::address(0), memory.reader(), isStatement);
+    statements.find(1, Memory::address(0), memory.reader(), isStatement);
+  }
+  check(statements.size() <= 20, "bounded by statements");
+  memory.reads = 0;
+  statements.find(1, Memory::address(0), memory.reader(), isStatement);
+  check(memory.reads == 0, "what is asked for is kept");
+  PerlStatements few(1000, 10);
+  for (uint32_t pid = 1; pid <= 100; pid++) few.find(pid, Memory::address(0), memory.reader(), isStatement);
+  check(few.size() <= 20, "bounded by lines");
+}
+
+void testDamaged() {
+  Memory memory;
+  writeConditional(memory, 12);
+  memory.op(3, 4, 3, 9, 0, 0, 0, -1);  // its own sibling
+  PerlStatements statements(100, 100);
+  check(!statements.find(1, Memory::address(0), memory.reader(), isStatement).statement, "a tree without an end");
+  check(!statements.find(1, Memory::address(1), memory.reader(), isStatement).statement, "no statement there");
+  check(!statements.find(1, 8, memory.reader(), isStatement).statement, "nothing there");
+}
+
+}  // namespace
+
+int main() {
+  testLines();
+  testKept();
+  testBounds();
+  testDamaged();
+  std::printf("%d checks, %d failed\n", checks, failures);
+  return failures == 0 ? 0 : 1;
+}
