@@ -10,6 +10,7 @@
 
 #include "util/clock.h"
 #include "util/flat_map.h"
+#include "util/hash.h"
 
 namespace polytop {
 
@@ -29,7 +30,7 @@ static_assert(COMM_LENGTH == 2 * sizeof(uint64_t));
 struct TaskHash {
   size_t operator()(const TaskKey& key) const {
     const uint64_t ids = static_cast<uint64_t>(key.tgid) << 32 | key.tid;
-    return (ids * 0x9e3779b97f4a7c15ULL ^ key.comm[0] ^ key.comm[1] * 0xff51afd7ed558ccdULL) >> 8;
+    return mix(mix(ids, key.comm[0]), key.comm[1]);
   }
 };
 

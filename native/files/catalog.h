@@ -50,7 +50,7 @@ class Catalog {
 
   /// The rules of all files' rows.
   RuleSet& rules() { return rules_; }
-  /// Those who know the runtimes in files.
+  /// What knows the runtimes in files.
   const std::vector<std::unique_ptr<RuntimeProbe>>& probes() const { return probes_; }
   /// Whether there is room for a further file at all, before its table is built.
   bool mayEnter(const file_key& key, bool isAnnounced);
