@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
- * Every layout and limit that the kernel side and the user side both see.
- * The BPF programs and the addon include this file; bin/generate reads it for
- * TypeScript. Fixed-width types only, explicit padding.
+ * Every layout and limit that the kernel side and the user side both see; those of a language runtime stand in its
+ * folder. The BPF programs and the addon include this file, and bin/generate reads it for TypeScript. Types have
+ * fixed widths, padding is explicit, and constants are plain enums and defines.
  */
 #ifndef POLYTOP_ABI_H
 #define POLYTOP_ABI_H
 
-#include <linux/types.h>
-
-#if defined(__cplusplus) && !defined(_Static_assert)
-#define _Static_assert static_assert
-#endif
-
+#include "dotnet/abi.h"
 #include "perl/abi.h"
+#include "types.h"
 
 /* ---- limits ------------------------------------------------------------ */
 
@@ -21,7 +17,7 @@
 #define MAX_USER_FRAMES 192
 #define COMM_LENGTH 16
 
-#define MAX_FILES 8192       /* file ids, 0 = none */
+#define MAX_FILES 8192       /* file ids; 0 stands for no file */
 #define MAX_RULES 8192       /* unwind rules, shared by all files */
 #define MAX_PAGES (1 << 18)  /* 4 KB pages of code that have unwind rows: 1 GB of code */
 #define MAX_SHARDS 64        /* row shards, created on demand */
@@ -47,8 +43,8 @@
 enum frame_kind {
 	FRAME_NATIVE = 0,    /* code of a file: file id << 40 | file offset */
 	FRAME_ANONYMOUS = 1, /* code outside of any file: the address, meaningful in its process only */
-	FRAME_STOP = 2,      /* why the walk ended: a counter id of counters.json */
-	FRAME_DOTNET = 4,    /* .NET method of a process: generation << 47 | start of its code; or a DOTNET_STUB */
+	FRAME_STOP = 2,      /* no code, but why the walk ended: a counter id of counters.json */
+	FRAME_DOTNET = 4,    /* .NET method of a process: generation << 47 | start of its code; or enum dotnet_stub */
 	FRAME_KERNEL = 0xff, /* kernel address */
 };
 
@@ -118,7 +114,7 @@ struct unwind_rule {
 };
 _Static_assert(sizeof(struct unwind_rule) == 16, "unwind_rule");
 
-/* Where the rows of a 4 KB page are: rows of one page never straddle a block. */
+/* Tells where the rows of a 4 KB page are; rows of one page never straddle a block. */
 struct page_entry {
 	__u32 first_row; /* shard * SHARD_ROWS + block * BLOCK_ROWS + index */
 	__u32 row_count; /* 0: no code here */
@@ -136,72 +132,32 @@ enum file_state {
 	FILE_NO_ROOM = 5,    /* its rows wait for room */
 };
 
-/* What language runtime a file holds: what its frames are besides native code. */
-enum file_runtime {
-	RUNTIME_NONE = 0,
-	RUNTIME_DOTNET = 1,       /* the .NET runtime: its facts are in `dotnets` */
-	RUNTIME_DOTNET_IMAGE = 2, /* a precompiled .NET assembly */
+/*
+ * The interpreter or language runtime that a file holds, so that its frames are more than native code. A further
+ * one is a kind here, a folder in bpf/ and a line in each hook of interpreters.h and interpreted.h.
+ */
+enum interpreter_kind {
+	INTERPRETER_NONE = 0,
+	INTERPRETER_PERL = 1,         /* index: in `perls`; 0: the map is full, its Perl frames are not shown */
+	INTERPRETER_DOTNET = 2,       /* the .NET runtime; index: the id of the file, key of `dotnets` */
+	INTERPRETER_DOTNET_IMAGE = 3, /* a precompiled .NET assembly; no index */
 };
 
 /* What is known of a file; key: file id. */
 struct file_entry {
-	__u16 state;      /* enum file_state */
-	__u16 runtime;    /* enum file_runtime */
-	__u32 first_page; /* index in the page map of the page with number page_base */
-	__u32 page_base;  /* file offset >> 12 of the first page with rows */
+	__u16 state;             /* enum file_state */
+	__u16 interpreter;       /* enum interpreter_kind */
+	__u32 interpreter_index; /* in a map of its kind */
+	__u32 first_page;        /* index in the page map of the page with number page_base */
+	__u32 page_base;         /* file offset >> 12 of the first page with rows */
 	__u32 page_count;
-	__u32 perl; /* index in the map of Perl interpreters, 0: it holds none */
 	__u32 reserved;
 };
 _Static_assert(sizeof(struct file_entry) == 24, "file_entry");
 
-/* The identity of a file; an inode number alone is reused after a deletion. */
-struct file_key {
-	__u64 inode;
-	__u64 mtime;  /* nanoseconds: a file rewritten in place is another file; 0 for a nameless file in memory */
-	__u32 device; /* the kernel's own dev_t: major << 20 | minor */
-	__u32 generation;
-};
-_Static_assert(sizeof(struct file_key) == 24, "file_key");
-
-/* ---- .NET ---------------------------------------------------------------- */
-
-/* What the kernel side must know of a .NET runtime; key: id of the file that holds it. */
-struct dotnet_facts {
-	__u64 table;         /* address of g_dacTable in the file's headers */
-	__u64 shift;         /* address - file offset of the executable segment, in the file's headers */
-	__u64 managed_start; /* file offset from which on the file is a bundle of assemblies; 0: none */
-	__u16 module_images; /* offset of Module.ReadyToRunInfo */
-	__u16 functions;     /* offset of ReadyToRunInfo.RuntimeFunctions, their count behind it */
-	__u16 dynamic_name;  /* offset of DynamicMethodDesc.MethodName */
-	__u16 nibble_map;    /* 1: linear (.NET 8, 9), 2: constant time (10) */
-	/* From a method to its assembly's image; 0 where that is not so simple. */
-	__u16 type_module;     /* offset of MethodTable.Module */
-	__u16 module_base;     /* offset of Module.Base, the address of the image; 0: by the next three */
-	__u16 module_assembly; /* offset of Module.PEAssembly */
-	__u16 image_layout;    /* offset of PEImage.LoadedLayout */
-	__u16 token_bits;      /* how many bits of a token are in the MethodDesc */
-	__u16 reserved[3];
-};
-_Static_assert(sizeof(struct dotnet_facts) == 48, "dotnet_facts");
-
-/* Frame words of FRAME_DOTNET below this are stubs of the runtime, by their kind, and mean the same in every process.
- */
-#define DOTNET_STUBS 4096
-#define DOTNET_STUB_OTHER 16 /* code of the runtime outside of every section: write barriers, thunks */
-#define DOTNET_STUB_IMAGE 17 /* code of a precompiled image that belongs to no method: call thunks */
-#define DOTNET_GENERATION_SHIFT 47
-#define DOTNET_GENERATIONS 512
-#define DOTNET_NAME_LENGTH 256
-
-enum dotnet_method_kind {
-	DOTNET_JIT = 0,   /* compiled at run time: method_desc is known */
-	DOTNET_IMAGE = 1, /* precompiled, in an image without unwind rows: method_desc is 0 */
-};
-
 /* ---- counting ------------------------------------------------------------ */
 
-/* One row for each different (stack, thread) of an epoch on one CPU. */
+/* Samples are counted by stack and thread, for each epoch and CPU. */
 struct count_key {
 	__u64 stack; /* hash of the frames */
 	__u32 tgid;
@@ -211,7 +167,7 @@ _Static_assert(sizeof(struct count_key) == 16, "count_key");
 
 struct count_value {
 	__u64 count;
-	__u64 start_time; /* of the process, ns since boot: tells a reused pid */
+	__u64 start_time; /* of the process, ns since boot: it tells a reused pid */
 	__u64 cgroup;     /* id in the unified hierarchy */
 	__u32 parent;     /* tgid of the parent */
 	__u32 uid;
@@ -223,7 +179,7 @@ _Static_assert(sizeof(struct count_value) == 64, "count_value");
 /* ---- records of the ring buffer ------------------------------------------ */
 
 enum record_type {
-	RECORD_STACK = 1,      /* struct stack_record */
+	RECORD_STACK = 1,      /* struct stack_record, with its frames */
 	RECORD_FILE = 2,       /* struct file_record */
 	RECORD_PERL_NAME = 3,  /* struct perl_name_record */
 	RECORD_METHOD = 4,     /* struct method_record */
@@ -231,8 +187,8 @@ enum record_type {
 };
 
 /*
- * A stack, the first time it is seen; its frames (u64) follow: leaf first, kernel before user.
- * Behind them its Perl frames (struct perl_frame), innermost first.
+ * A stack is sent the first time that it is seen. Its frames (u64) follow, leaf first, kernel before user; behind
+ * them its Perl frames (struct perl_frame), innermost first.
  */
 struct stack_record {
 	__u32 type;
@@ -246,26 +202,7 @@ struct stack_record {
 };
 _Static_assert(sizeof(struct stack_record) == 24, "stack_record");
 
-/* A .NET method, the first time it is seen in a process. */
-struct method_record {
-	__u32 type;
-	__u32 tgid;
-	__u64 word;                 /* its frame word */
-	__u64 method_desc;          /* address of its MethodDesc */
-	__u64 image;                /* address of its image; 0: not known */
-	__u64 image_offset;         /* of the image in the file `image_file`, which may hold many */
-	struct file_key image_file; /* all 0: the image is in no file */
-	__u32 row;                  /* of the method in the metadata of its image; 0: not known */
-	__u32 reserved;
-	__u64 bias;        /* of the runtime: address - address in the file's headers */
-	__u64 space;       /* identifies the address space: exec makes another */
-	__u32 file;        /* id of the file that holds the runtime */
-	__u16 kind;        /* enum dotnet_method_kind */
-	__u16 name_length; /* bytes of the name that follows; dynamic methods only */
-	char name[DOTNET_NAME_LENGTH];
-};
-
-/* What check_mapping() is asked: the mapping at an address, as /proc/self/maps tells of it. */
+/* The question to check_mapping(): the mapping at an address, as /proc/self/maps tells of it. */
 struct mapping_question {
 	__u64 address;
 	__u64 start;
@@ -275,12 +212,12 @@ struct mapping_question {
 };
 
 enum mapping_answer {
-	MAPPING_FOUND,
-	MAPPING_NOT_FOUND,
-	MAPPING_DIFFERS,
+	MAPPING_FOUND = 0,
+	MAPPING_NOT_FOUND = 1,
+	MAPPING_DIFFERS = 2,
 };
 
-/* A mapped file that the kernel side knows nothing of. */
+/* A request for a mapped file that the kernel side knows nothing of. */
 struct file_record {
 	__u32 type;
 	__u32 tgid;
@@ -290,7 +227,7 @@ struct file_record {
 	__u64 vma_offset; /* file offset of vma_start */
 	__u32 part_count;
 	__u32 file_system; /* its magic number (include/uapi/linux/magic.h) */
-	/* Path in its file system, file name first, up to its root; cut parts end the list. */
+	/* The path in its file system, file name first, up to the root; a part that is cut ends the list. */
 	char parts[PATH_PARTS][PATH_PART_LENGTH];
 };
 

@@ -16,43 +16,33 @@
 
 #define RELOCATED __attribute__((preserve_access_index))
 
+/* A map, as libbpf wants it declared. Maps stand beside their users, and say who writes and who reads them. */
+#define MAP(name, map_type, entries, key_type, value_type)                                                             \
+	struct {                                                                                                       \
+		__uint(type, BPF_MAP_TYPE_##map_type);                                                                 \
+		__uint(max_entries, entries);                                                                          \
+		__type(key, key_type);                                                                                 \
+		__type(value, value_type);                                                                             \
+	} name SEC(".maps")
+
+/* An array that user space maps into its memory and writes there. */
+#define MAPPED_ARRAY(name, entries, value_type)                                                                        \
+	struct {                                                                                                       \
+		__uint(type, BPF_MAP_TYPE_ARRAY);                                                                      \
+		__uint(map_flags, BPF_F_MMAPABLE);                                                                     \
+		__uint(max_entries, entries);                                                                          \
+		__type(key, __u32);                                                                                    \
+		__type(value, value_type);                                                                             \
+	} name SEC(".maps")
+
+/* Read memory of the sampled process: `size` bytes, or all that `into` points to. They give 0, or an error. */
+#define READ_USER_BYTES(into, size, address) bpf_probe_read_user(into, size, (void *)(address))
+#define READ_USER(into, address) READ_USER_BYTES(into, sizeof(*(into)), address)
+
 #define PF_IO_WORKER 0x00000010
 #define PF_KTHREAD 0x00200000
 
 #define VM_EXEC 0x00000004
-
-/* 16 KB kernel stacks on x86-64 (arch/x86/include/asm/page_64_types.h). */
-#define KERNEL_STACK_SIZE 16384
-
-/* Order of struct pt_regs on x86-64, as eight-byte words (arch/x86/include/asm/ptrace.h). */
-enum pt_regs_word {
-	REG_R15,
-	REG_R14,
-	REG_R13,
-	REG_R12,
-	REG_RBP,
-	REG_RBX,
-	REG_R11,
-	REG_R10,
-	REG_R9,
-	REG_R8,
-	REG_RAX,
-	REG_RCX,
-	REG_RDX,
-	REG_RSI,
-	REG_RDI,
-	REG_ORIG_RAX,
-	REG_RIP,
-	REG_CS,
-	REG_FLAGS,
-	REG_RSP,
-	REG_SS,
-	REG_COUNT
-};
-
-/* Of the code segment selector: the low two bits are 3 in user mode; 0x23 is 32-bit code. */
-#define CS_RING_MASK 3
-#define CS_USER32 0x23
 
 struct rb_node {
 	struct rb_node *rb_right;
@@ -63,7 +53,7 @@ struct rb_root {
 	struct rb_node *rb_node;
 } RELOCATED;
 
-/* Of tmpfs, and of memory files (memfd_create) too (include/uapi/linux/magic.h). */
+/* tmpfs has this number, and memory files (memfd_create) have it too (include/uapi/linux/magic.h). */
 #define TMPFS_MAGIC 0x01021994
 
 struct super_block {
@@ -83,18 +73,18 @@ struct inode {
 	__u32 i_generation;
 } RELOCATED;
 
-/* 6.11 and later */
+/* 6.11 and later keep seconds and nanoseconds apart. */
 struct inode___split_mtime {
 	__s64 i_mtime_sec;
 	__u32 i_mtime_nsec;
 } RELOCATED;
 
-/* 6.7 to 6.10 */
+/* 6.7 to 6.10 have another name for it. */
 struct inode___hidden_mtime {
 	struct timespec64 __i_mtime;
 } RELOCATED;
 
-/* before 6.7 */
+/* Kernels before 6.7 have it so. */
 struct inode___plain_mtime {
 	struct timespec64 i_mtime;
 } RELOCATED;
@@ -125,7 +115,7 @@ struct vm_area_struct {
 	struct file *vm_file;
 } RELOCATED;
 
-/* before 6.1: VMAs in a red-black tree */
+/* Kernels before 6.1 keep VMAs in a red-black tree. */
 struct vm_area_struct___rb {
 	struct rb_node vm_rb;
 } RELOCATED;
@@ -142,7 +132,7 @@ struct mm_struct {
 	mm_context_t context;
 } RELOCATED;
 
-/* from 6.1 on: VMAs in a maple tree */
+/* From 6.1 on VMAs are in a maple tree. */
 struct mm_struct___maple {
 	struct maple_tree mm_mt;
 } RELOCATED;
@@ -151,13 +141,13 @@ struct mm_struct___rb {
 	struct rb_root mm_rb;
 } RELOCATED;
 
-/* before 6.1: changes with each mapping that goes */
+/* Before 6.1 this number changes with each mapping that goes. */
 struct mm_struct___vmacache {
 	__u64 vmacache_seqnum;
 } RELOCATED;
 
 /*
- * With per-VMA locks: changes with each change of the mappings. A number from 6.4 on, a
+ * Where VMAs have locks of their own this changes with each change of the mappings. It is a number from 6.4 on, a
  * seqcount_t later: CO-RE takes a field for another one where a number meets a struct.
  */
 struct mm_struct___sequence {
@@ -176,13 +166,8 @@ struct sched_entity {
 	__u64 sum_exec_runtime;
 } RELOCATED;
 
-struct thread_struct {
-	unsigned long fsbase;
-} RELOCATED;
-
 struct task_struct {
 	void *stack;
-	struct thread_struct thread;
 	struct sched_entity se;
 	unsigned int flags;
 	struct mm_struct *mm;
@@ -196,8 +181,8 @@ struct task_struct {
 } RELOCATED;
 
 /*
- * From 5.11 on the running task is had as a typed pointer, whose fields are read like memory;
- * before that each of them takes a call.
+ * From 5.11 on the running task is a typed pointer, whose fields are read like memory; before that each of them takes a
+ * call.
  */
 #define HAS_TYPED_TASK bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf)
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
-/* The sums that the program keeps for each CPU, for both sides: apart from abi.h, since counters.h is made first. */
+/* The sums that the program keeps for each CPU, for both sides. They stand apart from abi.h, since counters.h is
+ * generated. */
 #ifndef POLYTOP_TOTALS_H
 #define POLYTOP_TOTALS_H
 
@@ -11,7 +12,7 @@
 struct cpu_totals {
 	__u64 counters[COUNTERS]; /* by id */
 	__u64 nanoseconds;        /* time of the wanted samples */
-	/* of the last run that hit a wanted process */
+	/* The last run that hit a wanted process: */
 	__u64 last_start;
 	__u64 last_runtime; /* CPU time that its thread had used by then */
 	__u64 last_tid;

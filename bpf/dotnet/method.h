@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
- * What user space is told of a .NET method at its first sight: by then it must be
- * possible to name it without asking again, since a moment later its process may
- * be gone, or a dynamic method collected and its MethodDesc given to another one.
+ * User space is told of a .NET method at its first sight. By then it must be possible to name it without asking again:
+ * a moment later its process may be gone, or a dynamic method collected and its MethodDesc given to another one.
  */
-#ifndef POLYTOP_BPF_DOTNET_METHOD_H
-#define POLYTOP_BPF_DOTNET_METHOD_H
+#ifndef POLYTOP_DOTNET_METHOD_H
+#define POLYTOP_DOTNET_METHOD_H
 
-#include "code.h"
+#include "../results.h"
+#include "../unwind/mapping.h"
+#include "section.h"
 
-#define METHOD_CLASS 7 /* bits of MethodDesc.Flags */
+/* Methods that user space has been told of: the memory of the walk alone. */
+MAP(dotnet_methods, LRU_HASH, 8192, struct dotnet_method_key, struct dotnet_method);
+
+#define METHOD_FLAGS 6 /* offset of MethodDesc.Flags */
+#define METHOD_CLASS 7 /* its bits that tell the class */
 #define METHOD_ARRAY 4
 #define METHOD_DYNAMIC 7
-#define METHOD_FLAGS 6 /* offset of MethodDesc.Flags */
 
 /* Reads a dynamic method's name into the record and hashes it into the key of what is known of it. */
 static __always_inline void read_dynamic_name(struct dotnet_walk *d)
@@ -20,32 +24,30 @@ static __always_inline void read_dynamic_name(struct dotnet_walk *d)
 	struct method_record *r = &d->record;
 	__u64 name, hash = 0;
 	__u64 *words = (__u64 *)r->name;
-	long length;
 	__u16 flags;
 
-	if (bpf_probe_read_user(&flags, sizeof(flags), (void *)(d->method_desc + METHOD_FLAGS)) ||
-	    (flags & METHOD_CLASS) != METHOD_DYNAMIC)
+	if (READ_USER(&flags, d->method_desc + METHOD_FLAGS) || (flags & METHOD_CLASS) != METHOD_DYNAMIC)
 		return;
-	if (bpf_probe_read_user(&name, sizeof(name), (void *)(d->method_desc + d->process.facts.dynamic_name)))
+	if (READ_USER(&name, d->method_desc + d->process.facts.dynamic_name))
 		return;
 	/* The part that is hashed is all zero behind the end of the name. */
 #pragma unroll
 	for (int i = 0; i < 8; i++)
 		words[i] = 0;
-	length = bpf_probe_read_user_str(r->name, DOTNET_NAME_LENGTH, (void *)name);
+	long length = bpf_probe_read_user_str(r->name, DOTNET_NAME_LENGTH, (void *)name);
 	if (length <= 1)
 		return;
 	r->name_length = length - 1;
 #pragma unroll
 	for (int i = 0; i < 8; i++)
-		hash = (hash ^ words[i]) * 0x9e3779b97f4a7c15ULL;
+		hash = mix(hash, words[i]);
 	/* Of two methods of one name the place of the name mostly differs. */
-	d->method.name_hash = hash ^ hash >> 32 ^ name;
+	d->method.name_hash = hash ^ name;
 }
 
 #define METHOD_CHUNK_BYTES 24 /* sizeof MethodDescChunk */
 #define METHOD_TYPE_BYTES 24  /* sizeof MethodTable up to its module */
-/* MethodTable flags: an array or string; generic */
+/* Flags of a MethodTable: it is an array or string; it is generic. */
 #define TYPE_COMPONENTS 0x80000000
 #define TYPE_GENERICS 0x30
 
@@ -56,76 +58,67 @@ static __always_inline __u64 dotnet_image_of(struct dotnet_walk *d, __u64 module
 	__u64 address = 0;
 
 	if (facts->module_base) {
-		if (bpf_probe_read_user(&address, sizeof(address), (void *)(module + facts->module_base)))
+		if (READ_USER(&address, module + facts->module_base))
 			return 0;
 		return address;
 	}
 	/* PEAssembly, PEImage and the layout have their pointers at 8 (8.0). */
-	if (bpf_probe_read_user(&address, sizeof(address), (void *)(module + facts->module_assembly)) || !address ||
-	    bpf_probe_read_user(&address, sizeof(address), (void *)(address + 8)) || !address ||
-	    bpf_probe_read_user(&address, sizeof(address), (void *)(address + facts->image_layout)) || !address ||
-	    bpf_probe_read_user(&address, sizeof(address), (void *)(address + 8)))
+	if (READ_USER(&address, module + facts->module_assembly) || !address || READ_USER(&address, address + 8) ||
+	    !address || READ_USER(&address, address + facts->image_layout) || !address ||
+	    READ_USER(&address, address + 8))
 		return 0;
 	return address;
 }
 
 /*
- * Puts into the record which row of which image's metadata the method is, so that it can be named by
- * a file when the process is gone. What cannot be told here is left 0: user space asks the process.
+ * Puts into the record which row of which image's metadata the method is, so that it can be named by a file when the
+ * process is gone. What cannot be told here is left 0: user space asks the process.
  */
-__noinline int dotnet_describe_method(__u32 unused)
+__noinline int dotnet_describe_method(void)
 {
 	struct walk *w = current_walk();
-	struct method_record *r;
-	struct dotnet_walk *d;
 	struct mapping found;
-	struct vm_area_struct *vma;
-	struct file *file;
-	__u8 *bytes;
-	__u32 bits, remainder, flags, kind;
-	__u64 type, module;
+	__u32 flags;
 
-	asm volatile("" : "+r"(unused));
 	if (!w)
 		return 0;
-	d = &w->dotnet;
-	r = &d->record;
-	bytes = d->bytes;
-	/* MethodDesc: token remainder (2), index in the chunk (1), -, slot (2), flags (2) */
-	if (bpf_probe_read_user(bytes, 8, (void *)d->method_desc))
+	struct dotnet_walk *d = &w->dotnet;
+	struct method_record *r = &d->record;
+	__u8 *bytes = d->bytes;
+	/* MethodDesc: token remainder (2), index in the chunk (1), -, slot (2), flags (2). */
+	if (READ_USER_BYTES(bytes, 8, d->method_desc))
 		return 0;
-	remainder = *(__u16 *)bytes;
-	kind = bytes[METHOD_FLAGS] & METHOD_CLASS;
+	__u32 remainder = *(__u16 *)bytes;
+	__u32 kind = bytes[METHOD_FLAGS] & METHOD_CLASS;
 	if (kind == METHOD_DYNAMIC || kind == METHOD_ARRAY)
 		return 0;
-	/* MethodDescChunk: MethodTable (8), next (8), sizes (2), flags and token range (2) */
-	if (bpf_probe_read_user(bytes, METHOD_CHUNK_BYTES,
-				(void *)(d->method_desc - 8ULL * bytes[2] - METHOD_CHUNK_BYTES)))
+	/* MethodDescChunk: MethodTable (8), next (8), sizes (2), flags and token range (2). */
+	if (READ_USER_BYTES(bytes, METHOD_CHUNK_BYTES, d->method_desc - 8ULL * bytes[2] - METHOD_CHUNK_BYTES))
 		return 0;
-	bits = d->process.facts.token_bits & 31;
-	type = *(__u64 *)bytes;
+	__u32 bits = d->process.facts.token_bits & 31;
+	__u64 type = *(__u64 *)bytes;
 	r->row = (*(__u16 *)(bytes + 18) & ((1U << (24 - (bits > 24 ? 24 : bits))) - 1)) << bits |
 		 (remainder & ((1U << bits) - 1));
-	if (bpf_probe_read_user(&flags, sizeof(flags), (void *)type))
+	if (READ_USER(&flags, type))
 		return 0;
-	module = d->process.facts.type_module;
+	__u64 module = d->process.facts.type_module;
 	if (!module) {
 		/* 8.0 keeps the module of other types elsewhere. */
 		if ((flags & TYPE_COMPONENTS) || (flags & TYPE_GENERICS))
 			return 0;
 		module = METHOD_TYPE_BYTES;
 	}
-	if (bpf_probe_read_user(&module, sizeof(module), (void *)(type + module)))
+	if (READ_USER(&module, type + module))
 		return 0;
 	r->image = dotnet_image_of(d, module);
 	if (!r->image)
 		return 0;
 	w->address = r->image;
-	find_vma(0);
-	vma = w->vma;
+	find_vma();
+	struct vm_area_struct *vma = w->vma;
 	if (!vma)
 		return 0;
-	file = BPF_CORE_READ(vma, vm_file);
+	struct file *file = BPF_CORE_READ(vma, vm_file);
 	if (!file)
 		return 0;
 	describe_file(w, vma, file, &found);
@@ -137,23 +130,19 @@ __noinline int dotnet_describe_method(__u32 unused)
 }
 
 /*
- * Tells user space of the method at d->start unless it knows. d->at: the frame word.
- * The generation in the word changes when the address was given to another method.
+ * Tells user space of the method at d->start unless it knows, and puts its frame word into d->at. The generation in
+ * the word changes when the address is given to another method.
  */
 __noinline int dotnet_notice_method(__u32 kind)
 {
 	struct walk *w = current_walk();
-	struct dotnet_method *known;
-	struct method_record *r;
-	struct dotnet_walk *d;
-	struct dotnet_section *s;
-	__u64 size, generation;
+	__u64 generation;
 
 	if (!w)
 		return 0;
-	d = &w->dotnet;
-	r = &d->record;
-	s = &d->process.sections[d->found & (DOTNET_SECTIONS - 1)];
+	struct dotnet_walk *d = &w->dotnet;
+	struct method_record *r = &d->record;
+	struct dotnet_section *s = &d->process.sections[d->found & (DOTNET_SECTIONS - 1)];
 	d->key.start = d->start;
 	d->key.tgid = w->tgid;
 	d->key.reserved = 0;
@@ -162,7 +151,7 @@ __noinline int dotnet_notice_method(__u32 kind)
 	d->method.name_hash = 0;
 	d->method.generation = 0;
 	r->name_length = 0;
-	known = bpf_map_lookup_elem(&dotnet_methods, &d->key);
+	struct dotnet_method *known = bpf_map_lookup_elem(&dotnet_methods, &d->key);
 	/* Code that may be collected is asked for its name each time. */
 	if (kind == DOTNET_JIT && (!known || s->collectible))
 		read_dynamic_name(d);
@@ -173,7 +162,7 @@ __noinline int dotnet_notice_method(__u32 kind)
 	}
 	if (known)
 		d->method.generation = known->generation + 1;
-	else if (s->collectible) /* forgotten perhaps: not likely to be a number that was used */
+	else if (s->collectible) /* The address may have been forgotten: a number that was hardly used before. */
 		d->method.generation = d->method.name_hash ^ d->method_desc >> 3;
 	d->method.generation &= DOTNET_GENERATIONS - 1;
 	generation = d->method.generation;
@@ -188,12 +177,12 @@ __noinline int dotnet_notice_method(__u32 kind)
 	r->reserved = 0;
 	__builtin_memset(&r->image_file, 0, sizeof(r->image_file));
 	if (kind == DOTNET_JIT && !r->name_length)
-		dotnet_describe_method(0);
+		dotnet_describe_method();
 	r->bias = d->process.bias;
 	r->space = d->method.mm;
 	r->file = d->process.file;
 	r->kind = kind;
-	size = sizeof(*r) - DOTNET_NAME_LENGTH + r->name_length;
+	__u64 size = sizeof(*r) - DOTNET_NAME_LENGTH + r->name_length;
 	asm volatile("" : "+r"(size));
 	size &= 511;
 	if (size <= sizeof(*r) && !bpf_ringbuf_output(&records, r, size, BPF_RB_FORCE_WAKEUP)) {

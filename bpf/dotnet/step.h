@@ -1,207 +1,98 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
- * Managed frames of .NET. Nothing is known of a process but what is in the file
- * of its runtime: the first frame in the runtime's own code gives the address of
- * the code range map. Precompiled images have unwind rows like native files; a
- * method compiled at run time is found and unwound by what the runtime keeps of
- * it. A method is told to user space at its first sight, a dynamic one with its
- * name, since that cannot be asked for later.
+ * Managed frames of .NET: each is found, told to user space at its first sight, and stepped over. Methods that were
+ * compiled at run time are found by what the runtime keeps of them; precompiled images have unwind rows like native
+ * files, but for their epilogs.
  */
-#ifndef POLYTOP_BPF_DOTNET_STEP_H
-#define POLYTOP_BPF_DOTNET_STEP_H
+#ifndef POLYTOP_DOTNET_STEP_H
+#define POLYTOP_DOTNET_STEP_H
 
+#include "code.h"
 #include "method.h"
 #include "unwind.h"
 
-static __always_inline void push_frame(struct walk *w, __u64 frame);
+/*
+ * How frames were unwound, by address, in code that is not collectible: what is compiled at an address stays there.
+ * The memory of the walk alone.
+ */
+MAP(dotnet_frames, LRU_HASH, 8192, struct dotnet_frame_key, struct dotnet_frame);
 
-/* What dotnet_step() did. */
-enum dotnet_result {
-	DOTNET_STEPPED = 0,
-	DOTNET_ENDED = 1,
-	DOTNET_NOT_MANAGED = 2,
-};
-
-/* At the start of a walk. */
-static __always_inline void dotnet_reset(struct walk *w)
-{
-	struct dotnet_walk *d = &w->dotnet;
-
-	d->looked_up = 0;
-	d->frames = 0;
-	d->error = 0;
-	d->process.top = 0;
-	d->sections_changed = 0;
-}
-
-/* Takes over what is known of the process. Returns whether it runs managed code. */
-static __always_inline int dotnet_know_process(struct walk *w)
-{
-	struct dotnet_walk *d = &w->dotnet;
-	struct dotnet_process *known;
-
-	if (!d->looked_up) {
-		d->looked_up = 1;
-		known = bpf_map_lookup_elem(&dotnet_processes, &w->tgid);
-		if (known && known->mm == (__u64)w->mm)
-			d->process = *known;
-	}
-	return d->process.top != 0;
-}
-
-/* A frame in the runtime's own code: the address of the process's code range map follows from it. */
-__noinline int dotnet_enter_runtime(__u32 index)
-{
-	struct walk *w = current_walk();
-	struct dotnet_facts *facts;
-	struct dotnet_walk *d;
-	struct mapping *m;
-	__u32 file;
-
-	if (!w)
-		return 0;
-	d = &w->dotnet;
-	if (dotnet_know_process(w))
-		return 0;
-	asm volatile("" : "+r"(index));
-	m = &w->cache.mappings[index & (MAPPINGS_CACHED - 1)];
-	file = m->file;
-	facts = bpf_map_lookup_elem(&dotnets, &file);
-	if (!facts)
-		return 0;
-	d->process.mm = (__u64)w->mm;
-	d->process.file = file;
-	d->process.next_section = 0;
-	for (int i = 0; i < DOTNET_SECTIONS; i++)
-		d->process.sections[i].end = 0;
-	d->process.facts = *facts;
-	d->process.bias = m->start - m->offset - facts->shift;
-	if (bpf_probe_read_user(&d->process.top, sizeof(d->process.top), (void *)(d->process.bias + facts->table)))
-		d->process.top = 0;
-	if (d->process.top)
-		bpf_map_update_elem(&dotnet_processes, &w->tgid, &d->process, BPF_ANY);
-	return 0;
-}
-
-/* A stub: a few instructions that jump on, with the return address on top of the stack. */
+/* Steps over a stub: a few instructions that jump on, with the return address where a call has put it. */
 __noinline int dotnet_step_stub(__u32 kind)
 {
 	struct walk *w = current_walk();
-	struct dotnet_walk *d;
 	__u64 return_address;
 
 	if (!w)
-		return 1;
-	d = &w->dotnet;
+		return WALK_ENDED;
 	push_frame(w, (__u64)FRAME_DOTNET << FRAME_KIND_SHIFT | (kind & (DOTNET_STUBS - 1)));
-	if (!w->exact) {
-		d->error = COUNTER_UnwindDotnetErrStub;
-		return stop_walk(w, d->error);
-	}
-	if (read_stack(w, w->sp, &return_address)) {
-		d->error = COUNTER_UnwindDotnetErrStackRead;
-		return stop_walk(w, d->error);
-	}
-	return enter_caller(w, return_address, w->sp + 8);
-}
-
-static __always_inline enum dotnet_result dotnet_end(struct walk *w)
-{
-	stop_walk(w, w->dotnet.error);
-	return DOTNET_ENDED;
-}
-
-/*
- * Steps over a leaf that is in the prolog of the function at d->function, as the row of its image says. What the
- * compiler's prologs do not hold is refused: the instructions must lead to where the leaf is.
- */
-static __always_inline enum dotnet_result dotnet_step_prolog(struct walk *w)
-{
-	struct dotnet_walk *d = &w->dotnet;
-
-	if (dotnet_read_prolog(0))
-		return dotnet_end(w);
-	if (!d->prolog.by_bp && d->prolog.position != w->ip - d->function) {
-		dotnet_fail(w, COUNTER_UnwindDotnetErrUnwindInfo);
-		return dotnet_end(w);
-	}
-	return dotnet_enter_caller(0);
+	if (!w->exact)
+		return dotnet_end(w, COUNTER_UnwindDotnetErrStub);
+	if (read_stack(w, w->sp, &return_address))
+		return dotnet_end(w, COUNTER_UnwindDotnetErrStackRead);
+	return enter_caller(w, return_address, w->sp + RETURN_ADDRESS_BYTES);
 }
 
 /* Takes over how this address was unwound before, and records its frame. Returns whether it was. */
 static __always_inline int dotnet_recall_frame(struct walk *w)
 {
 	struct dotnet_walk *d = &w->dotnet;
-	struct dotnet_frame *known;
 
 	d->frame_key.ip = w->ip;
 	d->frame_key.tgid = w->tgid;
 	d->frame_key.exact = w->exact;
-	known = bpf_map_lookup_elem(&dotnet_frames, &d->frame_key);
+	struct dotnet_frame *known = bpf_map_lookup_elem(&dotnet_frames, &d->frame_key);
 	if (!known || known->mm != (__u64)w->mm)
 		return 0;
-	d->size = known->size;
-	d->saved_bp = known->saved_bp;
-	d->by_bp = known->by_bp;
-	d->bp_is_saved = known->bp_is_saved;
+	d->layout = known->layout;
 	w->process_frames = 1;
 	push_frame(w, known->word);
 	return 1;
 }
 
-static __always_inline void dotnet_keep_frame(struct walk *w)
+static __always_inline void dotnet_remember_frame(struct walk *w)
 {
 	struct dotnet_walk *d = &w->dotnet;
 
 	d->frame.mm = (__u64)w->mm;
 	d->frame.word = d->at;
-	d->frame.size = d->size;
-	d->frame.saved_bp = d->saved_bp;
-	d->frame.by_bp = d->by_bp;
-	d->frame.bp_is_saved = d->bp_is_saved;
+	d->frame.layout = d->layout;
 	bpf_map_update_elem(&dotnet_frames, &d->frame_key, &d->frame, BPF_ANY);
 }
 
-/*
- * Steps over the frame that the walk is in if the code range map of the process knows its code.
- * Returns enum dotnet_result.
- */
-__noinline int dotnet_step(__u32 unused)
+/* Steps over the frame that the walk is in if it is in a section of managed code. Returns enum step_result. */
+__noinline int dotnet_step(void)
 {
 	struct walk *w = current_walk();
-	struct dotnet_section *s;
-	struct dotnet_walk *d;
-	__u32 kind;
 
-	asm volatile("" : "+r"(unused));
 	if (!w)
-		return DOTNET_NOT_MANAGED;
-	d = &w->dotnet;
+		return NOT_INTERPRETED;
+	struct dotnet_walk *d = &w->dotnet;
 	if (!d->process.top)
-		return DOTNET_NOT_MANAGED;
+		return NOT_INTERPRETED;
 	d->address = w->exact ? w->ip : w->ip - 1;
 	d->found = dotnet_cached_section(d, d->address);
-	if (d->found >= DOTNET_SECTIONS && dotnet_find_section(0))
-		return dotnet_end(w);
+	if (d->found >= DOTNET_SECTIONS && dotnet_find_section())
+		return stop_walk(w, d->error);
 	if (d->found >= DOTNET_SECTIONS)
-		return DOTNET_NOT_MANAGED;
-	s = &d->process.sections[d->found & (DOTNET_SECTIONS - 1)];
+		return NOT_INTERPRETED;
+	struct dotnet_section *s = &d->process.sections[d->found & (DOTNET_SECTIONS - 1)];
 	d->frames++;
 	if (s->kind == SECTION_STUBS)
 		return dotnet_step_stub(s->map);
 	if (!s->collectible && dotnet_recall_frame(w))
-		return dotnet_enter_caller(0);
-	kind = DOTNET_JIT;
+		return dotnet_enter_caller();
+	__u32 kind = DOTNET_JIT;
 	if (s->kind == SECTION_CODE) {
-		if (dotnet_find_start(0) || dotnet_find_function(0))
-			return dotnet_end(w);
+		if (dotnet_find_start() || dotnet_find_function())
+			return stop_walk(w, d->error);
 		if (d->header <= LAST_STUB)
 			return dotnet_step_stub(d->header);
 	} else {
 		kind = DOTNET_IMAGE;
-		if (dotnet_find_image_function(0)) {
+		if (dotnet_find_image_function()) {
 			if (d->error != COUNTER_UnwindDotnetErrNoMethod || !w->exact)
-				return dotnet_end(w);
+				return stop_walk(w, d->error);
 			d->error = 0;
 			return dotnet_step_stub(DOTNET_STUB_IMAGE);
 		}
@@ -209,61 +100,105 @@ __noinline int dotnet_step(__u32 unused)
 	dotnet_notice_method(kind);
 	w->process_frames = 1;
 	push_frame(w, d->at);
-	if (!(w->exact && dotnet_read_epilog(0)) && dotnet_read_codes(0))
-		return dotnet_end(w);
+	if (!(w->exact && dotnet_read_epilog()) && dotnet_read_codes())
+		return stop_walk(w, d->error);
 	if (!s->collectible)
-		dotnet_keep_frame(w);
-	return dotnet_enter_caller(0);
+		dotnet_remember_frame(w);
+	return dotnet_enter_caller();
 }
 
 /*
- * A leaf in generated code outside of every section: a stub of the runtime (a write barrier, a thunk)
- * if managed code called it. Returns enum dotnet_result.
+ * Steps over a leaf in generated code outside of every section: a stub of the runtime (a write barrier, a thunk) if
+ * managed code called it. Returns enum step_result.
  */
-__noinline int dotnet_step_outside(__u32 unused)
+__noinline int dotnet_step_outside(void)
 {
 	struct walk *w = current_walk();
-	struct dotnet_walk *d;
 	__u64 return_address;
 
-	asm volatile("" : "+r"(unused));
 	if (!w)
-		return DOTNET_NOT_MANAGED;
-	d = &w->dotnet;
-	if (bpf_probe_read_user(&return_address, sizeof(return_address), (void *)w->sp))
-		return DOTNET_NOT_MANAGED;
+		return NOT_INTERPRETED;
+	struct dotnet_walk *d = &w->dotnet;
+	if (READ_USER(&return_address, w->sp))
+		return NOT_INTERPRETED;
 	d->address = return_address - 1;
 	d->found = dotnet_cached_section(d, d->address);
-	if (d->found >= DOTNET_SECTIONS && dotnet_find_section(0))
+	if (d->found >= DOTNET_SECTIONS && dotnet_find_section())
 		d->error = 0;
 	if (d->found >= DOTNET_SECTIONS)
-		return DOTNET_NOT_MANAGED;
+		return NOT_INTERPRETED;
 	d->frames++;
 	return dotnet_step_stub(DOTNET_STUB_OTHER);
 }
 
-/* Keeps the sections for the next sample; collectible ones may be gone by then. */
-static __always_inline void dotnet_keep_sections(struct walk *w)
+/* Whether the code at an offset of a mapping's file is precompiled managed code. */
+static __always_inline int is_managed(struct walk *w, struct mapping *m, __u64 offset)
+{
+	__u64 start = w->dotnet.process.facts.managed_start;
+
+	return m->interpreter == INTERPRETER_DOTNET_IMAGE || (start && offset >= start);
+}
+
+/*
+ * Steps over a leaf that is in the prolog of the function at d->function, as the row of its image says. What the
+ * compiler's prologs do not hold is refused: the instructions must lead to where the leaf is.
+ */
+static __always_inline int dotnet_step_prolog(struct walk *w)
 {
 	struct dotnet_walk *d = &w->dotnet;
 
-	for (int i = 0; i < DOTNET_SECTIONS; i++) {
-		if (d->process.sections[i].collectible)
-			d->process.sections[i].end = 0;
+	if (dotnet_read_prolog())
+		return stop_walk(w, d->error);
+	if (!d->layout.by_fp && d->prolog.position != w->ip - d->function)
+		return dotnet_end(w, COUNTER_UnwindDotnetErrUnwindInfo);
+	return dotnet_enter_caller();
+}
+
+/*
+ * Steps over a frame in a cached mapping whose file has rows: the runtime itself, or precompiled managed code. Rows do
+ * not tell the epilogs of managed code, and what of it has none belongs to no method. Returns enum step_result.
+ */
+__noinline int dotnet_step_rows(__u32 index)
+{
+	struct walk *w = current_walk();
+
+	if (!w)
+		return WALK_ENDED;
+	struct mapping *m = &w->cache.mappings[index & (MAPPINGS_CACHED - 1)];
+	__u64 offset = (w->exact ? w->ip : w->ip - 1) - m->start + m->offset;
+	struct known_rule *known = find_rule(w, m, offset);
+	if (!is_managed(w, m, offset))
+		return step_by_row(w, m, offset, known);
+	if (!known || known->rule.cfa == CFA_NONE) {
+		int result = dotnet_know_process(w) ? dotnet_step() : NOT_INTERPRETED;
+
+		if (result != NOT_INTERPRETED)
+			return result;
+		w->dotnet.frames++;
+		return dotnet_step_stub(DOTNET_STUB_IMAGE);
 	}
-	if (d->process.top)
-		bpf_map_update_elem(&dotnet_processes, &w->tgid, &d->process, BPF_ANY);
+	w->dotnet.frames++;
+	if (w->exact && dotnet_read_epilog()) {
+		push_frame(w, place_of(m, offset));
+		return dotnet_enter_caller();
+	}
+	if (known->rule.cfa == CFA_PROLOG) {
+		push_frame(w, place_of(m, offset));
+		w->dotnet.function = w->ip - known->row_distance;
+		return dotnet_step_prolog(w);
+	}
+	return step_by_row(w, m, offset, known);
 }
 
 /* Counts the managed part of a walk. */
-static __always_inline void dotnet_count(struct walk *w)
+static __always_inline void dotnet_finish(struct walk *w)
 {
 	struct dotnet_walk *d = &w->dotnet;
 
 	if (!d->frames && !d->error)
 		return;
 	if (d->sections_changed)
-		dotnet_keep_sections(w);
+		dotnet_remember_sections(w);
 	add_counter(COUNTER_UnwindDotnetAttempts, 1);
 	add_counter(COUNTER_UnwindDotnetFrames, d->frames);
 	/* An error is the outcome of the whole walk, and counted as such. */

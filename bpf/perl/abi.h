@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
- * What the kernel side and the user side both know of Perl. Part of abi.h.
- * Facts of the interpreter: the headers of perl 5.28 to 5.42 (perl.h, intrpvar.h, cop.h, cv.h, hv.h).
+ * The part of abi.h about Perl: what both sides know of an interpreter, its frames and its names. Sources are the
+ * headers of perl 5.28 to 5.42 (perl.h, intrpvar.h, cop.h, cv.h, hv.h).
  */
-#ifndef POLYTOP_BPF_PERL_ABI_H
-#define POLYTOP_BPF_PERL_ABI_H
+#ifndef POLYTOP_PERL_ABI_H
+#define POLYTOP_PERL_ABI_H
 
-#include <linux/types.h>
+#include "../types.h"
 
-#define MAX_PERLS 32        /* files that hold an interpreter at a time; index 0: none */
+#define MAX_PERLS 32        /* files that hold an interpreter at a time; index 0 stays empty */
 #define MAX_PERL_FRAMES 800 /* words of a stack's Perl part */
 #define PERL_OPS 512        /* op numbers: nine bits (struct op) */
-#define PERL_NAME_BYTES 256 /* of a name that are sent; longer ones are cut and say so */
+#define PERL_NAME_BYTES 256 /* bytes of a name that are sent; longer ones are cut and say so */
 
 /* ---- one Perl frame of a stack ------------------------------------------- */
 
@@ -24,19 +24,19 @@ enum perl_kind {
 	PERL_XSUB_CODE = 6, /* not a frame: `name` is the frame word of the C function's first byte */
 	PERL_CUT = 7,       /* not a frame: the frames above were called by C code */
 	PERL_STOP = 8,      /* why the walk ended: `name` is a counter id */
-	/* Never sent, marks of user space: a native frame in a stack that has Perl frames, and the same one hidden. */
-	PERL_FOLDED = 14,
-	PERL_NATIVE = 15,
+	/* User space marks native frames so in stacks that have Perl frames; the kernel side never sends these. */
+	PERL_FOLDED = 14, /* a native frame that is hidden */
+	PERL_NATIVE = 15, /* a native frame */
 };
 
 struct perl_frame {
 	__u64 name; /* of a perl_name_record */
-	__u32 line; /* of the statement, 0: unknown */
+	__u32 line; /* of the statement; 0: unknown */
 	__u32 meta;
 };
 _Static_assert(sizeof(struct perl_frame) == 16, "perl_frame");
 
-/* Fields of perl_frame.meta. */
+/* perl_frame.meta holds these fields. */
 #define PERL_KIND_MASK 0xf
 #define PERL_STACK_SHIFT 4 /* si_type + 1 of the stack that the frame is on (cop.h), 4 bits */
 #define PERL_STACK_MASK 0xf
@@ -56,13 +56,13 @@ _Static_assert(MAX_PERLS <= 64, "the index must fit into meta");
  *   bit  19      the op is the one that comes next, after the call; else it is the one being executed
  *   bits  0..18  address of the op - address of the statement, in words, as a signed number; 0: not known
  */
-#define PERL_SITES 64 /* of the innermost frames of a stack */
+#define PERL_SITES 64 /* so many of the innermost frames of a stack have one */
 #define PERL_SITE_STATEMENT_SHIFT 20
 #define PERL_SITE_NEXT (1ULL << 19)
 #define PERL_SITE_OP_BITS 19
 #define PERL_SITE_OP_MASK ((1ULL << PERL_SITE_OP_BITS) - 1)
 
-/* Where the Perl frames of a stack are; comes before its stack_record. */
+/* The sites of the Perl frames of a stack; the record comes before its stack_record. */
 struct perl_sites_record {
 	__u32 type; /* RECORD_PERL_SITES */
 	__u32 tgid;
@@ -87,25 +87,26 @@ enum perl_flags {
 	PERL_AUX_IN_BODY = 8,   /* the name of a stash lies in its body, from 5.36 on */
 	PERL_DEFER = 16,        /* defer blocks exist, from 5.36 on */
 	PERL_REFUSED = 32,      /* no layout is known */
-	PERL_UNVERIFIED = 128,  /* taken to be like the latest version that is known, and probed */
+	PERL_UNVERIFIED = 128,  /* the version is taken to be like the latest that is known, and probed */
 	PERL_WIDE_NUMBERS = 64, /* numbers of 16 bytes: the body of a glob is longer */
 };
 
 /* Variables of the interpreter that the walk reads. */
 enum perl_variable {
-	PERL_VAR_STACK_POINTER, /* PL_stack_sp */
-	PERL_VAR_OP,
-	PERL_VAR_PAD,        /* PL_curpad */
-	PERL_VAR_STATEMENT,  /* PL_curcop */
-	PERL_VAR_STACK,      /* PL_curstack */
-	PERL_VAR_STACK_INFO, /* PL_curstackinfo */
-	PERL_VARIABLES
+	PERL_VAR_STACK_POINTER = 0, /* PL_stack_sp */
+	PERL_VAR_OP = 1,            /* PL_op */
+	PERL_VAR_PAD = 2,           /* PL_curpad */
+	PERL_VAR_STATEMENT = 3,     /* PL_curcop */
+	PERL_VAR_STACK = 4,         /* PL_curstack */
+	PERL_VAR_STACK_INFO = 5,    /* PL_curstackinfo */
+	PERL_VARIABLES = 6
 };
 
 /* Where something is: at an offset, or at the address that the word at the offset holds. */
 struct perl_place {
-	__s64 offset; /* from the address of file offset 0 in the mapping of the code; PERL_THREADED variables: from the
-			 interpreter */
+	/* From the address of file offset 0 in the mapping of the code; variables of PERL_THREADED: from the
+	 * interpreter. */
+	__s64 offset;
 	__u32 indirect;
 	__u32 known;
 };
@@ -140,7 +141,7 @@ _Static_assert(sizeof(struct perl_file) == 24 + 16 * (1 + PERL_VARIABLES) + PERL
 
 /* ---- names ---------------------------------------------------------------- */
 
-enum perl_part { PERL_PART_SUB, PERL_PART_PACKAGE, PERL_PART_FILE, PERL_PARTS };
+enum perl_part { PERL_PART_SUB = 0, PERL_PART_PACKAGE = 1, PERL_PART_FILE = 2, PERL_PARTS = 3 };
 
 enum perl_encoding {
 	PERL_LATIN1 = 0,
@@ -154,7 +155,7 @@ struct perl_string {
 	char bytes[PERL_NAME_BYTES + 8];
 };
 
-/* The strings behind perl_frame.name, sent once. */
+/* The strings behind perl_frame.name; they are sent once. */
 struct perl_name_record {
 	__u32 type; /* RECORD_PERL_NAME */
 	__u32 tgid;

@@ -3,8 +3,8 @@
  * Context stacks of a Perl interpreter: their entries, and the stack infos that they hang on.
  * Layouts: perl 5.28 to 5.42, cop.h; what changes between versions is in struct perl_file.
  */
-#ifndef POLYTOP_BPF_PERL_CONTEXT_H
-#define POLYTOP_BPF_PERL_CONTEXT_H
+#ifndef POLYTOP_PERL_CONTEXT_H
+#define POLYTOP_PERL_CONTEXT_H
 
 #include "sub.h"
 
@@ -35,19 +35,21 @@
 #define CX_SUB_RE_FAKE 0x80 /* no call: the frame of the sub that holds the expression */
 #define CX_EVAL_TRY 0x80    /* try block, 5.34 on: caller() does not show it */
 
+/* Ends the Perl walk with the outcome that the counter stands for. */
 static __always_inline int stop_perl(struct walk *w, __u32 counter)
 {
 	w->perl.stop = counter;
 	return 1;
 }
 
+/* Ends a segment: the frames above were called by C code. */
 static __always_inline void push_cut(struct walk *w)
 {
 	push_perl(w, PERL_CUT, 0, 0);
 	w->perl.uncut = 0;
 }
 
-/* Where the context `index`, which must be in the window, begins there. */
+/* The place in the window where the context `index` begins, which must be in it. */
 static __always_inline __u32 context_offset(struct perl_walk *p, struct perl_file *file, __s32 index)
 {
 	__u32 offset = (__u32)(index - p->window_first) * file->context_size;
@@ -70,16 +72,14 @@ static __always_inline __u64 context_word(struct perl_walk *p, struct perl_file 
 /* Gets the context `index`, and those below it that a single read reaches: a walk goes downwards. */
 static __always_inline int load_context(struct perl_walk *p, struct perl_file *file, __s32 index)
 {
-	__u32 size;
-
 	if (index >= p->window_first && index < p->window_first + (__s32)p->window_count)
 		return 0;
 	p->window_first = index >= PERL_WINDOW_ENTRIES ? index - PERL_WINDOW_ENTRIES + 1 : 0;
 	p->window_count = index - p->window_first + 1;
-	size = p->window_count * file->context_size;
+	__u32 size = p->window_count * file->context_size;
 	asm volatile("" : "+r"(size));
 	size &= PERL_WINDOW_MASK;
-	if (!bpf_probe_read_user(p->window, size, (void *)(p->contexts + (__u64)p->window_first * file->context_size)))
+	if (!READ_USER_BYTES(p->window, size, p->contexts + (__u64)p->window_first * file->context_size))
 		return 0;
 	p->window_count = 0;
 	return -1;
@@ -105,27 +105,26 @@ static __always_inline int is_current(struct perl_walk *p)
 
 	if (info[0] == stack)
 		return 1;
-	if (info[SI_NEXT / 8] && !read_words(&neighbour, 8, info[SI_NEXT / 8]) && neighbour == stack)
+	if (info[SI_NEXT / 8] && !READ_USER(&neighbour, info[SI_NEXT / 8]) && neighbour == stack)
 		return 1;
-	return info[SI_PREVIOUS / 8] && !read_words(&neighbour, 8, info[SI_PREVIOUS / 8]) && neighbour == stack;
+	return info[SI_PREVIOUS / 8] && !READ_USER(&neighbour, info[SI_PREVIOUS / 8]) && neighbour == stack;
 }
 
-/* Goes to the stack info at w->perl.stack_info. Returns 1 if the walk ended. */
+/* Goes to the stack info at w->perl.stack_info. Returns whether the walk ended. */
 static __always_inline int enter_stack(struct walk *w, struct perl_file *file)
 {
 	struct perl_walk *p = &w->perl;
 	__u64 *info = p->info;
-	__s32 highest, sub;
 
-	if (read_words(info, SI_BYTES, p->stack_info))
+	if (READ_USER_BYTES(info, SI_BYTES, p->stack_info))
 		return stop_perl(w, COUNTER_UnwindPerlReadStackInfo);
 	if (p->unchecked && p->stack_info == p->variables[PERL_VAR_STACK_INFO] && !is_current(p))
 		return stop_perl(w, COUNTER_UnwindPerlErrLayout);
 	p->contexts = info[SI_CONTEXTS / 8];
 	p->previous_info = info[SI_PREVIOUS / 8];
 	p->top = (__s32)info[SI_INDEX / 8];
-	highest = (__s32)(info[SI_INDEX / 8] >> 32);
-	sub = (__s32)info[SI_SUB_INDEX / 8];
+	__s32 highest = (__s32)(info[SI_INDEX / 8] >> 32);
+	__s32 sub = (__s32)info[SI_SUB_INDEX / 8];
 	p->type = file->stack_type == SI_SUB_INDEX ? sub : (__s32)(info[SI_SUB_INDEX / 8] >> 32);
 	if (!(file->flags & PERL_SUB_CHAIN))
 		sub = p->top;

@@ -6,11 +6,14 @@
  *
  * Layouts are those of perl 5.28 to 5.42 (sv.h, cv.h, gv.h, hv.h), equal with and without threads.
  */
-#ifndef POLYTOP_BPF_PERL_NAME_H
-#define POLYTOP_BPF_PERL_NAME_H
+#ifndef POLYTOP_PERL_NAME_H
+#define POLYTOP_PERL_NAME_H
 
-#include "counters.h"
-#include "../maps.h"
+#include "../results.h"
+#include "loop.h"
+
+/* Names that user space was sent: the memory of the walk alone. */
+MAP(sent_perl_names, LRU_HASH, 16384, __u64, __u8);
 
 /* struct sv: any 0, reference count 8, flags 12, u 16; sv_type in the low byte of the flags. */
 #define SV_TYPE(head) (((head)[1] >> 32) & 0xff)
@@ -42,39 +45,17 @@
 #define HEK_HEADER 8
 #define MAX_HEK 65536
 
-static __always_inline __u64 mix(__u64 hash, __u64 word)
-{
-	hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
-	return hash ^ (hash >> 29);
-}
-
-/* The interpreter whose run loop the walk met; NULL if its file was forgotten meanwhile. */
-static __always_inline struct perl_file *walked_interpreter(struct walk *w)
-{
-	__u32 index = w->perl.file;
-
-	return bpf_map_lookup_elem(&perls, &index);
-}
-
-static __always_inline int read_words(void *into, __u32 size, __u64 address)
-{
-	return bpf_probe_read_user(into, size, (void *)address) ? -1 : 0;
-}
-
 /* Takes a part of the name into the hash: its bytes eight at a time, then its length and encoding. */
 __noinline int perl_hash_part(__u32 number)
 {
 	struct walk *w = current_walk();
-	struct perl_string *part;
-	__u64 hash;
-	__u32 length;
 
 	asm volatile("" : "+r"(number));
 	if (!w || number >= PERL_PARTS)
 		return 0;
-	part = &w->perl.name.parts[number];
-	hash = w->perl.hash;
-	length = part->length < PERL_NAME_BYTES ? part->length : PERL_NAME_BYTES;
+	struct perl_string *part = &w->perl.name.parts[number];
+	__u64 hash = w->perl.hash;
+	__u32 length = part->length < PERL_NAME_BYTES ? part->length : PERL_NAME_BYTES;
 	for (__u32 at = 0; at < PERL_NAME_BYTES; at += 8) {
 		__u64 word = *(__u64 *)(part->bytes + at);
 		__u32 left = length - at;
@@ -96,33 +77,29 @@ __noinline int perl_hash_part(__u32 number)
 __noinline int perl_read_hek(__u32 number)
 {
 	struct walk *w = current_walk();
-	struct perl_string *part;
-	__u64 address;
-	__u32 length, size;
 	__u8 flags;
 
 	asm volatile("" : "+r"(number));
 	if (!w || number >= PERL_PARTS)
 		return -1;
-	part = &w->perl.name.parts[number];
-	address = w->perl.string;
+	struct perl_string *part = &w->perl.name.parts[number];
+	__u64 address = w->perl.string;
 	/* Most strings are short: header and 64 bytes blindly, which is one read. */
-	if (bpf_probe_read_user(part, HEK_HEADER + 64, (void *)address) &&
-	    bpf_probe_read_user(part, HEK_HEADER, (void *)address))
+	if (READ_USER_BYTES(part, HEK_HEADER + 64, address) && READ_USER_BYTES(part, HEK_HEADER, address))
 		return -1;
-	length = part->length;
+	__u32 length = part->length;
 	if (length > MAX_HEK)
 		return -1;
-	size = length + 2 < PERL_NAME_BYTES + 8 ? length + 2 : PERL_NAME_BYTES + 8;
+	__u32 size = length + 2 < PERL_NAME_BYTES + 8 ? length + 2 : PERL_NAME_BYTES + 8;
 	asm volatile("" : "+r"(size));
 	size &= 511;
 	if (size > PERL_NAME_BYTES + 8)
 		return -1;
-	if (size > 64 && bpf_probe_read_user(part->bytes, size, (void *)(address + HEK_HEADER)))
+	if (size > 64 && READ_USER_BYTES(part->bytes, size, address + HEK_HEADER))
 		return -1;
 	if (length < PERL_NAME_BYTES)
 		flags = part->bytes[length + 1];
-	else if (bpf_probe_read_user(&flags, 1, (void *)(address + HEK_HEADER + length + 1)))
+	else if (READ_USER_BYTES(&flags, 1, address + HEK_HEADER + length + 1))
 		return -1;
 	part->encoding = flags & 1 ? PERL_UTF8 : PERL_LATIN1;
 	/* Names with an equal beginning must not be taken for one. */
@@ -132,21 +109,18 @@ __noinline int perl_read_hek(__u32 number)
 }
 
 /* Reads the C string at w->perl.string into the file part; an eval's number is left out. */
-__noinline int perl_read_file(__u32 unused)
+__noinline int perl_read_file(void)
 {
 	struct walk *w = current_walk();
-	struct perl_string *part;
-	long size;
 
-	asm volatile("" : "+r"(unused));
 	if (!w)
 		return -1;
-	part = &w->perl.name.parts[PERL_PART_FILE];
+	struct perl_string *part = &w->perl.name.parts[PERL_PART_FILE];
 	part->encoding = PERL_BYTES;
 	part->length = 0;
 	if (!w->perl.string)
 		return 0;
-	size = bpf_probe_read_user_str(part->bytes, PERL_NAME_BYTES, (void *)w->perl.string);
+	long size = bpf_probe_read_user_str(part->bytes, PERL_NAME_BYTES, (void *)w->perl.string);
 	if (size <= 0)
 		return -1;
 	/* The longest that fits may be longer: then it is marked as cut. */
@@ -171,21 +145,21 @@ __noinline int perl_read_stash(__u32 index)
 	w->perl.name.parts[PERL_PART_PACKAGE].encoding = PERL_LATIN1;
 	if (!w->perl.string)
 		goto nameless;
-	if (read_words(head, sizeof(head), w->perl.string))
+	if (READ_USER(&head, w->perl.string))
 		return -1;
 	if (SV_TYPE(head) != SVT_PVHV || !(SV_FLAGS(head) & SVF_HAS_AUX))
 		goto nameless;
 	if (file->flags & PERL_AUX_IN_BODY) {
 		aux = head[0] + HV_AUX_IN_BODY;
 	} else {
-		if (read_words(&highest, sizeof(highest), head[0] + HV_MAX))
+		if (READ_USER(&highest, head[0] + HV_MAX))
 			return -1;
 		aux = head[2] + 8 * (highest + 1);
 	}
-	if (read_words(&name, sizeof(name), aux) || read_words(&count, sizeof(count), aux + AUX_NAME_COUNT))
+	if (READ_USER(&name, aux) || READ_USER(&count, aux + AUX_NAME_COUNT))
 		return -1;
 	/* More than one name: the word points to a list of them, the first is what caller() says. */
-	if (name && count && read_words(&name, sizeof(name), name))
+	if (name && count && READ_USER(&name, name))
 		return -1;
 	if (!name)
 		goto nameless;
@@ -196,34 +170,32 @@ nameless:
 	return 0;
 }
 
-/* Reads the name and the stash of a glob, of the one that it was first where it was assigned to another. */
+/* Reads the name and the stash of a glob: of the one that it was first, where it was assigned to another. */
 static __always_inline int read_glob(struct walk *w, struct perl_file *file, __u64 glob)
 {
 	__u64 stash = file->flags & PERL_WIDE_NUMBERS ? GV_STASH_WIDE : GV_STASH;
 	__u64 head[3], original;
 
-	if (read_words(head, sizeof(head), glob) || (SV_TYPE(head) != SVT_PVGV && SV_TYPE(head) != SVT_PVLV))
+	if (READ_USER(&head, glob) || (SV_TYPE(head) != SVT_PVGV && SV_TYPE(head) != SVT_PVLV))
 		return -1;
 	if ((SV_FLAGS(head) & SVF_HAS_GP) && head[2]) {
-		if (read_words(&original, sizeof(original), head[2] + GP_EGV))
+		if (READ_USER(&original, head[2] + GP_EGV))
 			return -1;
-		if (original && original != glob && read_words(head, sizeof(head), original))
+		if (original && original != glob && READ_USER(&head, original))
 			return -1;
 	}
-	if (read_words(&w->perl.string, 8, head[0] + GV_NAME) || perl_read_hek(PERL_PART_SUB) ||
-	    read_words(&w->perl.string, 8, head[0] + stash))
+	if (READ_USER(&w->perl.string, head[0] + GV_NAME) || perl_read_hek(PERL_PART_SUB) ||
+	    READ_USER(&w->perl.string, head[0] + stash))
 		return -1;
 	return perl_read_stash(w->perl.file);
 }
 
 /* Sends the strings unless user space has them. Returns 0, or -1 if the ring is full. */
-__noinline int perl_send_name(__u32 unused)
+__noinline int perl_send_name(void)
 {
 	struct walk *w = current_walk();
-	__u64 filled;
 	__u8 one = 1;
 
-	asm volatile("" : "+r"(unused));
 	if (!w)
 		return -1;
 	for (__u32 i = 0; i < PERL_PARTS; i++)
@@ -234,10 +206,8 @@ __noinline int perl_send_name(__u32 unused)
 		return 0;
 	w->perl.name.type = RECORD_PERL_NAME;
 	w->perl.name.tgid = w->tgid;
-	filled = bpf_ringbuf_query(&records, BPF_RB_AVAIL_DATA);
-	if (bpf_ringbuf_output(&records, &w->perl.name, sizeof(w->perl.name),
-			       filled > ring_wakeup_bytes ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP)) {
-		w->perl.name_lost = 1;
+	if (bpf_ringbuf_output(&records, &w->perl.name, sizeof(w->perl.name), unhurried())) {
+		w->record_lost = 1;
 		return -1;
 	}
 	bpf_map_update_elem(&sent_perl_names, &w->perl.name.name, &one, BPF_ANY);
@@ -245,7 +215,7 @@ __noinline int perl_send_name(__u32 unused)
 	return 0;
 }
 
-/* Starts a new name; ids of before the last renewal of the stacks are not used again. */
+/* Starts a new name. Its hash begins with the generation: after a renewal of the stacks no old one comes again. */
 static __always_inline void begin_name(struct walk *w, __u32 kind)
 {
 	w->perl.hash = generation;
@@ -264,14 +234,12 @@ static __always_inline void begin_name(struct walk *w, __u32 kind)
 __noinline int perl_name_sub(__u32 kind)
 {
 	struct walk *w = current_walk();
-	struct perl_cv_body *body;
-	struct perl_file *file;
 
 	asm volatile("" : "+r"(kind));
-	file = w ? walked_interpreter(w) : NULL;
+	struct perl_file *file = w ? perl_walked_file(w) : NULL;
 	if (!file)
 		return -1;
-	body = &w->perl.body;
+	struct perl_cv_body *body = &w->perl.body;
 	begin_name(w, kind);
 	if (!body->glob) {
 		w->perl.name.flags |= PERL_NAME_NONE;
@@ -292,7 +260,7 @@ __noinline int perl_name_sub(__u32 kind)
 		w->perl.name.parts[PERL_PART_PACKAGE].length = 0;
 	}
 	w->perl.string = body->file;
-	return perl_read_file(0) ? -1 : perl_send_name(0);
+	return perl_read_file() ? -1 : perl_send_name();
 }
 
 #endif

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
- * Sites: where in the op tree a Perl frame is. User space gets them with each new stack, and finds the
+ * A site is the place of a Perl frame in the op tree. User space gets the sites with each new stack, and finds the
  * exact lines by them, as long as the process lives.
  */
-#ifndef POLYTOP_BPF_PERL_SITE_H
-#define POLYTOP_BPF_PERL_SITE_H
+#ifndef POLYTOP_PERL_SITE_H
+#define POLYTOP_PERL_SITE_H
 
-#include "counters.h"
-#include "../maps.h"
+#include "../results.h"
+#include "../walk.h"
+
+/* Statements with more than one line: user space writes, the walk reads. */
+MAP(perl_splits, LRU_HASH, 4096, struct perl_split_key, __u8);
+
+volatile __u32 has_perl_splits = 0; /* something is in `perl_splits`; user space writes */
 
 /* The site of the frame that is being looked at; 0 where it is in no statement. */
 static __always_inline __u64 current_site(struct perl_walk *p)
@@ -32,33 +37,34 @@ static __always_inline void enter_perl_caller(struct perl_walk *p, __u64 stateme
 }
 
 /*
- * Keeps the site of Perl frame `number`, if it has one: that which is being looked at. One in a statement with
- * several lines makes the stack another.
+ * Notes the site of the frame that is being looked at, if it has one, as that of Perl frame `number`. A site in a
+ * statement with several lines makes the stack another.
  */
 static __always_inline void keep_site(struct walk *w, __u32 number, int has_site)
 {
 	struct perl_split_key *key = &w->perl.split;
-	__u64 site;
 
 	if (number >= PERL_SITES)
 		return;
-	site = has_site ? current_site(&w->perl) : 0;
+	__u64 site = has_site ? current_site(&w->perl) : 0;
 	w->perl.sites.sites[number & (PERL_SITES - 1)] = site;
 	if (!site || !has_perl_splits)
 		return;
 	key->tgid = w->tgid;
 	key->statement = w->perl.statement;
 	if (bpf_map_lookup_elem(&perl_splits, key))
-		w->record.hash = (w->record.hash ^ site) * 0x9e3779b97f4a7c15ULL;
+		w->record.hash = mix(w->record.hash, site);
 }
 
 /* Sends the sites of a new stack, before it. Returns 0, or -1 if the ring is full. */
-static __always_inline int send_perl_sites(struct walk *w)
+static __always_inline int perl_send_sites(struct walk *w)
 {
 	struct perl_sites_record *record = &w->perl.sites;
 	__u64 count = w->record.perl_count < PERL_SITES ? w->record.perl_count : PERL_SITES;
 	__u64 size = __builtin_offsetof(struct perl_sites_record, sites) + count * sizeof(record->sites[0]);
 
+	if (!w->record.perl_count)
+		return 0;
 	record->type = RECORD_PERL_SITES;
 	record->tgid = w->tgid;
 	record->hash = w->record.hash;

@@ -3,18 +3,21 @@
  * Perl frames: the word of each, and where its name and line come from. Names are looked up in the
  * memo, and made (perl/name.h) at the first sight of a sub.
  */
-#ifndef POLYTOP_BPF_PERL_SUB_H
-#define POLYTOP_BPF_PERL_SUB_H
+#ifndef POLYTOP_PERL_SUB_H
+#define POLYTOP_PERL_SUB_H
 
-#include "counters.h"
 #include "name.h"
 #include "site.h"
+
+/* Names of subs that were made once: the memory of the walk alone. */
+MAP(perl_memos, LRU_HASH, 16384, struct perl_memo_key, struct perl_memo);
 
 /* struct cop, op.h and cop.h */
 #define COP_LINE 36
 #define COP_FILE 48
 #define OP_TYPE_MASK 0x1ff
 
+/* Appends a Perl frame to the stack, and takes it into its hash; `has_site` if it is the one being looked at. */
 static __always_inline void push_perl_at(struct walk *w, int has_site, __u32 kind, __u64 name, __u32 line)
 {
 	__u32 meta = kind | ((w->perl.type + 1) & PERL_STACK_MASK) << PERL_STACK_SHIFT;
@@ -49,7 +52,7 @@ static __always_inline __u32 line_of(struct walk *w, __u64 statement)
 
 	if (cached->key == statement && cached->sample == w->perl.samples)
 		return cached->value;
-	bpf_probe_read_user(&line, sizeof(line), (void *)(statement + COP_LINE));
+	READ_USER(&line, statement + COP_LINE);
 	cached->key = statement;
 	cached->value = line;
 	cached->sample = w->perl.samples;
@@ -60,33 +63,33 @@ static __always_inline __u32 line_of(struct walk *w, __u64 statement)
 __noinline int perl_name_file(__u32 kind)
 {
 	struct walk *w = current_walk();
-	struct perl_file *file;
 	__u64 body;
 
 	asm volatile("" : "+r"(kind));
-	file = w ? walked_interpreter(w) : NULL;
+	struct perl_file *file = w ? perl_walked_file(w) : NULL;
 	if (!file)
 		return -1;
 	begin_name(w, kind);
-	if (w->perl.statement && read_words(&w->perl.string, 8, w->perl.statement + COP_FILE))
+	if (w->perl.statement && READ_USER(&w->perl.string, w->perl.statement + COP_FILE))
 		return -1;
 	if (!w->perl.statement)
 		w->perl.string = 0;
 	/* Without threads a statement points to a glob with the name "_<" and the file's. */
 	if (!(file->flags & PERL_THREADED) && w->perl.string) {
-		if (read_words(&body, 8, w->perl.string) || read_words(&w->perl.string, 8, body + GV_NAME))
+		if (READ_USER(&body, w->perl.string) || READ_USER(&w->perl.string, body + GV_NAME))
 			return -1;
 		w->perl.string += HEK_HEADER + 2;
 	}
-	return perl_read_file(0) ? -1 : perl_send_name(0);
+	return perl_read_file() ? -1 : perl_send_name();
 }
 
-/* What of a body tells that its sub is the one that a name was made of, as two words. */
+/* Two words of a body tell whether its sub is the one that a name was made of: this one stands for its code. */
 static __always_inline __u64 code_stamp(struct perl_cv_body *body)
 {
 	return body->start ^ body->stash << 16;
 }
 
+/* The other one stands for its name. */
 static __always_inline __u64 name_stamp(struct perl_cv_body *body)
 {
 	return mix(generation ^ body->glob, (__u64)body->flags << 32 | body->outside_sequence);
@@ -101,13 +104,13 @@ static __always_inline int is_same_sub(struct perl_walk *p, struct perl_memo *me
 {
 	__u64 body;
 
-	if (read_words(&p->body, sizeof(p->body), memo->body + CV_BODY_FROM))
+	if (READ_USER(&p->body, memo->body + CV_BODY_FROM))
 		return 0;
 	if (memo->check[0] != code_stamp(&p->body) || memo->check[1] != name_stamp(&p->body))
 		return 0;
 	if (!(p->body.flags & CVF_CLONED))
 		return 1;
-	return !read_words(&body, sizeof(body), p->cv) && body == memo->body;
+	return !READ_USER(&body, p->cv) && body == memo->body;
 }
 
 /*
@@ -130,29 +133,26 @@ static __always_inline int is_name_kept(struct perl_walk *p)
 __noinline int perl_find_sub(__u32 kind)
 {
 	struct walk *w = current_walk();
-	struct perl_walk *p;
-	struct perl_cached *cached;
 	struct perl_memo_key key;
-	struct perl_memo *memo;
 
 	asm volatile("" : "+r"(kind));
 	if (!w)
 		return -1;
-	p = &w->perl;
-	cached = &p->subs[(p->cv >> 3) & (PERL_CACHED - 1)];
+	struct perl_walk *p = &w->perl;
+	struct perl_cached *cached = &p->subs[(p->cv >> 3) & (PERL_CACHED - 1)];
 	key.tgid = w->tgid;
 	key.sub = p->cv;
-	memo = bpf_map_lookup_elem(&perl_memos, &key);
+	struct perl_memo *memo = bpf_map_lookup_elem(&perl_memos, &key);
 	if (memo && is_same_sub(p, memo)) {
 		p->hash = memo->name;
 	} else {
 		if (!p->cv)
 			return 1;
-		if (read_words(p->cv_head, sizeof(p->cv_head), p->cv))
+		if (READ_USER(&p->cv_head, p->cv))
 			return 1;
 		if (SV_TYPE(p->cv_head) != SVT_PVCV && SV_TYPE(p->cv_head) != SVT_PVFM)
 			return 1;
-		if (read_words(&p->body, sizeof(p->body), p->cv_head[0] + CV_BODY_FROM))
+		if (READ_USER(&p->body, p->cv_head[0] + CV_BODY_FROM))
 			return 1;
 		if (perl_name_sub(kind))
 			return -1;
@@ -169,7 +169,7 @@ __noinline int perl_find_sub(__u32 kind)
 	return 0;
 }
 
-/* The same for a frame: recursion meets the same sub again and again. */
+/* Does the same for a frame, through a cache: recursion meets the same sub again and again. */
 static __always_inline int find_sub(struct perl_walk *p, __u32 kind)
 {
 	struct perl_cached *cached = &p->subs[(p->cv >> 3) & (PERL_CACHED - 1)];

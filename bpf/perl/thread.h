@@ -3,22 +3,18 @@
  * The variables of the interpreter that runs in the sampled thread. A perl with threads keeps
  * them in a struct for each thread, found through pthread_getspecific(PL_thr_key); one without has globals.
  */
-#ifndef POLYTOP_BPF_PERL_THREAD_H
-#define POLYTOP_BPF_PERL_THREAD_H
+#ifndef POLYTOP_PERL_THREAD_H
+#define POLYTOP_PERL_THREAD_H
 
-#include "counters.h"
 #include "name.h"
 
 /*
- * Thread-specific data of glibc 2.31 to 2.43 on x86-64 (struct pthread, disassembled): two words a
- * key, the value is the second; the first 32 keys in the thread's block, the others in blocks of 32.
+ * glibc keeps two words of thread-specific data for each key, and the value is the second; the first 32 keys are in
+ * the thread's block, the others in blocks of 32. In musl the thread's block points to an array of values. Where that
+ * is in the blocks stands in arch/.
  */
-#define GLIBC_FIRST_BLOCK 0x310
-#define GLIBC_BLOCKS 0x510
 #define GLIBC_BLOCK_KEYS 32
 #define GLIBC_MAX_KEYS 1024
-/* musl 1.2.5: the thread's block points to an array of values. */
-#define MUSL_VALUES 0x80
 #define MUSL_MAX_KEYS 128
 
 /* The struct of a thread's variables begins with those that are wanted: perl 5.28 to 5.42 keep them below 256. */
@@ -30,7 +26,7 @@ static __always_inline int find_place(struct perl_walk *p, struct perl_place *pl
 	*address = p->base + place->offset;
 	if (!place->indirect)
 		return 0;
-	return read_words(address, sizeof(*address), *address);
+	return READ_USER(address, *address);
 }
 
 /* Reads the value of the key of thread-specific data. Returns 0 or -1. */
@@ -40,21 +36,22 @@ static __always_inline int read_specific(struct perl_file *file, __u64 thread, _
 
 	*value = 0;
 	if (file->flags & PERL_MUSL) {
-		if (key >= MUSL_MAX_KEYS || read_words(&block, 8, thread) || read_words(&block, 8, block + MUSL_VALUES))
+		if (key >= MUSL_MAX_KEYS || READ_USER(&block, thread) || READ_USER(&block, block + MUSL_VALUES))
 			return -1;
-		return read_words(value, 8, block + 8 * (__u64)key);
+		return READ_USER(value, block + 8 * (__u64)key);
 	}
 	if (key >= GLIBC_MAX_KEYS)
 		return -1;
 	if (key < GLIBC_BLOCK_KEYS)
-		return read_words(value, 8, thread + GLIBC_FIRST_BLOCK + 16 * (__u64)key + 8);
-	if (read_words(&block, 8, thread + GLIBC_BLOCKS + 8 * (__u64)(key / GLIBC_BLOCK_KEYS)))
+		return READ_USER(value, thread + GLIBC_FIRST_BLOCK + 16 * (__u64)key + 8);
+	if (READ_USER(&block, thread + GLIBC_BLOCKS + 8 * (__u64)(key / GLIBC_BLOCK_KEYS)))
 		return -1;
-	if (!block) /* no key of this range was ever set in this thread */
+	if (!block) /* No key of this range was ever set in this thread. */
 		return 0;
-	return read_words(value, 8, block + 16 * (__u64)(key % GLIBC_BLOCK_KEYS) + 8);
+	return READ_USER(value, block + 16 * (__u64)(key % GLIBC_BLOCK_KEYS) + 8);
 }
 
+/* Ends the walk before its first frame. Returns -1. */
 static __always_inline int stop_interpreter(struct walk *w, __u32 counter)
 {
 	w->perl.stop = counter;
@@ -62,9 +59,9 @@ static __always_inline int stop_interpreter(struct walk *w, __u32 counter)
 }
 
 /*
- * In a version that is not known: where the stack, its stack info and the statement are by what must hold of
- * them. They are neighbours in every version, and nothing else in the struct is a pointer to a pointer that is its
- * neighbour too. Where nothing is found the places of the latest known version stay, and are checked.
+ * In a version that is not known, finds the stack, its stack info and the statement by what must hold of them. They are
+ * neighbours in every version, and nothing else in the struct is a pointer to a pointer that is its neighbour too.
+ * Where nothing is found the places of the latest known version stay, and are checked.
  */
 static __always_inline void probe_variables(struct perl_walk *p)
 {
@@ -73,7 +70,7 @@ static __always_inline void probe_variables(struct perl_walk *p)
 	for (int i = 3; i < INTERPRETER_WORDS; i++) {
 		__u64 info = p->interpreter_words[i];
 
-		if (!info || !p->interpreter_words[i - 1] || read_words(&stack, 8, info) ||
+		if (!info || !p->interpreter_words[i - 1] || READ_USER(&stack, info) ||
 		    stack != p->interpreter_words[i - 1])
 			continue;
 		p->variables[PERL_VAR_STATEMENT] = p->interpreter_words[i - 2];
@@ -83,7 +80,7 @@ static __always_inline void probe_variables(struct perl_walk *p)
 	}
 }
 
-/* Gets w->perl.variables. Returns 0, or -1 with w->perl.stop set. */
+/* Reads w->perl.variables. Returns 0, or -1 with w->perl.stop set. */
 static __always_inline int find_interpreter(struct walk *w, struct perl_file *file, struct task_struct *task)
 {
 	struct perl_walk *p = &w->perl;
@@ -97,17 +94,17 @@ static __always_inline int find_interpreter(struct walk *w, struct perl_file *fi
 		for (int i = 0; i < PERL_VARIABLES; i++) {
 			if (find_place(p, &file->variables[i], &address))
 				return stop_interpreter(w, COUNTER_UnwindPerlReadStackInfo);
-			if (read_words(&p->variables[i], 8, address))
+			if (READ_USER(&p->variables[i], address))
 				return stop_interpreter(w, COUNTER_UnwindPerlReadStackInfo);
 		}
 	} else {
-		thread = BPF_CORE_READ(task, thread.fsbase);
-		if (find_place(p, &file->key, &address) || read_words(&key, sizeof(key), address) ||
+		thread = thread_pointer(task);
+		if (find_place(p, &file->key, &address) || READ_USER(&key, address) ||
 		    read_specific(file, thread, key, &p->interpreter))
 			return stop_interpreter(w, COUNTER_UnwindPerlTSD);
 		if (!p->interpreter)
 			return stop_interpreter(w, COUNTER_UnwindPerlErrNoInterpreter);
-		if (read_words(p->interpreter_words, sizeof(p->interpreter_words), p->interpreter))
+		if (READ_USER(&p->interpreter_words, p->interpreter))
 			return stop_interpreter(w, COUNTER_UnwindPerlReadStackInfo);
 		for (int i = 0; i < PERL_VARIABLES; i++) {
 			__u64 word = (__u64)file->variables[i].offset / 8;

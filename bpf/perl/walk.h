@@ -10,14 +10,12 @@
  *
  * Layouts: perl 5.28 to 5.42, cop.h and op.h; what changes between versions is in struct perl_file.
  */
-#ifndef POLYTOP_BPF_PERL_WALK_H
-#define POLYTOP_BPF_PERL_WALK_H
+#ifndef POLYTOP_PERL_WALK_H
+#define POLYTOP_PERL_WALK_H
 
-#include "counters.h"
 #include "context.h"
 #include "thread.h"
 #include "xsub.h"
-#include "../unwind/step.h"
 
 #define OP_NEXT 0
 #define OP_TYPE 32
@@ -27,12 +25,12 @@ static __always_inline __u32 op_class(struct perl_file *file, __u64 op)
 {
 	__u16 type;
 
-	if (!op || bpf_probe_read_user(&type, sizeof(type), (void *)(op + OP_TYPE)))
+	if (!op || READ_USER(&type, op + OP_TYPE))
 		return 0;
 	return file->op_class[type & OP_TYPE_MASK];
 }
 
-/* At the end of a stack: goes to the one before it, or ends the walk with the code outside of any sub. */
+/* Goes from the end of a stack to the one before it, or ends the walk with the code outside of any sub. */
 static __always_inline int leave_stack(struct walk *w, struct perl_file *file)
 {
 	struct perl_walk *p = &w->perl;
@@ -50,17 +48,16 @@ static __always_inline int leave_stack(struct walk *w, struct perl_file *file)
 }
 
 /*
- * Whether a frame that no op returns to was called by C code, as which it ends a segment. Not if the entry
- * below it belongs to the same call (call_sv() with G_EVAL), or is a block whose last op the call is.
+ * Whether a frame that no op returns to was called by C code, and so ends a segment. It was not if the entry below it
+ * belongs to the same call (call_sv() with G_EVAL), or is a block whose last op the call is.
  */
 static __always_inline int is_cut(struct perl_walk *p, struct perl_file *file, __u32 type)
 {
 	__s32 below = p->index - 1;
-	__u64 word;
 
 	if (below < 0 || load_context(p, file, below))
 		return 1;
-	word = context_word(p, file, below, 0) & 0xff;
+	__u64 word = context_word(p, file, below, 0) & 0xff;
 	if ((word & CX_TYPE) == CX_NULL || (word & CX_TYPE) == CX_DEFER)
 		return 0;
 	if ((word & (CX_TYPE | CX_SUB_RE)) == (CX_SUB | CX_SUB_RE))
@@ -84,7 +81,7 @@ static __always_inline enum call_state call_state(struct perl_walk *p, struct pe
 		return CALL_LEFT;
 	if (p->body.start == op)
 		return CALL_ENTERED;
-	if ((p->op_class & PERL_OP_ENTERING) && !read_words(&next, 8, op + OP_NEXT) && next == return_op)
+	if ((p->op_class & PERL_OP_ENTERING) && !READ_USER(&next, op + OP_NEXT) && next == return_op)
 		return CALL_ENTERED;
 	return CALL_RUNNING;
 }
@@ -97,13 +94,13 @@ static __always_inline __u32 first_line(struct walk *w, struct perl_file *file)
 	for (int i = 0; i < 3; i++) {
 		if (op_class(file, op) & PERL_OP_STATEMENT)
 			return line_of(w, op);
-		if (!op || read_words(&op, 8, op + OP_NEXT))
+		if (!op || READ_USER(&op, op + OP_NEXT))
 			break;
 	}
 	return 0;
 }
 
-/* Takes the frame of the context p->index. Returns 1 if the walk ended. */
+/* Takes the frame of the context p->index. Returns whether the walk ended. */
 static __always_inline int take_frame(struct walk *w, struct perl_file *file, __u32 type)
 {
 	struct perl_walk *p = &w->perl;
@@ -171,7 +168,7 @@ static __always_inline int take_frame(struct walk *w, struct perl_file *file, __
 __noinline int perl_cut_at_defer(__s32 above, __s32 below)
 {
 	struct walk *w = current_walk();
-	struct perl_file *file = w ? walked_interpreter(w) : NULL;
+	struct perl_file *file = w ? perl_walked_file(w) : NULL;
 
 	asm volatile("" : "+r"(above), "+r"(below));
 	if (!file)
@@ -190,18 +187,17 @@ __noinline int perl_cut_at_defer(__s32 above, __s32 below)
 }
 
 /*
- * Goes on over frames that are like the last one: recursion. What they are called is known, and all that tells
+ * Goes on over frames that are like the last one, as in recursion: what they are called is known, and all that tells
  * them apart lies in the window. Stops at the first that differs, or is not in the window.
  */
 __noinline int perl_repeat(__u32 index)
 {
 	struct perl_file *file = bpf_map_lookup_elem(&perls, &index);
 	struct walk *w = current_walk();
-	struct perl_walk *p;
 
 	if (!w || !file)
 		return 0;
-	p = &w->perl;
+	struct perl_walk *p = &w->perl;
 	for (int i = 1; i < PERL_WINDOW_ENTRIES; i++) {
 		__u32 offset = context_offset(p, file, p->index);
 		__s32 next = (__s32)window_word(p, offset, CX_OLD_SUB_INDEX);
@@ -221,20 +217,16 @@ __noinline int perl_repeat(__u32 index)
 	return 0;
 }
 
-/* Looks at one context, or goes from one stack to the next. Returns 1 when the walk ended. */
+/* Looks at one context, or goes from one stack to the next. Returns whether the walk ended. */
 __noinline int perl_step(__u32 depth)
 {
 	struct walk *w = current_walk();
-	struct perl_file *file;
-	struct perl_walk *p;
-	__u32 type, kind;
-	__s32 next;
 
 	asm volatile("" : "+r"(depth));
 	if (!w)
 		return 1;
-	p = &w->perl;
-	file = walked_interpreter(w);
+	struct perl_walk *p = &w->perl;
+	struct perl_file *file = perl_walked_file(w);
 	if (!file)
 		return stop_perl(w, COUNTER_UnwindPerlErrLayout);
 	if (w->record.perl_count >= MAX_PERL_FRAMES - 2)
@@ -243,12 +235,12 @@ __noinline int perl_step(__u32 depth)
 		return leave_stack(w, file);
 	if (load_context(p, file, p->index))
 		return stop_perl(w, COUNTER_UnwindPerlReadContextStackEntry);
-	type = context_word(p, file, p->index, 0) & 0xff;
-	kind = type & CX_TYPE;
-	next = p->index - 1;
+	__u32 type = context_word(p, file, p->index, 0) & 0xff;
+	__u32 kind = type & CX_TYPE;
+	__s32 next = p->index - 1;
 	if (file->flags & PERL_SUB_CHAIN) {
 		next = (__s32)context_word(p, file, p->index, CX_OLD_SUB_INDEX);
-		/* Only downwards: garbage must not lead in a circle. */
+		/* The chain leads only downwards: garbage must not lead in a circle. */
 		if (kind < CX_SUB || kind > CX_EVAL || next < -1 || next >= p->index)
 			return stop_perl(w, COUNTER_UnwindPerlErrBadContext);
 	}
@@ -269,12 +261,11 @@ __noinline int perl_step(__u32 depth)
 }
 
 /*
- * Some steps at a time. A global function: the verifier goes through each turn of a loop again for every way that
- * leads to it, and there are many turns. Returns 1 when the walk ended.
+ * Makes some steps at a time. A global function: the verifier goes through each turn of a loop again for every way that
+ * leads to it, and there are many turns. Returns whether the walk ended.
  */
-__noinline int perl_steps(__u32 unused)
+__noinline int perl_steps(void)
 {
-	asm volatile("" : "+r"(unused));
 	for (__u32 depth = 0; depth < PERL_STEPS_AT_ONCE; depth++) {
 		if (perl_step(depth))
 			return 1;
@@ -283,12 +274,13 @@ __noinline int perl_steps(__u32 unused)
 }
 
 /* Walks the Perl part of the stack behind its native part, and says in the record how that ended. */
-static __always_inline void walk_perl(struct walk *w, struct task_struct *task)
+static __always_inline void perl_finish(struct walk *w, struct task_struct *task)
 {
 	struct perl_walk *p = &w->perl;
-	struct perl_file *file = walked_interpreter(w);
-	__u32 outcome;
 
+	if (!p->file)
+		return;
+	struct perl_file *file = perl_walked_file(w);
 	if (!file)
 		return;
 	p->stop = 0;
@@ -308,25 +300,25 @@ static __always_inline void walk_perl(struct walk *w, struct task_struct *task)
 		if (p->variables[PERL_VAR_OP]) {
 			__u16 op = 0;
 
-			if (!bpf_probe_read_user(&op, sizeof(op), (void *)(p->variables[PERL_VAR_OP] + OP_TYPE))) {
+			if (!READ_USER(&op, p->variables[PERL_VAR_OP] + OP_TYPE)) {
 				p->op_class = file->op_class[op & OP_TYPE_MASK];
 				p->op_meta = ((op & OP_TYPE_MASK) + 1) << PERL_OP_SHIFT | p->file << PERL_FILE_SHIFT;
 			}
 		}
 		if ((p->op_class & PERL_OP_CALL) && p->above >= 2)
-			perl_take_xsub(0);
+			perl_take_xsub();
 		if (!enter_stack(w, file)) {
 			if (file->flags & PERL_DEFER)
 				perl_cut_at_defer(p->top + 1, p->index);
 			for (__u32 steps = 0; steps < PERL_STEPS; steps += PERL_STEPS_AT_ONCE) {
-				if (perl_steps(0))
+				if (perl_steps())
 					break;
 			}
 			if (!p->stop)
 				p->stop = COUNTER_UnwindPerlTruncated;
 		}
 	}
-	outcome = p->stop;
+	__u32 outcome = p->stop;
 	add_counter(COUNTER_UnwindPerlAttempts, 1);
 	if (file->flags & PERL_UNVERIFIED)
 		add_counter(COUNTER_UnwindPerlUnverified, 1);

@@ -6,9 +6,10 @@
  *
  * Facts: perl 5.28 to 5.42, op.h (struct op, unop, svop, padop, methop), pp_hot.c (pp_entersub, pp_method_named).
  */
-#ifndef POLYTOP_BPF_PERL_XSUB_H
-#define POLYTOP_BPF_PERL_XSUB_H
+#ifndef POLYTOP_PERL_XSUB_H
+#define POLYTOP_PERL_XSUB_H
 
+#include "../unwind/mapping.h"
 #include "sub.h"
 
 /* struct op as words: next, sibling or parent, function, target, type and flags, first child or SV or pad index. */
@@ -25,33 +26,32 @@
 #define SVF_ROK 0x800
 
 /*
- * The op that says which sub is called: the last argument of the call at PL_op. Into p->callee, since the stack of a
- * program is small; 0, or -1 if unreadable.
+ * Reads the op that says which sub is called, the last argument of the call at PL_op, into p->callee, since the stack
+ * of a program is small. Returns 0, or -1 if it is unreadable.
  */
 static __always_inline int read_callee_op(struct perl_walk *p)
 {
 	__u64 *op = p->callee;
 
-	if (read_words(op, 8 * OP_WORDS, p->variables[PERL_VAR_OP]) || !OP_HAS_KIDS(op) ||
-	    read_words(op, 8 * OP_WORDS, op[OP_FIRST]))
+	if (READ_USER(&p->callee, p->variables[PERL_VAR_OP]) || !OP_HAS_KIDS(op) || READ_USER(&p->callee, op[OP_FIRST]))
 		return -1;
 	/* The arguments may hang below an op that was optimised away (ex-list). */
-	if (OP_HAS_KIDS(op) && !OP_HAS_SIBLING(op) && read_words(op, 8 * OP_WORDS, op[OP_FIRST]))
+	if (OP_HAS_KIDS(op) && !OP_HAS_SIBLING(op) && READ_USER(&p->callee, op[OP_FIRST]))
 		return -1;
 	for (int i = 0; i < MAX_ARGUMENTS && OP_HAS_SIBLING(op); i++) {
-		if (read_words(op, 8 * OP_WORDS, op[OP_SIBLING]))
+		if (READ_USER(&p->callee, op[OP_SIBLING]))
 			return -1;
 	}
 	/* What was rv2cv has the glob below it. */
-	if (OP_HAS_KIDS(op) && read_words(op, 8 * OP_WORDS, op[OP_FIRST]))
+	if (OP_HAS_KIDS(op) && READ_USER(&p->callee, op[OP_FIRST]))
 		return -1;
 	return 0;
 }
 
-/* A word that an op holds: itself where there are no threads, else in the pad. */
+/* Reads a word that an op holds in the pad, where there are threads. */
 static __always_inline int read_op_value(struct perl_walk *p, __u64 pad_index, __u64 *value)
 {
-	return read_words(value, 8, p->variables[PERL_VAR_PAD] + 8 * (pad_index & 0xffffffff));
+	return READ_USER(value, p->variables[PERL_VAR_PAD] + 8 * (pad_index & 0xffffffff));
 }
 
 /* Puts the sub that is called by its glob, or by a reference that stands for it, into p->cv. */
@@ -61,85 +61,77 @@ static __always_inline int read_called_sub(struct perl_walk *p, struct perl_file
 
 	if ((file->flags & PERL_THREADED) && read_op_value(p, op[OP_FIRST], &value))
 		return -1;
-	if (read_words(head, sizeof(p->cv_head), value))
+	if (READ_USER(&p->cv_head, value))
 		return -1;
-	if (SV_FLAGS(head) & SVF_ROK) { /* a sub without a glob of its own */
+	if (SV_FLAGS(head) & SVF_ROK) { /* The sub has no glob of its own. */
 		p->cv = head[2];
 		return 0;
 	}
 	if (SV_TYPE(head) != SVT_PVGV || !(SV_FLAGS(head) & SVF_HAS_GP))
 		return -1;
-	return read_words(&p->cv, 8, head[2] + GP_CV);
+	return READ_USER(&p->cv, head[2] + GP_CV);
 }
 
 /*
  * Puts the sub that a method was found to be into p->cv: it was the last on the stack, above its arguments, and is
- * left there. What it wrote over since, or a method of another name, is none.
+ * left there. What was written over since, or has another name, is none.
  */
 static __always_inline int read_called_method(struct perl_walk *p, __u64 *op)
 {
 	__u64 *head = p->cv_head, name = op[OP_FIRST], string;
 	__u32 flags;
 
-	/* methop: the name is in the pad where it has a place there. */
+	/* The name of a methop is in the pad where it has a place there. */
 	if (op[OP_TARGET] && read_op_value(p, op[OP_TARGET], &name))
 		return -1;
-	if (read_words(head, sizeof(p->cv_head), name))
+	if (READ_USER(&p->cv_head, name))
 		return -1;
 	name = head[2] - HEK_HEADER; /* names of methods are shared strings: the same one is at one address */
-	if (read_words(&p->cv, 8, p->variables[PERL_VAR_STACK_POINTER] + 8) ||
-	    read_words(head, sizeof(p->cv_head), p->cv) || SV_TYPE(head) != SVT_PVCV ||
-	    read_words(&flags, sizeof(flags), head[0] + CV_FLAGS) || read_words(&string, 8, head[0] + CV_GLOB))
+	if (READ_USER(&p->cv, p->variables[PERL_VAR_STACK_POINTER] + 8) || READ_USER(&p->cv_head, p->cv) ||
+	    SV_TYPE(head) != SVT_PVCV || READ_USER(&flags, head[0] + CV_FLAGS) || READ_USER(&string, head[0] + CV_GLOB))
 		return -1;
 	if (!(flags & CVF_NAMED)) {
-		if (read_words(head, sizeof(p->cv_head), string) || SV_TYPE(head) != SVT_PVGV ||
-		    read_words(&string, 8, head[0] + GV_NAME))
+		if (READ_USER(&p->cv_head, string) || SV_TYPE(head) != SVT_PVGV ||
+		    READ_USER(&string, head[0] + GV_NAME))
 			return -1;
 	}
 	return string == name ? 0 : -1;
 }
 
 /*
- * Puts the frame of the XSUB that PL_op calls, and its code, before all others; nothing where it is none, or
- * cannot be told. A global function: find_mapping() is big.
+ * Puts the frame of the XSUB that PL_op calls, and its code, before all others; nothing where it is none,
+ * or cannot be told. A global function: find_mapping() is big.
  */
-__noinline int perl_take_xsub(__u32 unused)
+__noinline int perl_take_xsub(void)
 {
 	struct walk *w = current_walk();
-	__u64 *op, *head, body, code;
-	struct perl_file *file;
-	struct perl_walk *p;
-	struct mapping *m;
-	__u32 index;
-	__u8 class;
 
-	asm volatile("" : "+r"(unused));
 	if (!w)
 		return 0;
-	p = &w->perl;
-	op = p->callee;
-	head = p->cv_head;
-	file = walked_interpreter(w);
+	struct perl_walk *p = &w->perl;
+	__u64 *op = p->callee;
+	__u64 *head = p->cv_head;
+	struct perl_file *file = perl_walked_file(w);
 	if (!file || read_callee_op(p))
 		return 0;
-	class = file->op_class[op[OP_BITS] & OP_TYPE_MASK];
+	__u8 class = file->op_class[op[OP_BITS] & OP_TYPE_MASK];
 	if (class & PERL_OP_METHOD) {
 		if (read_called_method(p, op))
 			return 0;
 	} else if (!(class & PERL_OP_GLOB) || read_called_sub(p, file, op)) {
 		return 0;
 	}
-	if (read_words(head, sizeof(p->cv_head), p->cv) || SV_TYPE(head) != SVT_PVCV ||
-	    read_words(&p->body, sizeof(p->body), head[0] + CV_BODY_FROM) || !(p->body.flags & CVF_ISXSUB))
+	if (READ_USER(&p->cv_head, p->cv) || SV_TYPE(head) != SVT_PVCV || READ_USER(&p->body, head[0] + CV_BODY_FROM) ||
+	    !(p->body.flags & CVF_ISXSUB))
 		return 0;
-	code = p->body.root;
-	index = find_mapping(w, code);
+	__u64 code = p->body.root;
+	__u32 index = find_mapping(w, code);
 	if (index >= MAPPINGS_CACHED)
 		return 0;
-	m = &w->cache.mappings[index];
+	struct mapping *m = &w->cache.mappings[index];
 	if (m->state != FILE_READY || perl_find_sub(PERL_XSUB))
 		return 0;
-	body = (__u64)m->file << FRAME_FILE_SHIFT | ((code - m->start + m->offset) & FRAME_OFFSET_MASK);
+	__u64 body = (__u64)m->file << FRAME_FILE_SHIFT | ((code - m->start + m->offset) & FRAME_OFFSET_MASK);
 	push_perl(w, PERL_XSUB, p->hash, 0);
 	push_perl(w, PERL_XSUB_CODE, body, 0);
 	return 0;

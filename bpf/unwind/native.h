@@ -2,24 +2,21 @@
 /*
  * One frame of native code -> its caller.
  *
- * The stack of a thread grows down. What a function's caller had in rsp before
- * the call is the canonical frame address (CFA); the return address lies just
- * below it, and the callee-saved registers below that. Where the CFA is, seen
- * from rsp or rbp, differs from instruction to instruction: the unwind rows that
- * user space made of .eh_frame tell it. Code without rows that keeps frame
- * pointers (generated code, hand-written assembly) has it at rbp + 16.
+ * The stack of a thread grows down. What a function's caller had in sp before the call is the canonical frame address
+ * (CFA); the return address lies just below it, and the callee-saved registers below that. Where the CFA is, seen from
+ * sp or fp, differs from instruction to instruction: the unwind rows that user space made of .eh_frame tell it. Code
+ * without rows that keeps frame pointers (generated code, hand-written assembly) links its frames by them.
  */
-#ifndef POLYTOP_BPF_UNWIND_NATIVE_H
-#define POLYTOP_BPF_UNWIND_NATIVE_H
+#ifndef POLYTOP_UNWIND_NATIVE_H
+#define POLYTOP_UNWIND_NATIVE_H
 
 #include "counters.h"
-#include "mapping.h"
 #include "rows.h"
 
-/* Room below an address that the next reads may need: callee-saved registers lie there. */
+/* The window begins so far below an address: the next reads are of callee-saved registers, which lie there. */
 #define WINDOW_BELOW 64
 
-/* Eight bytes of the user stack, if the window holds them. Returns 0, or -1. */
+/* Takes eight bytes of the user stack out of the window. Returns 0, or -1 if it does not hold them. */
 static __always_inline int read_window(struct walk *w, __u64 address, __u64 *value)
 {
 	__u64 offset = address - w->window_start;
@@ -39,13 +36,11 @@ static __always_inline void move_window(struct walk *w, __u64 address)
 		start = w->sp & ~7ULL;
 	if (start > address || address - start > WINDOW_BYTES - 8)
 		start = address;
-	w->window_valid = !bpf_probe_read_user(w->window, WINDOW_BYTES, (void *)start);
+	w->window_valid = !READ_USER_BYTES(w->window, WINDOW_BYTES, start);
 	w->window_start = start;
 }
 
-/*
- * Reads eight bytes of the user stack, through a window: a read of user memory
- * costs the same for 8 bytes as for 1 KB.
+/* Reads eight bytes of the user stack, through a window: a read of user memory costs the same for 8 bytes as for 1 KB.
  */
 static __always_inline int read_stack(struct walk *w, __u64 address, __u64 *value)
 {
@@ -56,58 +51,11 @@ static __always_inline int read_stack(struct walk *w, __u64 address, __u64 *valu
 		if (!read_window(w, address, value))
 			return 0;
 	}
-	/* the end of the stack, or an unaligned frame */
-	return bpf_probe_read_user(value, sizeof(*value), (void *)address) ? -1 : 0;
+	/* Here is the end of the stack, or an unaligned frame. */
+	return READ_USER(value, address) ? -1 : 0;
 }
 
-/* DWARF register number -> word of struct pt_regs (psABI figure 3.36); REG_COUNT if it is none of them. */
-static __always_inline __u32 dwarf_register_word(__u32 number)
-{
-	switch (number) {
-	case 0:
-		return REG_RAX;
-	case 1:
-		return REG_RDX;
-	case 2:
-		return REG_RCX;
-	case 3:
-		return REG_RBX;
-	case 4:
-		return REG_RSI;
-	case 5:
-		return REG_RDI;
-	case 6:
-		return REG_RBP;
-	case 7:
-		return REG_RSP;
-	case 8:
-		return REG_R8;
-	case 9:
-		return REG_R9;
-	case 10:
-		return REG_R10;
-	case 11:
-		return REG_R11;
-	case 12:
-		return REG_R12;
-	case 13:
-		return REG_R13;
-	case 14:
-		return REG_R14;
-	case 15:
-		return REG_R15;
-	}
-	return REG_COUNT;
-}
-
-/* Ends the walk with the outcome that the counter stands for. */
-static __always_inline int stop_walk(struct walk *w, __u32 counter)
-{
-	w->stop = counter;
-	return 1;
-}
-
-/* Goes on in the caller; the return address 0 marks the outermost frame (psABI 3.4.1). */
+/* Goes on in the caller; the return address 0 marks the outermost frame. Returns enum step_result. */
 static __always_inline int enter_caller(struct walk *w, __u64 return_address, __u64 cfa)
 {
 	if (cfa <= w->sp)
@@ -118,69 +66,63 @@ static __always_inline int enter_caller(struct walk *w, __u64 return_address, __
 	w->registers_known = 0;
 	if (!return_address)
 		return stop_walk(w, COUNTER_UnwindNativeComplete);
-	return 0;
+	return STEPPED;
 }
 
-/* A leaf that keeps its return address in a register, and so need not have a frame: vfork(). */
+/* Goes on in the caller of a leaf that keeps its return address in a register, and so need not have a frame: vfork().
+ */
 static __always_inline int enter_caller_by_register(struct walk *w, __u32 number, __u64 cfa)
 {
-	__u32 word = dwarf_register_word(number);
+	__u32 word = register_word(number);
 
 	if (!w->registers_known || word >= REG_COUNT)
 		return stop_walk(w, COUNTER_UnwindNativeErrUnsupportedRule);
-	/* With nothing on the stack the caller's frame is not above its own: let it pass for that. */
+	/* With nothing on the stack the caller's frame is not above its own: let it pass as if it were. */
 	if (cfa == w->sp)
 		w->sp--;
 	return enter_caller(w, w->registers[word], cfa);
 }
 
-/* Code that keeps frame pointers: return address at rbp + 8, the caller's rbp at rbp. */
+/* Steps over a frame of code that keeps frame pointers. */
 static __always_inline int step_frame_pointer(struct walk *w, __u32 failure)
 {
-	__u64 return_address, bp;
+	__u64 return_address, fp, cfa = w->fp + FRAME_BYTES;
 
-	if (w->bp_lost)
+	if (w->fp_lost)
 		return stop_walk(w, COUNTER_UnwindNativeErrRbpLost);
-	if (w->bp == 0)
+	if (w->fp == 0)
 		return stop_walk(w, COUNTER_UnwindNativeComplete);
-	if (w->bp < w->sp || (w->bp & 7))
+	if (w->fp < w->sp || (w->fp & 7))
 		return stop_walk(w, failure);
-	if (read_stack(w, w->bp, &bp) || read_stack(w, w->bp + 8, &return_address))
+	if (read_stack(w, w->fp, &fp) || read_stack(w, w->fp + FRAME_RETURN_ADDRESS, &return_address))
 		return stop_walk(w, failure);
-	__u64 cfa = w->bp + 16;
-	w->bp = bp;
+	w->fp = fp;
 	return enter_caller(w, return_address, cfa);
 }
 
 /*
- * A signal handler's return address points to rt_sigreturn: the interrupted
- * registers lie in the ucontext (struct sigcontext: r8..r15 rdi rsi rbp rbx rdx
- * rax rcx rsp rip, from offset 40 on; arch/x86/include/uapi/asm/sigcontext.h).
+ * A signal handler's return address points to the code that returns from the signal: the interrupted registers lie in
+ * the ucontext.
  */
-#define UCONTEXT_RBP (40 + 10 * 8)
-#define UCONTEXT_RSP (40 + 15 * 8)
-#define UCONTEXT_RIP (40 + 16 * 8)
-
 static __always_inline int step_signal(struct walk *w, __u64 ucontext)
 {
-	__u64 ip, sp, bp;
+	__u64 ip, sp, fp;
 
-	if (bpf_probe_read_user(&bp, sizeof(bp), (void *)(ucontext + UCONTEXT_RBP)) ||
-	    bpf_probe_read_user(&sp, sizeof(sp), (void *)(ucontext + UCONTEXT_RSP)) ||
-	    bpf_probe_read_user(&ip, sizeof(ip), (void *)(ucontext + UCONTEXT_RIP)))
+	if (READ_USER(&fp, ucontext + UCONTEXT_FP) || READ_USER(&sp, ucontext + UCONTEXT_SP) ||
+	    READ_USER(&ip, ucontext + UCONTEXT_IP))
 		return stop_walk(w, COUNTER_UnwindNativeErrStackRead);
-	/* No order is asked of sp: the handler may run on an alternate stack. */
+	/* sp may be anywhere: the handler may run on an alternate stack. */
 	w->ip = ip;
 	w->sp = sp;
-	w->bp = bp;
-	w->bp_lost = 0;
+	w->fp = fp;
+	w->fp_lost = 0;
 	w->exact = 1;
 	w->registers_known = 0;
 	w->window_valid = 0;
-	return 0;
+	return STEPPED;
 }
 
-/* The canonical frame address by the rule; 0 with w->stop set where it cannot be found. */
+/* The canonical frame address by a rule; 0 with w->stop set where it cannot be found. */
 static __always_inline __u64 canonical_frame_address(struct walk *w, struct unwind_rule *rule)
 {
 	__u64 cfa = 0;
@@ -190,19 +132,19 @@ static __always_inline __u64 canonical_frame_address(struct walk *w, struct unwi
 		return w->sp + rule->cfa_offset;
 	case CFA_FP:
 	case CFA_DEREF_FP:
-		if (w->bp_lost) {
+		if (w->fp_lost) {
 			stop_walk(w, COUNTER_UnwindNativeErrRbpLost);
 			return 0;
 		}
-		cfa = w->bp + rule->cfa_offset;
+		cfa = w->fp + rule->cfa_offset;
 		break;
 	case CFA_DEREF_SP:
 		cfa = w->sp + rule->cfa_offset;
 		break;
 	case CFA_PLT:
-		return w->sp + 8 + ((w->ip & 15) >= (__u64)rule->cfa_offset ? 8 : 0);
+		return plt_frame_address(w->ip, w->sp, rule->cfa_offset);
 	case CFA_REGISTER: {
-		__u32 word = dwarf_register_word(rule->cfa_register);
+		__u32 word = register_word(rule->cfa_register);
 		if (!w->registers_known || word >= REG_COUNT) {
 			stop_walk(w, COUNTER_UnwindNativeErrUnsupportedRule);
 			return 0;
@@ -222,10 +164,10 @@ static __always_inline __u64 canonical_frame_address(struct walk *w, struct unwi
 	return cfa + rule->cfa_addend;
 }
 
-/* Code with a row: by its rule. */
+/* Steps over a frame of code with a row, by its rule. */
 static __always_inline int step_rule(struct walk *w, struct unwind_rule *rule)
 {
-	__u64 cfa, return_address, bp = w->bp;
+	__u64 return_address, fp = w->fp;
 
 	if (rule->cfa == CFA_END)
 		return stop_walk(w, COUNTER_UnwindNativeComplete);
@@ -233,25 +175,34 @@ static __always_inline int step_rule(struct walk *w, struct unwind_rule *rule)
 		return step_frame_pointer(w, COUNTER_UnwindNativeErrNoRow);
 	if (rule->cfa == CFA_SIGNAL)
 		return step_signal(w, w->sp + rule->cfa_offset);
-	cfa = canonical_frame_address(w, rule);
+	__u64 cfa = canonical_frame_address(w, rule);
 	if (!cfa)
 		return w->stop ? 1 : stop_walk(w, COUNTER_UnwindNativeErrBadCfa);
 	if (rule->fp == FP_CFA) {
-		if (read_stack(w, cfa + rule->fp_offset, &bp))
+		if (read_stack(w, cfa + rule->fp_offset, &fp))
 			return stop_walk(w, COUNTER_UnwindNativeErrStackRead);
-		w->bp_lost = 0;
+		w->fp_lost = 0;
 	} else if (rule->fp == FP_DEREF_FP) {
-		if (w->bp_lost || read_stack(w, w->bp + rule->fp_offset, &bp))
+		if (w->fp_lost || read_stack(w, w->fp + rule->fp_offset, &fp))
 			return stop_walk(w, COUNTER_UnwindNativeErrStackRead);
 	} else if (rule->fp == FP_UNDEFINED) {
-		w->bp_lost = 1;
+		w->fp_lost = 1;
 	}
-	w->bp = bp;
+	w->fp = fp;
 	if (rule->ra_register)
 		return enter_caller_by_register(w, rule->ra_register - 1, cfa);
 	if (read_stack(w, cfa + rule->ra_offset, &return_address))
 		return stop_walk(w, COUNTER_UnwindNativeErrStackRead);
 	return enter_caller(w, return_address, cfa);
+}
+
+/* Steps over a frame in a file that has rows, and records it; `known` is NULL where the file has none for it. */
+static __always_inline int step_by_row(struct walk *w, struct mapping *m, __u64 offset, struct known_rule *known)
+{
+	push_frame(w, place_of(m, offset));
+	if (!known)
+		return step_frame_pointer(w, COUNTER_UnwindNativeErrNoRow);
+	return step_rule(w, &known->rule);
 }
 
 #endif

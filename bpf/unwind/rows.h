@@ -1,62 +1,103 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
- * (file, offset) -> unwind rule. User space keeps the rows of all files in arrays: pages of code, their rows, and
- * the rules that many rows share. A search goes through five of them, so each CPU remembers what it found: the frames
- * of a stack are much the same from sample to sample, in all processes that run the same files.
+ * (file, offset) -> unwind rule. User space keeps the rows of all files in arrays: pages of code, their rows, and the
+ * rules that many rows share. A search goes through five of them, so each CPU remembers what it found: the frames of a
+ * stack are much the same from sample to sample, in all processes that run the same files.
  */
-#ifndef POLYTOP_BPF_UNWIND_ROWS_H
-#define POLYTOP_BPF_UNWIND_ROWS_H
+#ifndef POLYTOP_UNWIND_ROWS_H
+#define POLYTOP_UNWIND_ROWS_H
 
-#include "../maps.h"
+#include "mapping.h"
 
-#define PAGE_SHIFT 12
-/* Rows of a page are at most one for each of its bytes: twelve halvings. */
+#define PAGE_SHIFT 12 /* pages of code are those of struct page_entry */
+/* A page has at most one row for each of its bytes: twelve halvings find it. */
 #define ROW_SEARCH_STEPS 12
 _Static_assert(1 << ROW_SEARCH_STEPS == 1 << ROW_OFFSET_BITS, "the search must reach every row of a page");
+
+/* ---- rows of all files: user space writes, the walk reads ------------------- */
+
+MAPPED_ARRAY(pages, MAX_PAGES, struct page_entry);
+
+MAPPED_ARRAY(rules, MAX_RULES, struct unwind_rule);
+
+struct row_block {
+	__u32 rows[BLOCK_ROWS];
+};
+
+struct row_shard {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, SHARD_BLOCKS);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct row_block));
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, MAX_SHARDS);
+	__type(key, __u32);
+	__array(values, struct row_shard);
+} shards SEC(".maps");
+
+/* ---- rules found before: the memory of the walk alone, a part for each CPU --- */
+
+/* The rule for a place in a file. Processes share it: it holds as long as no file id is taken back. */
+struct known_rule {
+	__u64 place;        /* its frame word */
+	__u32 version;      /* files_version of that time */
+	__u32 row_distance; /* from the start of its row to the place */
+	struct unwind_rule rule;
+};
+_Static_assert(sizeof(struct known_rule) == 32, "two in a line of the CPU's cache");
+
+#define KNOWN_RULE_BITS 10
+#define KNOWN_RULES (1 << KNOWN_RULE_BITS)
+
+struct known_rules {
+	struct known_rule slots[KNOWN_RULES];
+};
+
+/* User space sets the number of entries, one for each CPU, before the load. */
+MAP(known_rules, ARRAY, 1, __u32, struct known_rules);
+
+#define NO_RULE -1
 
 /*
  * The index of the rule for w->offset of a file, NO_RULE if the file has no row for it. Sets w->row_start. A global
  * function, so that the many ways through the search are verified once and not with all that follows.
  */
-#define NO_RULE -1
-
 __noinline int find_row(__u32 file)
 {
 	struct walk *w = current_walk();
 	struct file_entry *entry = bpf_map_lookup_elem(&files, &file);
-	__u32 page, shard, block, first, count, target, position, row;
-	struct page_entry *rows;
-	struct row_block *row_block;
-	void *row_shard;
-	__u64 offset;
 
 	if (!entry || !w)
 		return NO_RULE;
-	offset = w->offset;
-	position = 0;
-	page = (__u32)(offset >> PAGE_SHIFT) - entry->page_base;
+	__u64 offset = w->offset;
+	__u32 position = 0;
+	__u32 page = (__u32)(offset >> PAGE_SHIFT) - entry->page_base;
 	if (page >= entry->page_count)
 		return NO_RULE;
 	page += entry->first_page;
-	rows = bpf_map_lookup_elem(&pages, &page);
+	struct page_entry *rows = bpf_map_lookup_elem(&pages, &page);
 	if (!rows || !rows->row_count)
 		return NO_RULE;
-	first = rows->first_row;
-	count = rows->row_count;
-	shard = first / SHARD_ROWS;
-	block = first / BLOCK_ROWS % SHARD_BLOCKS;
-	row_shard = bpf_map_lookup_elem(&shards, &shard);
+	__u32 first = rows->first_row;
+	__u32 count = rows->row_count;
+	__u32 shard = first / SHARD_ROWS;
+	__u32 block = first / BLOCK_ROWS % SHARD_BLOCKS;
+	void *row_shard = bpf_map_lookup_elem(&shards, &shard);
 	if (!row_shard)
 		return NO_RULE;
-	row_block = bpf_map_lookup_elem(row_shard, &block);
+	struct row_block *row_block = bpf_map_lookup_elem(row_shard, &block);
 	if (!row_block)
 		return NO_RULE;
 
 	/*
-	 * The last row at or below the offset; the first row of a page is at 0. The position goes through
+	 * Searched is the last row at or below the offset; the first row of a page is at 0. The position goes through
 	 * the map so that the verifier does not tell the 4096 outcomes of the search apart.
 	 */
-	target = offset & ROW_OFFSET_MASK;
+	__u32 target = offset & ROW_OFFSET_MASK;
 #pragma unroll
 	for (int i = ROW_SEARCH_STEPS - 1; i >= 0; i--) {
 		__u32 probe = position + (1U << i);
@@ -67,15 +108,15 @@ __noinline int find_row(__u32 file)
 			position = *(volatile __u32 *)&w->position;
 		}
 	}
-	row = row_block->rows[(first + position) & (BLOCK_ROWS - 1)];
+	__u32 row = row_block->rows[(first + position) & (BLOCK_ROWS - 1)];
 	w->row_start = (offset & ~(__u64)ROW_OFFSET_MASK) | (row & ROW_OFFSET_MASK);
 	return row >> ROW_OFFSET_BITS;
 }
 
-/* Where a CPU remembers the rule of a place. */
+/* The slot in which a CPU remembers the rule of a place. */
 static __always_inline struct known_rule *known_slot(struct known_rules *remembered, __u64 place)
 {
-	return &remembered->slots[place * 0x9e3779b97f4a7c15ULL >> (64 - KNOWN_RULE_BITS)];
+	return &remembered->slots[hash_slot(place, KNOWN_RULE_BITS)];
 }
 
 static __always_inline int is_known(struct walk *w, struct known_rule *known, __u64 place)
@@ -83,23 +124,19 @@ static __always_inline int is_known(struct walk *w, struct known_rule *known, __
 	return known->place == place && known->version == w->files_version;
 }
 
-/* Searches the rule for w->offset, at w->place, and remembers it. */
-__noinline int learn_rule(__u32 file)
+/* Searches the rule for w->offset, and remembers it as that of w->place. */
+__noinline int remember_rule(__u32 file)
 {
 	struct walk *w = current_walk();
-	struct known_rules *remembered;
-	struct known_rule *known;
-	struct unwind_rule *rule;
-	__u32 index;
 
 	if (!w)
 		return 0;
-	remembered = bpf_map_lookup_elem(&known_rules, &w->cpu);
+	struct known_rules *remembered = bpf_map_lookup_elem(&known_rules, &w->cpu);
 	if (!remembered)
 		return 0;
-	index = find_row(file);
-	known = known_slot(remembered, w->place);
-	rule = bpf_map_lookup_elem(&rules, &index);
+	__u32 index = find_row(file);
+	struct known_rule *known = known_slot(remembered, w->place);
+	struct unwind_rule *rule = bpf_map_lookup_elem(&rules, &index);
 	if (!rule) {
 		known->place = 0;
 		return 0;
@@ -111,26 +148,19 @@ __noinline int learn_rule(__u32 file)
 	return 0;
 }
 
-/* The frame word of an offset in the file of a mapping. */
-static __always_inline __u64 place_of(struct mapping *m, __u64 offset)
-{
-	return (__u64)m->file << FRAME_FILE_SHIFT | (offset & FRAME_OFFSET_MASK);
-}
-
 /* The rule for an offset of a mapping's file; NULL if the file has no row for it. */
 static __always_inline struct known_rule *find_rule(struct walk *w, struct mapping *m, __u64 offset)
 {
 	struct known_rules *remembered = bpf_map_lookup_elem(&known_rules, &w->cpu);
 	__u64 place = place_of(m, offset);
-	struct known_rule *known;
 
 	if (!remembered)
 		return NULL;
-	known = known_slot(remembered, place);
+	struct known_rule *known = known_slot(remembered, place);
 	if (!is_known(w, known, place)) {
 		w->offset = offset;
 		w->place = place;
-		learn_rule(m->file);
+		remember_rule(m->file);
 	}
 	return known->place == place ? known : NULL;
 }

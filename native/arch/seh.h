@@ -28,7 +28,7 @@ bool sehRows(const uint8_t* info, size_t size, std::vector<SehRow>& rows);
  */
 uint32_t chainedInfo(const uint8_t* info, size_t size);
 
-/// Whether the kernel side can follow a prolog with these rows by its instructions: bpf/dotnet/prolog.h.
+/// Whether the kernel side can follow a prolog with these rows by its instructions: bpf/arch/x86_dotnet.h.
 bool isPlainProlog(const std::vector<SehRow>& rows);
 
 }  // namespace polytop

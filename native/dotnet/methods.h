@@ -16,14 +16,14 @@ struct MethodInfo {
   uint64_t word = 0;         ///< its frame word
   uint64_t methodDesc = 0;   ///< 0: precompiled
   uint64_t image = 0;        ///< address of its image, 0 if it is not known
-  uint64_t imageOffset = 0;  ///< of the image in its file
+  uint64_t imageOffset = 0;  ///< where the image starts in its file
   file_key imageFile = {};   ///< all 0: the image is in no file
-  uint32_t row = 0;          ///< in the metadata of the image, 0 if it is not known
-  uint64_t bias = 0;         ///< of the runtime's file
+  uint32_t row = 0;          ///< its row in the metadata of the image, 0 if it is not known
+  uint64_t bias = 0;         ///< address of the runtime less that in its file's headers
   uint64_t space = 0;        ///< identifies the address space
   uint32_t pid = 0;
   uint32_t file = 0;  ///< id of the runtime's file
-  std::string name;   ///< of a dynamic method, bytes as they are
+  std::string name;   ///< the name of a dynamic method, bytes as they are
 };
 
 /// Methods on their way from the ring buffer to JavaScript, which is woken at the first one:

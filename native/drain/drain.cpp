@@ -10,6 +10,7 @@
 
 #include "util/clock.h"
 #include "util/flat_map.h"
+#include "util/hash.h"
 
 namespace polytop {
 
@@ -29,7 +30,7 @@ static_assert(COMM_LENGTH == 2 * sizeof(uint64_t));
 struct TaskHash {
   size_t operator()(const TaskKey& key) const {
     const uint64_t ids = static_cast<uint64_t>(key.tgid) << 32 | key.tid;
-    return (ids * 0x9e3779b97f4a7c15ULL ^ key.comm[0] ^ key.comm[1] * 0xff51afd7ed558ccdULL) >> 8;
+    return mix(mix(ids, key.comm[0]), key.comm[1]);
   }
 };
 
@@ -76,7 +77,7 @@ int Drain::onRecord(void* context, void* data, size_t size) {
   if (size < sizeof(uint32_t)) return 0;
   const uint32_t type = *static_cast<const uint32_t*>(data);
   if (type == RECORD_FILE && size >= sizeof(file_record)) {
-    drain->files_->request(*static_cast<const file_record*>(data));
+    drain->files_->builder.request(*static_cast<const file_record*>(data));
   } else if (type == RECORD_METHOD && size >= offsetof(method_record, name)) {
     drain->methods_->add(*static_cast<const method_record*>(data), size);
   } else if (type == RECORD_STACK && size >= sizeof(stack_record)) {
@@ -109,7 +110,7 @@ void Drain::numberStacks() {
   for (const uint64_t word : words) {
     const bool native = word >> FRAME_KIND_SHIFT == FRAME_NATIVE;
     const auto file = static_cast<uint32_t>(word >> FRAME_FILE_SHIFT);
-    functions.push_back(native ? files_->functionOf(file, word & FRAME_OFFSET_MASK) : 0);
+    functions.push_back(native ? files_->naming.functionOf(file, word & FRAME_OFFSET_MASK) : 0);
   }
   lock.lock();
   stacks_.number(functions);
@@ -117,7 +118,7 @@ void Drain::numberStacks() {
 
 Drained Drain::drain() {
   Drained drained;
-  files_->forgetEvicted();
+  if (files_->catalog.forgetEvicted()) files_->naming.renumber();
   session_->followCpus();
   const uint32_t epoch = session_->switchEpoch();
   // A stack is sent before it is counted: after this every stack of the old epoch is known.
@@ -127,7 +128,7 @@ Drained Drain::drain() {
   readCounts(epoch, drained);
   readCounters(drained);
   drained.news = stacks_.take();
-  drained.files = files_->takeNews();
+  drained.files = files_->catalog.takeNews();
   const uint64_t now = clockNanoseconds(CLOCK_MONOTONIC);
   drained.seconds = static_cast<double>(now - lastTime_) / 1e9;
   lastTime_ = now;
@@ -189,7 +190,7 @@ void Drain::readCounts(uint32_t epoch, Drained& drained) {
 
 void Drain::touchFiles(uint64_t now) {
   for (size_t id = sampledFiles_._Find_first(); id < sampledFiles_.size(); id = sampledFiles_._Find_next(id))
-    files_->touch(static_cast<uint32_t>(id), now);
+    files_->catalog.touch(static_cast<uint32_t>(id), now);
   sampledFiles_.reset();
 }
 
@@ -210,7 +211,7 @@ void Drain::readCounters(Drained& drained) {
 }
 
 void Drain::renewIfFull() {
-  const bool evicted = files_->makeRoom(*session_, lastTime_);
+  const bool evicted = files_->catalog.makeRoom(*session_, lastTime_);
   if (evicted || stacks_.mustRenewFrames()) return renewFrames();
   if (!stacks_.mustRenewStacks()) return;
   session_->renewStacks();

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "util/hash.h"
+
 namespace polytop {
 
 namespace {
@@ -94,7 +96,7 @@ void Stacks::number(const std::vector<uint32_t>& functions) {
     news_.stacks.insert(news_.stacks.end(), frames, frames + added.frameCount);
   }
   unnumbered_.erase(unnumbered_.begin(), unnumbered_.begin() + static_cast<ptrdiff_t>(done));
-  // Those of the few that are left stay where they are.
+  // The frames of the few stacks that are left stay where they are.
   if (unnumbered_.empty()) unnumberedFrames_.clear();
 }
 
@@ -104,8 +106,7 @@ uint64_t Stacks::functionHash(const Unnumbered& stack) const {
     const uint32_t frame = unnumberedFrames_[stack.firstFrame + i];
     const uint32_t function = functions_[frame - current_.firstFrame];
     // Even numbers stand for frames of no function.
-    hash = (hash ^ (function ? 2 * uint64_t{function} + 1 : 2 * uint64_t{frame})) * 0x9e3779b97f4a7c15ULL;
-    hash ^= hash >> 32;
+    hash = mix(hash, function ? 2 * uint64_t{function} + 1 : 2 * uint64_t{frame});
   }
   return hash;
 }

@@ -8,6 +8,7 @@
 
 #include "bpf/abi.h"
 #include "util/flat_map.h"
+#include "util/hash.h"
 
 namespace polytop {
 
@@ -86,9 +87,7 @@ class Stacks {
   };
   struct FrameHash {
     size_t operator()(const FrameKey& key) const {
-      return (key.word ^ key.extra * 0xff51afd7ed558ccdULL ^ (static_cast<uint64_t>(key.owner) << 32)) *
-                 0x9e3779b97f4a7c15ULL >>
-             20;
+      return (mix(key.word, key.extra) ^ static_cast<uint64_t>(key.owner) << 32) * kHashFactor >> 20;
     }
   };
   struct Generation {

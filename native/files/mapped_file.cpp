@@ -13,6 +13,7 @@
 #include <cstring>
 #include <fstream>
 #include <sstream>
+#include <utility>
 #include <vector>
 
 #include "files/remote_file.h"
@@ -27,22 +28,21 @@ bool isRecorded(const struct stat& status, const file_key& key) {
   return status.st_ino == key.inode && (key.mtime == 0 || modificationTime(status) == key.mtime);
 }
 
-/// Turns an O_PATH descriptor into one for reading, if it is the file of the record. Consumes `pathFd`.
-int reopenRecorded(int pathFd, const file_key& key, std::string& error) {
+/// Opens what an O_PATH descriptor names for reading, if it is the file of the record.
+FileDescriptor reopenRecorded(const FileDescriptor& named, const file_key& key, std::string& why) {
   struct stat status = {};
-  int fd = -1;
-  if (fstat(pathFd, &status) != 0) {
-    error = strerror(errno);
+  FileDescriptor file;
+  if (fstat(named.get(), &status) != 0) {
+    why = strerror(errno);
   } else if (!S_ISREG(status.st_mode)) {
-    error = "not a regular file";
+    why = "not a regular file";
   } else if (isRecorded(status, key)) {
     char link[64];
-    snprintf(link, sizeof link, "/proc/self/fd/%d", pathFd);
-    fd = open(link, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    if (fd < 0) error = strerror(errno);
+    snprintf(link, sizeof link, "/proc/self/fd/%d", named.get());
+    file = FileDescriptor(open(link, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+    if (!file.valid()) why = strerror(errno);
   }
-  close(pathFd);
-  return fd;
+  return file;
 }
 
 std::string readLink(const char* link) {
@@ -54,29 +54,29 @@ std::string readLink(const char* link) {
   return path;
 }
 
-/// Opens a mapping of the process by its link in map_files, as O_PATH; -1 with errno set on error.
-int openMapping(uint32_t tgid, uint64_t start, uint64_t end, std::string& path) {
+/// Opens a mapping of the process by its link in map_files, as O_PATH; invalid with errno set on error.
+FileDescriptor openMapping(uint32_t tgid, uint64_t start, uint64_t end, std::string& path) {
   char link[128];
   snprintf(link, sizeof link, "/proc/%u/map_files/%llx-%llx", tgid, static_cast<unsigned long long>(start),
            static_cast<unsigned long long>(end));
-  const int fd = open(link, O_PATH | O_CLOEXEC);
-  if (fd >= 0) path = readLink(link);
-  return fd;
+  FileDescriptor file(open(link, O_PATH | O_CLOEXEC));
+  if (file.valid()) path = readLink(link);
+  return file;
 }
 
 /// Looks for another mapping of the inode: the one that was sampled may have been split or joined since.
-int openOtherMapping(uint32_t tgid, uint64_t inode, std::string& path) {
+FileDescriptor openOtherMapping(uint32_t tgid, uint64_t inode, std::string& path) {
   std::ifstream maps("/proc/" + std::to_string(tgid) + "/maps");
   std::string line;
   while (std::getline(maps, line)) {
     // proc_pid_maps(5): start-end permissions offset device inode path
     unsigned long long start = 0, end = 0, number = 0;
     if (sscanf(line.c_str(), "%llx-%llx %*s %*s %*s %llu", &start, &end, &number) != 3 || number != inode) continue;
-    const int fd = openMapping(tgid, start, end, path);
-    if (fd >= 0) return fd;
+    FileDescriptor file = openMapping(tgid, start, end, path);
+    if (file.valid()) return file;
   }
   errno = ENOENT;
-  return -1;
+  return {};
 }
 
 /// What is known of a file without asking its file system.
@@ -87,18 +87,17 @@ struct statx knownOf(int fd) {
 }
 
 /// Opens the process's root unless it is our own root.
-int openForeignRoot(uint32_t tgid) {
+FileDescriptor openForeignRoot(uint32_t tgid) {
   char path[64];
   snprintf(path, sizeof path, "/proc/%u/root", tgid);
-  const int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return -1;
-  const struct statx theirs = knownOf(fd);
+  FileDescriptor root(open(path, O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!root.valid()) return root;
+  const struct statx theirs = knownOf(root.get());
   struct stat ours = {};
   const bool isOurs = stat("/", &ours) == 0 && ours.st_ino == theirs.stx_ino &&
                       ours.st_dev == makedev(theirs.stx_dev_major, theirs.stx_dev_minor);
-  if (!isOurs && !isRemoteMount(tgid, theirs.stx_dev_major, theirs.stx_dev_minor)) return fd;
-  close(fd);
-  return -1;
+  const bool isUseful = !isOurs && !isRemoteMount(tgid, theirs.stx_dev_major, theirs.stx_dev_minor);
+  return isUseful ? std::move(root) : FileDescriptor();
 }
 
 /// The places where a path of the record's file system may be seen from here, by our own mounts.
@@ -124,11 +123,11 @@ std::vector<std::string> visiblePaths(const file_record& record) {
   return paths;
 }
 
-int openWithoutLinks(const std::string& path) {
+FileDescriptor openWithoutLinks(const std::string& path) {
   open_how how = {};
   how.flags = O_PATH | O_CLOEXEC;
   how.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
-  return static_cast<int>(syscall(SYS_openat2, AT_FDCWD, path.c_str(), &how, sizeof how));
+  return FileDescriptor(static_cast<int>(syscall(SYS_openat2, AT_FDCWD, path.c_str(), &how, sizeof how)));
 }
 
 }  // namespace
@@ -166,31 +165,31 @@ MappedFile openMappedFile(const file_record& record) {
   MappedFile file;
   file.path = recordPath(record);
   std::string path;
-  int mapped = openMapping(record.tgid, record.vma_start, record.vma_end, path);
-  if (mapped < 0 && errno == ENOENT) mapped = openOtherMapping(record.tgid, record.key.inode, path);
-  if (mapped >= 0) {
-    file.fd = reopenRecorded(mapped, record.key, file.error);
-    if (file.fd >= 0) {
+  FileDescriptor mapping = openMapping(record.tgid, record.vma_start, record.vma_end, path);
+  if (!mapping.valid() && errno == ENOENT) mapping = openOtherMapping(record.tgid, record.key.inode, path);
+  if (mapping.valid()) {
+    file.file = reopenRecorded(mapping, record.key, file.why);
+    if (file.file.valid()) {
       if (!path.empty()) file.path = path;
-      file.rootFd = openForeignRoot(record.tgid);
+      file.root = openForeignRoot(record.tgid);
       return file;
     }
-    if (!file.error.empty()) return file;
+    if (!file.why.empty()) return file;
   } else if (errno != ENOENT && errno != ESRCH) {
-    file.error = strerror(errno);
+    file.why = strerror(errno);
   }
   for (const std::string& visible : visiblePaths(record)) {
-    const int found = openWithoutLinks(visible);
-    if (found < 0) continue;
+    const FileDescriptor found = openWithoutLinks(visible);
+    if (!found.valid()) continue;
     std::string ignored;  // another file at this path: the next one may be it
-    file.fd = reopenRecorded(found, record.key, ignored);
-    if (file.fd >= 0) {
+    file.file = reopenRecorded(found, record.key, ignored);
+    if (file.file.valid()) {
       file.path = visible;
-      file.error.clear();
+      file.why.clear();
       return file;
     }
   }
-  file.gone = file.error.empty();
+  file.gone = file.why.empty();
   return file;
 }
 

@@ -6,16 +6,17 @@
 #include <string>
 
 #include "bpf/abi.h"
+#include "util/file_descriptor.h"
 
 namespace polytop {
 
 /// A mapped file that was found again, opened for reading.
 struct MappedFile {
-  int fd = -1;        ///< a regular file; owned by who receives it
-  std::string path;   ///< as its process sees it, or as the record spells it; for display only
-  int rootFd = -1;    ///< O_PATH of the process's root where it is not our own and answers at once, else -1
-  bool gone = false;  ///< not found now, maybe later: the process has ended
-  std::string error;  ///< why it could not be opened
+  FileDescriptor file;  ///< a regular file; invalid: it could not be opened
+  std::string path;     ///< as its process sees it, or as the record spells it; for display only
+  FileDescriptor root;  ///< O_PATH of the process's root where it is not our own and answers at once
+  bool gone = false;    ///< not found now, maybe later: the process has ended
+  std::string why;      ///< why it could not be opened
 };
 
 /**

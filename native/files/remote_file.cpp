@@ -18,7 +18,7 @@
 #include <cstring>
 #include <thread>
 
-#include "elf/debug_file.h"
+#include "util/file_descriptor.h"
 
 namespace polytop {
 
@@ -73,11 +73,11 @@ std::string copyFile(int from, int to) {
   if (high > low + 1) close_range(static_cast<unsigned>(low) + 1, static_cast<unsigned>(high) - 1, 0);
   close_range(static_cast<unsigned>(high) + 1, UINT_MAX, 0);
   const MappedFile file = openMappedFile(record);
-  const std::string error = file.fd >= 0 ? copyFile(file.fd, to) : file.error;
+  const std::string why = file.file.valid() ? copyFile(file.file.get(), to) : file.why;
   if (file.gone)
     say(channel, kGone, "");
   else
-    say(channel, error.empty() ? kCopied : kFailed, error.empty() ? file.path : error);
+    say(channel, why.empty() ? kCopied : kFailed, why.empty() ? file.path : why);
   _exit(0);
 }
 
@@ -171,13 +171,13 @@ MappedFile RemoteFiles::copy(const file_record& record) {
   const std::string silent = std::string(remoteFileSystem(record.file_system)) + ": the file system does not answer";
   const auto known = silentUntil_.find(record.key.device);
   if (known != silentUntil_.end() && Clock::now() < known->second) {
-    file.error = silent;
+    file.why = silent;
     return file;
   }
   FileDescriptor into = nameless();
   std::array<int, 2> channel;
   if (!into.valid() || pipe2(channel.data(), O_CLOEXEC) != 0) {
-    file.error = std::string("no place for a copy: ") + strerror(errno);
+    file.why = std::string("no place for a copy: ") + strerror(errno);
     return file;
   }
   const FileDescriptor hear(channel[0]);
@@ -189,13 +189,13 @@ MappedFile RemoteFiles::copy(const file_record& record) {
   if (child > 0) end(child);
   if (said.empty()) {
     silentUntil_[record.key.device] = Clock::now() + kSilence;
-    file.error = silent;
+    file.why = silent;
   } else if (said.front() == kCopied) {
     file.path = said.substr(1);
-    file.fd = into.release();
+    file.file = std::move(into);
   } else {
     file.gone = said.front() == kGone;
-    file.error = said.substr(1);
+    file.why = said.substr(1);
   }
   return file;
 }

@@ -55,7 +55,6 @@ void Extents::release(uint32_t first, uint32_t count, uint32_t rangeFirst) {
 
 RowStore::~RowStore() {
   unmapShards();
-  for (const Shard& shard : shards_) close(shard.fd);
   if (pages_) munmap(pages_, wholePages(MAX_PAGES * sizeof(page_entry)));
   if (rules_) munmap(rules_, wholePages(MAX_RULES * sizeof(unwind_rule)));
   if (files_) munmap(files_, wholePages(MAX_FILES * sizeof(file_entry)));
@@ -76,15 +75,12 @@ bool RowStore::addShard() {
   options.sz = sizeof options;
   options.map_flags = BPF_F_MMAPABLE;
   Shard shard;
-  shard.fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "row_shard", sizeof(uint32_t), BLOCK_ROWS * sizeof(uint32_t),
-                            SHARD_BLOCKS, &options);
-  if (shard.fd < 0) return false;
+  shard.map = FileDescriptor(bpf_map_create(BPF_MAP_TYPE_ARRAY, "row_shard", sizeof(uint32_t),
+                                            BLOCK_ROWS * sizeof(uint32_t), SHARD_BLOCKS, &options));
+  const int fd = shard.map.get();
   const auto index = static_cast<uint32_t>(shards_.size());
-  if (bpf_map_update_elem(outerFd_, &index, &shard.fd, BPF_ANY) != 0) {
-    close(shard.fd);
-    return false;
-  }
-  shards_.push_back(shard);
+  if (fd < 0 || bpf_map_update_elem(outerFd_, &index, &fd, BPF_ANY) != 0) return false;
+  shards_.push_back(std::move(shard));
   // Each block is a range of its own: the rows of one page never straddle two.
   for (uint32_t block = 0; block < SHARD_BLOCKS; block++)
     freeRows_.add(index * SHARD_ROWS + block * BLOCK_ROWS, BLOCK_ROWS);
@@ -93,7 +89,7 @@ bool RowStore::addShard() {
 
 uint32_t* RowStore::rowsAt(uint32_t first) {
   Shard& shard = shards_[first / SHARD_ROWS];
-  if (!shard.rows) shard.rows = mapArray<uint32_t>(shard.fd, SHARD_ROWS);
+  if (!shard.rows) shard.rows = mapArray<uint32_t>(shard.map.get(), SHARD_ROWS);
   return shard.rows ? shard.rows + first % SHARD_ROWS : nullptr;
 }
 
@@ -164,8 +160,8 @@ void RowStore::setFile(uint32_t id, const file_entry& entry) {
   files_[id].first_page = entry.first_page;
   files_[id].page_base = entry.page_base;
   files_[id].page_count = entry.page_count;
-  files_[id].perl = entry.perl;
-  files_[id].runtime = entry.runtime;
+  files_[id].interpreter = entry.interpreter;
+  files_[id].interpreter_index = entry.interpreter_index;
   std::atomic_thread_fence(std::memory_order_release);
   files_[id].state = entry.state;
 }

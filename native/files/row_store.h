@@ -10,6 +10,7 @@
 #include "kernel/session.h"
 #include "unwind/rule_set.h"
 #include "unwind/unwind_table.h"
+#include "util/file_descriptor.h"
 
 namespace polytop {
 
@@ -69,7 +70,7 @@ class RowStore {
   void publishRules(const RuleSet& rules);
 
   struct Shard {
-    int fd = -1;
+    FileDescriptor map;
     uint32_t* rows = nullptr;  ///< mapped while rows are written only: it would count as memory of the process
   };
 

@@ -13,6 +13,8 @@
 #include "dotnet/methods.h"
 #include "drain/drain.h"
 #include "files/files.h"
+#include "js/dotnet_values.h"
+#include "js/file_values.h"
 #include "js/kernel_values.h"
 #include "js/line_values.h"
 #include "js/perl_values.h"
@@ -42,18 +44,6 @@ Napi::Array describeTasks(Napi::Env env, const std::vector<TaskInfo>& tasks) {
     return object(env, "pid", task.pid, "tid", task.tid, "parentPid", task.parent, "uid", task.uid, "cgroup",
                   std::to_string(task.cgroup), "startTime", task.startTime / kNanosecondsPerMillisecond, "comm",
                   task.comm, "thread", task.thread);
-  });
-}
-
-Napi::Array describeFiles(Napi::Env env, const std::vector<FileInfo>& files) {
-  return listOf(env, files, [env](const FileInfo& file) {
-    std::vector<double> assemblies;
-    for (const PlacedAssembly& assembly : file.assemblies)
-      assemblies.insert(assemblies.end(), {static_cast<double>(assembly.offset), static_cast<double>(assembly.size)});
-    Napi::Object described = object(env, "id", file.id, "path", file.path, "why", file.why, "assemblies", assemblies);
-    if (file.perl) described.Set("perl", describePerl(env, file.perlIndex, *file.perl));
-    if (!file.refused.empty()) described.Set("refused", file.refused);
-    return described;
   });
 }
 
@@ -90,7 +80,8 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
       parts_->drain.open(parts_->session, parts_->files, parts_->methods, byFunction);
       warmUp();
       parts_->session.attach(options.frequency);
-      parts_->mapEvents.open(parts_->session, parts_->files);
+      parts_->mapEvents.open(parts_->session,
+                             [this](const file_record& file) { parts_->files.builder.announce(file); });
     } catch (const Failure& failure) {
       parts_.reset();
       throwFailure(info.Env(), failure);
@@ -138,7 +129,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     } while (!parts_->session.trustEvents());
     std::this_thread::sleep_for(kWarmUpSampling);
     const auto latest = std::chrono::steady_clock::now() + kWarmUpBuilding;
-    while (parts_->files.queued() > 0 && std::chrono::steady_clock::now() < latest)
+    while (parts_->files.builder.queued() > 0 && std::chrono::steady_clock::now() < latest)
       std::this_thread::sleep_for(kWarmUpPoll);
     parts_->session.detach();
     parts_->drain.restart();
@@ -197,7 +188,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
   /// The name is empty if there is no symbol, the address 0 if there is no unwind entry either.
   Napi::Value name(const Napi::CallbackInfo& info) {
     const Napi::Env env = info.Env();
-    const NamedOffset found = parts_->files.name(uint32At(info, 0), offsetAt(info, 1));
+    const NamedOffset found = parts_->files.naming.name(uint32At(info, 0), offsetAt(info, 1));
     Napi::Array result = Napi::Array::New(env, 2);
     result.Set(0u, found.name);
     result.Set(1u, static_cast<double>(found.address));
@@ -221,7 +212,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
   Napi::Value readFile(const Napi::CallbackInfo& info) {
     const size_t size = std::min<size_t>(uint32At(info, 2), kMaxFileRead);
     const std::string name = info[3].IsString() ? info[3].As<Napi::String>().Utf8Value() : "";
-    const std::vector<uint8_t> bytes = parts_->files.read(uint32At(info, 0), name, offsetAt(info, 1), size);
+    const std::vector<uint8_t> bytes = parts_->files.naming.read(uint32At(info, 0), name, offsetAt(info, 1), size);
     return valueOf(info.Env(), Bytes{bytes.data(), bytes.size()});
   }
 
@@ -230,7 +221,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     const Napi::Float64Array offsets = info[1].As<Napi::Float64Array>();
     LineRequest request;
     for (size_t i = 0; i < offsets.ElementLength(); i++) request.offsets.push_back(static_cast<uint64_t>(offsets[i]));
-    parts_->files.openAgain(uint32At(info, 0), request);
+    parts_->files.naming.openAgain(uint32At(info, 0), request);
     return findLines(info.Env(), lines_, std::move(request));
   }
 
@@ -244,7 +235,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
       key.device = static_cast<uint32_t>(words[2]);
       key.generation = static_cast<uint32_t>(words[3]);
     }
-    return Napi::Number::New(info.Env(), parts_->files.idOf(key));
+    return Napi::Number::New(info.Env(), parts_->files.catalog.idOf(key));
   }
 
   /// onMethods(callback): calls back when .NET methods were met for the first time.
@@ -255,26 +246,16 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     return info.Env().Undefined();
   }
 
-  /// takeMethods(): the .NET methods met since the last call, each as MethodInfo describes it, and of its runtime's
-  /// file `major` and `descriptor`.
+  /// takeMethods(): the .NET methods that were met since the last call.
   Napi::Value takeMethods(const Napi::CallbackInfo& info) {
-    const Napi::Env env = info.Env();
-    return listOf(env, parts_->methods.take(), [&](const MethodInfo& method) {
-      const file_key& key = method.imageFile;
-      const DotnetFile file = parts_->files.dotnet(method.file);
-      return object(env, "word", Big{method.word}, "methodDesc", Big{method.methodDesc}, "image", Big{method.image},
-                    "bias", Big{method.bias}, "space", Big{method.space}, "pid", method.pid, "imageFile",
-                    std::vector<uint64_t>{key.inode, key.mtime, key.device, key.generation}, "imageOffset",
-                    method.imageOffset, "row", method.row, "major", file.major, "descriptor", Big{file.descriptor},
-                    "name", Bytes{method.name.data(), method.name.size()});
-    });
+    return describeMethods(info.Env(), parts_->methods.take(), parts_->files.catalog);
   }
 
   /// describe(): the running events {event, cpus, frequency}, and {filesPending}, how many files are being read.
   Napi::Value describe(const Napi::CallbackInfo& info) {
     const Session& session = parts_->session;
     return object(info.Env(), "event", session.eventName(), "cpus", session.onlineCpus(), "frequency",
-                  session.frequency(), "filesPending", parts_->files.queued());
+                  session.frequency(), "filesPending", parts_->files.builder.queued());
   }
 
   /// close(): ends sampling and frees everything; a second call does nothing.

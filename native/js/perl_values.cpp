@@ -5,10 +5,14 @@
 #include <string>
 
 #include "js/values.h"
+#include "perl/perl_probe.h"
 
 namespace polytop {
 
-Napi::Object describePerl(Napi::Env env, uint32_t index, const PerlFile& perl) {
+void describePerl(Napi::Env env, const FoundRuntime& runtime, Napi::Object& file) {
+  const auto* found = dynamic_cast<const FoundPerl*>(&runtime);
+  if (!found) return;
+  const PerlFile& perl = found->file();
   const auto range = [env](const perl_code_range& code) {
     return listOf(env, std::initializer_list{code.start, code.end}, [](uint32_t offset) { return offset; });
   };
@@ -16,8 +20,10 @@ Napi::Object describePerl(Napi::Env env, uint32_t index, const PerlFile& perl) {
   const Napi::Object ranges =
       object(env, "runLoops", listOf(env, code.runLoops, range), "run", range(code.run), "parse", range(code.parse),
              "destruct", range(code.destruct), "callSub", range(code.callSub), "callList", range(code.callList));
-  return object(env, "index", index, "version", perl.version, "warning", perl.warning, "refused",
-                (perl.facts.flags & PERL_REFUSED) != 0, "opNames", perl.opNames, "code", ranges);
+  const Napi::Object described =
+      object(env, "index", found->slot(), "version", perl.version, "warning", perl.warning, "refused",
+             (perl.facts.flags & PERL_REFUSED) != 0, "opNames", perl.opNames, "code", ranges);
+  file.Set("perl", described);
 }
 
 Napi::Array describePerlNames(Napi::Env env, const std::vector<perl_name_record>& names) {

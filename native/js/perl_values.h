@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "bpf/abi.h"
-#include "perl/perl_file.h"
+#include "files/probe.h"
 
 namespace polytop {
 
-/// What JavaScript is told of an interpreter: {index, version, warning, opNames, code}.
-Napi::Object describePerl(Napi::Env env, uint32_t index, const PerlFile& perl);
+/// Sets `perl` of a file that holds an interpreter: PerlInterpreter in src/addon/sampler.ts.
+void describePerl(Napi::Env env, const FoundRuntime& runtime, Napi::Object& file);
 
 /// Names of subs: [{name, kind, flags, sub, package, file}], each string as {encoding, length, bytes}.
 Napi::Array describePerlNames(Napi::Env env, const std::vector<perl_name_record>& names);

@@ -3,28 +3,22 @@
 
 #include <bpf/bpf.h>
 #include <linux/perf_event.h>
-#include <poll.h>
-#include <sys/eventfd.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <chrono>
+#include <optional>
+#include <thread>
+#include <utility>
 
 namespace polytop {
 
 namespace {
 
 constexpr size_t kBufferPages = 8;
-constexpr int kReaderNice = -15;
 
 }  // namespace
 
-MapEvents::~MapEvents() { close(); }
-
-void MapEvents::open(const Session& session, Files& files) {
+void MapEvents::open(const Session& session, Announce announce) {
   session_ = &session;
-  files_ = &files;
+  announce_ = std::move(announce);
   perf_event_attr attributes = {};
   attributes.size = sizeof attributes;
   attributes.type = PERF_TYPE_SOFTWARE;
@@ -33,57 +27,44 @@ void MapEvents::open(const Session& session, Files& files) {
   attributes.watermark = 1;
   attributes.wakeup_watermark = 1;
   const uint32_t cpus = session.possibleCpus();
-  mapFd_ =
-      bpf_map_create(BPF_MAP_TYPE_PERF_EVENT_ARRAY, "map_events", sizeof(uint32_t), sizeof(uint32_t), cpus, nullptr);
-  stopFd_ = eventfd(0, EFD_CLOEXEC);
-  if (mapFd_ < 0 || stopFd_ < 0) return;
-  buffer_ = perf_buffer__new_raw(mapFd_, kBufferPages, &attributes, onEvent, this, nullptr);
-  if (buffer_) reader_ = std::thread([this] { read(); });
+  map_ = FileDescriptor(
+      bpf_map_create(BPF_MAP_TYPE_PERF_EVENT_ARRAY, "map_events", sizeof(uint32_t), sizeof(uint32_t), cpus, nullptr));
+  if (!map_.valid()) return;
+  buffer_ = perf_buffer__new_raw(map_.get(), kBufferPages, &attributes, onEvent, this, nullptr);
+  if (buffer_) reader_.start(perf_buffer__epoll_fd(buffer_), [this] { read(); });
 }
 
 void MapEvents::close() {
-  if (reader_.joinable()) {
-    const uint64_t one = 1;
-    if (write(stopFd_, &one, sizeof one) == sizeof one) reader_.join();
-  }
+  reader_.stop();
   if (buffer_) perf_buffer__free(buffer_);
   buffer_ = nullptr;
-  for (int* fd : {&mapFd_, &stopFd_}) {
-    if (*fd >= 0) ::close(*fd);
-    *fd = -1;
-  }
+  map_ = {};
 }
 
 void MapEvents::read() {
-  using Clock = std::chrono::steady_clock;
-  setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kReaderNice);
-  pollfd polled[] = {{stopFd_, POLLIN, 0}, {perf_buffer__epoll_fd(buffer_), POLLIN, 0}};
-  GatheringPause pause;
-  for (auto waitedSince = Clock::now(); poll(polled, 2, -1) >= 0 || errno == EINTR; waitedSince = Clock::now()) {
-    if (polled[0].revents) return;
-    if (Clock::now() - waitedSince > GatheringPause::kLongest) pause.shorten();
-    std::this_thread::sleep_for(pause.length());
-    metUnknown_ = false;
-    // All of them: poll() has taken back which of them are ready.
-    perf_buffer__consume(buffer_);
-    if (metUnknown_)
-      pause.shorten();
-    else
-      pause.lengthen();
-  }
+  if (Clock::now() - waitingSince_ > GatheringPause::kLongest) pause_.shorten();
+  std::this_thread::sleep_for(pause_.length());
+  metUnknown_ = false;
+  // All CPUs' buffers are read: poll() has taken back which of them are ready.
+  perf_buffer__consume(buffer_);
+  if (metUnknown_)
+    pause_.shorten();
+  else
+    pause_.lengthen();
+  waitingSince_ = Clock::now();
 }
 
 bpf_perf_event_ret MapEvents::onEvent(void* context, int /*cpu*/, perf_event_header* event) {
-  static_cast<MapEvents*>(context)->announce(*event);
+  static_cast<MapEvents*>(context)->tell(*event);
   return LIBBPF_PERF_EVENT_CONT;
 }
 
-void MapEvents::announce(const perf_event_header& event) {
+void MapEvents::tell(const perf_event_header& event) {
   const std::optional<file_record> file = filter_.unknownFile(event);
   if (!file || !session_->isTarget(file->tgid)) return;
   metUnknown_ = true;
   filter_.remember(*file);
-  files_->announce(*file);
+  announce_(*file);
 }
 
 }  // namespace polytop

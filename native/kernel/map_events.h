@@ -3,39 +3,47 @@
 
 #include <bpf/libbpf.h>
 
-#include <thread>
+#include <chrono>
+#include <functional>
 
-#include "files/files.h"
 #include "kernel/map_filter.h"
 #include "kernel/session.h"
+#include "util/file_descriptor.h"
+#include "util/reader_thread.h"
 
 namespace polytop {
 
 /**
- * Hears from the kernel of each file that a process maps to execute it (PERF_RECORD_MMAP2), and has its table
+ * Hears from the kernel of each file that a process maps to execute it (PERF_RECORD_MMAP2), so that its table can be
  * built ahead of its first sample. What is sampled is asked for anyway: nothing is lost where this cannot be had.
  */
 class MapEvents {
  public:
-  MapEvents() = default;
-  ~MapEvents();
+  using Announce = std::function<void(const file_record&)>;
 
-  /// `session` and `files` must outlive this object. Does nothing where the kernel refuses.
-  void open(const Session& session, Files& files);
+  ~MapEvents() { close(); }
+
+  /// Calls `announce` on a thread of its own. `session` must outlive this object. Does nothing where the kernel
+  /// refuses.
+  void open(const Session& session, Announce announce);
   void close();
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   static bpf_perf_event_ret onEvent(void* context, int cpu, perf_event_header* event);
   void read();
-  void announce(const perf_event_header& event);
+  void tell(const perf_event_header& event);
 
   const Session* session_ = nullptr;
-  Files* files_ = nullptr;
-  int mapFd_ = -1;
-  int stopFd_ = -1;
+  Announce announce_;
+  FileDescriptor map_;
   perf_buffer* buffer_ = nullptr;
-  std::thread reader_;
-  MapFilter filter_;         ///< of the reader thread alone, as is the next
+  ReaderThread reader_;
+  // What follows is used by the reader's thread alone.
+  MapFilter filter_;
+  GatheringPause pause_;
+  Clock::time_point waitingSince_ = Clock::now();
   bool metUnknown_ = false;  ///< since the last pause
 };
 

@@ -6,10 +6,12 @@
 #include <cstring>
 #include <string_view>
 
+#include "util/hash.h"
+
 namespace polytop {
 
 uint64_t MapFilter::identityOf(uint64_t inode, uint32_t device, uint32_t generation) {
-  return (inode * 0x9e3779b97f4a7c15ULL ^ device) * 0x9e3779b97f4a7c15ULL ^ generation;
+  return mix(mix(inode, device), generation);
 }
 
 std::optional<file_record> MapFilter::unknownFile(const perf_event_header& event) const {

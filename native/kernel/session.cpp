@@ -29,7 +29,7 @@ constexpr uint64_t kNanosecondsPerSecond = 1'000'000'000;
 
 /// How many drains' samples a count map holds where all of them take little memory: a drain may come late.
 constexpr double kLateDrains = 6;
-/// Of all CPUs together: some 150 bytes each.
+/// How many entries the count maps of all CPUs hold together for late drains: some 150 bytes each.
 constexpr double kLateEntries = 8192;
 
 /// libbpf explains failures on its log only: the last lines are kept for the error message.

@@ -77,7 +77,7 @@ class Session {
     bpf_link* link = nullptr;
   };
 
-  /// The variables of bpf/maps.h that user space writes, in the memory of the program.
+  /// The variables of bpf/ that user space writes, in the memory of the program.
   struct Variables {
     volatile uint32_t* epoch = nullptr;
     volatile uint32_t* targetCount = nullptr;

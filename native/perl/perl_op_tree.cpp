@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "bpf/abi.h"
+#include "util/hash.h"
 
 namespace polytop {
 
@@ -46,7 +47,7 @@ static_assert(sizeof(Cop) == 64);
 uint64_t hashOf(const Cop& cop) {
   uint64_t words[sizeof cop / sizeof(uint64_t)], hash = 0;
   memcpy(words, &cop, sizeof words);
-  for (const uint64_t word : words) hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL ^ hash >> 29;
+  for (const uint64_t word : words) hash = mix(hash, word);
   return hash;
 }
 

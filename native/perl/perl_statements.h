@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "perl/perl_op_tree.h"
+#include "util/hash.h"
 
 namespace polytop {
 
@@ -36,7 +37,7 @@ class PerlStatements {
     bool operator==(const Key&) const = default;
   };
   struct KeyHash {
-    size_t operator()(const Key& it) const { return (it.address ^ it.tgid) * 0x9e3779b97f4a7c15ULL >> 20; }
+    size_t operator()(const Key& it) const { return mix(it.address, it.tgid); }
   };
   struct Kept {
     PerlStatement statement;

@@ -3,6 +3,8 @@
 
 #include <limits>
 
+#include "util/hash.h"
+
 namespace polytop {
 namespace {
 
@@ -302,7 +304,7 @@ unwind_rule makeUnwindRule(const FrameSection& section, const Cie& cie, const Cf
 uint32_t RuleFinder::find(const FrameSection& section, const Cie& cie, const CfaState& state) {
   uint64_t key = 0;
   if (!makeKey(cie, state, key)) return rules_.intern(makeUnwindRule(section, cie, state));
-  Slot& slot = slots_[key * 0x9e3779b97f4a7c15ULL >> (64 - kSlotBits)];
+  Slot& slot = slots_[key * kHashFactor >> (64 - kSlotBits)];
   if (slot.key != key) slot = {key, rules_.intern(makeUnwindRule(section, cie, state))};
   return slot.index;
 }

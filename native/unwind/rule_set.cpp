@@ -4,17 +4,15 @@
 #include <algorithm>
 #include <cstring>
 
+#include "util/hash.h"
+
 namespace polytop {
 
 uint64_t hashRule(const unwind_rule& rule) {
   uint64_t words[2];
   static_assert(sizeof words == sizeof rule);
   std::memcpy(words, &rule, sizeof words);
-  // Multiply and fold; the constants are odd fractions of the golden ratio and of pi.
-  uint64_t hash = words[0] * 0x9e3779b97f4a7c15ULL ^ words[1] * 0x243f6a8885a308d3ULL;
-  hash ^= hash >> 32;
-  hash *= 0x9e3779b97f4a7c15ULL;
-  return hash ^ hash >> 29;
+  return mix(mix(0, words[0]), words[1]);
 }
 
 bool sameRule(const unwind_rule& left, const unwind_rule& right) {

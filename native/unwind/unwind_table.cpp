@@ -82,7 +82,7 @@ class TableBuilder {
       }
     }
     fdes.resize(kept);
-    // Of two FDEs for the same code the one that reaches further is used.
+    // Where two FDEs are for the same code, the one that reaches further is used.
     const auto before = [](const Fde& left, const Fde& right) {
       return left.offset != right.offset ? left.offset < right.offset : left.size > right.size;
     };

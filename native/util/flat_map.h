@@ -6,11 +6,13 @@
 #include <utility>
 #include <vector>
 
+#include "util/hash.h"
+
 namespace polytop {
 
-/// Of a number that is no hash itself: neighbours come far apart.
+/// The hash of a number that is no hash itself: neighbours come far apart.
 struct NumberHash {
-  size_t operator()(uint64_t number) const { return number * 0x9e3779b97f4a7c15ULL >> 32; }
+  size_t operator()(uint64_t number) const { return number * kHashFactor >> 32; }
 };
 
 /**

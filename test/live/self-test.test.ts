@@ -18,7 +18,7 @@ const CHANGES: readonly (readonly [from: RegExp, to: string])[] = [
 /** The BPF object as it would be on a kernel with other trees; built in a folder. */
 function objectForOtherTrees(folder: string): string {
   cpSync(`${root}bpf`, join(folder, "bpf"), { recursive: true });
-  const source = join(folder, "bpf/unwind/mapping.h");
+  const source = join(folder, "bpf/unwind/vma.h");
   let text = readFileSync(source, "utf8");
   for (const [from, to] of CHANGES) {
     expect(text).toMatch(from);

@@ -18,7 +18,7 @@
 #include <cstdlib>
 
 #include "arch/seh.h"
-#include "bpf/dotnet/prolog.h"
+#include "bpf/arch/x86_dotnet.h"
 #include "damage.h"
 #include "dotnet/ready_to_run.h"
 #include "elf_maker.h"
@@ -80,10 +80,10 @@ struct Comparison {
 
 /// Whether return address and saved rbp are where the rule says.
 bool agrees(const struct prolog& prolog, const unwind_rule& rule) {
-  const int64_t distance = rule.cfa == CFA_FP ? prolog.depth - prolog.bp_offset : prolog.depth;
-  if ((rule.cfa == CFA_FP && !prolog.by_bp) || rule.cfa_offset - 8 != distance) return false;
-  if ((rule.fp == FP_CFA) != (prolog.bp_is_saved != 0)) return false;
-  return !prolog.bp_is_saved || rule.fp_offset == -8 - prolog.bp_depth;
+  const int64_t distance = rule.cfa == CFA_FP ? prolog.depth - prolog.fp_offset : prolog.depth;
+  if ((rule.cfa == CFA_FP && !prolog.by_fp) || rule.cfa_offset - 8 != distance) return false;
+  if ((rule.fp == FP_CFA) != (prolog.fp_is_saved != 0)) return false;
+  return !prolog.fp_is_saved || rule.fp_offset == -8 - prolog.fp_depth;
 }
 
 bool beginsAt(const std::vector<SehRow>& rows, uint64_t offset) {
@@ -100,7 +100,7 @@ void compareFunction(const uint8_t* code, size_t size, const std::vector<SehRow>
     const uint64_t limit = point > end ? ~0ULL : point;
     struct prolog prolog = {};
     prolog_step step = PROLOG_MORE;
-    for (size_t i = 0; i < kSteps && step == PROLOG_MORE && prolog.position + PROLOG_INSTRUCTION <= kRead; i++)
+    for (size_t i = 0; i < kSteps && step == PROLOG_MORE && prolog.position + INSTRUCTION_BYTES <= kRead; i++)
       step = prolog_instruction(&prolog, bytes + prolog.position, limit);
     unwind_rule rule = {};
     for (const SehRow& row : rows) {
@@ -109,7 +109,7 @@ void compareFunction(const uint8_t* code, size_t size, const std::vector<SehRow>
     if (step == PROLOG_END) sum.points++;
     if (step == PROLOG_END && !agrees(prolog, rule)) sum.differing++;
     // A row says that its prolog can be followed to each of its instructions.
-    const bool reached = step == PROLOG_END && (prolog.by_bp || prolog.position == point);
+    const bool reached = step == PROLOG_END && (prolog.by_fp || prolog.position == point);
     if (point <= end && beginsAt(rows, point) && isPlainProlog(rows) && !reached) sum.differing++;
     if (step != PROLOG_END && point > end) sum.refused++;
   }

@@ -3,25 +3,15 @@
 // Made-up mapping events for MapFilter and GatheringPause; exits with 1 if a check failed.
 #include <sys/mman.h>
 
-#include <cstdio>
 #include <cstring>
 #include <string>
 
+#include "check.h"
 #include "kernel/map_filter.h"
 
 namespace {
 
 using namespace polytop;
-
-int failures = 0;
-int checks = 0;
-
-void check(bool good, const char* what) {
-  checks++;
-  if (good) return;
-  failures++;
-  std::printf("FAILED: %s\n", what);
-}
 
 /// A PERF_RECORD_MMAP2 as the kernel writes it.
 struct Event {
@@ -89,6 +79,5 @@ int main() {
   testFilter();
   testOthers();
   testPause();
-  std::printf("%d checks, %d failed\n", checks, failures);
-  return failures == 0 ? 0 : 1;
+  return reportChecks();
 }

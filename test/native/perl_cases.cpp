@@ -1,24 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Made-up op trees for PerlStatements; exits with 1 if a check failed.
-#include <cstdio>
 #include <cstring>
 
+#include "check.h"
 #include "perl/perl_statements.h"
 
 namespace {
 
 using namespace polytop;
-
-int failures = 0;
-int checks = 0;
-
-void check(bool good, const char* what) {
-  checks++;
-  if (good) return;
-  failures++;
-  std::printf("FAILED: %s\n", what);
-}
 
 constexpr uint32_t kStatement = 195;  // any number
 constexpr uint16_t kMoreSibling = 0x4000;
@@ -149,6 +139,5 @@ int main() {
   testKept();
   testBounds();
   testDamaged();
-  std::printf("%d checks, %d failed\n", checks, failures);
-  return failures == 0 ? 0 : 1;
+  return reportChecks();
 }

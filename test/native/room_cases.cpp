@@ -2,25 +2,15 @@
 //
 // Made-up files at made-up times for planRoom(); exits with 1 if a check failed.
 #include <algorithm>
-#include <cstdio>
 #include <map>
 
+#include "check.h"
 #include "files/room_plan.h"
 
 namespace {
 
 using namespace polytop;
 using Ids = std::vector<uint32_t>;
-
-int failures = 0;
-int checks = 0;
-
-void check(bool good, const char* what) {
-  checks++;
-  if (good) return;
-  failures++;
-  std::printf("FAILED: %s\n", what);
-}
 
 constexpr uint64_t kSecond = 1'000'000'000;
 constexpr uint64_t kNow = 1000 * kSecond;
@@ -117,6 +107,5 @@ int main() {
   testWaiting();
   testBuilding();
   testTurns();
-  std::printf("%d checks, %d failed\n", checks, failures);
-  return failures == 0 ? 0 : 1;
+  return reportChecks();
 }

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdio>
 
+#include "check.h"
 #include "elf/vdso.h"
 #include "elf_maker.h"
 #include "unwind/unwind_table.h"
@@ -18,16 +19,6 @@
 namespace {
 
 using namespace polytop;
-
-int failures = 0;
-int checks = 0;
-
-void check(bool good, const char* what) {
-  checks++;
-  if (good) return;
-  failures++;
-  std::printf("FAILED: %s\n", what);
-}
 
 struct Built {
   UnwindTable table;
@@ -388,6 +379,5 @@ int main() {
   testFiles();
   testRules();
   testVdso();
-  std::printf("%d checks, %d failed\n", checks, failures);
-  return failures == 0 ? 0 : 1;
+  return reportChecks();
 }

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "files/files.h"
+#include "files/catalog.h"
 
 namespace polytop {
 
@@ -19,88 +19,88 @@ constexpr size_t kMaxWaitingRows = kWholeRoom.rows / 4;
 
 }  // namespace
 
-Room Files::usedRoom() const { return {store_.rowCount(), store_.pageCount(), entries_.size()}; }
+Room Catalog::usedRoom() const { return {store_.rowCount(), store_.pageCount(), entries_.size()}; }
 
-void Files::wait(Entry& entry, UnwindTable table) {
+bool Catalog::mayEnter(const file_key& key, bool isAnnounced) {
+  std::lock_guard lock(mutex_);
+  const bool isFull = entries_.size() >= kWholeRoom.files;
+  if (isFull && !isAnnounced) unanswered_.push_back(key);
+  return !isFull && !(isAnnounced && isTight(usedRoom()));
+}
+
+void Catalog::wait(Entry& entry, UnwindTable table) {
   // Never with a part of its rows: walking it by the frame pointer would show wrong callers.
   entry.info.state = FILE_NO_ROOM;
   entry.lacks = {table.rows.size(), RowStore::pagesOf(table), 0};
   entry.info.why = "there is no room for its unwind table of " + std::to_string(entry.lacks.rows) + " rows";
   size_t rows = entry.lacks.rows;
-  for (const auto& [id, other] : entries_) rows += other->waiting ? other->lacks.rows : 0;
+  for (const auto& [id, other] : entries_) rows += other.waiting ? other.lacks.rows : 0;
   const bool canFit = entry.lacks.rows <= kWholeRoom.rows && entry.lacks.pages <= kWholeRoom.pages;
   if (canFit && rows <= kMaxWaitingRows) entry.waiting = std::make_unique<UnwindTable>(std::move(table));
-  file_entry visible = {};
-  visible.state = FILE_NO_ROOM;
-  visible.runtime = static_cast<uint16_t>(entry.info.runtime);
-  visible.perl = entry.info.perlIndex;
-  store_.setFile(entry.info.id, visible);
+  show(entry);
 }
 
-std::vector<Tenant> Files::tenants() const {
+std::vector<Tenant> Catalog::tenants() const {
   std::vector<Tenant> all;
   for (const auto& [id, entry] : entries_) {
     if (id == FILE_VDSO) continue;
-    const RowStore::Placement& placement = entry->placement;
-    const bool isWaiting = entry->info.state == FILE_NO_ROOM;
+    const RowStore::Placement& placement = entry.placement;
+    const bool isWaiting = entry.info.state == FILE_NO_ROOM;
     all.push_back({id,
-                   entry->lastSeen,
+                   entry.lastSeen,
                    {placement.rowCount, placement.pageCount, 1},
                    isWaiting,
-                   entry->lacks,
-                   entry->builtAt,
-                   entry->waiting != nullptr});
+                   entry.lacks,
+                   entry.builtAt,
+                   entry.waiting != nullptr});
   }
   return all;
 }
 
-bool Files::makeRoom(Session& session, uint64_t now) {
+bool Catalog::makeRoom(Session& session, uint64_t now) {
   std::lock_guard lock(mutex_);
   if (now < roomMade_ + kPause) return false;
   const bool isWaitedFor = std::any_of(entries_.begin(), entries_.end(),
-                                       [](const auto& it) { return it.second->info.state == FILE_NO_ROOM; });
+                                       [](const auto& it) { return it.second.info.state == FILE_NO_ROOM; });
   if (!isWaitedFor && !isTight(usedRoom()) && unanswered_.empty()) return false;
   const RoomPlan plan = planRoom(tenants(), usedRoom(), now);
   if (!plan.victims.empty()) evict(session, plan.victims);
   if (!plan.admitted.empty()) admit(session, plan.admitted);
   if (entries_.size() - plan.victims.size() < kWholeRoom.files) {
-    for (const file_key& key : unanswered_) bpf_map_delete_elem(askedFd_, &key);
+    for (const file_key& key : unanswered_) askAgain(key);
     unanswered_.clear();
   }
   roomMade_ = now;
   return !plan.victims.empty();
 }
 
-void Files::forget(Entry& entry) {
-  bpf_map_delete_elem(idsFd_, &entry.key);
-  bpf_map_delete_elem(askedFd_, &entry.key);
-  if (entry.info.runtime == RUNTIME_DOTNET) bpf_map_delete_elem(dotnetsFd_, &entry.info.id);
-  store_.setFile(entry.info.id, {});
-}
-
-void Files::evict(Session& session, const std::vector<uint32_t>& victims) {
+void Catalog::evict(Session& session, const std::vector<uint32_t>& victims) {
   // Ids evicted two calls ago can be in no stack any more.
   freeIds_.insert(freeIds_.end(), quarantine_[1].begin(), quarantine_[1].end());
   quarantine_[1] = std::exchange(quarantine_[0], {});
-  for (const uint32_t id : victims) forget(*entries_[id]);
+  for (const uint32_t id : victims) {
+    bpf_map_delete_elem(idsFd_, &entries_[id].key);
+    askAgain(entries_[id].key);
+    store_.setFile(id, {});
+  }
   session.forgetMappings();
   // No walk that began before may still read the rows when they are given to another file.
   Session::waitForRuns();
   for (const uint32_t id : victims) {
-    Entry& entry = *entries_[id];
+    Entry& entry = entries_[id];
     store_.remove(entry.placement);
     entry.placement = {};
     entry.waiting.reset();
     evicted_.push_back(id);
-    if (entry.info.perlIndex) perlUsed_[entry.info.perlIndex] = false;
+    if (entry.runtime) entry.runtime->withdraw(id);
   }
 }
 
-void Files::admit(Session& session, const std::vector<uint32_t>& admitted) {
+void Catalog::admit(Session& session, const std::vector<uint32_t>& admitted) {
   for (const uint32_t id : admitted) {
-    Entry& entry = *entries_[id];
+    Entry& entry = entries_[id];
     // The pages that are free may lie apart: it waits on then.
-    if (!publish(entry, *entry.waiting, true)) continue;
+    if (!publish(entry, *entry.waiting)) continue;
     entry.info.why = std::move(entry.waiting->warning);
     entry.waiting.reset();
     news_.push_back(entry.info);
@@ -109,17 +109,14 @@ void Files::admit(Session& session, const std::vector<uint32_t>& admitted) {
   session.forgetMappings();
 }
 
-void Files::forgetEvicted() {
+bool Catalog::forgetEvicted() {
   std::lock_guard lock(mutex_);
-  // Their ids are given to other files.
-  if (!evicted_.empty()) functions_ = {};
-  for (const uint32_t id : evicted_) {
-    const auto found = entries_.find(id);
-    closeFiles(found->second->fd, found->second->rootFd);
-    entries_.erase(found);
+  const std::vector<uint32_t> evicted = std::exchange(evicted_, {});
+  for (const uint32_t id : evicted) {
+    entries_.erase(id);
     quarantine_[0].push_back(id);
   }
-  evicted_.clear();
+  return !evicted.empty();
 }
 
 }  // namespace polytop

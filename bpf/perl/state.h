@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
-/* Maps and state of the Perl walk. Part of maps.h. */
-#ifndef POLYTOP_BPF_PERL_MAPS_H
-#define POLYTOP_BPF_PERL_MAPS_H
+/* The part of a walk's state that belongs to Perl. */
+#ifndef POLYTOP_PERL_STATE_H
+#define POLYTOP_PERL_STATE_H
 
-#include "../abi.h"
+#include "abi.h"
 
-/* Interpreters by file: user space writes, the walk reads. Index 0 stays empty. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, MAX_PERLS);
-	__type(key, __u32);
-	__type(value, struct perl_file);
-} perls SEC(".maps");
-
-/* Names of subs that were made once: memory of the walk alone. */
+/* Which sub of which process a name was made of. */
 struct perl_memo_key {
 	__u64 tgid;
 	__u64 sub; /* address of the CV */
@@ -30,44 +22,22 @@ struct perl_memo {
 	__u64 name;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 16384);
-	__type(key, struct perl_memo_key);
-	__type(value, struct perl_memo);
-} perl_memos SEC(".maps");
-
-/* Names that user space was sent. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 16384);
-	__type(key, __u64);
-	__type(value, __u8);
-} sent_perl_names SEC(".maps");
-
-/* Statements with more than one line: user space writes, the walk reads. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 4096);
-	__type(key, struct perl_split_key);
-	__type(value, __u8);
-} perl_splits SEC(".maps");
-
 /* A window of the context stack: a read of user memory costs little more for 3 KB than for 100 bytes. */
 #define PERL_WINDOW_ENTRIES 32
 #define PERL_WINDOW_MASK 4095
-/* Entries of blocks and loops between two subs, as far as they are looked at. */
+/* So many entries of blocks and loops between two subs are looked at. */
 #define PERL_GAP 16
-/* What was looked up in this sample: deep stacks are recursion. A power of two. */
+/* So many look-ups of this sample are remembered, since deep stacks are recursion. A power of two. */
 #define PERL_CACHED 16
-/* Contexts looked at: all that are no frames too, where subs are not linked. */
+/* So many contexts are looked at: those that are no frames too, where subs are not linked. */
 #define PERL_STEPS 1600
 #define PERL_STEPS_AT_ONCE 40
 
+/* Something that was looked up in a sample. */
 struct perl_cached {
 	__u64 key;
 	__u64 value;
-	__u64 sample; /* the entry is of this one */
+	__u64 sample; /* the number of that sample */
 };
 
 /* The body of a sub from offset 32 on (struct xpvcv, cv.h). */
@@ -83,10 +53,10 @@ struct perl_cv_body {
 	__u32 flags;
 };
 
-/* The last frame, for those that are like it. */
+/* The last frame: the next is compared with it. */
 struct perl_last {
 	__u64 cv;
-	__u64 statement; /* that it was executing */
+	__u64 statement; /* the statement that it was executing */
 	__u64 name;
 	__u32 line;
 	__u32 kind; /* enum perl_kind */
@@ -96,24 +66,21 @@ struct perl_last {
 #define PERL_NO_TYPE 0x100
 
 struct perl_walk {
-	__u32 file;  /* index in `perls`; 0: no run loop was met */
-	__u32 stop;  /* counter id of the outcome, 0 while walking */
-	__u32 above; /* user frames above the run loop */
-	__u32 reserved;
+	__u32 file;      /* index in `perls`; 0: no run loop was met */
+	__u32 stop;      /* counter id of the outcome, 0 while walking */
+	__u32 above;     /* user frames above the run loop */
+	__u32 uncut;     /* there are frames, or a sort block, since the last cut */
 	__u64 base;      /* address of file offset 0 in the mapping of the run loop */
 	__u64 samples;   /* numbers the samples of this CPU */
-	__u32 name_lost; /* the ring had no room for a name: the stack must not be counted */
-	__u32 uncut;     /* frames, or a sort block, since the last cut */
-
-	__u32 frames;    /* found */
+	__u32 frames;    /* frames that were found */
 	__u32 op_class;  /* of the current op */
 	__u32 op_meta;   /* current op and file, for the innermost frame's meta */
 	__u32 unchecked; /* no context was looked at yet: the highest may be half made or half taken down */
 	__u64 interpreter;
 	__u64 interpreter_words[32];
 	__u64 variables[PERL_VARIABLES];
-	__u64 statement; /* COP that the frame being looked at is executing */
-	__u64 op;        /* that it is executing, or goes on with */
+	__u64 statement; /* the COP that the frame being looked at is executing */
+	__u64 op;        /* the op that it is executing, or goes on with */
 	__u32 op_is_next;
 	__u32 sites_reserved;
 

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
+/*
+ * x86-64 Linux: the registers of a task, where the kernel keeps them, and the calling convention.
+ *
+ * Sources: the System V psABI for x86-64; in the kernel arch/x86/include/asm/{ptrace,segment,page_64_types}.h and
+ * arch/x86/include/uapi/asm/sigcontext.h.
+ */
+#ifndef POLYTOP_ARCH_X86_H
+#define POLYTOP_ARCH_X86_H
+
+#include "../kernel.h"
+
+/* The order of struct pt_regs, as eight-byte words. */
+enum pt_regs_word {
+	REG_R15,
+	REG_R14,
+	REG_R13,
+	REG_R12,
+	REG_RBP,
+	REG_RBX,
+	REG_R11,
+	REG_R10,
+	REG_R9,
+	REG_R8,
+	REG_RAX,
+	REG_RCX,
+	REG_RDX,
+	REG_RSI,
+	REG_RDI,
+	REG_ORIG_RAX,
+	REG_RIP,
+	REG_CS,
+	REG_FLAGS,
+	REG_RSP,
+	REG_SS,
+	REG_COUNT
+};
+
+#define REG_IP REG_RIP
+#define REG_SP REG_RSP
+#define REG_FP REG_RBP
+
+/* The code segment selector: its low two bits are 3 in user mode; 0x23 is the selector of 32-bit code. */
+#define CS_RING_MASK 3
+#define CS_USER32 0x23
+
+/* These system calls replace the program of the process. */
+#define SYSCALL_EXECVE 59
+#define SYSCALL_EXECVEAT 322
+
+#define KERNEL_STACK_SIZE 16384
+
+/* A call pushes the return address, which so ends at the CFA. */
+#define RETURN_ADDRESS_BYTES 8
+/* Code that keeps frame pointers has the caller's fp where fp points to, and the return address here. */
+#define FRAME_RETURN_ADDRESS 8
+#define FRAME_BYTES 16
+
+/* Offsets in the ucontext of a signal: struct sigcontext lies at 40, and these are its words 10, 15 and 16. */
+#define UCONTEXT_FP (40 + 10 * 8)
+#define UCONTEXT_SP (40 + 15 * 8)
+#define UCONTEXT_IP (40 + 16 * 8)
+
+/* glibc 2.31 to 2.43, struct pthread (disassembled): its first block of thread-specific data, and its list of blocks.
+ */
+#define GLIBC_FIRST_BLOCK 0x310
+#define GLIBC_BLOCKS 0x510
+/* musl 1.2.5, struct pthread: its pointer to the values of thread-specific data. */
+#define MUSL_VALUES 0x80
+
+struct thread_struct {
+	unsigned long fsbase;
+} RELOCATED;
+
+struct task_struct___thread {
+	struct thread_struct thread;
+} RELOCATED;
+
+/* The address of the C library's block of a thread. */
+static __always_inline __u64 thread_pointer(struct task_struct *task)
+{
+	struct task_struct___thread *holder = (void *)task;
+
+	return BPF_CORE_READ(holder, thread.fsbase);
+}
+
+static __always_inline int is_user_mode(const __u64 *registers)
+{
+	return (registers[REG_CS] & CS_RING_MASK) == 3;
+}
+
+static __always_inline int is_32_bit_code(const __u64 *registers)
+{
+	return registers[REG_CS] == CS_USER32;
+}
+
+/* Whether the task entered the kernel by an exec. */
+static __always_inline int is_in_exec(const __u64 *registers)
+{
+	return registers[REG_ORIG_RAX] == SYSCALL_EXECVE || registers[REG_ORIG_RAX] == SYSCALL_EXECVEAT;
+}
+
+/*
+ * Gets the registers with which the task left user mode: the interrupted ones, or, where the kernel was
+ * interrupted or `interrupted` is NULL, those saved at the top of the kernel stack. Returns 0, or -1 if there are none
+ * that can be trusted.
+ */
+static __always_inline int user_registers(__u64 *registers, const __u64 *interrupted, struct task_struct *task)
+{
+	if (interrupted && is_user_mode(interrupted)) {
+#pragma unroll
+		for (int i = 0; i < REG_COUNT; i++)
+			registers[i] = interrupted[i];
+		return 0;
+	}
+	__u64 top = (__u64)READ_TYPED(task, stack) + KERNEL_STACK_SIZE;
+	/* Kernels with FRED leave 16 bytes above the registers. */
+	for (int padding = 0; padding <= 16; padding += 16) {
+		__u64 from = top - padding - REG_COUNT * sizeof(__u64);
+
+		if (bpf_probe_read_kernel(registers, REG_COUNT * sizeof(__u64), (void *)from))
+			return -1;
+		if (is_user_mode(registers))
+			return 0;
+	}
+	return -1;
+}
+
+/* The word of struct pt_regs that holds the register with a DWARF number (psABI figure 3.36); REG_COUNT if none does.
+ */
+static __always_inline __u32 register_word(__u32 dwarf_number)
+{
+	static const __u8 words[] = {
+		REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP,
+		REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15,
+	};
+
+	return dwarf_number < sizeof(words) ? words[dwarf_number] : REG_COUNT;
+}
+
+/*
+ * The CFA in an entry of a procedure linkage table (binutils, elf_x86_64_lazy_plt). Entries have 16 bytes; from
+ * byte `pushed` on the entry has pushed the number of its relocation.
+ */
+static __always_inline __u64 plt_frame_address(__u64 ip, __u64 sp, __u64 pushed)
+{
+	return sp + 8 + ((ip & 15) >= pushed ? 8 : 0);
+}
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
+/* The part of abi.h about .NET: what both sides know of a runtime, its frames and its methods. */
+#ifndef POLYTOP_DOTNET_ABI_H
+#define POLYTOP_DOTNET_ABI_H
+
+#include "../types.h"
+
+/* What the kernel side must know of a .NET runtime; key: id of the file that holds it. */
+struct dotnet_facts {
+	__u64 table;         /* address of g_dacTable in the file's headers */
+	__u64 shift;         /* address - file offset of the executable segment, in the file's headers */
+	__u64 managed_start; /* file offset from which on the file is a bundle of assemblies; 0: none */
+	__u16 module_images; /* offset of Module.ReadyToRunInfo */
+	__u16 functions;     /* offset of ReadyToRunInfo.RuntimeFunctions, their count behind it */
+	__u16 dynamic_name;  /* offset of DynamicMethodDesc.MethodName */
+	__u16 nibble_map;    /* 1: linear (.NET 8, 9), 2: constant time (10) */
+	/* From a method to its assembly's image; 0 where that is not so simple. */
+	__u16 type_module;     /* offset of MethodTable.Module */
+	__u16 module_base;     /* offset of Module.Base, the address of the image; 0: by the next three */
+	__u16 module_assembly; /* offset of Module.PEAssembly */
+	__u16 image_layout;    /* offset of PEImage.LoadedLayout */
+	__u16 token_bits;      /* how many bits of a token are in the MethodDesc */
+	__u16 reserved[3];
+};
+_Static_assert(sizeof(struct dotnet_facts) == 48, "dotnet_facts");
+
+/*
+ * A FRAME_DOTNET with a value below DOTNET_STUBS is a stub of the runtime, and means the same in every process. Up
+ * to 15 the values are the runtime's own (StubCodeBlockKind).
+ */
+enum dotnet_stub {
+	DOTNET_STUB_OTHER = 16, /* code of the runtime outside of every section: write barriers, thunks */
+	DOTNET_STUB_IMAGE = 17, /* code of a precompiled image that belongs to no method: call thunks */
+};
+#define DOTNET_STUBS 4096
+
+#define DOTNET_GENERATION_SHIFT 47
+#define DOTNET_GENERATIONS 512
+#define DOTNET_NAME_LENGTH 256
+
+enum dotnet_method_kind {
+	DOTNET_JIT = 0,   /* compiled at run time: method_desc is known */
+	DOTNET_IMAGE = 1, /* precompiled, in an image without unwind rows: method_desc is 0 */
+};
+
+/* A .NET method is sent the first time that it is seen in a process. */
+struct method_record {
+	__u32 type;
+	__u32 tgid;
+	__u64 word;                 /* its frame word */
+	__u64 method_desc;          /* address of its MethodDesc */
+	__u64 image;                /* address of its image; 0: not known */
+	__u64 image_offset;         /* offset of the image in the file `image_file`, which may hold many */
+	struct file_key image_file; /* all 0: the image is in no file */
+	__u32 row;                  /* row of the method in the metadata of its image; 0: not known */
+	__u32 reserved;
+	__u64 bias;        /* address - address in the headers, of the runtime's file */
+	__u64 space;       /* identifies the address space: exec makes another */
+	__u32 file;        /* id of the file that holds the runtime */
+	__u16 kind;        /* enum dotnet_method_kind */
+	__u16 name_length; /* bytes of the name that follows; dynamic methods only */
+	char name[DOTNET_NAME_LENGTH];
+};
+
+#endif

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
+/* The part of a walk's state that belongs to .NET. */
+#ifndef POLYTOP_DOTNET_STATE_H
+#define POLYTOP_DOTNET_STATE_H
+
+#include "../arch/arch.h"
+#include "abi.h"
+
+#define DOTNET_SECTIONS 4
+#define DOTNET_SCRATCH 256
+
+/* What a section of the code range map holds. */
+enum dotnet_section_kind {
+	SECTION_NONE = 0,
+	SECTION_CODE = 1,  /* methods compiled at run time */
+	SECTION_IMAGE = 2, /* a precompiled image */
+	SECTION_STUBS = 3, /* stubs of one kind */
+};
+
+struct dotnet_section {
+	__u64 begin;
+	__u64 end;
+	__u64 map_base; /* code: what the nibble map counts from; image: its RUNTIME_FUNCTIONs */
+	__u64 map;      /* code: the nibble map; image: number of RUNTIME_FUNCTIONs; stubs: their kind */
+	__u32 kind;
+	__u32 collectible;
+};
+
+/* A process that runs managed code. */
+struct dotnet_process {
+	__u64 mm;   /* exec gives a process another */
+	__u64 top;  /* address of its code range map; 0: not known */
+	__u64 bias; /* address - address in the headers, of the runtime's file */
+	__u32 file;
+	__u32 next_section; /* which of `sections` is given up next */
+	struct dotnet_facts facts;
+	/* The sections that were met last; one that is not collectible lasts as long as the process. */
+	struct dotnet_section sections[DOTNET_SECTIONS];
+};
+
+struct dotnet_method_key {
+	__u64 start;
+	__u32 tgid;
+	__u32 reserved;
+};
+
+/* The method that has its code at an address. */
+struct dotnet_method {
+	__u64 mm;
+	__u64 method_desc;
+	__u64 name_hash;  /* of a dynamic method: its MethodDesc is recycled */
+	__u64 generation; /* how often the address was given to another method */
+};
+
+struct dotnet_frame_key {
+	__u64 ip;
+	__u32 tgid;
+	__u32 exact; /* at the leaf prologs and epilogs count */
+};
+
+/* How the frame at an address is unwound. */
+struct dotnet_frame {
+	__u64 mm;
+	__u64 word; /* its frame word */
+	struct frame_layout layout;
+};
+
+/* What a loop counts is here and not in a local variable: the verifier then does not tell its iterations apart. */
+struct dotnet_walk {
+	__u32 looked_up; /* the process was looked up in dotnet_processes */
+	__u32 frames;
+	__u32 error; /* counter id, 0 if there is none */
+	__u32 sections_changed;
+	__u32 found; /* index in `process.sections`, DOTNET_SECTIONS if there is none */
+	__u32 position;
+	__u32 limit;
+	__u32 count;
+	struct dotnet_process process;
+	__u64 address; /* of the code that is looked for */
+	__u64 at;
+	__u64 start;  /* of the method's code */
+	__u64 header; /* its code header; up to LAST_STUB: kind of stub */
+	__u64 method_desc;
+	/* the RUNTIME_FUNCTION of the frame, absolute */
+	__u64 function;
+	__u64 function_end;
+	__u64 unwind_info;
+	struct frame_layout layout; /* of the frame, by its unwind codes or instructions */
+	__u64 words[8];
+	struct prolog prolog;
+	struct epilog epilog;
+	struct dotnet_frame_key frame_key;
+	struct dotnet_frame frame;
+	struct dotnet_method_key key;
+	struct dotnet_method method;
+	__u8 bytes[DOTNET_SCRATCH];
+	struct method_record record;
+};
+
+#endif

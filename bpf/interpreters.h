@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
+/*
+ * Where a walk meets interpreters and language runtimes. User space says of each file which one it holds (struct
+ * file_entry), each mapping of the file carries that, and these hooks hand over to the folder of the interpreter:
+ *
+ *   start_interpreters()   a sample begins
+ *   generates_code()       a mapping without a known file: is it code of the process's own interpreter?
+ *   meet_interpreter()     a frame is in a file that holds an interpreter
+ *   interpreted.h          frames that no unwind row tells, and the end of the walk
+ *
+ * Perl keeps stacks of its own: the walk notes where native frames pass through a run loop, and Perl's stack is
+ * walked behind the native one. .NET's methods are frames of the native stack: each is stepped over where it is met.
+ * A further interpreter does it like one of the two.
+ */
+#ifndef POLYTOP_INTERPRETERS_H
+#define POLYTOP_INTERPRETERS_H
+
+#include "dotnet/process.h"
+#include "perl/loop.h"
+
+static __always_inline void start_interpreters(struct walk *w)
+{
+	perl_start(w);
+	dotnet_start(w);
+}
+
+/* Whether nameless memory files of the process hold code that its interpreter knows: nobody need be asked for them. */
+static __always_inline int generates_code(struct walk *w)
+{
+	return dotnet_runs_in(w->tgid);
+}
+
+/* The frame at `offset` of a file is in the cached mapping `index`, whose file holds an interpreter. */
+static __always_inline void meet_interpreter(struct walk *w, struct mapping *m, __u32 index, __u64 offset)
+{
+	if (m->interpreter == INTERPRETER_PERL)
+		perl_note_run_loop(w, m, offset);
+	else if (m->interpreter == INTERPRETER_DOTNET && !w->dotnet.process.top)
+		dotnet_enter_runtime(index);
+}
+
+#endif

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
+/*
+ * One sample of the running task, whatever event asked for it: its kernel stack and its user stack are walked and
+ * counted as one stack. The idle task and unwanted processes are left out.
+ */
+#ifndef POLYTOP_SAMPLE_H
+#define POLYTOP_SAMPLE_H
+
+#include "count.h"
+#include "skipped.h"
+#include "unwind/step.h"
+
+#define MAX_TARGETS 1024
+
+/* Processes that are wanted: user space writes. */
+MAP(targets, HASH, MAX_TARGETS, __u32, __u8);
+
+volatile __u32 target_count = 0; /* 0: every process is wanted; else those in `targets`; user space writes */
+
+static __always_inline int is_wanted(__u32 tgid)
+{
+	return !target_count || bpf_map_lookup_elem(&targets, &tgid);
+}
+
+/* Walks the kernel stack. Returns 0, or the counter of what went wrong. */
+static __always_inline __u32 walk_kernel(struct walk *w, void *context)
+{
+	long bytes = bpf_get_stack(context, w->frames, MAX_KERNEL_FRAMES * sizeof(__u64), 0);
+	__u32 count = bytes > 0 ? (__u32)bytes / sizeof(__u64) : 0;
+
+	add_counter(COUNTER_UnwindKernelAttempts, 1);
+	if (!count) {
+		add_counter(COUNTER_UnwindKernelErrNoStack, 1);
+		return COUNTER_UnwindKernelErrNoStack;
+	}
+	for (__u32 i = 0; i < MAX_KERNEL_FRAMES && i < count; i++) {
+		__u64 address = w->frames[i];
+		/* As for user frames: callers are looked up by their call. */
+		push_frame(w, i ? address - 1 : address);
+	}
+	w->record.kernel_count = w->record.frame_count;
+	add_counter(COUNTER_UnwindKernelFrames, count);
+	if (count == MAX_KERNEL_FRAMES) {
+		add_counter(COUNTER_UnwindKernelTruncated, 1);
+		return COUNTER_UnwindKernelTruncated;
+	}
+	add_counter(COUNTER_UnwindKernelComplete, 1);
+	return 0;
+}
+
+/* Walks the user stack, if the task has any. Returns the counter of the outcome, 0 if there is no user stack. */
+static __always_inline __u32 walk_process(struct walk *w, const __u64 *interrupted, struct task_struct *task)
+{
+	struct mm_struct *mm = READ_TYPED(task, mm);
+	__u32 outcome;
+
+	w->mm = mm;
+	if (!mm || (READ_TYPED(task, flags) & (PF_KTHREAD | PF_IO_WORKER)))
+		return 0;
+	if (user_registers(w->registers, interrupted, task)) {
+		outcome = COUNTER_UnwindNativeErrRegisters;
+	} else {
+		load_mappings(w, task, mm);
+		walk_user(w);
+		outcome = w->stop;
+		/* In the middle of an exec the mappings are the new program's, the registers still the old one's. */
+		if (outcome != COUNTER_UnwindNativeComplete && w->record.kernel_count && w->user_frames <= 1 &&
+		    is_in_exec(w->registers)) {
+			start_interpreters(w);
+			return 0;
+		}
+	}
+	add_counter(COUNTER_UnwindNativeAttempts, 1);
+	add_counter(COUNTER_UnwindNativeFrames, w->user_frames - interpreted_frames(w));
+	add_counter(outcome, 1);
+	if (ended_interpreted(w)) /* The outcome that was counted is its own. */
+		add_counter(COUNTER_UnwindNativeElsewhere, 1);
+	return outcome;
+}
+
+/* Says in the record how the walks of the kernel stack and of the user stack ended. */
+static __always_inline void set_outcome(struct walk *w, __u32 kernel, __u32 user)
+{
+	w->record.outcome = OUTCOME_COMPLETE;
+	if (user && user != COUNTER_UnwindNativeComplete) {
+		w->record.outcome = user == COUNTER_UnwindNativeTruncated ? OUTCOME_TRUNCATED : OUTCOME_BROKEN;
+		if (w->record.outcome == OUTCOME_BROKEN)
+			push_stop(w, user);
+	} else if (kernel == COUNTER_UnwindKernelTruncated) {
+		w->record.outcome = OUTCOME_TRUNCATED;
+	} else if (kernel) {
+		w->record.outcome = OUTCOME_BROKEN;
+		push_stop(w, kernel);
+	}
+}
+
+/* Starts the walk of a task's stacks: nothing of the sample before is left. */
+static __always_inline void start_walk(struct walk *w, __u32 tgid)
+{
+	w->tgid = tgid;
+	w->cpu = bpf_get_smp_processor_id();
+	w->files_version = files_version;
+	w->process_frames = 0;
+	w->record_lost = 0;
+	w->mappings_changed = 0;
+	w->stop = 0;
+	w->user_frames = 0;
+	w->record.type = RECORD_STACK;
+	w->record.tgid = tgid;
+	w->record.hash = generation;
+	w->record.frame_count = 0;
+	w->record.kernel_count = 0;
+	w->record.perl_count = 0;
+	start_interpreters(w);
+}
+
+/*
+ * Walks and counts the stacks of the running task. `context` is that of the program, and `interrupted` the registers
+ * in it, NULL if it has none. The sample counts `weight` times. `is_tick` says that the event's ticks should come one
+ * after the other, so that those left out are counted. Returns what the program returns.
+ */
+static __always_inline int take_sample(void *context, const __u64 *interrupted, __u64 weight, int is_tick)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+	__u32 tid = (__u32)id, tgid = id >> 32, zero = 0, kernel = 0;
+
+	if (!tid || !is_wanted(tgid))
+		return 0;
+	__u64 start = bpf_ktime_get_ns();
+	struct cpu_totals *run = bpf_map_lookup_elem(&totals, &zero);
+	struct walk *w = current_walk();
+	struct task_struct *task = current_task();
+	if (!run || !w)
+		return 0;
+	if (is_tick)
+		count_skipped(run, start, task, tid);
+	start_walk(w, tgid);
+	add_counter(COUNTER_SamplesTaken, 1);
+	if (!interrupted || !is_user_mode(interrupted))
+		kernel = walk_kernel(w, context);
+	__u32 user = walk_process(w, interrupted, task);
+	set_outcome(w, kernel, user);
+	finish_interpreters(w, task);
+	add_counter(count_stack(w, task, tid, weight), 1);
+	if (user)
+		remember_mappings(w, task);
+	run->nanoseconds += bpf_ktime_get_ns() - start;
+	return 0;
+}
+
+#endif

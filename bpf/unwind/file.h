@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
+/*
+ * Mapping -> file. A VMA names its file by device, inode, generation and mtime, which is the key of everything that
+ * user space knows about files. So nothing needs to be known of a process before its first sample.
+ */
+#ifndef POLYTOP_UNWIND_FILE_H
+#define POLYTOP_UNWIND_FILE_H
+
+#include "../interpreters.h"
+#include "../results.h"
+
+/* User space writes the ids of files and what is known of each id; the walk reads them. */
+MAP(file_ids, HASH, MAX_FILES, struct file_key, __u32);
+
+MAPPED_ARRAY(files, MAX_FILES, struct file_entry);
+
+/* Files that user space was asked for: the walk writes, user space deletes a key to be asked again. */
+MAP(asked_files, LRU_HASH, 2048, struct file_key, __u8);
+
+/* Grows when a file id is taken back, which cached mappings may hold: user space writes. */
+volatile __u32 files_version = 0;
+
+/* When the file was last written, in nanoseconds. */
+static __always_inline __u64 inode_mtime(struct inode *inode)
+{
+	struct inode___split_mtime *split = (void *)inode;
+	struct inode___hidden_mtime *hidden = (void *)inode;
+	struct inode___plain_mtime *plain = (void *)inode;
+
+	if (bpf_core_field_exists(split->i_mtime_sec))
+		return BPF_CORE_READ(split, i_mtime_sec) * 1000000000ULL + BPF_CORE_READ(split, i_mtime_nsec);
+	if (bpf_core_field_exists(hidden->__i_mtime))
+		return BPF_CORE_READ(hidden, __i_mtime.tv_sec) * 1000000000ULL +
+		       BPF_CORE_READ(hidden, __i_mtime.tv_nsec);
+	return BPF_CORE_READ(plain, i_mtime.tv_sec) * 1000000000ULL + BPF_CORE_READ(plain, i_mtime.tv_nsec);
+}
+
+/* Asks user space for a file, once. Its path is sent along: the process may be gone before it is opened. */
+__noinline int ask_for_file(void)
+{
+	struct walk *w = current_walk();
+	__u8 one = 1;
+
+	if (!w)
+		return 0;
+	struct file_record *r = &w->file;
+	if (bpf_map_lookup_elem(&asked_files, &r->key))
+		return 0;
+	struct vm_area_struct *vma = w->vma;
+	struct dentry *dentry = BPF_CORE_READ(vma, vm_file, f_path.dentry);
+	r->type = RECORD_FILE;
+	r->tgid = w->tgid;
+	r->vma_start = BPF_CORE_READ(vma, vm_start);
+	r->vma_end = BPF_CORE_READ(vma, vm_end);
+	r->vma_offset = BPF_CORE_READ(vma, vm_pgoff) << 12;
+	r->part_count = 0;
+	for (int i = 0; i < PATH_PARTS; i++) {
+		struct dentry *parent = BPF_CORE_READ(dentry, d_parent);
+		const unsigned char *name = BPF_CORE_READ(dentry, d_name.name);
+
+		if (!dentry || parent == dentry)
+			break;
+		if (bpf_probe_read_kernel_str(r->parts[i], PATH_PART_LENGTH, name) < 0)
+			break;
+		r->part_count = i + 1;
+		dentry = parent;
+	}
+	if (bpf_ringbuf_output(&records, r, sizeof(*r), BPF_RB_FORCE_WAKEUP))
+		return 0;
+	bpf_map_update_elem(&asked_files, &r->key, &one, BPF_ANY);
+	add_counter(COUNTER_FilesRequested, 1);
+	return 0;
+}
+
+/* Says that a mapping holds memory of no file. */
+static __always_inline void describe_anonymous(struct mapping *m)
+{
+	m->offset = 0;
+	m->file = 0;
+	m->state = MAPPING_ANONYMOUS;
+	m->interpreter = INTERPRETER_NONE;
+	m->interpreter_index = 0;
+}
+
+/*
+ * Says which file the VMA maps and what is known of it, in all but the range of the mapping. Returns whether that
+ * holds as long as the mappings are unchanged; else user space was asked, and it must be looked up again.
+ */
+static __always_inline int describe_file(struct walk *w, struct vm_area_struct *vma, struct file *file,
+					 struct mapping *m)
+{
+	struct inode *inode = BPF_CORE_READ(file, f_inode);
+	struct file_key *key = &w->file.key;
+
+	/*
+	 * A file in memory without a name mostly holds code that its process generates and goes on writing, so its
+	 * mtime tells nothing, and until it is known it is treated as such code.
+	 */
+	w->file.file_system = BPF_CORE_READ(inode, i_sb, s_magic);
+	__u32 is_memory_file = BPF_CORE_READ(inode, i_nlink) == 0 && w->file.file_system == TMPFS_MAGIC;
+	key->inode = BPF_CORE_READ(inode, i_ino);
+	key->device = BPF_CORE_READ(inode, i_sb, s_dev);
+	key->generation = BPF_CORE_READ(inode, i_generation);
+	key->mtime = is_memory_file ? 0 : inode_mtime(inode);
+	describe_anonymous(m);
+	m->offset = BPF_CORE_READ(vma, vm_pgoff) << 12;
+	if (!is_memory_file)
+		m->state = FILE_PENDING;
+	__u32 *id = bpf_map_lookup_elem(&file_ids, key);
+	if (!id && is_memory_file && generates_code(w))
+		return 1;
+	if (!id) {
+		ask_for_file();
+		return 0;
+	}
+	struct file_entry *entry = bpf_map_lookup_elem(&files, id);
+	if (!entry)
+		return 0;
+	m->file = *id;
+	m->state = entry->state;
+	m->interpreter = entry->interpreter;
+	m->interpreter_index = entry->interpreter_index;
+	return 1;
+}
+
+#endif

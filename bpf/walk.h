@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
+/*
+ * The state of the sample being walked: too big for the stack of a BPF program, and where global functions, which
+ * take only numbers, find it. One for each CPU: a sample is not interrupted by another one.
+ */
+#ifndef POLYTOP_WALK_H
+#define POLYTOP_WALK_H
+
+#include "abi.h"
+#include "arch/arch.h"
+#include "dotnet/state.h"
+#include "hash.h"
+#include "kernel.h"
+#include "perl/state.h"
+
+#define WINDOW_BYTES 1024
+#define MAX_FRAMES (MAX_KERNEL_FRAMES + MAX_USER_FRAMES + 1)
+/* Words behind a record: frames, then Perl frames. All in all 16 KB: a power of two bounds the size. */
+#define RECORD_BYTES 16384
+#define MAX_WORDS ((RECORD_BYTES - sizeof(struct stack_record)) / 8)
+_Static_assert(MAX_FRAMES + 2 * (MAX_PERL_FRAMES + 1) <= MAX_WORDS, "a stack must fit into a record");
+
+/* The start value of every hash of a stack or name: user space changes it to make all of them new. */
+volatile __u64 generation = 1;
+
+#define MAPPINGS_CACHED 8
+
+/* What an address range of the sampled process maps. */
+struct mapping {
+	__u64 start;
+	__u64 end;
+	__u64 offset;      /* of `start` in the file; 0 for anonymous memory */
+	__u32 file;        /* file id, 0 if there is none */
+	__u16 state;       /* enum file_state, or MAPPING_ANONYMOUS */
+	__u16 interpreter; /* enum interpreter_kind */
+	__u32 interpreter_index;
+	__u32 plain; /* code of a file that has rows, and of no interpreter: see step_known_frames() */
+};
+
+#define MAPPING_ANONYMOUS 0x100
+
+/* Mappings of a process from its last sample, valid while its layout is unchanged. */
+struct mapping_cache {
+	__u64 mm;
+	__u64 layout; /* changes when the mappings of the process change */
+	__u32 tgid;
+	__u32 next; /* where the next new mapping goes */
+	__u32 last; /* where the last one was found */
+	__u32 reserved;
+	struct mapping mappings[MAPPINGS_CACHED];
+};
+
+/* What came of a step from a frame to its caller. */
+enum step_result {
+	STEPPED = 0,
+	WALK_ENDED = 1,
+	NOT_INTERPRETED = 2, /* the code is of no interpreter: no step was made */
+};
+
+struct walk {
+	__u64 ip;
+	__u64 sp;
+	__u64 fp;
+	__u32 exact;           /* ip is the interrupted instruction, not a return address */
+	__u32 fp_lost;         /* the value of fp is not known */
+	__u32 registers_known; /* registers[] hold those of this frame */
+	__u32 stop;            /* counter id of the outcome, 0 while walking */
+	__u32 user_frames;
+	__u32 tgid;
+	__u32 record_lost;      /* user space lacks a record that the stack needs: it must not be counted */
+	__u32 process_frames;   /* some frames mean something in this process only */
+	__u32 mappings_changed; /* the cache holds a mapping that is new */
+	struct mm_struct *mm;
+	__u64 address;              /* the question to find_vma() */
+	__u64 offset;               /* the question to find_row() */
+	__u64 place;                /* the question to remember_rule() */
+	__u64 row_start;            /* the offset in the file that the row found by find_row() holds from */
+	struct vm_area_struct *vma; /* the answer of find_vma() */
+	__u64 registers[REG_COUNT];
+	__u64 window_start;
+	__u32 window_valid;
+	__u32 position;
+	__u32 cpu;           /* that it runs on */
+	__u32 files_version; /* when the walk began */
+	struct mapping_cache cache;
+	/* What every walk touches is at the start of this struct and of these two, and around `record`. */
+	struct dotnet_walk dotnet;
+	struct perl_walk perl;
+	__u64 node[32];          /* scratch: a maple tree node */
+	struct file_record file; /* scratch: a request */
+	__u8 window[WINDOW_BYTES];
+	struct count_value task; /* scratch for a new count */
+	struct stack_record record;
+	__u64 frames[MAX_WORDS]; /* continues `record` */
+};
+
+MAP(walks, PERCPU_ARRAY, 1, __u32, struct walk);
+
+static __always_inline struct walk *current_walk(void)
+{
+	__u32 zero = 0;
+	return bpf_map_lookup_elem(&walks, &zero);
+}
+
+/* Appends a frame to the stack, and takes it into its hash. */
+static __always_inline void push_frame(struct walk *w, __u64 frame)
+{
+	__u64 hash = mix(w->record.hash, frame);
+	__u64 index = w->record.frame_count;
+
+	/* Keep clang from comparing another copy of the index than it uses: the verifier follows one. */
+	asm volatile("" : "+r"(index));
+	if (index >= MAX_FRAMES)
+		return;
+	w->record.hash = hash;
+	w->frames[index] = frame;
+	w->record.frame_count = index + 1;
+}
+
+static __always_inline void push_stop(struct walk *w, __u32 counter)
+{
+	push_frame(w, (__u64)FRAME_STOP << FRAME_KIND_SHIFT | counter);
+}
+
+/* Ends the walk with the outcome that the counter stands for. */
+static __always_inline int stop_walk(struct walk *w, __u32 counter)
+{
+	w->stop = counter;
+	return WALK_ENDED;
+}
+
+/* The frame word of an offset in the file of a mapping. */
+static __always_inline __u64 place_of(struct mapping *m, __u64 offset)
+{
+	return (__u64)m->file << FRAME_FILE_SHIFT | (offset & FRAME_OFFSET_MASK);
+}
+
+#endif

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "files/builder.h"
+
+#include <malloc.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "util/allowance.h"
+#include "util/failure.h"
+#include "util/priority.h"
+
+namespace polytop {
+
+namespace {
+
+constexpr size_t kMaxAnnounced = 1024;
+/// The table of a larger file may take a tenth of a second and more: others do not wait for it.
+constexpr off_t kLargeFile = 24 << 20;
+/// Tables of so many rows leave large holes in the heap behind.
+constexpr size_t kTrimRows = 50'000;
+
+/// Whether an announced file is one of a disk's. Others may never answer, and on overlayfs newer kernels (6.17)
+/// announce an inode that no walk meets.
+bool isOnDisk(const file_record& record) {
+  const uint32_t major = record.key.device >> 20;
+  return major != 0 && !isRemoteMount(record.tgid, major, record.key.device & 0xfffff);
+}
+
+/// Fills in what an announcement does not say of a file's identity.
+bool completeKey(int fd, file_key& key) {
+  struct stat status = {};
+  if (fd < 0 || fstat(fd, &status) != 0 || status.st_nlink == 0) return false;
+  key.mtime = modificationTime(status);
+  return true;
+}
+
+bool isLarge(int fd) {
+  struct stat status = {};
+  return fd >= 0 && fstat(fd, &status) == 0 && status.st_size > kLargeFile;
+}
+
+}  // namespace
+
+void FileBuilder::open() {
+  workers_.emplace_back([this] { buildSmall(); });
+  workers_.emplace_back([this] { buildLarge(); });
+  remoteFiles_.start([this](const file_record& record, MappedFile file) { enqueue({record, false, std::move(file)}); });
+}
+
+void FileBuilder::close() {
+  remoteFiles_.close();
+  {
+    std::lock_guard lock(mutex_);
+    closing_ = true;
+  }
+  wake_.notify_all();
+  for (std::thread& worker : workers_) worker.join();
+  workers_.clear();
+}
+
+void FileBuilder::request(const file_record& record) {
+  if (remoteFileSystem(record.file_system).empty())
+    enqueue({record, false, std::nullopt});
+  else
+    remoteFiles_.request(record);
+}
+
+void FileBuilder::announce(const file_record& record) { enqueue({record, true, std::nullopt}); }
+
+void FileBuilder::enqueue(Job job) {
+  {
+    std::lock_guard lock(mutex_);
+    std::deque<Job>& queue = job.isAnnounced ? announced_ : queue_;
+    if (job.isAnnounced && queue.size() >= kMaxAnnounced) return;
+    if (!job.isAnnounced) queued_++;
+    queue.push_back(std::move(job));
+  }
+  wake_.notify_all();
+}
+
+std::optional<FileBuilder::Job> FileBuilder::take(std::initializer_list<std::deque<Job>*> queues) {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    if (closing_) return std::nullopt;
+    for (std::deque<Job>* queue : queues) {
+      if (queue->empty()) continue;
+      std::optional<Job> job = std::move(queue->front());
+      queue->pop_front();
+      return job;
+    }
+    wake_.wait(lock);
+  }
+}
+
+void FileBuilder::buildSmall() {
+  raisePriority();
+  // A machine that goes on running new programs is not to pay for the tables of all of them.
+  Allowance allowance;
+  while (std::optional<Job> job = take({&queue_, &announced_})) {
+    if (job->isAnnounced && !allowance.isLeft()) continue;
+    allowance.begin();
+    if (!openFile(*job)) {
+      if (!job->isAnnounced) queued_--;
+    } else if (!isLarge(job->file->file.get())) {
+      build(*job);
+    } else if (!job->isAnnounced) {
+      // A large file that is announced is not built before it is asked for.
+      std::lock_guard lock(mutex_);
+      large_.push_back(std::move(*job));
+      wake_.notify_all();
+      continue;
+    }
+    if (job->isAnnounced) allowance.end();
+  }
+}
+
+void FileBuilder::buildLarge() {
+  raisePriority();
+  while (std::optional<Job> job = take({&large_})) build(*job);
+}
+
+bool FileBuilder::openFile(Job& job) {
+  file_key& key = job.record.key;
+  // It may have been announced and read meanwhile.
+  if (!job.isAnnounced && catalog_.idOf(key)) return false;
+  if (job.isAnnounced && !isOnDisk(job.record)) return false;
+  if (!job.file) job.file = openMappedFile(job.record);
+  if (job.file->gone) {
+    // A program that is run again is read then.
+    catalog_.askAgain(key);
+    return false;
+  }
+  return !job.isAnnounced || (completeKey(job.file->file.get(), key) && !catalog_.idOf(key));
+}
+
+void FileBuilder::build(Job& job) {
+  if (catalog_.mayEnter(job.record.key, job.isAnnounced) && catalog_.add(read(job)) > kTrimRows) malloc_trim(0);
+  if (!job.isAnnounced) queued_--;
+}
+
+BuiltFile FileBuilder::read(Job& job) {
+  MappedFile& mapped = *job.file;
+  const int fd = mapped.file.get();
+  BuiltFile built;
+  built.key = job.record.key;
+  built.isAnnounced = job.isAnnounced;
+  built.info.path = mapped.path;
+  built.info.state = fd < 0 ? FILE_UNREADABLE : FILE_NO_ELF;
+  built.info.why = mapped.why;
+  std::unique_ptr<ElfImage> image;
+  if (fd >= 0) {
+    image = ElfImage::open(fd, built.info.why);
+    if (image) built.table = buildUnwindTable(*image, catalog_.rules());
+    if (image) built.info.why = built.table.warning;
+    ProbedFile probed{fd, image.get(), catalog_.rules(), built.table, image != nullptr, built.info.why};
+    for (const auto& probe : catalog_.probes()) {
+      if (!built.runtime) built.runtime = probe->find(probed);
+    }
+    built.hasCode = probed.hasCode;
+  }
+  built.file = std::make_shared<OpenFile>(std::move(mapped.file), std::move(mapped.root), std::move(built.table.starts),
+                                          image.get());
+  return built;
+}
+
+}  // namespace polytop

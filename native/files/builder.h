@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <initializer_list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "files/catalog.h"
+#include "files/mapped_file.h"
+#include "files/probe.h"
+#include "files/remote_file.h"
+
+namespace polytop {
+
+/**
+ * Reads the files that are asked for and enters them into the catalog, on threads: one reads small files in the order
+ * of their arrival, one large files, one waits for file systems that may never answer.
+ */
+class FileBuilder {
+ public:
+  explicit FileBuilder(Catalog& catalog) : catalog_(catalog) {}
+  ~FileBuilder() { close(); }
+
+  /// Starts the threads; the catalog must be open.
+  void open();
+  void close();
+
+  /// Queues a file that the kernel side asked for. Any thread.
+  void request(const file_record& record);
+  /// Queues a file that was mapped, behind those that are asked for; its mtime need not be known. Any thread.
+  void announce(const file_record& record);
+  /// How many files were asked for and are not in the catalog yet.
+  size_t queued() const { return queued_; }
+
+ private:
+  /// A file to read. One of this machine's disks is opened when it is its turn.
+  struct Job {
+    file_record record;
+    bool isAnnounced = false;        ///< nobody asked for it yet
+    std::optional<MappedFile> file;  ///< when it is open
+  };
+
+  void enqueue(Job job);
+  /// Waits for a job of the first of these queues that has one; nothing when all is closed.
+  std::optional<Job> take(std::initializer_list<std::deque<Job>*> queues);
+  void buildSmall();
+  void buildLarge();
+  /// False if there is nothing to build.
+  bool openFile(Job& job);
+  void build(Job& job);
+  /// Reads the file: its unwind table and its runtime.
+  BuiltFile read(Job& job);
+
+  Catalog& catalog_;
+  std::mutex mutex_;  ///< guards the queues
+  std::condition_variable wake_;
+  std::deque<Job> queue_;
+  std::deque<Job> announced_;  ///< taken when queue_ is empty
+  std::deque<Job> large_;      ///< open already
+  std::atomic<size_t> queued_ = 0;
+  bool closing_ = false;
+  std::vector<std::thread> workers_;
+  RemoteFiles remoteFiles_;
+};
+
+}  // namespace polytop

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "bpf/abi.h"
+#include "files/open_file.h"
+#include "files/probe.h"
+#include "files/room_plan.h"
+#include "files/row_store.h"
+#include "kernel/session.h"
+#include "unwind/rule_set.h"
+#include "unwind/unwind_table.h"
+
+namespace polytop {
+
+/// What JavaScript is told of a file.
+struct FileInfo {
+  uint32_t id = 0;
+  std::string path;
+  uint32_t state = FILE_PENDING;                ///< enum file_state
+  std::string why;                              ///< why there is no table, or what was wrong with it
+  std::shared_ptr<const FoundRuntime> runtime;  ///< the runtime in it; null: none
+};
+
+/// A file that a builder has read.
+struct BuiltFile {
+  file_key key = {};
+  bool isAnnounced = false;  ///< nobody asked for it yet
+  FileInfo info;             ///< without its id
+  bool hasCode = false;      ///< it has code to unwind, by `table` where that has rows
+  UnwindTable table;
+  std::shared_ptr<FoundRuntime> runtime;
+  std::shared_ptr<OpenFile> file;
+};
+
+/**
+ * What is known of each file that samples hit: id ↔ identity, its unwind rows in the BPF maps, its runtime. Files that
+ * find no room wait; those longest unseen make room. Any thread, unless a method says otherwise.
+ */
+class Catalog {
+ public:
+  /// Opens the BPF maps and adds the vDSO; `session` must outlive this object. Throws a Failure.
+  void open(const Session& session);
+
+  /// The rules of all files' rows.
+  RuleSet& rules() { return rules_; }
+  /// What knows the runtimes in files.
+  const std::vector<std::unique_ptr<RuntimeProbe>>& probes() const { return probes_; }
+  /// Whether there is room for a further file at all, before its table is built.
+  bool mayEnter(const file_key& key, bool isAnnounced);
+  /// Gives the file an id and shows it to the kernel side. Returns how many rows it has.
+  size_t add(BuiltFile built);
+  /// The kernel side may ask for the file again, and does at the next sample of it.
+  void askAgain(const file_key& key) const;
+
+  /// Files that became known since the last call.
+  std::vector<FileInfo> takeNews();
+  /// Remembers that a file was sampled: those longest unseen are evicted first.
+  void touch(uint32_t id, uint64_t now);
+  /// The id of a file; 0 while it is not known.
+  uint32_t idOf(const file_key& key) const;
+  file_key keyOf(uint32_t id);
+  /// Null if there is no file with the id.
+  std::shared_ptr<OpenFile> open(uint32_t id);
+  std::shared_ptr<const FoundRuntime> runtimeOf(uint32_t id);
+
+  /// Makes room in the BPF maps where it runs out, at most once in some seconds: takes files long unseen back from the
+  /// kernel side and gives those that waited their turn. Returns whether files were taken back; they can be named until
+  /// forgetEvicted(). Their ids are given to other files only when two further calls took files back, when no stack
+  /// can hold them any more.
+  bool makeRoom(Session& session, uint64_t now);
+  /// Returns whether there were evicted files to forget.
+  bool forgetEvicted();
+
+ private:
+  struct Entry {
+    file_key key = {};
+    FileInfo info;
+    uint64_t lastSeen = 0;
+    uint64_t builtAt = 0;
+    RowStore::Placement placement;
+    Room lacks;                            ///< FILE_NO_ROOM: what its table needs
+    std::unique_ptr<UnwindTable> waiting;  ///< that table, without its starts, where it could be kept
+    std::shared_ptr<FoundRuntime> runtime;
+    std::shared_ptr<OpenFile> file;
+    file_entry visible = {};  ///< what the kernel side knows of the file
+  };
+
+  void addVdso();
+  uint32_t takeId();
+  Entry* find(uint32_t id);
+  /// Places the rows of a file and shows it to the kernel side. False where there is no room.
+  bool publish(Entry& entry, const UnwindTable& table);
+  /// Keeps a file that found no room, and its table if that is possible.
+  void wait(Entry& entry, UnwindTable table);
+  void show(Entry& entry);
+  Room usedRoom() const;
+  std::vector<Tenant> tenants() const;
+  void evict(Session& session, const std::vector<uint32_t>& victims);
+  /// Publishes files that waited.
+  void admit(Session& session, const std::vector<uint32_t>& admitted);
+
+  int idsFd_ = -1;
+  int askedFd_ = -1;
+  RuleSet rules_;
+  std::vector<std::unique_ptr<RuntimeProbe>> probes_;
+  mutable std::mutex mutex_;  ///< guards all that follows, but not what is in an OpenFile
+  RowStore store_;
+  std::unordered_map<uint32_t, Entry> entries_;
+  std::vector<FileInfo> news_;
+  std::vector<file_key> unanswered_;  ///< files that there was no entry for: asked for again when there is
+  uint64_t roomMade_ = 0;             ///< when makeRoom() last changed something
+  uint32_t nextId_ = FILE_VDSO + 1;
+  std::vector<uint32_t> freeIds_;
+  std::vector<uint32_t> evicted_;
+  std::vector<uint32_t> quarantine_[2];
+};
+
+}  // namespace polytop

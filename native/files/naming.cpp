@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "files/naming.h"
+
+namespace polytop {
+
+NamedOffset Naming::name(uint32_t file, uint64_t offset) {
+  const std::shared_ptr<OpenFile> found = catalog_.open(file);
+  return found ? found->name(offset) : NamedOffset{};
+}
+
+uint32_t Naming::functionOf(uint32_t file, uint64_t offset) {
+  const std::shared_ptr<OpenFile> found = catalog_.open(file);
+  const uint64_t start = found ? found->functionStart(offset) : 0;
+  if (start == 0) return 0;
+  const auto [number, isNew] = functions_.add(uint64_t{file} << FRAME_FILE_SHIFT | start);
+  if (isNew) number = nextFunction_++;
+  return number;
+}
+
+std::vector<uint8_t> Naming::read(uint32_t file, const std::string& name, uint64_t offset, size_t size) {
+  const std::shared_ptr<OpenFile> found = catalog_.open(file);
+  return found ? found->read(name, offset, size) : std::vector<uint8_t>{};
+}
+
+void Naming::openAgain(uint32_t file, LineRequest& request) {
+  const std::shared_ptr<OpenFile> found = catalog_.open(file);
+  if (!found) return;
+  request.key = catalog_.keyOf(file);
+  request.file = found->file().duplicate();
+  request.root = found->root().duplicate();
+}
+
+}  // namespace polytop

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "files/open_file.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "elf/debug_file.h"
+#include "util/bytes.h"
+
+namespace polytop {
+
+namespace {
+
+constexpr size_t kMaxBeside = 1024;  // open files for each
+
+std::vector<Segment> codeSegments(const ElfImage* image) {
+  std::vector<Segment> code;
+  if (!image) return code;
+  for (const Segment& segment : image->segments()) {
+    if (segment.type == PT_LOAD && (segment.flags & PF_X)) code.push_back(segment);
+  }
+  return code;
+}
+
+}  // namespace
+
+OpenFile::OpenFile(FileDescriptor file, FileDescriptor root, std::vector<uint64_t> starts, const ElfImage* image)
+    : file_(std::move(file)), root_(std::move(root)), starts_(std::move(starts)), code_(codeSegments(image)) {}
+
+OpenFile::OpenFile(std::vector<uint64_t> starts, const ElfImage& vdso)
+    : starts_(std::move(starts)), symbols_(SymbolIndex::build(-1, vdso, "")), indexed_(true) {}
+
+std::string OpenFile::rootPath() const { return root_.valid() ? "/proc/self/fd/" + std::to_string(root_.get()) : ""; }
+
+void OpenFile::indexSymbols() {
+  if (indexed_ || !file_.valid()) return;
+  indexed_ = true;
+  std::string why;
+  const std::unique_ptr<ElfImage> image = ElfImage::open(file_.get(), why);
+  if (image) symbols_ = SymbolIndex::build(file_.get(), *image, rootPath());
+}
+
+uint64_t OpenFile::enclosingStart(uint64_t offset) const {
+  const auto next = std::upper_bound(starts_.begin(), starts_.end(), offset);
+  return next == starts_.begin() ? 0 : *std::prev(next);
+}
+
+uint64_t OpenFile::addressOf(uint64_t offset) const {
+  for (const Segment& segment : code_) {
+    if (offset >= segment.offset && offset - segment.offset < segment.fileSize)
+      return offset - segment.offset + segment.address;
+  }
+  return offset;
+}
+
+uint64_t OpenFile::functionStart(uint64_t offset) {
+  indexSymbols();
+  const uint64_t start = enclosingStart(offset);
+  const uint64_t symbol = symbols_ ? symbols_->startOf(offset, start) : 0;
+  return symbol ? symbol : start;
+}
+
+NamedOffset OpenFile::name(uint64_t offset) {
+  indexSymbols();
+  NamedOffset named;
+  uint64_t start = enclosingStart(offset);
+  if (symbols_) {
+    if (std::optional<Symbol> symbol = symbols_->find(offset, start)) {
+      named.name = std::move(symbol->name);
+      start = symbol->start;
+    }
+  }
+  if (start) named.address = addressOf(start);
+  return named;
+}
+
+int OpenFile::besideOf(const std::string& name) {
+  const auto known = beside_.find(name);
+  if (known != beside_.end()) return known->second.get();
+  if (!file_.valid() || beside_.size() >= kMaxBeside) return -1;
+  return beside_.emplace(name, openBeside(file_.get(), rootPath(), name)).first->second.get();
+}
+
+std::vector<uint8_t> OpenFile::read(const std::string& name, uint64_t offset, size_t size) {
+  const int fd = name.empty() ? file_.get() : besideOf(name);
+  return fd < 0 ? std::vector<uint8_t>{} : readBytes(fd, offset, size);
+}
+
+}  // namespace polytop

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "elf/elf_image.h"
+#include "symbols/symbols.h"
+#include "util/file_descriptor.h"
+
+namespace polytop {
+
+/// The function at an offset of a file.
+struct NamedOffset {
+  std::string name;      ///< empty if there is no symbol
+  uint64_t address = 0;  ///< start of the function as an address of the file's headers, 0 if it is not known
+};
+
+/**
+ * A sampled file that is kept open, so that its symbols can be read after it was deleted. What it is asked for is read
+ * when it is asked for first. One thread asks.
+ */
+class OpenFile {
+ public:
+  /// `root`: of the process that mapped it, where that is not our own. `starts`: UnwindTable::starts. `image`: null if
+  /// it is no ELF file.
+  OpenFile(FileDescriptor file, FileDescriptor root, std::vector<uint64_t> starts, const ElfImage* image);
+  /// The vDSO, whose symbols are read at once: it has no descriptor.
+  OpenFile(std::vector<uint64_t> starts, const ElfImage& vdso);
+
+  const FileDescriptor& file() const { return file_; }
+  const FileDescriptor& root() const { return root_; }
+
+  /// The function that holds a file offset.
+  NamedOffset name(uint64_t offset);
+  /// The file offset where that function starts, 0 if it is not known.
+  uint64_t functionStart(uint64_t offset);
+  /// Bytes of the file, fewer where it ends; with a name: of the file of that name in its folder, none without one.
+  std::vector<uint8_t> read(const std::string& name, uint64_t offset, size_t size);
+
+ private:
+  /// For openUnderRoot() and the like.
+  std::string rootPath() const;
+  void indexSymbols();
+  /// Start of the code that holds the offset, by the unwind table; 0 if that does not say.
+  uint64_t enclosingStart(uint64_t offset) const;
+  /// The address in the file's headers of a file offset.
+  uint64_t addressOf(uint64_t offset) const;
+  /// The descriptor of another file in the folder, -1 if there is none.
+  int besideOf(const std::string& name);
+
+  FileDescriptor file_;
+  FileDescriptor root_;
+  std::vector<uint64_t> starts_;
+  std::vector<Segment> code_;                     ///< executable segments
+  std::map<std::string, FileDescriptor> beside_;  ///< files that were asked for; invalid ones are not there
+  std::unique_ptr<SymbolIndex> symbols_;
+  bool indexed_ = false;
+};
+
+}  // namespace polytop

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "files/probe.h"
+
+#include "dotnet/dotnet_probe.h"
+#include "perl/perl_probe.h"
+
+namespace polytop {
+
+std::vector<std::unique_ptr<RuntimeProbe>> makeProbes(const Session& session) {
+  std::vector<std::unique_ptr<RuntimeProbe>> probes;
+  probes.push_back(makePerlProbe(session));
+  probes.push_back(makeDotnetProbe(session));
+  return probes;
+}
+
+}  // namespace polytop

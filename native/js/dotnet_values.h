@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <napi.h>
+
+#include <vector>
+
+#include "dotnet/methods.h"
+#include "files/catalog.h"
+
+namespace polytop {
+
+/// Sets `runtime`, `assemblies` and `refused` of a file that holds a .NET runtime or assemblies.
+void describeDotnet(Napi::Env env, const FoundRuntime& runtime, Napi::Object& file);
+
+/// What JavaScript is told of methods: SeenMethod in src/addon/sampler.ts. The version and the contract descriptor are
+/// those of the file that the runtime is in.
+Napi::Array describeMethods(Napi::Env env, const std::vector<MethodInfo>& methods, Catalog& catalog);
+
+}  // namespace polytop
