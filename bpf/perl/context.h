@@ -13,7 +13,6 @@
 #define SI_PREVIOUS 16
 #define SI_NEXT 24
 #define SI_INDEX 32
-#define SI_MAX 36
 #define SI_SUB_INDEX 40
 #define SI_BYTES 48
 #define SI_TYPE_MAIN 1

@@ -82,7 +82,6 @@ struct perl_walk {
 	__u64 statement; /* the COP that the frame being looked at is executing */
 	__u64 op;        /* the op that it is executing, or goes on with */
 	__u32 op_is_next;
-	__u32 sites_reserved;
 
 	__u64 stack_info;
 	__u64 previous_info;

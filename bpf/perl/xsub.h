@@ -13,7 +13,6 @@
 #include "sub.h"
 
 /* struct op as words: next, sibling or parent, function, target, type and flags, first child or SV or pad index. */
-#define OP_WORDS 6
 #define OP_SIBLING 1
 #define OP_TARGET 3
 #define OP_BITS 4
