@@ -32,7 +32,7 @@ GENERATED := build/counters.h build/dotnet_layouts.h build/abi.ts
 all: $(GENERATED) dist/polytop.bpf.o dist/polytop.node dist/cli.js
 
 # What is defined once for all sides.
-$(GENERATED) &: bin/generate $(wildcard bpf/generate/* bpf/*.json bpf/abi.h bpf/*/abi.h)
+$(GENERATED) &: bin/generate $(wildcard bpf/generate/* bpf/*.json bpf/abi.h bpf/types.h bpf/*/abi.h)
 	mkdir -p build
 	$(NODE) bin/generate build
 
