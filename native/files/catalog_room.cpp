@@ -101,8 +101,8 @@ void Catalog::admit(Session& session, const std::vector<uint32_t>& admitted) {
     Entry& entry = entries_[id];
     // The pages that are free may lie apart: it waits on then.
     if (!publish(entry, *entry.waiting)) continue;
+    entry.info.why = std::move(entry.waiting->warning);
     entry.waiting.reset();
-    entry.info.why.clear();
     news_.push_back(entry.info);
   }
   // Cached mappings hold the state of a file.

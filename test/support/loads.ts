@@ -3,6 +3,7 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
+import { Lacking } from "./measure.ts";
 import { root } from "./polytop.ts";
 import { type Running, start } from "./profile.ts";
 import { workload } from "./workloads.ts";
@@ -97,4 +98,32 @@ export function hotLoops(): Running[] {
   return cpus().map((_, at) =>
     at % 2 === 0 ? start(workload("deep.c"), ["60"]) : start("/usr/bin/perl", ["-e", HOT_PERL]),
   );
+}
+
+/** Keeps every CPU busy with programs that end after half a millisecond, some 1,400 starts a second on two. */
+export function execLoops(): Running[] {
+  const build = (name: string, depth: number): string =>
+    workload("execs.c", {
+      as: `execs-${name}`,
+      flags: [`-DFUNCTION=in_${name}`, `-DDEPTH=${depth}`, "-DROUNDS=200000"],
+    });
+  const [one, two] = [build("one", 1), build("two", 2)];
+  return cpus().map((_, at) => (at % 2 === 0 ? start(one, [two]) : start(two, [one])));
+}
+
+const POD =
+  'use Pod::Man; while (1) { my $page; my $man = Pod::Man->new; $man->output_string(\\$page); $man->parse_file($INC{"Pod/Man.pm"}) }';
+
+/** Keeps every CPU busy with one Perl program of many different stacks. */
+export function podLoops(): Running[] {
+  return cpus().map(() => start("/usr/bin/perl", ["-e", POD]));
+}
+
+/** Compiles a Rust program of one line for ever: three large files at work. */
+export function rustLoop(): Running {
+  if (spawnSync("rustc", ["--version"]).status !== 0) throw new Lacking("rustc is not installed");
+  const place = `${folder}rust/`;
+  mkdirSync(place, { recursive: true });
+  writeFileSync(`${place}one.rs`, 'fn main() { println!("{}", std::env::args().count()) }\n');
+  return start("/bin/sh", ["-c", `${WHILE_WANTED} rustc -O one.rs || exit; done`], { cwd: place });
 }
