@@ -8,7 +8,7 @@
 namespace polytop {
 namespace {
 
-// DWARF 5 section 7.7.1; only what the recognised expressions are made of.
+// The operations that recognised expressions are made of (DWARF 5 section 7.7.1).
 enum Operation : uint8_t {
   kDeref = 0x06,
   kConst1u = 0x08,
@@ -33,7 +33,7 @@ enum Operation : uint8_t {
 // Longer than any expression that can be recognised: a row may need one read again, so its length must be bounded.
 constexpr uint32_t kMaxExpression = 64;
 
-// What an expression computes.
+/// What an expression computes.
 enum class Shape : uint8_t {
   kUnknown,
   kRegister,  // register + offset
@@ -49,7 +49,7 @@ struct Expression {
   int64_t addend = 0;
 };
 
-// A sum that wraps: no number of a lying file may be undefined behaviour.
+/// Adds with wrap-around: no number of a lying file may be undefined behaviour.
 int64_t plus(int64_t left, int64_t right) {
   return static_cast<int64_t>(static_cast<uint64_t>(left) + static_cast<uint64_t>(right));
 }
@@ -69,27 +69,25 @@ bool readPlt(DwarfReader reader, Expression& expression) {
   return true;
 }
 
-// A constant and whether `opcode` is one.
+/// Reads the constant that `opcode` pushes; false if it pushes none.
 bool readConstant(DwarfReader& reader, uint8_t opcode, int64_t& value) {
+  const auto readFixed = [&](auto zero) {
+    value = reader.fixed<decltype(zero)>();
+    return true;
+  };
   switch (opcode) {
     case kConst1u:
-      value = reader.fixed<uint8_t>();
-      return true;
+      return readFixed(uint8_t{});
     case kConst1s:
-      value = reader.fixed<int8_t>();
-      return true;
+      return readFixed(int8_t{});
     case kConst2u:
-      value = reader.fixed<uint16_t>();
-      return true;
+      return readFixed(uint16_t{});
     case kConst2s:
-      value = reader.fixed<int16_t>();
-      return true;
+      return readFixed(int16_t{});
     case kConst4u:
-      value = reader.fixed<uint32_t>();
-      return true;
+      return readFixed(uint32_t{});
     case kConst4s:
-      value = reader.fixed<int32_t>();
-      return true;
+      return readFixed(int32_t{});
     case kConstu:
       value = static_cast<int64_t>(reader.uleb());
       return true;
@@ -97,13 +95,12 @@ bool readConstant(DwarfReader& reader, uint8_t opcode, int64_t& value) {
       value = reader.sleb();
       return true;
     default:
-      if (opcode < kLit0 || opcode > kLit31) return false;
       value = opcode - kLit0;
-      return true;
+      return opcode >= kLit0 && opcode <= kLit31;
   }
 }
 
-/// What the expression computes. `startsWithCfa`: it is a register's, the CFA is on its stack.
+/// Tells what an expression computes. `startsWithCfa`: it is the expression of a register, the CFA is on its stack.
 Expression readExpression(const FrameSection& section, ExpressionRange range, bool startsWithCfa) {
   if (range.end - range.begin > kMaxExpression) return {};
   DwarfReader reader(section.bytes.data(), range.begin, range.end);
@@ -212,7 +209,7 @@ bool setCfa(const CfaState& state, const Expression& expression, unwind_rule& ru
   return true;
 }
 
-// The offset from the CFA of where a register is saved, if it can be told.
+/// Tells where a register is saved as an offset from the CFA; false if that cannot be told.
 bool offsetFromCfa(const FrameSection& section, const RegisterRule& saved, const unwind_rule& rule, int64_t& offset) {
   if (saved.kind == RegisterRuleKind::kOffset) {
     offset = saved.value;
@@ -224,7 +221,7 @@ bool offsetFromCfa(const FrameSection& section, const RegisterRule& saved, const
     offset = expression.offset;
     return true;
   }
-  // A place counted from the register that the CFA is counted from.
+  // The place is counted from the register that the CFA is counted from.
   const bool sameBase =
       (rule.cfa == CFA_SP && expression.number == arch::kSp) || (rule.cfa == CFA_FP && expression.number == arch::kFp);
   if (expression.shape != Shape::kRegister || !sameBase) return false;
