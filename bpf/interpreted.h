@@ -22,14 +22,10 @@ static __always_inline int step_known_interpreted(void)
 /* Steps over the frame in the cached mapping `index` if its code is an interpreter's. Returns enum step_result. */
 static __always_inline int step_interpreted(struct walk *w, struct mapping *m, __u32 index)
 {
-	if (m->state == FILE_READY)
-		return m->interpreter >= INTERPRETER_DOTNET ? dotnet_step_rows(index) : NOT_INTERPRETED;
-	if (!dotnet_know_process(w))
+	/* Generated code may be of any runtime; the rows of a file are enough for all but .NET's. */
+	if (m->state == FILE_READY && m->interpreter < INTERPRETER_DOTNET)
 		return NOT_INTERPRETED;
-	int result = dotnet_step();
-	if (result == NOT_INTERPRETED && w->exact && (m->state == MAPPING_ANONYMOUS || m->state == FILE_NO_ELF))
-		result = dotnet_step_outside();
-	return result;
+	return dotnet_step_mapped(w, m, index);
 }
 
 /* The frames of this walk that are no native ones. */

@@ -155,8 +155,8 @@ static __always_inline int dotnet_step_prolog(struct walk *w)
 }
 
 /*
- * Steps over a frame in a cached mapping whose file has rows: the runtime itself, or precompiled managed code. Rows do
- * not tell the epilogs of managed code, and what of it has none belongs to no method. Returns enum step_result.
+ * Steps over a frame in a cached mapping whose file has rows: the runtime itself, or precompiled managed code, whose
+ * epilogs rows do not tell. Returns enum step_result: NOT_INTERPRETED where managed code has no row.
  */
 __noinline int dotnet_step_rows(__u32 index)
 {
@@ -166,28 +166,44 @@ __noinline int dotnet_step_rows(__u32 index)
 		return WALK_ENDED;
 	struct mapping *m = &w->cache.mappings[index & (MAPPINGS_CACHED - 1)];
 	__u64 offset = (w->exact ? w->ip : w->ip - 1) - m->start + m->offset;
+	int managed = is_managed(w, m, offset);
 	struct known_rule *known = find_rule(w, m, offset);
-	if (!is_managed(w, m, offset))
-		return step_by_row(w, m, offset, known);
-	if (!known || known->rule.cfa == CFA_NONE) {
-		int result = dotnet_know_process(w) ? dotnet_step() : NOT_INTERPRETED;
+	if (managed && (!known || known->rule.cfa == CFA_NONE))
+		return NOT_INTERPRETED;
+	push_frame(w, place_of(m, offset));
+	if (managed) {
+		w->dotnet.frames++;
+		if (w->exact && dotnet_read_epilog())
+			return dotnet_enter_caller();
+		if (known->rule.cfa == CFA_PROLOG) {
+			w->dotnet.function = w->ip - known->row_distance;
+			return dotnet_step_prolog(w);
+		}
+	}
+	return step_by_row(w, known);
+}
 
-		if (result != NOT_INTERPRETED)
-			return result;
+/*
+ * Steps over the frame in a cached mapping if the runtime knows its code. The two ways to step do not call each other:
+ * functions that do share 512 bytes of stack, and kernels before 6.8 round the part of each up to 32.
+ */
+static __always_inline int dotnet_step_mapped(struct walk *w, struct mapping *m, __u32 index)
+{
+	int result = NOT_INTERPRETED, has_rows = m->state == FILE_READY;
+
+	if (has_rows)
+		result = dotnet_step_rows(index);
+	if (result == NOT_INTERPRETED && dotnet_know_process(w))
+		result = dotnet_step();
+	if (result != NOT_INTERPRETED)
+		return result;
+	if (has_rows) { /* Code of an image that has no row belongs to no method. */
 		w->dotnet.frames++;
 		return dotnet_step_stub(DOTNET_STUB_IMAGE);
 	}
-	w->dotnet.frames++;
-	if (w->exact && dotnet_read_epilog()) {
-		push_frame(w, place_of(m, offset));
-		return dotnet_enter_caller();
-	}
-	if (known->rule.cfa == CFA_PROLOG) {
-		push_frame(w, place_of(m, offset));
-		w->dotnet.function = w->ip - known->row_distance;
-		return dotnet_step_prolog(w);
-	}
-	return step_by_row(w, m, offset, known);
+	if (w->dotnet.process.top && w->exact && (m->state == MAPPING_ANONYMOUS || m->state == FILE_NO_ELF))
+		return dotnet_step_outside();
+	return NOT_INTERPRETED;
 }
 
 /* Counts the managed part of a walk. */

@@ -196,13 +196,10 @@ static __always_inline int step_rule(struct walk *w, struct unwind_rule *rule)
 	return enter_caller(w, return_address, cfa);
 }
 
-/* Steps over a frame in a file that has rows, and records it; `known` is NULL where the file has none for it. */
-static __always_inline int step_by_row(struct walk *w, struct mapping *m, __u64 offset, struct known_rule *known)
+/* Steps over a frame in a file that has rows; `known` is NULL where the file has none for it. */
+static __always_inline int step_by_row(struct walk *w, struct known_rule *known)
 {
-	push_frame(w, place_of(m, offset));
-	if (!known)
-		return step_frame_pointer(w, COUNTER_UnwindNativeErrNoRow);
-	return step_rule(w, &known->rule);
+	return known ? step_rule(w, &known->rule) : step_frame_pointer(w, COUNTER_UnwindNativeErrNoRow);
 }
 
 #endif

@@ -62,7 +62,8 @@ static __always_inline int step_native(struct walk *w, struct mapping *m, __u64 
 {
 	switch (m->state) {
 	case FILE_READY:
-		return step_by_row(w, m, offset, find_rule(w, m, offset));
+		push_frame(w, place_of(m, offset));
+		return step_by_row(w, find_rule(w, m, offset));
 	case FILE_NO_TABLE:
 		push_frame(w, place_of(m, offset));
 		return step_frame_pointer(w, COUNTER_UnwindNativeErrNoRow);
