@@ -5,7 +5,11 @@ export class Memo<T> {
 
   /** Returns the result for a key, compared part by part; `make` works it out for another one. */
   of(key: readonly unknown[], make: () => T): T {
-    if (this.#result === undefined || !this.#key?.every((part, i) => part === key[i])) {
+    if (
+      this.#result === undefined ||
+      this.#key?.length !== key.length ||
+      !key.every((part, i) => part === this.#key?.[i])
+    ) {
       this.#result = make();
       this.#key = key;
     }

@@ -10,6 +10,7 @@ import { wrapWords } from "../../text/wrap.ts";
 import { EVERY_RUNTIME, RUNTIMES, type Runtime } from "../../tick/runtimes.ts";
 import type { CounterDefinition } from "../../tick/source.ts";
 import type { Tick } from "../../tick/tick.ts";
+import { Memo } from "../state/memo.ts";
 import { visibleRows } from "../state/rows.ts";
 import type { Session } from "../state/session.ts";
 import { openPage } from "../state/transitions.ts";
@@ -48,7 +49,10 @@ function grouped(session: Session): Group[] {
 const labelOf = (runtime: string): string => RUNTIME_LABELS[runtime as Runtime] ?? runtime;
 
 /** Draws the health of each runtime as a table, a blank line below it, where there is room for it. */
-function healthLines({ session, tick, width, height, theme }: BodyInput): string[] {
+function healthLines(
+  { session, tick, width, height, theme }: BodyInput,
+  memo: Memo<readonly string[]>,
+): readonly string[] {
   const all = session.everything(tick);
   const rows = EVERY_RUNTIME.flatMap((runtime) => {
     const { samples, complete } = all.health[runtime];
@@ -65,14 +69,15 @@ function healthLines({ session, tick, width, height, theme }: BodyInput): string
     return [{ ...narrow, "STACKS/S": perSecond, HEALTH: health }];
   });
   if (rows.length === 0 || height < rows.length + 9) return [];
-  return [...tableLines(rows, width), ""];
+  const key = [width, ...rows.flatMap((row) => Object.values(row))];
+  return memo.of(key, () => [...tableLines(rows, width), ""]);
 }
 
-function metricsBody(input: BodyInput): Body {
+function metricsBody(input: BodyInput, memo: Memo<readonly string[]>): Body {
   const { session, tick, width, height, theme } = input;
   const groups = grouped(session);
   const ids = groups.flatMap(({ counters }) => counters.map(({ name }) => name));
-  const health = healthLines(input);
+  const health = healthLines(input, memo);
   const room = height >= health.length + 9 ? 3 : 0;
   const page = Math.max(1, height - health.length - room);
   const lines: Line[] = groups.flatMap(({ heading, counters }) => [
@@ -190,6 +195,9 @@ export const metricsView: View = {
   id: "metrics",
   key: { name: "5", help: "metrics of the unwinders" },
   keys: ["rows"],
-  makeBody: () => metricsBody,
+  makeBody: () => {
+    const memo = new Memo<readonly string[]>();
+    return (input) => metricsBody(input, memo);
+  },
   open: (session, row) => session.update(openPage, COUNTER_PAGE, row, row),
 };
