@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What native/symbols/symbols.h offers, on a command line, for test/unit/symbols.test.ts:
+// What native/symbols/symbols.h offers, on a command line, for test/unit/native/symbols.test.ts:
 //   symbols_tool demangle              names on stdin, one a line
 //   symbols_tool find FILE ROOT        lines "offset functionStart" (hex) on stdin; "start name" or "-" for each
 //   symbols_tool lines FILE ROOT       offsets (hex) on stdin; "file:line" or "-" for each, or why there are none

@@ -1,0 +1,284 @@
+import { execFileSync, spawn } from "node:child_process";
+import {
+  appendFileSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir, uptime } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { afterAll, describe, expect, test } from "vitest";
+import { CodeMap } from "../../../src/runtimes/jit/code-map.ts";
+import { PerfMaps } from "../../../src/runtimes/jit/perf-map.ts";
+
+const proc = mkdtempSync(join(tmpdir(), "perf-map-"));
+afterAll(() => rmSync(proc, { recursive: true, force: true }));
+
+const uid = process.geteuid?.() ?? 0;
+let lastPid = 100;
+
+/** A process of a made-up /proc, whose own pid is 7. */
+function makeProcess(map?: string, pid = ++lastPid): { pid: number; folder: string; file: string } {
+  const folder = join(proc, `${pid}`, "root", "tmp");
+  mkdirSync(folder, { recursive: true });
+  const status = `Name:\tnode\nUid:\t1\t${uid}\t1\t1\nNSpid:\t${pid}\t7\n`;
+  writeFileSync(join(proc, `${pid}`, "status"), status);
+  const file = join(folder, "perf-7.map");
+  if (map !== undefined) writeFileSync(file, map);
+  return { pid, folder, file };
+}
+
+/** Says when a process was started, in seconds since boot. */
+function setStart(pid: number, seconds: number): void {
+  const fields = ["S", ...Array(18).fill("0"), String(seconds * 100)];
+  writeFileSync(join(proc, `${pid}`, "stat"), `${pid} (a) b) ${fields.join(" ")} 0\n`);
+}
+
+/** Maps whose clock moves on by more than their rest between two looks at a file. */
+function makeMaps(): PerfMaps {
+  let time = 0;
+  return new PerfMaps({ proc, now: () => (time += 1001) });
+}
+
+function nameAt(maps: PerfMaps, pid: number, address: bigint): string {
+  const found = maps.resolve(pid, address);
+  return found.whyUnnamed === undefined ? found.name : `? ${found.whyUnnamed}`;
+}
+
+describe("a map", () => {
+  test("names addresses, of the pid that the process knows itself by", () => {
+    const { pid } = makeProcess("1000 100 first one\n2000 10 second\n0x3000 0x10 with prefix\n");
+    const maps = makeMaps();
+    expect(nameAt(maps, pid, 0x1000n)).toBe("first one");
+    expect(nameAt(maps, pid, 0x10ffn)).toBe("first one");
+    expect(nameAt(maps, pid, 0x1100n)).toMatch(/^\? .*has not put into/);
+    expect(nameAt(maps, pid, 0x200fn)).toBe("second");
+    expect(nameAt(maps, pid, 0x3001n)).toBe("with prefix");
+    expect(nameAt(maps, pid, 0xffn)).toMatch(/^\?/);
+    expect(nameAt(maps, pid, 0xffff_ffff_ffff_ffffn)).toMatch(/^\?/);
+  });
+
+  test("is read on as it grows, half lines when they are whole", () => {
+    const { pid, file } = makeProcess("1000 100 one\n2000 100 tw");
+    const maps = makeMaps();
+    expect(nameAt(maps, pid, 0x1000n)).toBe("one");
+    expect(nameAt(maps, pid, 0x2000n)).toMatch(/^\?/);
+    appendFileSync(file, "o\n1000 80 again\n");
+    expect(nameAt(maps, pid, 0x2000n)).toBe("two");
+    expect(nameAt(maps, pid, 0x1000n)).toBe("again");
+    expect(nameAt(maps, pid, 0x1090n)).toBe("one");
+  });
+
+  test("is read once in a refresh of a second", () => {
+    const { pid, file } = makeProcess("1000 100 one\n");
+    let time = 0;
+    const maps = new PerfMaps({ proc, now: () => time });
+    expect(nameAt(maps, pid, 0x1000n)).toBe("one");
+    appendFileSync(file, "2000 100 two\n");
+    time = 800;
+    expect(nameAt(maps, pid, 0x2000n)).toMatch(/^\?/);
+    // One may be a little shorter than that before it.
+    time = 990;
+    expect(nameAt(maps, pid, 0x2000n)).toBe("two");
+  });
+
+  test("is read anew when it is another file, was cut, or was written anew", () => {
+    const { pid, file } = makeProcess("1000 100 one\n2000 100 two\n");
+    const maps = makeMaps();
+    expect(nameAt(maps, pid, 0x2000n)).toBe("two");
+    writeFileSync(`${file}.new`, "1000 100 other file\n2000 100 two\n3000 1 more\n");
+    renameSync(`${file}.new`, file);
+    expect(nameAt(maps, pid, 0x1000n)).toBe("other file");
+    truncateSync(file, 0);
+    expect(nameAt(maps, pid, 0x1000n)).toMatch(/^\?/);
+    appendFileSync(file, "1000 100 after\n");
+    expect(nameAt(maps, pid, 0x1000n)).toBe("after");
+    writeFileSync(file, "4000 100 longer than before\n5000 100 and more of it\n");
+    expect(nameAt(maps, pid, 0x1000n)).toMatch(/^\?/);
+    expect(nameAt(maps, pid, 0x5000n)).toBe("and more of it");
+  });
+
+  test("keeps its names when the process goes, until another one has its pid", () => {
+    const { pid, file } = makeProcess("1000 100 one\n2000 100 two\n");
+    setStart(pid, 10);
+    const maps = makeMaps();
+    expect(nameAt(maps, pid, 0x1000n)).toBe("one");
+    rmSync(join(proc, `${pid}`, "status"));
+    expect(nameAt(maps, pid, 0x1000n)).toBe("one");
+    expect(nameAt(maps, pid, 0x9000n)).toMatch(/process that is gone/);
+    makeProcess(undefined, pid);
+    setStart(pid, 20);
+    rmSync(file);
+    expect(nameAt(maps, pid, 0x1000n)).toMatch(/writes no/);
+  });
+
+  test("names what was asked for too early, once it is written", () => {
+    const { pid, file } = makeProcess("1000 100 one\n");
+    const maps = makeMaps();
+    expect(nameAt(maps, pid, 0x1000n)).toBe("one");
+    expect(maps.findMissed()).toBe(false);
+    expect(nameAt(maps, pid, 0x2000n)).toMatch(/^\?/);
+    expect(maps.findMissed()).toBe(false);
+    appendFileSync(file, "3000 100 three\n");
+    for (let i = 0; i < 5; i++) expect(maps.findMissed()).toBe(false);
+    appendFileSync(file, "2000 100 two\n");
+    // It was looked for in vain until now: the next look is not at once.
+    const looks = Array.from({ length: 100 }, () => maps.findMissed());
+    expect(looks.filter((found) => found)).toHaveLength(1);
+    expect(nameAt(maps, pid, 0x2000n)).toBe("two");
+  });
+
+  test("names are cleaned, lines that are none are left out", () => {
+    const { pid } = makeProcess(
+      "\n \n1000\n1000 10\n1000 10 \nxyz 10 no\n1000 0 empty\n-1 10 no\n2000 10 evil\u001b[2J\n" +
+        "ffffffffffffffff 10 too high\n3000 fffffffff too long\n",
+    );
+    const maps = makeMaps();
+    expect(nameAt(maps, pid, 0x1000n)).toMatch(/^\?/);
+    expect(nameAt(maps, pid, 0x2001n)).toBe("evil\\x1b[2J");
+    expect(nameAt(maps, pid, 0x3000n)).toMatch(/^\?/);
+  });
+});
+
+describe("refused, with the reason:", () => {
+  test("no file", () => {
+    expect(nameAt(makeMaps(), makeProcess().pid, 1n)).toMatch(/writes no \/tmp\/perf-PID.map/);
+  });
+
+  test("a link, wherever it points", () => {
+    const other = makeProcess("1000 100 secret\n");
+    const linked = makeProcess();
+    symlinkSync(other.file, linked.file);
+    expect(nameAt(makeMaps(), linked.pid, 0x1000n)).toMatch(/not a regular file/);
+  });
+
+  test("a /tmp that is a link", () => {
+    const other = makeProcess("1000 100 secret\n");
+    const linked = makeProcess();
+    rmSync(linked.folder, { recursive: true });
+    symlinkSync(other.folder, linked.folder);
+    expect(nameAt(makeMaps(), linked.pid, 0x1000n)).toMatch(/is a link/);
+  });
+
+  test("a FIFO, without waiting for its writer", () => {
+    const { pid, file } = makeProcess();
+    execFileSync("mkfifo", [file]);
+    expect(nameAt(makeMaps(), pid, 0x1000n)).toMatch(/not a regular file/);
+  });
+
+  test("a folder", () => {
+    const { pid, file } = makeProcess();
+    mkdirSync(file);
+    expect(nameAt(makeMaps(), pid, 0x1000n)).toMatch(/not a regular file/);
+  });
+
+  test("a file that is too large", () => {
+    const { pid, file } = makeProcess("1000 100 one\n");
+    truncateSync(file, 33 * 1024 * 1024);
+    expect(nameAt(makeMaps(), pid, 0x1000n)).toMatch(/larger than 32 MB/);
+  });
+
+  test.runIf(uid === 0)("a file of another user; root's are taken", () => {
+    const { pid, file } = makeProcess("1000 100 one\n");
+    chownSync(file, 12345, 0);
+    expect(nameAt(makeMaps(), pid, 0x1000n)).toMatch(
+      /belongs to user 12345, the process to user 0/,
+    );
+    const status = join(proc, `${pid}`, "status");
+    writeFileSync(status, readFileSync(status, "latin1").replace("\t0\t", "\t12345\t"));
+    expect(nameAt(makeMaps(), pid, 0x1000n)).toBe("one");
+    chownSync(file, 0, 0);
+    expect(nameAt(makeMaps(), pid, 0x1000n)).toBe("one");
+  });
+
+  test("a file that is older than the process", () => {
+    const { pid, file } = makeProcess("1000 100 one\n");
+    setStart(pid, uptime() - 60);
+    expect(nameAt(makeMaps(), pid, 0x1000n)).toBe("one");
+    utimesSync(file, Date.now() / 1000, Date.now() / 1000 - 120);
+    expect(nameAt(makeMaps(), pid, 0x1000n)).toMatch(/left by an earlier process/);
+  });
+
+  test("more entries than are kept", () => {
+    const { pid } = makeProcess("1 1 a\n".repeat(500_001));
+    expect(nameAt(makeMaps(), pid, 1n)).toMatch(/more entries than are kept/);
+  });
+
+  test("a process without a pid of its own", () => {
+    const { pid } = makeProcess("1000 100 one\n");
+    writeFileSync(join(proc, `${pid}`, "status"), `Uid:\t${uid}\t${uid}\n`);
+    expect(nameAt(makeMaps(), pid, 0x1000n)).toMatch(/does not say its pid/);
+  });
+});
+
+test("whatever ranges come, in whatever parts: the last one that holds an address names it", () => {
+  const range = fc.record({ start: fc.nat(300), size: fc.integer({ min: 1, max: 80 }) });
+  fc.assert(
+    fc.property(fc.array(fc.array(range, { maxLength: 12 }), { maxLength: 6 }), (parts) => {
+      const map = new CodeMap();
+      const last = new Map<number, string>();
+      let count = 0;
+      for (const part of parts) {
+        for (const { start, size } of part) {
+          const line = Buffer.from(`${start.toString(16)} ${size.toString(16)} f${++count}`);
+          map.addLine(line, 0, line.length);
+          for (let at = start; at < start + size; at++) last.set(at, `f${count}`);
+        }
+        for (let at = 0; at < 400; at++) {
+          if (map.find(at) !== last.get(at)) expect(map.find(at)).toBe(last.get(at));
+        }
+      }
+    }),
+  );
+});
+
+test("any bytes are survived, however they arrive", () => {
+  fc.assert(
+    fc.property(fc.array(fc.uint8Array({ maxLength: 200 }), { maxLength: 5 }), (parts) => {
+      const { pid, file } = makeProcess("");
+      const maps = makeMaps();
+      for (const part of parts) {
+        appendFileSync(file, part);
+        expect(nameAt(maps, pid, 0x10n)).not.toBe("");
+      }
+    }),
+    { numRuns: 50 },
+  );
+});
+
+test("100,000 functions take less than 80 bytes each besides their names", () => {
+  const lines: string[] = [];
+  for (let i = 0; i < 100_000; i++)
+    lines.push(`7f00${(i * 64).toString(16).padStart(8, "0")} 40 f${i}\n`);
+  const { pid } = makeProcess(lines.join(""));
+  const maps = makeMaps();
+  expect(nameAt(maps, pid, 0x7f00_0000_0040n)).toBe("f1");
+  expect(maps.memoryBytes).toBeLessThan(100_000 * 80);
+});
+
+test("Node's own map, through /proc", async () => {
+  const program =
+    "let s=0; setInterval(() => { for (let i=0;i<1e5;i++) s+=Math.sqrt(i); }, 1); console.log('on')";
+  const child = spawn(process.execPath, ["--perf-basic-prof", "-e", program], { cwd: proc });
+  const file = `/tmp/perf-${child.pid}.map`;
+  try {
+    await new Promise((resolve) => child.stdout.once("data", resolve));
+    expect(existsSync(file)).toBe(true);
+    const line = /^([0-9a-f]+) ([0-9a-f]+) (.*)$/m.exec(readFileSync(file, "latin1"));
+    const address = BigInt(`0x${line?.[1]}`) + BigInt(`0x${line?.[2]}`) - 1n;
+    const maps = new PerfMaps();
+    expect(maps.resolve(child.pid ?? 0, address)).not.toHaveProperty("whyUnnamed");
+  } finally {
+    child.kill();
+    rmSync(file, { force: true });
+  }
+});

@@ -1,0 +1,125 @@
+/** Names of Perl frames from their strings. */
+import { describe, expect, test } from "vitest";
+import {
+  PERL_EVAL,
+  PERL_FILE_SHIFT,
+  PERL_MAIN,
+  PERL_NAME_LEXICAL,
+  PERL_NAME_NO_STASH,
+  PERL_NAME_NONE,
+  PERL_OP_SHIFT,
+  PERL_SUB,
+} from "../../../build/abi.ts";
+import type { PerlName } from "../../../src/addon/drained.ts";
+import { PerlNames } from "../../../src/runtimes/perl/names.ts";
+
+const string = (text: string, encoding = 1, length = Buffer.from(text).length) => ({
+  encoding,
+  length,
+  bytes: Buffer.from(text, encoding === 0 ? "latin1" : "utf8"),
+});
+
+const given = (more: Partial<PerlName> = {}): PerlName => ({
+  name: 1n,
+  kind: PERL_SUB,
+  flags: 0,
+  sub: string("entry"),
+  package: string("Ledger::Post"),
+  file: string("/srv/ledger.pl", 2),
+  ...more,
+});
+
+function nameOf(more: Partial<PerlName>): string {
+  const names = new PerlNames();
+  names.ingest({ files: [], perlNames: [given(more)], renewed: false });
+  return names.read(1n, 0, 0).function.name;
+}
+
+describe("names", () => {
+  test.each([
+    ["a sub", {}, "Ledger::Post::entry"],
+    ["an anonymous sub", { sub: string("__ANON__") }, "Ledger::Post::__ANON__"],
+    ["a lexical sub", { flags: PERL_NAME_LEXICAL }, "entry"],
+    ["a phase block", { sub: string("BEGIN") }, "BEGIN"],
+    ["a sub whose glob is gone", { flags: PERL_NAME_NONE }, "(unknown)"],
+    ["a sub whose package is gone", { flags: PERL_NAME_NO_STASH }, "__ANON__::entry"],
+    ["an eval", { kind: PERL_EVAL }, "(eval)"],
+    ["code outside of subs", { kind: PERL_MAIN }, "(main)"],
+    ["UTF-8", { sub: string("größe") }, "Ledger::Post::größe"],
+    ["Latin-1", { sub: string("größe", 0, 5) }, "Ledger::Post::größe"],
+    [
+      "broken UTF-8",
+      { sub: { encoding: 1, length: 2, bytes: Buffer.from([0x61, 0xff]) } },
+      "Ledger::Post::a\ufffd",
+    ],
+    ["one that was cut", { sub: string("long", 1, 3000) }, "Ledger::Post::long…"],
+  ] as const)("%s", (_what, more, expected) => {
+    expect(nameOf(more)).toBe(expected);
+  });
+
+  test("the module is the file; string evals have one", () => {
+    const names = new PerlNames();
+    names.ingest({
+      files: [],
+      perlNames: [given(), given({ name: 2n, file: string("(eval", 2) })],
+      renewed: false,
+    });
+    expect(names.read(1n, 0, 12)).toMatchObject({
+      function: { module: "/srv/ledger.pl" },
+      detail: { line: 12 },
+    });
+    expect(names.read(2n, 0, 0)).toEqual({
+      function: { runtime: "perl", name: "Ledger::Post::entry", module: "(eval)" },
+    });
+  });
+});
+
+test("names are kept over one renewal, not over two", () => {
+  const names = new PerlNames();
+  const ingest = (perlNames: PerlName[], renewed: boolean) =>
+    names.ingest({ files: [], perlNames, renewed });
+  ingest([given()], false);
+  ingest([], true);
+  expect(names.read(1n, 0, 0).function.name).toBe("Ledger::Post::entry");
+  ingest([], true);
+  expect(names.read(1n, 0, 0).function.whyUnnamed).toBeDefined();
+});
+
+test("the innermost frame says which op it executes", () => {
+  const names = new PerlNames();
+  const nothing: readonly [number, number] = [0, 0];
+  const code = {
+    runLoops: [],
+    run: nothing,
+    parse: nothing,
+    destruct: nothing,
+    callSub: nothing,
+    callList: nothing,
+  };
+  const perl = {
+    index: 3,
+    version: "5.36.0",
+    warning: "",
+    refused: false,
+    opNames: ["null", "match"],
+    code,
+  };
+  names.ingest({
+    files: [
+      {
+        id: 9,
+        path: "/usr/bin/perl",
+        why: "",
+        perl,
+        assemblies: new Float64Array(),
+      },
+    ],
+    perlNames: [given()],
+    renewed: false,
+  });
+  const meta = (op: number, file: number) => op * 2 ** PERL_OP_SHIFT + file * 2 ** PERL_FILE_SHIFT;
+  expect(names.read(1n, meta(2, 3), 0).detail?.note).toBe("match");
+  expect(names.read(1n, meta(1, 3), 0).detail?.note).toBeUndefined();
+  expect(names.read(1n, meta(2, 4), 0).detail?.note).toBeUndefined();
+  expect(names.read(1n, 0, 0).detail?.note).toBeUndefined();
+});
