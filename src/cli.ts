@@ -186,10 +186,11 @@ async function openMachine(
   const { frequency, notice } = clampFrequency(options.frequency);
   if (notice) warn(notice);
   const { openLiveSource } = await import("./sources/live.ts");
-  const { delaySeconds, pids } = options;
+  const { delaySeconds, event, pids } = options;
   const firstDelaySeconds = isWatched ? Math.min(delaySeconds, FIRST_LOOK_SECONDS) : delaySeconds;
   const budget = budgetPercent(process.env);
   const source = await openLiveSource({
+    event,
     frequency,
     delaySeconds,
     firstDelaySeconds,

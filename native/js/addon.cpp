@@ -63,7 +63,8 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
          InstanceMethod<&Sampler::readMemory>("readMemory"), InstanceMethod<&Sampler::close>("close")});
   }
 
-  /// new Sampler({objectPath, frequency, drainSeconds, targets, byFunction}): loads, attaches, samples from now on.
+  /// new Sampler({objectPath, sources, frequency, drainSeconds, targets, byFunction}): loads, attaches, samples from
+  /// now on.
   explicit Sampler(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Sampler>(info) {
     const Napi::Object given = info[0].As<Napi::Object>();
     SessionOptions options;
@@ -71,6 +72,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     options.frequency = given.Get("frequency").As<Napi::Number>().Uint32Value();
     options.drainSeconds = given.Get("drainSeconds").As<Napi::Number>().DoubleValue();
     options.targets = readTargets(given.Get("targets"));
+    options.sources = readSources(given.Get("sources"));
     const bool byFunction = given.Get("byFunction").ToBoolean();
     parts_ = std::make_unique<Parts>();
     try {
@@ -103,6 +105,19 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     std::vector<uint32_t> targets;
     for (uint32_t i = 0; i < array.Length(); i++) targets.push_back(array.Get(i).As<Napi::Number>().Uint32Value());
     return targets;
+  }
+
+  static std::vector<EventSource> readSources(const Napi::Value& value) {
+    const Napi::Array array = value.As<Napi::Array>();
+    std::vector<EventSource> sources;
+    for (uint32_t i = 0; i < array.Length(); i++) {
+      const Napi::Object source = array.Get(i).As<Napi::Object>();
+      sources.push_back({source.Get("name").As<Napi::String>().Utf8Value(),
+                         source.Get("type").As<Napi::Number>().Uint32Value(),
+                         static_cast<uint64_t>(source.Get("config").As<Napi::Number>().Int64Value()),
+                         source.Get("isClock").ToBoolean()});
+    }
+    return sources;
   }
 
   static uint32_t uint32At(const Napi::CallbackInfo& info, size_t index) {
@@ -254,7 +269,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
   /// describe(): the running events {event, cpus, frequency}, and {filesPending}, how many files are being read.
   Napi::Value describe(const Napi::CallbackInfo& info) {
     const Session& session = parts_->session;
-    return object(info.Env(), "event", session.eventName(), "cpus", session.onlineCpus(), "frequency",
+    return object(info.Env(), "event", session.source().name, "cpus", session.onlineCpus(), "frequency",
                   session.frequency(), "filesPending", parts_->files.builder.queued());
   }
 

@@ -90,6 +90,8 @@ Session::~Session() {
 void Session::load(const SessionOptions& options) {
   libbpf_set_print(keepLog);
   libbpfLog.clear();
+  if (options.sources.empty()) throw Failure("there is no event to sample", EINVAL);
+  sources_ = options.sources;
   const int cpus = libbpf_num_possible_cpus();
   if (cpus <= 0) throw Failure("the number of CPUs cannot be read", -cpus);
   possibleCpus_ = static_cast<uint32_t>(cpus);
@@ -163,9 +165,8 @@ void Session::findVariables() {
 int Session::openEvent(uint32_t cpu) const {
   perf_event_attr attributes = {};
   attributes.size = sizeof attributes;
-  attributes.type = hardware_ ? PERF_TYPE_HARDWARE : PERF_TYPE_SOFTWARE;
-  attributes.config = PERF_COUNT_SW_CPU_CLOCK;
-  if (hardware_) attributes.config = PERF_COUNT_HW_CPU_CYCLES;
+  attributes.type = source().type;
+  attributes.config = source().config;
   attributes.freq = 1;
   attributes.sample_freq = frequency_;
   attributes.disabled = 1;
@@ -195,9 +196,9 @@ void Session::stopEvent(Event& event) {
   event.fd = -1;
 }
 
-/// In ns; 0: it varies. cpu-clock's period is fixed (perf_swevent_init_hrtimer()); that of a PMU follows the
-/// clock of the CPU.
-uint64_t Session::fixedPeriod() const { return hardware_ ? 0 : kNanosecondsPerSecond / frequency_; }
+/// In ns; 0: it varies. A clock's period is fixed (perf_swevent_init_hrtimer()); that of a PMU follows the clock
+/// of the CPU.
+uint64_t Session::fixedPeriod() const { return source().isClock ? kNanosecondsPerSecond / frequency_ : 0; }
 
 void Session::attach(uint32_t frequency) {
   const std::vector<uint32_t> cpus = readCpuList("/sys/devices/system/cpu/online");
@@ -211,8 +212,8 @@ void Session::attach(uint32_t frequency) {
       return;
     } catch (const Failure&) {
       detach();
-      if (!hardware_) throw;
-      hardware_ = false;
+      if (sources_.size() == 1) throw;
+      sources_.erase(sources_.begin());
     }
   }
 }
@@ -222,9 +223,9 @@ bool Session::trustEvents() {
     uint64_t count = 0;
     return read(event.fd, &count, sizeof count) == sizeof count && count > 0;
   });
-  if (counts || !hardware_) return true;
+  if (counts || sources_.size() == 1) return true;
   detach();
-  hardware_ = false;
+  sources_.erase(sources_.begin());
   return false;
 }
 
@@ -240,7 +241,7 @@ void Session::setFrequency(uint32_t frequency) {
   // sets the new one.
   *variables_.period = std::max(periodBefore, fixedPeriod());
   // The kernel has made a period of cpu-clock's frequency when the event was opened.
-  uint64_t value = hardware_ ? frequency_ : fixedPeriod();
+  uint64_t value = source().isClock ? fixedPeriod() : frequency_;
   for (const Event& event : events_) {
     if (ioctl(event.fd, PERF_EVENT_IOC_PERIOD, &value) != 0)
       throw Failure("the sampling rate cannot be changed on CPU " + std::to_string(event.cpu), errno);

@@ -13,11 +13,20 @@
 
 namespace polytop {
 
+/// A counter of the kernel that takes a sample each time it overflows; src/tick/events.ts lists them.
+struct EventSource {
+  std::string name;
+  uint32_t type = 0;  ///< of perf_event_attr, as is the next
+  uint64_t config = 0;
+  bool isClock = false;  ///< it overflows at even times
+};
+
 struct SessionOptions {
-  std::string objectPath;         ///< the compiled BPF object
-  uint32_t frequency = 99;        ///< samples a second on each CPU: sizes the count maps
-  double drainSeconds = 1;        ///< longest time between two drains: sizes the count maps
-  std::vector<uint32_t> targets;  ///< processes wanted; empty: all
+  std::string objectPath;            ///< the compiled BPF object
+  uint32_t frequency = 99;           ///< samples a second on each CPU: sizes the count maps
+  double drainSeconds = 1;           ///< longest time between two drains: sizes the count maps
+  std::vector<uint32_t> targets;     ///< processes wanted; empty: all
+  std::vector<EventSource> sources;  ///< the first that can be had is sampled; one at least
 };
 
 /// The BPF object, loaded and attached to one sampling event on each online CPU.
@@ -31,11 +40,11 @@ class Session {
 
   /// Loads the object and makes its maps, without sampling yet. Throws a Failure, as those that follow do.
   void load(const SessionOptions& options);
-  /// Opens and starts the sampling event on each online CPU, at `frequency` samples a second: cycles, or the
-  /// clock of each CPU where they cannot be had.
+  /// Opens and starts the sampling event on each online CPU, at `frequency` samples a second: of the first source
+  /// that can be had.
   void attach(uint32_t frequency);
   /// Whether the events count, asked after a CPU was busy. Some hypervisors have a PMU that never does: then
-  /// nothing is attached any more, and the next attach() takes the clock.
+  /// nothing is attached any more, and the next attach() takes the next source.
   bool trustEvents();
   /// Stops sampling; attach() may follow.
   void detach();
@@ -49,8 +58,8 @@ class Session {
   /// Whether a process is sampled. Any thread.
   bool isTarget(uint32_t tgid) const;
 
-  /// `cycles` or `cpu-clock`.
-  const char* eventName() const { return hardware_ ? "cycles" : "cpu-clock"; }
+  /// The source that is sampled.
+  const EventSource& source() const { return sources_.front(); }
   uint32_t frequency() const { return frequency_; }
   uint32_t possibleCpus() const { return possibleCpus_; }
   uint32_t onlineCpus() const { return static_cast<uint32_t>(events_.size()); }
@@ -108,7 +117,7 @@ class Session {
   std::vector<Mapping> mappings_;
   uint32_t possibleCpus_ = 0;
   uint32_t frequency_ = 99;
-  bool hardware_ = true;  ///< until a PMU has failed
+  std::vector<EventSource> sources_;  ///< those that have not failed
 };
 
 }  // namespace polytop

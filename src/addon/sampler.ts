@@ -1,4 +1,5 @@
 /** The sampler of the addon. */
+import type { EventSource } from "../tick/events.ts";
 import type { Drained, SeenMethod } from "./drained.ts";
 
 /** Source lines of some code of a file. */
@@ -13,6 +14,8 @@ export interface FoundLines {
 
 export interface SamplerOptions {
   readonly objectPath: string;
+  /** The first that can be had is sampled. */
+  readonly sources: readonly EventSource[];
   readonly frequency: number;
   /** Longest time between two drains, in seconds. */
   readonly drainSeconds: number;

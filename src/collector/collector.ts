@@ -12,6 +12,7 @@ import type { RuntimeReader } from "../runtimes/reader.ts";
 import { runtimeReaders } from "../runtimes/registry.ts";
 import { cleanName } from "../tick/clean-name.ts";
 import { DeltaWriter, type TickDelta } from "../tick/delta.ts";
+import { EVENTS, type EventName, type EventRow } from "../tick/events.ts";
 import type { CounterDefinition } from "../tick/source.ts";
 import type { OwnCost, Task } from "../tick/tick.ts";
 import { DrainedStacks } from "./drained-stacks.ts";
@@ -31,7 +32,13 @@ interface Gathered {
   readonly counters: Float64Array;
 }
 
+/** What is sampled, and how. */
+export interface CollectorOptions extends Omit<SamplerOptions, "sources"> {
+  readonly event: EventName;
+}
+
 export class Collector {
+  readonly #event: EventRow;
   readonly #sampler: Sampler;
   readonly #functions = new FunctionTable();
   readonly #readers: readonly RuntimeReader[];
@@ -48,9 +55,10 @@ export class Collector {
   #cpu = process.cpuUsage();
 
   /** Loads the BPF programs and starts sampling; throws an Error with `errno` where that fails. */
-  constructor(options: SamplerOptions) {
+  constructor({ event, ...options }: CollectorOptions) {
     const addon = loadAddon();
-    this.#sampler = new addon.Sampler(options);
+    this.#event = EVENTS[event];
+    this.#sampler = new addon.Sampler({ ...options, sources: this.#event.sources });
     this.#lines = new NativeLines(this.#sampler);
     this.#readers = runtimeReaders(addon, this.#sampler);
     this.#sampler.onMethods(() => this.#resolveSeen());
@@ -131,7 +139,7 @@ export class Collector {
         time: Date.now(),
         intervalSeconds: gathered.seconds,
         event,
-        unit: "samples",
+        unit: this.#event.unit,
         frequency,
         cpus,
         host: this.#host,

@@ -2,6 +2,7 @@
 import packageJson from "../../package.json" with { type: "json" };
 import { SORT_KEYS } from "../model/sort.ts";
 import { EXPORT_FORMATS, SINK_FORMATS, type SinkFormat } from "../output/formats.ts";
+import { EVENT_NAMES } from "../tick/events.ts";
 
 /** One option of the command line. */
 export interface OptionDefinition {
@@ -41,7 +42,7 @@ export const OPTIONS = {
     type: "string",
     shortFlag: "e",
     value: "EVENT",
-    help: "what is sampled: cpu (default cpu)",
+    help: `what is sampled: ${EVENT_NAMES.join(", ")} (default cpu)`,
   },
   pid: {
     type: "string",

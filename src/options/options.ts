@@ -11,6 +11,7 @@ import {
   type SinkName,
 } from "../output/formats.ts";
 import { UsageError } from "../tick/errors.ts";
+import { EVENT_NAMES, type EventName, isEventName } from "../tick/events.ts";
 import { DEFINITIONS, dashed, type Key, OPTIONS, type OptionDefinition } from "./option-table.ts";
 
 /** Where the refreshes go. */
@@ -40,7 +41,7 @@ export interface ShowOptions {
 export interface SampleOptions {
   readonly delaySeconds: number;
   readonly frequency: number;
-  readonly event: "cpu";
+  readonly event: EventName;
 }
 
 /** What a run of polytop was asked to do. */
@@ -249,8 +250,9 @@ const delaySeconds = (flags: Flags): number | undefined =>
 
 function sampleOptions(flags: Flags): SampleOptions {
   const event = flags.text("event") ?? "cpu";
-  if (event !== "cpu") {
-    throw new UsageError(`--event ${event} is not in this version; use --event cpu`);
+  if (!isEventName(event)) {
+    const names = EVENT_NAMES.join(", ");
+    throw new UsageError(`--event ${event} is not in this version; use --event ${names}`);
   }
   const frequency = flags.number("frequency", 1, 9999, "whole") ?? 99;
   return { delaySeconds: delaySeconds(flags) ?? 1, frequency, event };

@@ -7,11 +7,13 @@ import type { FrameLines } from "../collector/native-lines.ts";
 import { startOfProcess } from "../machine/process-start.ts";
 import { TickAssembler } from "../tick/delta.ts";
 import { EXIT_CANNOT, EXIT_FAILED, UserError } from "../tick/errors.ts";
+import type { EventName } from "../tick/events.ts";
 import type { CounterDefinition, SourceEvent, SourceLine, TickSource } from "../tick/source.ts";
 import type { Store } from "../tick/store.ts";
 import type { WorkerReply, WorkerRequest, WorkerSetup } from "./worker.ts";
 
 export interface LiveOptions {
+  readonly event: EventName;
   readonly frequency: number;
   readonly delaySeconds: number;
   /** The first refresh may be sooner: who looks at a screen wants an answer now. */
@@ -38,6 +40,7 @@ export async function openLiveSource(options: LiveOptions): Promise<LiveSource> 
   const setup: WorkerSetup = {
     sampler: {
       objectPath: fileURLToPath(new URL("./polytop.bpf.o", import.meta.url)),
+      event: options.event,
       frequency: options.frequency,
       drainSeconds: 1,
       targets: options.pids,

@@ -4,7 +4,6 @@
  */
 import { parentPort, workerData } from "node:worker_threads";
 import { loadAddon } from "../addon/binding.ts";
-import type { SamplerOptions } from "../addon/sampler.ts";
 import {
   type BudgetState,
   budgetNotice,
@@ -12,13 +11,13 @@ import {
   spend,
   startBudget,
 } from "../collector/budget.ts";
-import { Collector } from "../collector/collector.ts";
+import { Collector, type CollectorOptions } from "../collector/collector.ts";
 import type { FrameLines } from "../collector/native-lines.ts";
 import { putCollectorSecond } from "../machine/priority.ts";
 import { buffersOf, type TickDelta } from "../tick/delta.ts";
 
 export interface WorkerSetup {
-  readonly sampler: SamplerOptions;
+  readonly sampler: CollectorOptions;
   readonly delaySeconds: number;
   readonly firstDelaySeconds: number;
   /** What polytop may cost, percent of one CPU; 0: no limit. */

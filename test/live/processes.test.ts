@@ -3,6 +3,7 @@ import { createRequire } from "node:module";
 import { describe, expect, test } from "vitest";
 import type { Drained } from "../../src/addon/drained.ts";
 import type { SamplerOptions } from "../../src/addon/sampler.ts";
+import { EVENTS } from "../../src/tick/events.ts";
 import { ENOUGH, Stacks, sampleEnough } from "../support/live.ts";
 import { isRunning, needsSampling, polytop, root } from "../support/polytop.ts";
 import {
@@ -111,6 +112,7 @@ describe("the filter by pid", () => {
     await during(programs, async ([one = -1, two = -1]) => {
       const sampler = new addon.Sampler({
         objectPath: `${root}dist/polytop.bpf.o`,
+        sources: EVENTS.cpu.sources,
         frequency: 499,
         drainSeconds: 1,
         targets: [one],

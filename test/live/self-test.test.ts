@@ -6,6 +6,7 @@ import { constants } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Sampler, SamplerOptions } from "../../src/addon/sampler.ts";
+import { EVENTS } from "../../src/tick/events.ts";
 import { withFolder } from "../support/live.ts";
 import { needsSampling, root } from "../support/polytop.ts";
 
@@ -39,7 +40,13 @@ test("a kernel that keeps mappings in a way that is not known is refused", async
     readonly Sampler: new (options: SamplerOptions) => Sampler;
   };
   const open = (objectPath: string): Sampler =>
-    new Opened({ objectPath, frequency: 99, drainSeconds: 1, targets: [] });
+    new Opened({
+      objectPath,
+      sources: EVENTS.cpu.sources,
+      frequency: 99,
+      drainSeconds: 1,
+      targets: [],
+    });
   open(`${root}dist/polytop.bpf.o`).close();
   await withFolder(async (folder) => {
     const object = objectForOtherTrees(folder);

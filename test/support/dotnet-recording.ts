@@ -13,6 +13,7 @@ import { ProcessMemory, type ReadMemory } from "../../src/runtimes/dotnet/memory
 import type { ImageCache } from "../../src/runtimes/dotnet/modules.ts";
 import { DotnetProcess } from "../../src/runtimes/dotnet/process.ts";
 import { tablesInMemory } from "../../src/runtimes/dotnet/reader.ts";
+import { EVENTS } from "../../src/tick/events.ts";
 import { dotnetProgram, type PerfMethod, readPerfMap, SHAPES } from "./dotnet.ts";
 import { cleanEnvironment, root } from "./polytop.ts";
 
@@ -76,7 +77,13 @@ async function record(shapeName: string, major: number): Promise<void> {
   };
   const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
   const objectPath = `${root}dist/polytop.bpf.o`;
-  const sampler = new Opened({ objectPath, frequency: 999, drainSeconds: 1, targets: [pid] });
+  const sampler = new Opened({
+    objectPath,
+    sources: EVENTS.cpu.sources,
+    frequency: 999,
+    drainSeconds: 1,
+    targets: [pid],
+  });
   child.kill("SIGCONT");
   await sleep(6000);
   const seen: SeenMethod[] = sampler

@@ -12,6 +12,7 @@ import {
 import type { Sampler, SamplerOptions } from "../../src/addon/sampler.ts";
 import { DotnetReader } from "../../src/runtimes/dotnet/reader.ts";
 import type { Tier } from "../../src/runtimes/dotnet/tier.ts";
+import { EVENTS } from "../../src/tick/events.ts";
 import { Lacking } from "./measure.ts";
 import { root } from "./polytop.ts";
 
@@ -182,7 +183,13 @@ export async function sampleMethods(pid: number, seconds: number): Promise<Sampl
     readonly Sampler: new (options: SamplerOptions) => Sampler;
   };
   const objectPath = `${root}dist/polytop.bpf.o`;
-  const sampler = new Opened({ objectPath, frequency: 999, drainSeconds: 1, targets: [pid] });
+  const sampler = new Opened({
+    objectPath,
+    sources: EVENTS.cpu.sources,
+    frequency: 999,
+    drainSeconds: 1,
+    targets: [pid],
+  });
   const names = new DotnetReader(sampler);
   const found = new Map<bigint, SampledMethod>();
   sampler.onMethods(() => names.resolveSeen());

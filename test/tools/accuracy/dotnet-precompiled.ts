@@ -13,6 +13,7 @@ import type { ReadyToRunImage } from "../../../src/runtimes/dotnet/ready-to-run.
 import { attempt } from "../../../src/runtimes/dotnet/unnamed.ts";
 import { NewFrames } from "../../../src/runtimes/new-frames.ts";
 import type { NamedFunction } from "../../../src/runtimes/reader.ts";
+import { EVENTS } from "../../../src/tick/events.ts";
 import { dotnetProgram, isComposite, SHAPES, type Shape } from "../../support/dotnet.ts";
 import { Lacking, percent, type Row, ratio, type Section } from "../../support/measure.ts";
 import { root } from "../../support/polytop.ts";
@@ -185,6 +186,7 @@ const precompiled = (shape: Shape): Promise<Row[]> =>
       const objectPath = `${root}dist/polytop.bpf.o`;
       const sampler = new addon.Sampler({
         objectPath,
+        sources: EVENTS.cpu.sources,
         frequency: 999,
         drainSeconds: 1,
         targets: [pid],
