@@ -245,7 +245,7 @@ async function live(
   unsubscribe();
 }
 
-/** As the C library decides it: the first of these that is set. */
+/** Decides as the C library does: the first of these that is set counts. */
 function speaksUtf8({ LC_ALL, LC_CTYPE, LANG }: NodeJS.ProcessEnv): boolean {
   return /utf-?8/i.test(LC_ALL || LC_CTYPE || LANG || "");
 }

@@ -19,7 +19,7 @@ namespace polytop {
 /// any other. Whoever reads from such a one may wait for ever.
 std::string_view remoteFileSystem(uint32_t magic);
 
-/// The same by its type in mountinfo, e.g. `fuse.sshfs`.
+/// Says the same by the type in mountinfo, e.g. `fuse.sshfs`.
 bool isRemoteType(std::string_view type);
 
 /**

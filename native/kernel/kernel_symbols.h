@@ -20,7 +20,7 @@ struct KernelSymbols {
   std::vector<uint16_t> owners;
   /// 1: the padding in front of the function of that name, `__pfx_…` in kallsyms.
   std::vector<uint8_t> paddings;
-  /// As kallsyms has them; the second is the kernel itself, which kallsyms leaves out.
+  /// Names as kallsyms has them; the second is the kernel itself, which kallsyms leaves out.
   std::vector<std::string> modules = {"", "kernel"};
   /// Names, each ended by a line feed. Bytes as they are.
   std::string text;

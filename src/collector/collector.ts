@@ -99,7 +99,7 @@ export class Collector {
     );
     for (const reader of this.#readers) reader.ingest?.(drained, frames);
     const named = this.#frames.read(frames);
-    if (!this.#mergesStacks) this.#lines.learn(frames, named.functions);
+    if (!this.#mergesStacks) this.#lines.registerFrames(frames, named.functions);
     if (this.#readers.some((reader) => reader.hasNewNames?.())) this.#sampler.renew();
     let { stacks } = drained;
     for (const reader of this.#readers) {

@@ -54,8 +54,8 @@ export class NativeLines {
     this.#sampler = sampler;
   }
 
-  /** New frames and the ids of their functions. */
-  learn(frames: NewFrames, functions: Uint32Array): void {
+  /** Takes in new frames with the ids of their functions. */
+  registerFrames(frames: NewFrames, functions: Uint32Array): void {
     if (frames.length === 0) return;
     const { first, words } = frames;
     const ids = new Int32Array(functions);

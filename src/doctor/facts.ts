@@ -5,9 +5,9 @@ import { join } from "node:path";
 
 /** What decides whether polytop can run here; undefined: this kernel does not tell. */
 export interface Facts {
-  /** As `uname -r` says it. */
+  /** The release that `uname -r` says. */
   readonly release: string;
-  /** As Node names it; see machine/architecture.ts. */
+  /** The name that Node has for it; see machine/architecture.ts. */
   readonly architecture: string;
   readonly uid: number;
   /** Effective capabilities, a bit for each (capabilities(7)). */

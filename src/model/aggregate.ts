@@ -49,7 +49,7 @@ export interface ProcessRow {
   readonly startTime: number;
   readonly cgroup: string;
   readonly samples: number;
-  /** Of which had a complete stack. */
+  /** Samples among them whose stack is complete. */
   readonly complete: number;
   /** Perl and .NET where any frame is theirs; native and kernel where a leaf is. */
   readonly runtimes: readonly Runtime[];

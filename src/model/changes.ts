@@ -9,7 +9,7 @@ interface Functions {
 
 /** Functions of two times beside each other. */
 export interface Changes {
-  /** Those of now, and those that are gone. */
+  /** Rows of now, and rows that are gone. */
   readonly rows: readonly FunctionRow[];
   /** Percentage points that the own share grew. */
   of(row: FunctionRow): number;

@@ -66,7 +66,7 @@ export function grown(array: Int32Array, size: number): Int32Array {
   return larger;
 }
 
-/** The same of weights. */
+/** Copies weights into an array with room for at least `size`, doubled so that growing is rare. */
 export function grownWeights(
   array: Float64Array<ArrayBuffer>,
   size: number,

@@ -33,7 +33,7 @@ export interface FunctionDetail {
   readonly callers: readonly Neighbour[];
   readonly callees: readonly Neighbour[];
   readonly lines: readonly LineCount[];
-  /** Of innermost frames, where the runtime tells them apart. */
+  /** Bodies of innermost frames, where the runtime tells them apart. */
   readonly bodies: readonly BodyCount[];
   readonly processes: readonly (PidCount & { readonly comm: string })[];
 }

@@ -1,6 +1,6 @@
 /**
  * The history lines: the share of a function or process over the last minute, a cell for a few
- * seconds each. The cells stand for fixed stretches of time, so that the line moves only when one
+ * seconds each. The cells stand for fixed buckets of time, so that the line moves only when one
  * is over, and their heights for fixed shares, so that nothing is drawn again because something
  * else got larger.
  */
@@ -17,11 +17,11 @@ const CELL_SECONDS = 4;
 /** Counts of old ticks that are looked at in one refresh. */
 const BUDGET = 3000;
 
-/** Stretches that are kept. */
+/** Buckets that are kept. */
 const KEPT = 3 * TRAIL_CELLS;
 
-/** One stretch of time. */
-interface Stretch {
+/** One bucket of time. */
+interface Bucket {
   readonly number: number;
   /** Time of the last tick in it. */
   upTo: number;
@@ -34,13 +34,13 @@ interface Stretch {
 /** Which of its numbers a line is about. */
 export type TrailKind = "self" | "total" | "pids";
 
-/** Keeps the stretches for one choice of what is shown; another choice starts anew. */
+/** Keeps the buckets for one choice of what is shown; another choice starts anew. */
 export class Trails {
   readonly #history: History;
   readonly #aggregate: (tick: Tick) => Aggregate;
-  #stretches = new Map<number, Stretch>();
+  #buckets = new Map<number, Bucket>();
   #cellMs = CELL_SECONDS * 1000;
-  #shown: (Stretch | undefined)[] = [];
+  #shown: (Bucket | undefined)[] = [];
 
   constructor(history: History, aggregate: (tick: Tick) => Aggregate) {
     this.#history = history;
@@ -50,27 +50,27 @@ export class Trails {
   /** Moves to the minute before a tick. Says whether all of it is known. */
   update(tick: Tick): boolean {
     const cellMs = Math.max(CELL_SECONDS, Math.ceil(tick.intervalSeconds)) * 1000;
-    if (cellMs !== this.#cellMs) this.#stretches.clear();
+    if (cellMs !== this.#cellMs) this.#buckets.clear();
     this.#cellMs = cellMs;
     const last = Math.floor(tick.time / cellMs);
     let left = BUDGET;
-    const shown: (Stretch | undefined)[] = [];
+    const shown: (Bucket | undefined)[] = [];
     for (let i = 0; i < TRAIL_CELLS; i++) {
       const number = last - i;
       const end = Math.min((number + 1) * cellMs - 1, tick.time);
-      if (i === 0 || left > 0) left -= this.#fill(number, end, tick);
-      shown.unshift(this.#stretches.get(number));
+      if (i === 0 || left > 0) left -= this.#fill(number, end);
+      shown.unshift(this.#buckets.get(number));
     }
     this.#shown = shown;
-    if (this.#stretches.size > KEPT) this.#forget(last);
+    if (this.#buckets.size > KEPT) this.#forget(last);
     return left > 0;
   }
 
-  /** Fills a stretch up to a time; returns how many counts it looked at. */
-  #fill(number: number, end: number, shown: Tick): number {
-    let stretch = this.#stretches.get(number);
-    if (!stretch || stretch.upTo > end) {
-      stretch = {
+  /** Fills a bucket up to a time; returns how many counts it looked at. */
+  #fill(number: number, end: number): number {
+    let bucket = this.#buckets.get(number);
+    if (!bucket || bucket.upTo > end) {
+      bucket = {
         number,
         upTo: number * this.#cellMs - 1,
         samples: 0,
@@ -78,26 +78,26 @@ export class Trails {
         total: new Map(),
         pids: new Map(),
       };
-      this.#stretches.set(number, stretch);
+      this.#buckets.set(number, bucket);
     }
-    if (stretch.upTo === end) return 0;
+    if (bucket.upTo === end) return 0;
     let counts = 0;
     const history = this.#history;
     const places = history.placeAfter(end);
-    for (let i = history.placeAfter(stretch.upTo); i < places; i++) {
-      const tick = history.at(i)?.time === shown.time ? shown : history.at(i);
+    for (let i = history.placeAfter(bucket.upTo); i < places; i++) {
+      const tick = history.at(i);
       if (!tick) continue;
       counts += tick.counts.length;
-      this.#add(stretch, tick);
+      this.#add(bucket, tick);
     }
-    stretch.upTo = end;
+    bucket.upTo = end;
     return counts;
   }
 
-  #add(stretch: Stretch, tick: Tick): void {
+  #add(bucket: Bucket, tick: Tick): void {
     const all = this.#aggregate(tick);
-    stretch.samples += all.samples;
-    const { self, total, pids } = stretch;
+    bucket.samples += all.samples;
+    const { self, total, pids } = bucket;
     for (const row of all.functions) {
       const { id } = row.function;
       if (row.self > 0) self.set(id, (self.get(id) ?? 0) + row.self);
@@ -107,12 +107,12 @@ export class Trails {
   }
 
   #forget(last: number): void {
-    for (const number of this.#stretches.keys()) {
-      if (number > last || number <= last - 2 * TRAIL_CELLS) this.#stretches.delete(number);
+    for (const number of this.#buckets.keys()) {
+      if (number > last || number <= last - 2 * TRAIL_CELLS) this.#buckets.delete(number);
     }
   }
 
-  /** Shares of the last `cells` stretches, in percent. */
+  /** Shares of the last `cells` buckets, in percent. */
   shares(kind: TrailKind, id: number, cells: number): (number | undefined)[] {
     return this.#shown
       .slice(-cells)

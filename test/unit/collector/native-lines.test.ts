@@ -34,7 +34,7 @@ const STORE: StoreNumbers = { generation: 0, frameNumber: (number) => number + 1
 
 test("frames of one function, each asked for once", async () => {
   const { asked, lines } = lookUp();
-  lines.learn(
+  lines.registerFrames(
     frames(100, [
       [3, 10],
       [3, 20],
@@ -51,7 +51,7 @@ test("frames of one function, each asked for once", async () => {
     [1100, "file3.c", 1],
     [1102, "file4.c", 3],
   ]);
-  lines.learn(frames(103, [[3, 50]]), Uint32Array.of(7));
+  lines.registerFrames(frames(103, [[3, 50]]), Uint32Array.of(7));
   expect([...(await lines.find(7, STORE)).lines]).toEqual([1103, 1, 5]);
   expect(asked).toEqual([
     [3, 10],
@@ -63,8 +63,8 @@ test("frames of one function, each asked for once", async () => {
 test("what is forgotten, or of a file that is another one by now, is not asked for", async () => {
   const { asked, lines } = lookUp();
   lines.forget(0, [3, 4]);
-  lines.learn(frames(0, [[3, 10]]), Uint32Array.of(7));
-  lines.learn(
+  lines.registerFrames(frames(0, [[3, 10]]), Uint32Array.of(7));
+  lines.registerFrames(
     frames(1, [
       [3, 20],
       [4, 30],
@@ -80,7 +80,7 @@ test("what is forgotten, or of a file that is another one by now, is not asked f
 
 test("frames that no tick counts are asked for once one does, and all again in a new store", async () => {
   const { asked, lines } = lookUp();
-  lines.learn(
+  lines.registerFrames(
     frames(0, [
       [3, 10],
       [3, 20],
