@@ -1,6 +1,8 @@
+import { release } from "../tick/numbers.ts";
+
 /** Numbers by a key that only grows, of which the lowest keys are forgotten from time to time. */
 export class SlidingColumn {
-  #values: Uint32Array = new Uint32Array(1024);
+  #values = new Uint32Array(1024);
   #first = 0;
   #length = 0;
 
@@ -12,6 +14,7 @@ export class SlidingColumn {
     if (place >= this.#values.length) {
       const longer = new Uint32Array(Math.max(place + 1, 2 * this.#values.length));
       longer.set(this.#values.subarray(0, this.#length));
+      release(this.#values);
       this.#values = longer;
     }
     this.#values[place] = value;

@@ -51,8 +51,8 @@ export class TickAssembler {
   }
 }
 
-/** A new store begins beyond these: the ticks of one can be forgotten together then, and it takes some 10 MB. */
-const RENEW_AT = { nodes: 250_000, stacks: 60_000, frames: 100_000, tasks: 20_000, texts: 50_000 };
+/** A new store begins beyond these: the ticks of one can be forgotten together then, and it takes a few megabytes. */
+const RENEW_AT = { nodes: 120_000, stacks: 30_000, frames: 50_000, tasks: 20_000, texts: 25_000 };
 
 /** Numbers that grow, taken from time to time. */
 class News {
@@ -101,12 +101,32 @@ class Filling {
   readonly stacks = new Map<number, number>();
   readonly latestTasks = new Map<number, number>();
   readonly tasks: Task[] = [];
+  /** The frames of the stack that was entered last, outermost first, and their nodes. */
+  readonly #lastFrames: number[] = [];
+  readonly #lastNodes: number[] = [];
   frames = 0;
   sentNodes = 1;
   sentTasks = 0;
 
   constructor(standIns: number) {
     this.frames = standIns;
+  }
+
+  /** The node of a stack's innermost frame. Outer frames are mostly those of the stack before: these need no search. */
+  enter(frames: readonly number[]): number {
+    const [lastFrames, lastNodes] = [this.#lastFrames, this.#lastNodes];
+    const last = frames.length - 1;
+    let depth = 0;
+    while (depth <= last && lastFrames[depth] === frames[last - depth]) depth++;
+    let node = depth > 0 ? (lastNodes[depth - 1] ?? ROOT) : ROOT;
+    for (; depth <= last; depth++) {
+      const frame = frames[last - depth] ?? 0;
+      node = this.tree.child(node, frame);
+      lastFrames[depth] = frame;
+      lastNodes[depth] = node;
+    }
+    lastFrames.length = frames.length;
+    return node;
   }
 
   get isFull(): boolean {
@@ -134,15 +154,12 @@ const OUTCOME_PLACES = 4;
 
 const STAND_IN_FRAMES = new Store(new Functions()).frameCount;
 
-/** More stacks than a refresh that begins with a full store can add. */
-const MAX_STACKS = 2 ** 32;
-
-/** Counts of the next delta, and the place of each by its thread and stack. */
+/** Counts of the next delta, and the place and 1 of each by its thread and stack. */
 const makeCounts = () => ({
   stacks: new News(),
   tasks: new News(),
   weights: [] as number[],
-  places: new Map<number, number>(),
+  places: new PrefixTree(),
 });
 
 /** Numbers what a source meets, and makes deltas of what is new. */
@@ -169,10 +186,9 @@ export class DeltaWriter {
   }
 
   /** Numbers a stack: frames leaf first, the place of the outcome in OUTCOMES. */
-  stack(frames: ArrayLike<number>, outcome: number): number {
-    const { tree, stacks } = this.#filling;
-    let node = ROOT;
-    for (let i = frames.length - 1; i >= 0; i--) node = tree.child(node, frames[i] ?? 0);
+  stack(frames: readonly number[], outcome: number): number {
+    const { stacks } = this.#filling;
+    const node = this.#filling.enter(frames);
     const key = node * OUTCOME_PLACES + outcome;
     const known = stacks.get(key);
     if (known !== undefined) return known;
@@ -196,13 +212,12 @@ export class DeltaWriter {
   /** Counts a stack in a thread for the next delta, which holds each pair once. */
   count(stack: number, task: number, weight: number): void {
     const { places, stacks, tasks, weights } = this.#counts;
-    const key = task * MAX_STACKS + stack;
-    const place = places.get(key);
-    if (place !== undefined) {
-      weights[place] = (weights[place] ?? 0) + weight;
+    // A pair of a parent and a frame is a pair of numbers as well as any.
+    const place = places.child(task, stack);
+    if (place <= weights.length) {
+      weights[place - 1] = (weights[place - 1] ?? 0) + weight;
       return;
     }
-    places.set(key, weights.length);
     stacks.push(stack);
     tasks.push(task);
     weights.push(weight);

@@ -2,6 +2,7 @@
  * Stacks as a tree from the outermost frame on: what stacks have in common is kept once. A node is a
  * number, higher than its parent's, and takes some 20 bytes.
  */
+import { release } from "./numbers.ts";
 import { ROOT } from "./store.ts";
 
 const FIRST_CAPACITY = 1 << 10;
@@ -68,6 +69,7 @@ export class PrefixTree {
     const wider = (from: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> => {
       const to = new Uint32Array(2 * from.length);
       to.set(from);
+      release(from);
       return to;
     };
     this.#parents = wider(this.#parents);
@@ -75,7 +77,9 @@ export class PrefixTree {
   }
 
   #rehash(): void {
-    this.#slots = new Uint32Array(2 * this.#slots.length);
+    const length = 2 * this.#slots.length;
+    release(this.#slots);
+    this.#slots = new Uint32Array(length);
     for (let node = 1; node < this.#size; node++) {
       this.#slots[this.#slotOf(this.parentOf(node), this.frameOf(node))] = node;
     }
