@@ -1,5 +1,6 @@
 /** Ticks as the bytes of ./format.ts: what is new is listed once and referred to from then on. */
 
+import { Interner } from "../tick/interner.ts";
 import { PrefixTree } from "../tick/prefix-tree.ts";
 import { RUNTIME_ROWS } from "../tick/runtimes.ts";
 import type { LineOf } from "../tick/source.ts";
@@ -16,32 +17,6 @@ const RENEW_AT = {
   strings: 200_000,
   tasks: 50_000,
 };
-
-/** Numbers things upwards, by a key; new ones are listed with `takeNews`. */
-class Table<Key, Item> {
-  readonly #numbers = new Map<Key, number>();
-  #news: Item[] = [];
-
-  get size(): number {
-    return this.#numbers.size;
-  }
-
-  number(key: Key, item: Item): number {
-    let number = this.#numbers.get(key);
-    if (number === undefined) {
-      number = this.#numbers.size;
-      this.#numbers.set(key, number);
-      this.#news.push(item);
-    }
-    return number;
-  }
-
-  takeNews(): Item[] {
-    const news = this.#news;
-    this.#news = [];
-    return news;
-  }
-}
 
 interface FrameRow {
   readonly function: number;
@@ -67,11 +42,11 @@ class StoreNumbers {
 
 /** Everything that has a number. */
 class Dictionary {
-  readonly strings = new Table<string, string>();
-  readonly functions = new Table<string, FunctionInfo>();
-  readonly frames = new Table<string, FrameRow>();
-  readonly tasks = new Table<string, Task>();
-  readonly stacks = new Table<string, StackRow>();
+  readonly strings = new Interner<string, string>();
+  readonly functions = new Interner<string, FunctionInfo>();
+  readonly frames = new Interner<string, FrameRow>();
+  readonly tasks = new Interner<string, Task>();
+  readonly stacks = new Interner<string, StackRow>();
   readonly shapes = new Map<string, number>();
   readonly #tree = new PrefixTree();
   readonly #stores = new WeakMap<Store, StoreNumbers>();

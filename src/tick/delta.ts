@@ -3,6 +3,7 @@
  * from the collecting thread to the main one, and a chunk of a recording is deltas in a row.
  */
 import { Functions } from "./functions.ts";
+import { Interner } from "./interner.ts";
 import { PrefixTree } from "./prefix-tree.ts";
 import { type ColumnName, eachColumn, FRAME_FOLDED, ROOT, Store } from "./store.ts";
 import type { Counts, FrameDetail, FunctionInfo, Task, Tick, TickHeader } from "./tick.ts";
@@ -69,34 +70,9 @@ class News {
   }
 }
 
-/** Values by key, numbered from 0 on as they are first met. */
-class Interner<Key> {
-  readonly #numbers = new Map<Key, number>();
-  #news: Key[] = [];
-
-  get size(): number {
-    return this.#numbers.size;
-  }
-
-  number(key: Key): number {
-    const known = this.#numbers.get(key);
-    if (known !== undefined) return known;
-    const number = this.#numbers.size;
-    this.#numbers.set(key, number);
-    this.#news.push(key);
-    return number;
-  }
-
-  takeNews(): Key[] {
-    const news = this.#news;
-    this.#news = [];
-    return news;
-  }
-}
-
 /** The tables of one store as who fills it needs them. */
 class Filling {
-  readonly texts = new Interner<string>();
+  readonly texts = new Interner<string, string>();
   readonly tree = new PrefixTree();
   readonly stacks = new Map<number, number>();
   readonly latestTasks = new Map<number, number>();
@@ -176,7 +152,7 @@ export class DeltaWriter {
     const { frameFunctions, frameLines, frameNotes, frameBodies, frameFlags } = this.#columns;
     const { line, note, body, folded } = detail ?? {};
     const text = (value: string | undefined): number =>
-      value === undefined ? 0 : this.#filling.texts.number(value) + 1;
+      value === undefined ? 0 : this.#filling.texts.number(value, value) + 1;
     frameFunctions.push(functionId);
     frameLines.push(line === undefined ? 0 : line + 1);
     frameNotes.push(text(note));
