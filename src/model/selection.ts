@@ -21,9 +21,10 @@ export interface Choice {
   readonly nativeFrames: boolean;
 }
 
+/** Says whether two choices show the same: only a filter asks for parents. */
 export const isSameChoice = (a: Choice, b: Choice): boolean =>
   a.filter === b.filter &&
-  a.parents === b.parents &&
+  (a.filter === undefined || a.parents === b.parents) &&
   a.kernel === b.kernel &&
   a.nativeFrames === b.nativeFrames;
 

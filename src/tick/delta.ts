@@ -2,7 +2,7 @@
  * What a refresh adds to a store: what is new comes once and is referred to by number from then on. Deltas cross
  * from the collecting thread to the main one, and a chunk of a recording is deltas in a row.
  */
-import { Functions } from "./functions.ts";
+import { Functions, STAND_INS } from "./functions.ts";
 import { Interner } from "./interner.ts";
 import { PrefixTree } from "./prefix-tree.ts";
 import { type ColumnName, eachColumn, FRAME_FOLDED, ROOT, Store } from "./store.ts";
@@ -80,13 +80,10 @@ class Filling {
   /** The frames of the stack that was entered last, outermost first, and their nodes. */
   readonly #lastFrames: number[] = [];
   readonly #lastNodes: number[] = [];
-  frames = 0;
+  /** Every store begins with a frame for each stand-in. */
+  frames = STAND_INS.length;
   sentNodes = 1;
   sentTasks = 0;
-
-  constructor(standIns: number) {
-    this.frames = standIns;
-  }
 
   /** The node of a stack's innermost frame. Outer frames are mostly those of the stack before: these need no search. */
   enter(frames: readonly number[]): number {
@@ -128,8 +125,6 @@ const isSameTask = (a: Task, b: Task): boolean =>
 /** Stack numbers are made of a node and an outcome. */
 const OUTCOME_PLACES = 4;
 
-const STAND_IN_FRAMES = new Store(new Functions()).frameCount;
-
 /** Counts of the next delta, and the place and 1 of each by its thread and stack. */
 const makeCounts = () => ({
   stacks: new News(),
@@ -140,7 +135,7 @@ const makeCounts = () => ({
 
 /** Numbers what a source meets, and makes deltas of what is new. */
 export class DeltaWriter {
-  #filling = new Filling(STAND_IN_FRAMES);
+  #filling = new Filling();
   #isRenewed = true;
   readonly #columns = eachColumn(() => new News());
   #counts = makeCounts();
@@ -218,7 +213,7 @@ export class DeltaWriter {
     filling.sentTasks = filling.tasks.length;
     this.#isRenewed = filling.isFull;
     if (filling.isFull) {
-      this.#filling = new Filling(STAND_IN_FRAMES);
+      this.#filling = new Filling();
       this.generation++;
     }
     return delta;

@@ -14,6 +14,7 @@ import { Covered } from "../../model/covered.ts";
 import type { Family } from "../../model/family.ts";
 import { FunctionSums } from "../../model/function-sums.ts";
 import type { History } from "../../model/history.ts";
+import { isSameChoice } from "../../model/selection.ts";
 import { Trails } from "../../model/trails.ts";
 import type { Tick } from "../../tick/tick.ts";
 import { Memo } from "./memo.ts";
@@ -68,9 +69,6 @@ interface Choice {
   tree?: { readonly key: string; readonly covered: Covered<CallTree>; trunk?: Set<string> };
 }
 
-const sameOptions = (a: AggregateOptions, b: AggregateOptions): boolean =>
-  a.filter === b.filter && a.kernel === b.kernel && a.nativeFrames === b.nativeFrames;
-
 const sameTicks = (a: readonly Tick[], b: readonly Tick[]): boolean =>
   a.length === b.length && a[0]?.time === b[0]?.time && a.at(-1) === b.at(-1);
 
@@ -109,7 +107,7 @@ export class Selectors {
 
   #aggregate(ticks: readonly Tick[], options: AggregateOptions): Aggregate {
     const kept = this.#kept.find(
-      (one) => sameTicks(one.ticks, ticks) && sameOptions(one.options, options),
+      (one) => sameTicks(one.ticks, ticks) && isSameChoice(one.options, options),
     );
     if (kept) {
       // What is asked for again stays: the mark's is wanted with every refresh.
@@ -138,12 +136,12 @@ export class Selectors {
 
   #chosen(state: ViewState): Choice {
     const options = this.options(state);
-    if (this.#choice && sameOptions(this.#choice.options, options)) return this.#choice;
+    if (this.#choice && isSameChoice(this.#choice.options, options)) return this.#choice;
     // Old ticks are added up once: only those of now are worth keeping.
     const add = (tick: Tick): Aggregate =>
       this.#kept.find(
         (one) =>
-          one.ticks.length === 1 && one.ticks[0] === tick && sameOptions(one.options, options),
+          one.ticks.length === 1 && one.ticks[0] === tick && isSameChoice(one.options, options),
       )?.result ?? aggregate([tick], options);
     this.#choice = {
       options,
