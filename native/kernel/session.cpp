@@ -63,6 +63,12 @@ std::vector<uint32_t> readCpuList(const char* path) {
   return cpus;
 }
 
+/// How many frames the kernel gives of its own stack at most: a setting that may lie below what is asked for.
+uint32_t readKernelStackLimit() {
+  uint32_t limit = 0;
+  return std::ifstream("/proc/sys/kernel/perf_event_max_stack") >> limit ? limit : MAX_KERNEL_FRAMES;
+}
+
 /// The verifier gives up with EAGAIN while a signal waits, and a sampling profiler of Node sends many.
 int loadUninterrupted(bpf_object* object) {
   sigset_t all, before;
@@ -164,6 +170,7 @@ void Session::findVariables() {
   bind("generation", variables_.generation);
   bind("files_version", variables_.filesVersion);
   bind("period", variables_.period);
+  bind("kernel_stack_limit", variables_.kernelStackLimit);
   bind("has_perl_splits", variables_.hasPerlSplits);
 }
 
@@ -209,6 +216,7 @@ void Session::attach(uint32_t frequency) {
   const std::vector<uint32_t> cpus = readCpuList("/sys/devices/system/cpu/online");
   if (cpus.empty()) throw Failure("the list of online CPUs cannot be read", errno);
   frequency_ = frequency;
+  *variables_.kernelStackLimit = readKernelStackLimit();
   // A PMU may be missing, refuse some CPUs or be taken by somebody else: the clock always ticks.
   for (;;) {
     *variables_.period = fixedPeriod();
@@ -255,6 +263,7 @@ void Session::setFrequency(uint32_t frequency) {
 
 size_t Session::followCpus() {
   *variables_.period = fixedPeriod();
+  *variables_.kernelStackLimit = readKernelStackLimit();
   const std::vector<uint32_t> cpus = readCpuList("/sys/devices/system/cpu/online");
   const std::set<uint32_t> online(cpus.begin(), cpus.end());
   if (online.empty()) return events_.size();

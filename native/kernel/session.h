@@ -94,6 +94,7 @@ class Session {
     volatile uint32_t* filesVersion = nullptr;
     volatile uint64_t* period = nullptr;
     volatile uint32_t* hasPerlSplits = nullptr;
+    volatile uint32_t* kernelStackLimit = nullptr;
   };
 
   struct Mapping {
