@@ -10,6 +10,7 @@ import { dotnetStacks } from "./dotnet-stacks.ts";
 import { native } from "./native.ts";
 import { perf } from "./perf.ts";
 import { perl } from "./perl.ts";
+import { debianPrograms } from "./programs.ts";
 
 const held = await measure([
   ...native,
@@ -19,5 +20,6 @@ const held = await measure([
   ...dotnetStacks,
   ...dotnetCalls,
   ...dotnetPrecompiled,
+  ...debianPrograms,
 ]);
 process.exit(held ? 0 : 1);
