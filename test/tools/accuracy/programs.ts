@@ -3,7 +3,7 @@
  * Writes docs/programs.md, unless POLYTOP_PROGRAMS names some of them, joined by commas.
  */
 import { spawnSync } from "node:child_process";
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { Lacking, percent, type Row, ratio, type Section } from "../../support/measure.ts";
 import { perfDwarf } from "../../support/perf.ts";
@@ -16,7 +16,6 @@ import {
   share,
   sleep,
   start,
-  sum,
 } from "../../support/profile.ts";
 import { DEBIAN_PROGRAMS, type DebianProgram } from "./debian-programs.ts";
 import { hasName, isComplete, names, perfNames } from "./perf.ts";
@@ -66,9 +65,48 @@ function run(program: DebianProgram) {
   return start("/bin/sh", ["-c", loop], { cwd: place });
 }
 
+/** Names of the processes that a load consists of, and of no other process of the machine. */
+class Names {
+  readonly #all = new Set<string>();
+  readonly #others = new Set<string>();
+  readonly #load: number;
+
+  constructor(load: number) {
+    this.#load = load;
+  }
+
+  /** Looks at the processes that there are. A server's children may be leaders of sessions of their own. */
+  look(): void {
+    const parents = new Map<number, number>();
+    const comms = new Map<number, string>();
+    for (const name of readdirSync("/proc")) {
+      const pid = Number(name);
+      if (!(pid > 0)) continue;
+      try {
+        const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+        comms.set(pid, stat.slice(stat.indexOf("(") + 1, stat.lastIndexOf(")")));
+        parents.set(pid, Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]));
+      } catch {
+        // it has ended
+      }
+    }
+    for (const [pid, comm] of comms) {
+      let at: number | undefined = pid;
+      while (at !== undefined && at !== this.#load) at = parents.get(at);
+      (at === this.#load ? this.#all : this.#others).add(comm);
+    }
+  }
+
+  has(comm: string): boolean {
+    return this.#all.has(comm) && !this.#others.has(comm);
+  }
+}
+
 async function find(program: DebianProgram): Promise<Finding> {
   const file = `${tmpdir()}/polytop-programs-${process.pid}.polytop`;
   const load = run(program);
+  const own = new Names(load.pid);
+  const looking = setInterval(() => own.look(), 50);
   const perf = await during([load], async () => {
     await sleep(2);
     const recorded = polytop(["record", "-o", file, "-n", String(SECONDS)], {
@@ -78,31 +116,34 @@ async function find(program: DebianProgram): Promise<Finding> {
     const { status, stderr } = await recorded;
     if (status !== 0) throw new Error(`polytop record ended with ${status}: ${stderr}`);
     return found;
-  });
+  }).finally(() => clearInterval(looking));
+  const lines = (await replayed(file, ["--json"])).trimEnd().split("\n");
   // Nothing of the runtime folds away: perf shows native frames alone.
-  const only = ["--filter", `tree:${load.pid}`, "--native-frames"];
-  const lines = (await replayed(file, ["--json", "--rows", "0", ...only])).trimEnd().split("\n");
-  const stacks = parseFolded(await replayed(file, ["--folded", ...only]));
+  const folded = parseFolded(await replayed(file, ["--folded", "--native-frames"]));
   rmSync(file, { force: true });
 
-  const settled = sum(lines.slice(FIRST_SECONDS).map((line) => JSON.parse(line) as Snapshot));
-  const unnamed = [...settled.self].filter(([name]) => !hasName(name));
-  const comms = new Set(stacks.map(({ comm }) => comm));
-  const theirs = perf.stacks.filter(({ comm }) => comms.has(comm));
+  const processes = lines
+    .slice(FIRST_SECONDS)
+    .flatMap((line) => (JSON.parse(line) as Snapshot).processes)
+    .filter(({ comm }) => own.has(comm));
+  const samples = processes.reduce((all, process) => all + process.samples, 0);
+  const stacks = folded.filter(({ comm }) => own.has(comm));
+  const theirs = perf.stacks.filter(({ comm }) => own.has(comm));
   const ours = share(stacks, (stack) => isComplete(names(stack)));
+  const named = share(stacks, ({ frames }) => hasName(frames.at(-1) ?? ""));
   return {
     program,
-    samples: settled.samples,
-    complete: ratio(settled.complete, settled.samples),
-    named: 1 - ratio(count(unnamed), settled.samples),
+    samples,
+    complete: ratio(
+      processes.reduce((all, process) => all + process.complete, 0),
+      samples,
+    ),
+    named: ratio(named.hits, named.samples),
     byRule: ratio(ours.hits, ours.samples),
     perfByRule: ratio(theirs.filter((s) => isComplete(perfNames(s))).length, theirs.length),
     reasons: stops(stacks),
   };
 }
-
-const count = (selves: readonly (readonly [string, number])[]): number =>
-  selves.reduce((all, [, self]) => all + self, 0);
 
 /** The frames in brackets at which stacks end, with the function before, most samples first. */
 function stops(stacks: readonly FoldedStack[]): string[] {
