@@ -10,6 +10,7 @@ import { dotnetStacks } from "./dotnet-stacks.ts";
 import { native } from "./native.ts";
 import { perf } from "./perf.ts";
 import { perl } from "./perl.ts";
+import { reuse } from "./reuse.ts";
 
 const held = await measure([
   ...native,
@@ -19,5 +20,6 @@ const held = await measure([
   ...dotnetStacks,
   ...dotnetCalls,
   ...dotnetPrecompiled,
+  ...reuse,
 ]);
 process.exit(held ? 0 : 1);
