@@ -218,11 +218,6 @@ void Drain::renewIfFull() {
   stacks_.renewStacks();
 }
 
-void Drain::renew() {
-  std::lock_guard lock(ringMutex_);
-  renewFrames();
-}
-
 void Drain::renewFrames() {
   session_->renewStacks();
   stacks_.renewFrames();

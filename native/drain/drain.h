@@ -60,8 +60,6 @@ class Drain {
   /// Leaves out of the next drain what was counted until now; what became known of stacks and files stays
   /// in it.
   void restart();
-  /// Makes every stack and frame new: they are sent and numbered again.
-  void renew();
 
  private:
   static int onRecord(void* context, void* data, size_t size);

@@ -53,14 +53,13 @@ Napi::Array describeTasks(Napi::Env env, const std::vector<TaskInfo>& tasks) {
 class Sampler : public Napi::ObjectWrap<Sampler> {
  public:
   static Napi::Function define(Napi::Env env) {
-    return DefineClass(
-        env, "Sampler",
-        {method<&Sampler::drain>("drain"), method<&Sampler::setTargets>("setTargets"), method<&Sampler::name>("name"),
-         method<&Sampler::onMethods>("onMethods"), method<&Sampler::takeMethods>("takeMethods"),
-         method<&Sampler::readFile>("readFile"), method<&Sampler::fileId>("fileId"),
-         method<&Sampler::setFrequency>("setFrequency"), method<&Sampler::describe>("describe"),
-         method<&Sampler::renew>("renew"), method<&Sampler::lines>("lines"),
-         InstanceMethod<&Sampler::readMemory>("readMemory"), InstanceMethod<&Sampler::close>("close")});
+    return DefineClass(env, "Sampler",
+                       {method<&Sampler::drain>("drain"), method<&Sampler::setTargets>("setTargets"),
+                        method<&Sampler::name>("name"), method<&Sampler::onMethods>("onMethods"),
+                        method<&Sampler::takeMethods>("takeMethods"), method<&Sampler::readFile>("readFile"),
+                        method<&Sampler::fileId>("fileId"), method<&Sampler::setFrequency>("setFrequency"),
+                        method<&Sampler::describe>("describe"), method<&Sampler::lines>("lines"),
+                        InstanceMethod<&Sampler::readMemory>("readMemory"), InstanceMethod<&Sampler::close>("close")});
   }
 
   /// new Sampler({objectPath, sources, frequency, drainSeconds, targets, byFunction}): loads, attaches, samples from
@@ -179,12 +178,6 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
                   describePerlNames(env, news.perlNames), "renewed", news.renewed, "owners", news.owners,
                   "forgottenStacks", news.forgottenStacks, "forgottenFrames", news.forgottenFrames, "files",
                   describeFiles(env, drained.files));
-  }
-
-  /// renew(): all stacks and frames are new from the next drain on.
-  Napi::Value renew(const Napi::CallbackInfo& info) {
-    parts_->drain.renew();
-    return info.Env().Undefined();
   }
 
   /// setTargets(pids): narrows sampling in the kernel; none: every process.

@@ -28,8 +28,6 @@ export interface SamplerOptions {
 export interface Sampler {
   /** Takes what was sampled since the last call. Blocks for some 10 ms: waits for runs of the BPF programs to end. */
   drain(): Drained;
-  /** Makes all stacks and frames new from the next drain on: what is known of them has changed. */
-  renew(): void;
   /** Narrows sampling to these processes; none: all. */
   setTargets(pids: readonly number[]): void;
   /** Sets the samples a second on each CPU, at most those of the start. */

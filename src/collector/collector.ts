@@ -100,7 +100,6 @@ export class Collector {
     for (const reader of this.#readers) reader.ingest?.(drained, frames);
     const named = this.#frames.read(frames);
     if (!this.#mergesStacks) this.#lines.registerFrames(frames, named.functions);
-    if (this.#readers.some((reader) => reader.hasNewNames?.())) this.#sampler.renew();
     let { stacks } = drained;
     for (const reader of this.#readers) {
       stacks = reader.mergeStacks?.(stacks) ?? stacks;
@@ -108,8 +107,10 @@ export class Collector {
     }
     this.#stacks.registerFrames(drained.firstFrame, named);
     this.#stacks.registerStacks(stacks);
+    this.#stacks.rename(this.#frames.renamed(drained));
     this.#count(drained);
     this.#stacks.forgetBelow(drained.forgottenStacks, drained.forgottenFrames);
+    for (const reader of this.#readers) reader.forgetBelow?.(drained.forgottenFrames);
     this.#gathered ??= emptyGathered(drained);
     gather(this.#gathered, drained);
   }

@@ -11,6 +11,7 @@ import { native } from "./native.ts";
 import { perf } from "./perf.ts";
 import { perl } from "./perl.ts";
 import { debianPrograms } from "./programs.ts";
+import { reuse } from "./reuse.ts";
 
 const held = await measure([
   ...native,
@@ -21,5 +22,6 @@ const held = await measure([
   ...dotnetCalls,
   ...dotnetPrecompiled,
   ...debianPrograms,
+  ...reuse,
 ]);
 process.exit(held ? 0 : 1);
