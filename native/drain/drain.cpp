@@ -73,23 +73,30 @@ void Drain::consume() {
 }
 
 int Drain::onRecord(void* context, void* data, size_t size) {
-  auto* drain = static_cast<Drain*>(context);
-  if (size < sizeof(uint32_t)) return 0;
+  try {
+    static_cast<Drain*>(context)->take(data, size);
+  } catch (const std::exception&) {
+    // Memory ran out. Samples of a stack that is not known are counted as lost.
+  }
+  return 0;
+}
+
+void Drain::take(const void* data, size_t size) {
+  if (size < sizeof(uint32_t)) return;
   const uint32_t type = *static_cast<const uint32_t*>(data);
   if (type == RECORD_FILE && size >= sizeof(file_record)) {
-    drain->files_->builder.request(*static_cast<const file_record*>(data));
+    files_->builder.request(*static_cast<const file_record*>(data));
   } else if (type == RECORD_METHOD && size >= offsetof(method_record, name)) {
-    drain->methods_->add(*static_cast<const method_record*>(data), size);
+    methods_->add(*static_cast<const method_record*>(data), size);
   } else if (type == RECORD_STACK && size >= sizeof(stack_record)) {
     const auto* record = static_cast<const stack_record*>(data);
     if (size >= sizeof *record + record->frame_count * sizeof(uint64_t) + record->perl_count * sizeof(perl_frame))
-      drain->addStack(*record);
+      addStack(*record);
   } else if (type == RECORD_PERL_SITES && size >= offsetof(perl_sites_record, sites)) {
-    drain->perlLines_.addSites(*static_cast<const perl_sites_record*>(data), size);
+    perlLines_.addSites(*static_cast<const perl_sites_record*>(data), size);
   } else if (type == RECORD_PERL_NAME && size >= sizeof(perl_name_record)) {
-    drain->stacks_.addName(*static_cast<const perl_name_record*>(data));
+    stacks_.addName(*static_cast<const perl_name_record*>(data));
   }
-  return 0;
 }
 
 void Drain::addStack(const stack_record& record) {

@@ -63,6 +63,7 @@ class Drain {
 
  private:
   static int onRecord(void* context, void* data, size_t size);
+  void take(const void* data, size_t size);
   void consume();
   void addStack(const stack_record& record);
   void numberStacks();

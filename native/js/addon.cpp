@@ -73,6 +73,14 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     options.targets = readTargets(given.Get("targets"));
     options.sources = readSources(given.Get("sources"));
     const bool byFunction = given.Get("byFunction").ToBoolean();
+    guarded(info.Env(), [&] {
+      open(options, byFunction);
+      return info.Env().Undefined();
+    });
+  }
+
+ private:
+  void open(const SessionOptions& options, bool byFunction) {
     parts_ = std::make_unique<Parts>();
     try {
       parts_->session.load(options);
@@ -83,13 +91,12 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
       parts_->session.attach(options.frequency);
       parts_->mapEvents.open(parts_->session,
                              [this](const file_record& file) { parts_->files.builder.announce(file); });
-    } catch (const Failure& failure) {
+    } catch (...) {
       parts_.reset();
-      throwFailure(info.Env(), failure);
+      throw;
     }
   }
 
- private:
   /// In the order in which they are built; the last is taken down first.
   struct Parts {
     Session session;
@@ -149,15 +156,13 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     parts_->drain.restart();
   }
 
-  /// Calls a method of an open sampler; a Failure becomes a JavaScript error.
+  /// Calls a method of an open sampler; an exception becomes a JavaScript error.
   template <Napi::Value (Sampler::*Method)(const Napi::CallbackInfo&)>
   Napi::Value call(const Napi::CallbackInfo& info) {
-    try {
+    return guarded(info.Env(), [&] {
       if (!parts_) throw Failure("the sampler is closed");
       return (this->*Method)(info);
-    } catch (const Failure& failure) {
-      return throwFailure(info.Env(), failure);
-    }
+    });
   }
 
   template <Napi::Value (Sampler::*Method)(const Napi::CallbackInfo&)>
@@ -287,8 +292,12 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   mallopt(M_MMAP_THRESHOLD, kMmapThreshold);
   exports.Set("Sampler", Sampler::define(env));
   exports.Set("readKernelSymbols", Napi::Function::New(env, describeKernelSymbols));
-  exports.Set("releaseUnusedMemory",
-              Napi::Function::New(env, [](const Napi::CallbackInfo&) { releaseUnusedMemory(); }));
+  exports.Set("releaseUnusedMemory", Napi::Function::New(env, [](const Napi::CallbackInfo& info) {
+                return guarded(info.Env(), [&] {
+                  releaseUnusedMemory();
+                  return info.Env().Undefined();
+                });
+              }));
   return exports;
 }
 

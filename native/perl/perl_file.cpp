@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "arch/arch.h"
+#include "util/bytes.h"
 
 namespace polytop {
 
@@ -18,6 +19,9 @@ namespace {
 
 constexpr uint64_t kMaxSymbols = 1 << 20;
 constexpr uint64_t kMaxRelocations = 1 << 20;
+constexpr uint64_t kMaxNames = 16 << 20;
+/// A name may be there several times.
+constexpr size_t kMaxReferred = 1024;
 constexpr size_t kMaxOpName = 32;
 
 constexpr int kOldest = 28;       ///< perl 5.28
@@ -28,87 +32,98 @@ struct DataSymbol {
   uint64_t size = 0;
 };
 
+/// The symbols that are asked for below. Every perl has them, and a file may have millions of others.
+constexpr std::string_view kWanted[] = {
+    "PL_curcop",    "PL_curpad",         "PL_curstack",          "PL_curstackinfo", "PL_op",      "PL_op_name",
+    "PL_revision",  "PL_stack_sp",       "PL_subversion",        "PL_thr_key",      "PL_version", "Perl_call_list",
+    "Perl_call_sv", "Perl_runops_debug", "Perl_runops_standard", "perl_destruct",   "perl_parse", "perl_run"};
+constexpr size_t kLongestWanted = 32;
+
 /// Symbols of the file, and the words that the dynamic linker fills in.
 class Symbols {
  public:
   explicit Symbols(const ElfImage& image) : image_(image) {
-    for (uint32_t type : {SHT_DYNSYM, SHT_SYMTAB}) {
-      for (const Section& section : image.sections()) {
-        if (section.type == type) readTable(section);
-      }
-    }
-    for (const Section& section : image.sections()) {
-      if (section.type == SHT_RELA) readRelocations(section);
-    }
+    // One table of a kind: a file with more of them is a lie, and each could cover all of it.
+    if (const Section* section = firstOf(SHT_DYNSYM)) readTable(*section);
+    if (const Section* section = firstOf(SHT_SYMTAB)) readTable(*section);
+    if (const Section* section = image.section(".rela.dyn")) readRelocations(*section);
   }
 
-  const DataSymbol* find(const std::string& name) const {
+  const DataSymbol* find(std::string_view name) const {
     const auto found = defined_.find(name);
     return found == defined_.end() ? nullptr : &found->second;
   }
 
   /// Address of the word that holds the address of `name` once the file is loaded; 0 if there is none.
-  uint64_t slotOf(const std::string& name) const {
+  uint64_t slotOf(std::string_view name) const {
     const auto found = slots_.find(name);
     return found == slots_.end() ? 0 : found->second;
   }
 
   /// The pointer at an address of the file, as an address of the file; 0 if it points nowhere.
   uint64_t pointerAt(uint64_t address) const {
-    const auto found = relative_.find(address);
-    if (found != relative_.end()) return found->second;
-    uint64_t offset = 0, value = 0;
-    if (!image_.addressToOffset(address, offset)) return 0;
-    const std::vector<uint8_t> bytes = image_.read(offset, sizeof value);
-    if (bytes.size() == sizeof value) memcpy(&value, bytes.data(), sizeof value);
-    return value;
+    const auto found = std::lower_bound(relative_.begin(), relative_.end(), std::pair(address, uint64_t{0}));
+    if (found != relative_.end() && found->first == address) return found->second;
+    uint64_t offset = 0;
+    return image_.addressToOffset(address, offset) ? valueAt<uint64_t>(image_.read(offset, sizeof address), 0) : 0;
   }
 
  private:
-  static bool wanted(std::string_view name) {
-    return name.starts_with("PL_") || name.starts_with("Perl_") || name.starts_with("perl_");
+  const Section* firstOf(uint32_t type) const {
+    const std::vector<Section>& all = image_.sections();
+    const auto found = std::find_if(all.begin(), all.end(), [=](const Section& it) { return it.type == type; });
+    return found == all.end() ? nullptr : &*found;
+  }
+
+  /// The name as it is in kWanted, empty if it is none of them.
+  static std::string_view wanted(const std::vector<uint8_t>& names, uint32_t at) {
+    if (at >= names.size()) return {};
+    const char* start = reinterpret_cast<const char*>(names.data()) + at;
+    if (*start != 'P' && *start != 'p') return {};
+    const std::string_view name(start, strnlen(start, std::min<size_t>(names.size() - at, kLongestWanted)));
+    const auto* found = std::find(std::begin(kWanted), std::end(kWanted), name);
+    return found == std::end(kWanted) ? std::string_view() : *found;
   }
 
   void readTable(const Section& section) {
     if (section.link >= image_.sections().size()) return;
     const Section& strings = image_.sections()[section.link];
-    const std::vector<uint8_t> raw = image_.read(section.offset, std::min<uint64_t>(section.size, kMaxSymbols * 24));
-    const std::vector<uint8_t> names = image_.read(strings.offset, std::min<uint64_t>(strings.size, 64 << 20));
+    const std::vector<uint8_t> raw =
+        image_.read(section.offset, std::min<uint64_t>(section.size, kMaxSymbols * sizeof(Elf64_Sym)));
+    const std::vector<uint8_t> names = image_.read(strings.offset, std::min(strings.size, kMaxNames));
     const bool dynamic = section.type == SHT_DYNSYM;
     for (size_t at = 0; raw.size() - at >= sizeof(Elf64_Sym); at += sizeof(Elf64_Sym)) {
-      Elf64_Sym symbol;
-      memcpy(&symbol, raw.data() + at, sizeof symbol);
-      std::string name;
-      if (symbol.st_name < names.size()) {
-        const char* start = reinterpret_cast<const char*>(names.data()) + symbol.st_name;
-        name.assign(start, strnlen(start, std::min<size_t>(names.size() - symbol.st_name, 128)));
-      }
-      if (!wanted(name)) name.clear();
-      if (dynamic) dynamicNames_.push_back(name);
-      if (!name.empty() && symbol.st_shndx != SHN_UNDEF) defined_.try_emplace(name, symbol.st_value, symbol.st_size);
+      const auto symbol = valueAt<Elf64_Sym>(raw, at);
+      const std::string_view name = wanted(names, symbol.st_name);
+      if (name.empty()) continue;
+      if (dynamic && dynamicNames_.size() < kMaxReferred)
+        dynamicNames_.emplace(static_cast<uint32_t>(at / sizeof(Elf64_Sym)), name);
+      if (symbol.st_shndx != SHN_UNDEF) defined_.try_emplace(name, symbol.st_value, symbol.st_size);
     }
   }
 
   void readRelocations(const Section& section) {
     const std::vector<uint8_t> raw =
         image_.read(section.offset, std::min<uint64_t>(section.size, kMaxRelocations * sizeof(Elf64_Rela)));
+    image_.budget().takeBytes(raw.size());
     for (size_t at = 0; raw.size() - at >= sizeof(Elf64_Rela); at += sizeof(Elf64_Rela)) {
-      Elf64_Rela relocation;
-      memcpy(&relocation, raw.data() + at, sizeof relocation);
+      const auto relocation = valueAt<Elf64_Rela>(raw, at);
       const uint32_t type = ELF64_R_TYPE(relocation.r_info);
       if (type == arch::kRelativeRelocation)
-        relative_[relocation.r_offset] = static_cast<uint64_t>(relocation.r_addend);
-      const uint32_t index = ELF64_R_SYM(relocation.r_info);
-      if (type != arch::kDataRelocation || index >= dynamicNames_.size()) continue;
-      if (!dynamicNames_[index].empty()) slots_.try_emplace(dynamicNames_[index], relocation.r_offset);
+        relative_.emplace_back(relocation.r_offset, static_cast<uint64_t>(relocation.r_addend));
+      if (type != arch::kDataRelocation) continue;
+      const auto name = dynamicNames_.find(ELF64_R_SYM(relocation.r_info));
+      if (name != dynamicNames_.end()) slots_.try_emplace(name->second, relocation.r_offset);
     }
+    std::sort(relative_.begin(), relative_.end());
   }
 
   const ElfImage& image_;
-  std::vector<std::string> dynamicNames_;
-  std::unordered_map<std::string, DataSymbol> defined_;
-  std::unordered_map<std::string, uint64_t> slots_;
-  std::unordered_map<uint64_t, uint64_t> relative_;
+  /// Those of kWanted by their index among the dynamic symbols.
+  std::unordered_map<uint32_t, std::string_view> dynamicNames_;
+  std::unordered_map<std::string_view, DataSymbol> defined_;
+  std::unordered_map<std::string_view, uint64_t> slots_;
+  std::vector<std::pair<uint64_t, uint64_t>> relative_;  ///< by ascending address: what is put there
 };
 
 /// The byte at a symbol; -1 if there is none.
@@ -149,9 +164,8 @@ bool usesMusl(const ElfImage& image) {
   for (const char* name : {".dynstr", ".interp"}) {
     const Section* section = image.section(name);
     if (!section) continue;
-    const std::vector<uint8_t> bytes = image.read(section->offset, std::min<uint64_t>(section->size, 16 << 20));
-    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    if (text.find("libc.musl-") != text.npos || text.find("/ld-musl-") != text.npos) return true;
+    const std::vector<uint8_t> bytes = image.read(section->offset, std::min(section->size, kMaxNames));
+    if (findText(bytes, "libc.musl-") || findText(bytes, "/ld-musl-")) return true;
   }
   return false;
 }
@@ -209,7 +223,7 @@ bool mayHoldPerl(const ElfImage& image) {
     const Section* section = image.section(name);
     if (!section || section->size > limit) continue;
     const std::vector<uint8_t> bytes = image.read(section->offset, section->size);
-    if (memmem(bytes.data(), bytes.size(), kName.data(), kName.size())) return true;
+    if (findText(bytes, kName)) return true;
   }
   return false;
 }
