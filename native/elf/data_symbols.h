@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "bpf/types.h"
+#include "elf/elf_image.h"
+
+namespace polytop {
+
+/// Whether a file may define a symbol: looks for its name as bytes, which is cheap. Most files hold no interpreter, and
+/// to read their symbols would be dear.
+bool mayDefine(const ElfImage& image, std::string_view name);
+
+/// Whether a file is linked against musl: its dynamic strings name musl's library or loader.
+bool usesMusl(const ElfImage& image);
+
+/// Symbols of a file whose names begin with one of some prefixes, and the words that the dynamic linker fills in.
+class DataSymbols {
+ public:
+  struct Symbol {
+    uint64_t address = 0;
+    uint64_t size = 0;
+  };
+
+  DataSymbols(const ElfImage& image, std::vector<std::string_view> prefixes);
+
+  const Symbol* find(const std::string& name) const;
+  /// The pointer at an address of the file, as an address of the file; 0 if it points nowhere.
+  uint64_t pointerAt(uint64_t address) const;
+  /// Bytes of the file at a symbol; fewer where the file ends, none if there is no such symbol.
+  std::vector<uint8_t> bytesAt(const std::string& name, size_t size) const;
+  /// The code of a function; 0..0 if the file has none of that name.
+  code_range codeOf(const std::string& name) const;
+  /// Where a variable lives. A program that is linked against a library may own the variable in its stead (a COPY
+  /// relocation): then the word that the dynamic linker fills in leads to the one in use.
+  file_place placeOf(const std::string& name) const;
+
+ private:
+  bool isWanted(std::string_view name) const;
+  void readTable(const Section& section);
+  void readRelocations(const Section& section);
+
+  const ElfImage& image_;
+  std::vector<std::string_view> prefixes_;
+  /// Address minus file offset of the code: what must be taken off an address of the file to count from where file
+  /// offset 0 would lie if all of the file were mapped as the code is.
+  uint64_t codeBias_ = 0;
+  std::vector<std::string> dynamicNames_;
+  std::unordered_map<std::string, Symbol> defined_;
+  std::unordered_map<std::string, uint64_t> slots_;  ///< words that will hold the addresses of symbols
+  std::unordered_map<uint64_t, uint64_t> relative_;  ///< words that will hold addresses of the file
+};
+
+}  // namespace polytop
