@@ -110,7 +110,7 @@ static __always_inline void start_walk(struct walk *w, __u32 tgid)
 	w->record.hash = generation;
 	w->record.frame_count = 0;
 	w->record.kernel_count = 0;
-	w->record.perl_count = 0;
+	w->record.interpreted_count = 0;
 	start_interpreters(w);
 }
 

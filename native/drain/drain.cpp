@@ -54,7 +54,7 @@ void Drain::open(Session& session, Files& files, Methods& methods, bool byFuncti
   methods_ = &methods;
   keys_.resize(kBatch);
   values_.resize(kBatch);
-  perlLines_.open(session);
+  lines_ = makeFrameLines(session);
   ring_ = ring_buffer__new(session.mapFd("records"), onRecord, this, nullptr);
   if (!ring_) throw Failure("the ring buffer cannot be opened", errno);
   lastTime_ = clockNanoseconds(CLOCK_MONOTONIC);
@@ -90,20 +90,21 @@ void Drain::take(const void* data, size_t size) {
     methods_->add(*static_cast<const method_record*>(data), size);
   } else if (type == RECORD_STACK && size >= sizeof(stack_record)) {
     const auto* record = static_cast<const stack_record*>(data);
-    if (size >= sizeof *record + record->frame_count * sizeof(uint64_t) + record->perl_count * sizeof(perl_frame))
+    if (size >=
+        sizeof *record + record->frame_count * sizeof(uint64_t) + record->interpreted_count * sizeof(interpreted_frame))
       addStack(*record);
-  } else if (type == RECORD_PERL_SITES && size >= offsetof(perl_sites_record, sites)) {
-    perlLines_.addSites(*static_cast<const perl_sites_record*>(data), size);
-  } else if (type == RECORD_PERL_NAME && size >= sizeof(perl_name_record)) {
-    stacks_.addName(*static_cast<const perl_name_record*>(data));
+  } else if (type == RECORD_NAME && size >= sizeof(name_record)) {
+    stacks_.addName(*static_cast<const name_record*>(data));
+  } else {
+    for (const auto& lines : lines_) lines->take(type, data, size);
   }
 }
 
 void Drain::addStack(const stack_record& record) {
   const auto* frames = reinterpret_cast<const uint64_t*>(&record + 1);
-  if (record.perl_count == 0) return stacks_.add(record, frames);
-  std::vector<uint64_t> words(frames, frames + record.frame_count + 2 * record.perl_count);
-  perlLines_.correct(record, words.data() + record.frame_count);
+  if (record.interpreted_count == 0) return stacks_.add(record, frames);
+  std::vector<uint64_t> words(frames, frames + record.frame_count + 2 * record.interpreted_count);
+  for (const auto& lines : lines_) lines->correct(record, words.data() + record.frame_count);
   stacks_.add(record, words.data());
 }
 
@@ -139,7 +140,7 @@ Drained Drain::drain() {
   const uint64_t now = clockNanoseconds(CLOCK_MONOTONIC);
   drained.seconds = static_cast<double>(now - lastTime_) / 1e9;
   lastTime_ = now;
-  perlLines_.beginRefresh();
+  for (const auto& lines : lines_) lines->beginRefresh();
   renewIfFull();
   return drained;
 }

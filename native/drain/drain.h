@@ -12,10 +12,10 @@
 
 #include "bpf/totals.h"
 #include "dotnet/methods.h"
+#include "drain/frame_lines.h"
 #include "drain/stacks.h"
 #include "files/files.h"
 #include "kernel/session.h"
-#include "perl/perl_lines.h"
 #include "util/reader_thread.h"
 
 namespace polytop {
@@ -78,9 +78,9 @@ class Drain {
   Methods* methods_ = nullptr;
   ring_buffer* ring_ = nullptr;
   ReaderThread reader_;
-  std::mutex ringMutex_;  ///< guards the ring buffer's reader side, stacks_ and perlLines_
+  std::mutex ringMutex_;  ///< guards the ring buffer's reader side, stacks_ and lines_
   Stacks stacks_;
-  PerlLines perlLines_;
+  std::vector<std::unique_ptr<FrameLines>> lines_;  ///< of each interpreter
   std::vector<count_key> keys_;
   std::vector<count_value> values_;
   std::bitset<1 << 16> sampledFiles_;  ///< by id: in a stack that was counted since the last drain

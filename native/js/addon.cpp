@@ -17,7 +17,7 @@
 #include "js/file_values.h"
 #include "js/kernel_values.h"
 #include "js/line_values.h"
-#include "js/perl_values.h"
+#include "js/name_values.h"
 #include "js/values.h"
 #include "kernel/map_events.h"
 #include "kernel/self_test.h"
@@ -179,9 +179,9 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     return object(env, "seconds", drained.seconds, "samples", drained.samples, "missed", drained.missed,
                   "bpfNanoseconds", drained.bpfNanoseconds, "counters", counters, "counts", drained.counts, "tasks",
                   describeTasks(env, drained.tasks), "stacks", news.stacks, "firstFrame", news.firstFrame, "frames",
-                  news.frames, "functions", news.functions, "extras", news.extras, "perlNames",
-                  describePerlNames(env, news.perlNames), "renewed", news.renewed, "owners", news.owners,
-                  "forgottenStacks", news.forgottenStacks, "forgottenFrames", news.forgottenFrames, "files",
+                  news.frames, "functions", news.functions, "extras", news.extras, "names",
+                  describeNames(env, news.names), "renewed", news.renewed, "owners", news.owners, "forgottenStacks",
+                  news.forgottenStacks, "forgottenFrames", news.forgottenFrames, "files",
                   describeFiles(env, drained.files));
   }
 
