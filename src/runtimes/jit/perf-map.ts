@@ -31,8 +31,12 @@ const MAX_CHECK_MILLISECONDS = 64_000;
 const MAX_ABSENT_MILLISECONDS = 5000;
 /** Addresses without a name that are remembered of a process, to be looked for in what it writes later. */
 const MAX_MISSED = 256;
-/** The most that one look-up reads; later ones read the rest. */
-const MAX_READ_BYTES = 16 * 1024 * 1024;
+/** The most that is read of all files in the time from one look at a file to the next, some 100 ms; later ones read
+ * the rest. */
+const MAX_READ_BYTES = 8 * 1024 * 1024;
+/** A map that had to make room is read again after this time, and after ever longer ones. */
+const FIRST_REST_MILLISECONDS = 128_000;
+const LONGEST_REST_MILLISECONDS = 512_000;
 const CHUNK_BYTES = 256 * 1024;
 /** This many bytes before the place where reading goes on must be unchanged: then the file was only appended to. */
 const TAIL_BYTES = 64;
@@ -42,10 +46,14 @@ const NEWLINE = 10;
 
 const TOO_MANY =
   "generated code; the /tmp/perf-PID.map of its process has more entries than are kept";
+const NO_ROOM =
+  "generated code; the /tmp/perf-PID.map of its process is longer than there is room for among others";
+const NOT_READ_YET =
+  "generated code; the /tmp/perf-PID.map of its process is read when those of others are";
 const NOT_HELD = "generated code that its process has not put into /tmp/perf-PID.map";
 
 interface ProcessMap {
-  readonly map: CodeMap;
+  map: CodeMap;
   /** When the process started (`startOfProcess`): another process may get the pid. */
   start: string | undefined;
   /** Identify the file that was read, to tell when another one is in its place. */
@@ -55,6 +63,11 @@ interface ProcessMap {
   read: number;
   tail: Buffer;
   checkedAt: number;
+  /** When it was asked for last. */
+  usedAt: number;
+  /** It is not read before then, since it had to make room; and how long the next rest is, in milliseconds. */
+  restsUntil: number;
+  rest: number;
   /** Milliseconds from one look for missed names to the next. */
   patience: number;
   readonly missed: Set<number>;
@@ -66,6 +79,12 @@ export class PerfMaps {
   readonly #proc: string;
   readonly #now: () => number;
   readonly #processes = new Map<number, ProcessMap>();
+  /** Since when bytes are counted, and how many may still be read. */
+  #countedFrom = Number.NEGATIVE_INFINITY;
+  #readable = MAX_READ_BYTES;
+  /** Who wants to read since then, and how many wanted to before: each of as many has a share. */
+  readonly #wanting = new Set<number>();
+  #wanted = 1;
 
   constructor(options: PerfMapsOptions = {}) {
     this.#proc = options.proc ?? "/proc";
@@ -78,6 +97,7 @@ export class PerfMaps {
    */
   resolve(pid: number, address: bigint): PerfMapName {
     const process = this.#process(pid);
+    process.usedAt = this.#now();
     // What was read may be of a process that is gone, and whose pid another one has now.
     const isAbsent = process.whyNot !== undefined && process.read === 0;
     const most = isAbsent ? MAX_ABSENT_MILLISECONDS : CHECK_MILLISECONDS;
@@ -114,6 +134,10 @@ export class PerfMaps {
     return bytes;
   }
 
+  get #share(): number {
+    return Math.min(this.#readable, Math.ceil(MAX_READ_BYTES / this.#wanted));
+  }
+
   #process(pid: number): ProcessMap {
     // The process that was asked for last is the last to be forgotten.
     const process = this.#processes.get(pid) ?? emptyMap();
@@ -122,24 +146,49 @@ export class PerfMaps {
     return process;
   }
 
-  /** Forgets the processes that nobody asked for longest, until the rest is small enough. */
-  #makeRoom(): void {
+  /**
+   * Forgets the processes that nobody asked for longest, until the rest is small enough. Those that were asked for in
+   * this refresh would only be read again: of them the largest map goes, and rests.
+   */
+  #makeRoom(now: number): void {
     let bytes = this.memoryBytes;
-    for (const [pid, { map }] of this.#processes) {
+    for (const [pid, { map, usedAt }] of this.#processes) {
       const enough = this.#processes.size <= MAX_PROCESSES && bytes <= MAX_MEMORY_BYTES;
       if (enough || this.#processes.size === 1) return;
+      if (now - usedAt < CHECK_MILLISECONDS && this.#processes.size <= MAX_PROCESSES) break;
       bytes -= map.memoryBytes;
       this.#processes.delete(pid);
     }
+    if (bytes <= MAX_MEMORY_BYTES) return;
+    const [largest] = [...this.#processes.values()].toSorted(
+      (a, b) => b.map.memoryBytes - a.map.memoryBytes,
+    );
+    if (!largest) return;
+    forget(largest);
+    largest.map = new CodeMap();
+    largest.whyNot = NO_ROOM;
+    largest.restsUntil = now + largest.rest;
+    largest.rest = Math.min(2 * largest.rest, LONGEST_REST_MILLISECONDS);
   }
 
   /** Reads on, unless that was done less than so many milliseconds ago. */
   #updateAfter(milliseconds: number, pid: number, process: ProcessMap): boolean {
     const now = this.#now();
-    if (now - process.checkedAt < milliseconds) return false;
+    if (now - process.checkedAt < milliseconds || now < process.restsUntil) return false;
+    if (now - this.#countedFrom >= CHECK_MILLISECONDS) {
+      this.#countedFrom = now;
+      this.#readable = MAX_READ_BYTES;
+      this.#wanted = Math.max(1, this.#wanting.size);
+      this.#wanting.clear();
+    }
+    this.#wanting.add(pid);
+    if (this.#readable <= 0) {
+      process.whyNot ??= NOT_READ_YET;
+      return false;
+    }
     process.checkedAt = now;
     this.#update(pid, process);
-    this.#makeRoom();
+    this.#makeRoom(now);
     return true;
   }
 
@@ -152,7 +201,7 @@ export class PerfMaps {
       }
       const descriptor = openPerfMap(`${this.#proc}/${pid}`, start);
       try {
-        readOn(descriptor, process);
+        this.#readable -= readOn(descriptor, process, this.#share);
         process.whyNot = process.map.full ? TOO_MANY : undefined;
       } finally {
         closeSync(descriptor);
@@ -172,6 +221,9 @@ function emptyMap(): ProcessMap {
     tail: Buffer.alloc(0),
     start: undefined,
     checkedAt: Number.NEGATIVE_INFINITY,
+    usedAt: Number.NEGATIVE_INFINITY,
+    restsUntil: Number.NEGATIVE_INFINITY,
+    rest: FIRST_REST_MILLISECONDS,
     patience: CHECK_MILLISECONDS,
     missed: new Set(),
     whyNot: undefined,
@@ -186,8 +238,11 @@ function forget(process: ProcessMap): void {
   process.tail = Buffer.alloc(0);
 }
 
-/** Takes in the lines that were appended since; all of them if the file is another one. */
-function readOn(descriptor: number, process: ProcessMap): void {
+/**
+ * Takes in the lines that were appended since; all of them if the file is another one. Reads about so many bytes at
+ * most, and returns how many it did.
+ */
+function readOn(descriptor: number, process: ProcessMap, most: number): number {
   const stats = fstatSync(descriptor);
   if (
     stats.dev !== process.device ||
@@ -198,7 +253,8 @@ function readOn(descriptor: number, process: ProcessMap): void {
     process.device = stats.dev;
     process.inode = stats.ino;
   }
-  const end = Math.min(stats.size, MAX_FILE_BYTES, process.read + MAX_READ_BYTES);
+  const begin = process.read;
+  const end = Math.min(stats.size, MAX_FILE_BYTES, begin + most);
   const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
   while (process.read < end) {
     const got = readSync(
@@ -213,6 +269,7 @@ function readOn(descriptor: number, process: ProcessMap): void {
     process.read += taken;
     process.tail = Buffer.from(chunk.subarray(Math.max(0, taken - TAIL_BYTES), taken));
   }
+  return process.read - begin;
 }
 
 /** Says whether what was read is still there, so that reading can go on behind it. */
