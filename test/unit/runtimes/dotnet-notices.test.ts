@@ -26,6 +26,8 @@ const seen = (pid: number, word: number, name = ""): SeenMethod => ({
   pid,
   major: 10,
   descriptor: 0n,
+  allocator: 0n,
+  allocatorNumber: 0n,
   name: Buffer.from(name),
 });
 
@@ -35,6 +37,7 @@ function after(methods: readonly SeenMethod[]): DotnetReader {
     readMemory: () => Buffer.alloc(0),
     readFile: () => Buffer.alloc(0),
     fileId: () => 0,
+    frameNumber: () => 0,
     takeMethods: () => methods,
   });
   names.resolveSeen();
