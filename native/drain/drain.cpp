@@ -156,6 +156,11 @@ void Drain::restart() {
   lastTime_ = clockNanoseconds(CLOCK_MONOTONIC);
 }
 
+uint32_t Drain::frameNumber(uint64_t word, uint32_t pid) {
+  std::lock_guard lock(ringMutex_);
+  return stacks_.numberOf(word, pid);
+}
+
 void Drain::readCounts(uint32_t epoch, Drained& drained) {
   std::unordered_map<TaskKey, uint32_t, TaskHash> tasks;
   // Behind the count of a stack in a task: several CPUs may have counted it.

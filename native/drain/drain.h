@@ -60,6 +60,8 @@ class Drain {
   /// Leaves out of the next drain what was counted until now; what became known of stacks and files stays
   /// in it.
   void restart();
+  /// The number of a process's frame by its word; 0 if it has none.
+  uint32_t frameNumber(uint64_t word, uint32_t pid);
 
  private:
   static int onRecord(void* context, void* data, size_t size);

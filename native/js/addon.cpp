@@ -53,13 +53,14 @@ Napi::Array describeTasks(Napi::Env env, const std::vector<TaskInfo>& tasks) {
 class Sampler : public Napi::ObjectWrap<Sampler> {
  public:
   static Napi::Function define(Napi::Env env) {
-    return DefineClass(env, "Sampler",
-                       {method<&Sampler::drain>("drain"), method<&Sampler::setTargets>("setTargets"),
-                        method<&Sampler::name>("name"), method<&Sampler::onMethods>("onMethods"),
-                        method<&Sampler::takeMethods>("takeMethods"), method<&Sampler::readFile>("readFile"),
-                        method<&Sampler::fileId>("fileId"), method<&Sampler::setFrequency>("setFrequency"),
-                        method<&Sampler::describe>("describe"), method<&Sampler::lines>("lines"),
-                        InstanceMethod<&Sampler::readMemory>("readMemory"), InstanceMethod<&Sampler::close>("close")});
+    return DefineClass(
+        env, "Sampler",
+        {method<&Sampler::drain>("drain"), method<&Sampler::setTargets>("setTargets"), method<&Sampler::name>("name"),
+         method<&Sampler::onMethods>("onMethods"), method<&Sampler::takeMethods>("takeMethods"),
+         method<&Sampler::readFile>("readFile"), method<&Sampler::fileId>("fileId"),
+         method<&Sampler::frameNumber>("frameNumber"), method<&Sampler::setFrequency>("setFrequency"),
+         method<&Sampler::describe>("describe"), method<&Sampler::lines>("lines"),
+         InstanceMethod<&Sampler::readMemory>("readMemory"), InstanceMethod<&Sampler::close>("close")});
   }
 
   /// new Sampler({objectPath, sources, frequency, drainSeconds, targets, byFunction}): loads, attaches, samples from
@@ -249,6 +250,13 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
       key.generation = static_cast<uint32_t>(words[3]);
     }
     return Napi::Number::New(info.Env(), parts_->files.catalog.idOf(key));
+  }
+
+  /// frameNumber(word, pid): the number of a frame of a process; 0 if it has none.
+  Napi::Value frameNumber(const Napi::CallbackInfo& info) {
+    bool lossless = false;
+    const uint64_t word = info[0].As<Napi::BigInt>().Uint64Value(&lossless);
+    return Napi::Number::New(info.Env(), parts_->drain.frameNumber(word, uint32At(info, 1)));
   }
 
   /// onMethods(callback): calls back when .NET methods were met for the first time.

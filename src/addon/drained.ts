@@ -79,6 +79,9 @@ export interface SeenMethod {
   /** The runtime's version, and the address of its contract descriptor in the file's headers (0: none). */
   readonly major: number;
   readonly descriptor: bigint;
+  /** What its memory was allocated by, if that may be collected: the address of its number (0: not), and that number. */
+  readonly allocator: bigint;
+  readonly allocatorNumber: bigint;
   /** The name of a dynamic method; empty for others. */
   readonly name: Uint8Array;
 }

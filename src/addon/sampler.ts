@@ -45,6 +45,8 @@ export interface Sampler {
   readFile(file: number, offset: number, size: number, name?: string): Buffer;
   /** Finds the id of the file that a method is in; 0 while the file is not known. */
   fileId(key: BigUint64Array): number;
+  /** Finds the number of a frame of a process by its word; 0 if it has none. */
+  frameNumber(word: bigint, pid: number): number;
   /** Takes the methods that were met since the last call. */
   takeMethods(): readonly SeenMethod[];
   /** Looks up source lines at offsets of a file by its DWARF line table, beside; file 0 frees what was read. */

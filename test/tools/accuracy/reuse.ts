@@ -1,13 +1,14 @@
 /** Names of code at addresses that are used again and again: against programs that say what they run. */
 import { spawn } from "node:child_process";
 import { rmSync } from "node:fs";
+import { dotnetProgram, SHAPES, type Shape } from "../../support/dotnet.ts";
 import { Lacking, type Row, type Section } from "../../support/measure.ts";
 import { cleanEnvironment } from "../../support/polytop.ts";
 import { type Snapshot, sampleJson, sleep } from "../../support/profile.ts";
 import { workload } from "../../support/workloads.ts";
 
 /** How long one function runs before another one takes its place. */
-const MILLISECONDS = 3000;
+const MILLISECONDS = 2000;
 const DELAY = 0.5;
 const SECONDS = 24;
 const FREQUENCY = 999;
@@ -128,6 +129,18 @@ const node = (): Reusing => ({
   pattern: /\bloop_\d+\b/,
 });
 
+/** Methods whose code is collected: of assemblies that are unloaded, and dynamic ones. */
+const collected = (shape: Shape): Reusing[] =>
+  ["stream", "file", "emit", "dynamic"].map((kind) => ({
+    name: `${shape.name}, collected (${kind})`,
+    program: dotnetProgram(shape),
+    args: ["reuse", kind, String(MILLISECONDS)],
+    pattern: /\bloop_\d+\b/,
+  }));
+
+/** An installed runtime reads its assembly from a file of its own; so do these. */
+const shapes = SHAPES.filter(({ name }) => /^(installed)$/.test(name));
+
 async function each(programs: readonly Reusing[]): Promise<Row[]> {
   const all: Row[] = [];
   for (const program of programs) all.push(...(await rows(program)));
@@ -139,5 +152,10 @@ export const reuse: readonly Section[] = [
     name: "reuse",
     about: "names of code whose addresses are used again",
     run: () => each([...native(), node()]),
+  },
+  {
+    name: "dotnet-reuse",
+    about: "names of .NET methods whose memory is used again",
+    run: () => each(shapes.flatMap(collected)),
   },
 ];
