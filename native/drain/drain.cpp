@@ -84,6 +84,8 @@ int Drain::onRecord(void* context, void* data, size_t size) {
     const auto* record = static_cast<const stack_record*>(data);
     if (size >= sizeof *record + record->frame_count * sizeof(uint64_t) + record->perl_count * sizeof(perl_frame))
       drain->addStack(*record);
+  } else if (type == RECORD_BUSY_CPU && size >= sizeof(busy_cpu_record)) {
+    drain->session_->events().wake(static_cast<const busy_cpu_record*>(data)->cpu);
   } else if (type == RECORD_PERL_SITES && size >= offsetof(perl_sites_record, sites)) {
     drain->perlLines_.addSites(*static_cast<const perl_sites_record*>(data), size);
   } else if (type == RECORD_PERL_NAME && size >= sizeof(perl_name_record)) {
@@ -119,7 +121,6 @@ void Drain::numberStacks() {
 Drained Drain::drain() {
   Drained drained;
   if (files_->catalog.forgetEvicted()) files_->naming.renumber();
-  session_->followCpus();
   const uint32_t epoch = session_->switchEpoch();
   // A stack is sent before it is counted: after this every stack of the old epoch is known.
   consume();
@@ -202,12 +203,15 @@ void Drain::readCounters(Drained& drained) {
   for (const cpu_totals& cpu : totals) {
     for (uint32_t id = 0; id < COUNTERS; id++) sums.counters[id] += cpu.counters[id];
     sums.nanoseconds += cpu.nanoseconds;
+    sums.ticks += cpu.ticks;
   }
   for (uint32_t id = 0; id < COUNTERS; id++) drained.counters[id] += sums.counters[id] - lastTotals_.counters[id];
   drained.bpfNanoseconds = sums.nanoseconds - lastTotals_.nanoseconds;
+  drained.ticks = sums.ticks - lastTotals_.ticks;
   lastTotals_ = sums;
   for (uint32_t loss : {COUNTER_SamplesLostRingFull, COUNTER_SamplesLostCountsFull, COUNTER_SamplesLostSkipped})
     drained.missed += drained.counters[loss];
+  session_->events().follow(totals);
 }
 
 void Drain::renewIfFull() {
