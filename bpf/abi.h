@@ -13,6 +13,12 @@
 
 /* ---- limits ------------------------------------------------------------ */
 
+/*
+ * Pids are those of the PID namespace that /proc shows. A process outside of it has none there: its number in the
+ * whole machine and this bit, which no pid has (PID_MAX_LIMIT is 1 << 22).
+ */
+#define FOREIGN_PID (1 << 30)
+
 #define MAX_KERNEL_FRAMES 127
 #define MAX_USER_FRAMES 192
 #define COMM_LENGTH 16
@@ -235,6 +241,7 @@ enum record_type {
 	RECORD_NAME = 3,       /* struct name_record */
 	RECORD_METHOD = 4,     /* struct method_record */
 	RECORD_PERL_SITES = 5, /* struct perl_sites_record */
+	RECORD_BUSY_CPU = 6,   /* struct busy_cpu_record */
 };
 
 /*
@@ -252,6 +259,17 @@ struct stack_record {
 	__u8 reserved;
 };
 _Static_assert(sizeof(struct stack_record) == 24, "stack_record");
+
+/* A CPU that was idle, so that it ticked less often, is at work. */
+struct busy_cpu_record {
+	__u32 type;
+	__u32 cpu;
+};
+
+/* The question to choose_namespace(): how many levels above the asking process's own PID namespace /proc's is. */
+struct namespace_question {
+	__u64 depth;
+};
 
 /* The question to check_mapping(): the mapping at an address, as /proc/self/maps tells of it. */
 struct mapping_question {

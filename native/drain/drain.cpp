@@ -93,6 +93,8 @@ void Drain::take(const void* data, size_t size) {
     if (size >=
         sizeof *record + record->frame_count * sizeof(uint64_t) + record->interpreted_count * sizeof(interpreted_frame))
       addStack(*record);
+  } else if (type == RECORD_BUSY_CPU && size >= sizeof(busy_cpu_record)) {
+    session_->events().wake(static_cast<const busy_cpu_record*>(data)->cpu);
   } else if (type == RECORD_NAME && size >= sizeof(name_record)) {
     stacks_.addName(*static_cast<const name_record*>(data));
   } else {
@@ -127,7 +129,6 @@ void Drain::numberStacks() {
 Drained Drain::drain() {
   Drained drained;
   if (files_->catalog.forgetEvicted()) files_->naming.renumber();
-  session_->followCpus();
   const uint32_t epoch = session_->switchEpoch();
   // A stack is sent before it is counted: after this every stack of the old epoch is known.
   consume();
@@ -215,12 +216,15 @@ void Drain::readCounters(Drained& drained) {
   for (const cpu_totals& cpu : totals) {
     for (uint32_t id = 0; id < COUNTERS; id++) sums.counters[id] += cpu.counters[id];
     sums.nanoseconds += cpu.nanoseconds;
+    sums.ticks += cpu.ticks;
   }
   for (uint32_t id = 0; id < COUNTERS; id++) drained.counters[id] += sums.counters[id] - lastTotals_.counters[id];
   drained.bpfNanoseconds = sums.nanoseconds - lastTotals_.nanoseconds;
+  drained.ticks = sums.ticks - lastTotals_.ticks;
   lastTotals_ = sums;
   for (uint32_t loss : {COUNTER_SamplesLostRingFull, COUNTER_SamplesLostCountsFull, COUNTER_SamplesLostSkipped})
     drained.missed += drained.counters[loss];
+  session_->events().follow(totals);
 }
 
 void Drain::renewIfFull() {

@@ -38,6 +38,7 @@ struct Drained {
   uint64_t samples = 0;
   uint64_t missed = 0;
   uint64_t bpfNanoseconds = 0;
+  uint64_t ticks = 0;                            ///< of the sampling event, on all CPUs, idle ones too
   std::array<uint64_t, COUNTERS> counters = {};  ///< increments, by counter id
   std::vector<uint32_t> counts;                  ///< for each: stack number, index in `tasks`, count
   std::vector<TaskInfo> tasks;

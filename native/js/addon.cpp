@@ -20,6 +20,7 @@
 #include "js/name_values.h"
 #include "js/values.h"
 #include "kernel/map_events.h"
+#include "kernel/pid_namespace.h"
 #include "kernel/self_test.h"
 #include "kernel/session.h"
 #include "util/memory.h"
@@ -86,12 +87,14 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     try {
       parts_->session.load(options);
       checkOwnMappings(parts_->session);
+      useNamespaceOfProc(parts_->session);
       parts_->files.open(parts_->session);
       parts_->drain.open(parts_->session, parts_->files, parts_->methods, byFunction);
       warmUp();
-      parts_->session.attach(options.frequency);
-      parts_->mapEvents.open(parts_->session,
-                             [this](const file_record& file) { parts_->files.builder.announce(file); });
+      parts_->session.events().attach(options.frequency);
+      // Not through parts_, which holds nothing any more while the parts are taken down.
+      FileBuilder& builder = parts_->files.builder;
+      parts_->mapEvents.open(parts_->session, [&builder](const file_record& file) { builder.announce(file); });
     } catch (...) {
       parts_.reset();
       throw;
@@ -146,14 +149,14 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
   /// counted: the first refresh is as good as the others then.
   void warmUp() {
     do {
-      parts_->session.attach(kWarmUpFrequency);
+      parts_->session.events().attach(kWarmUpFrequency);
       spin();
-    } while (!parts_->session.trustEvents());
+    } while (!parts_->session.events().trust());
     std::this_thread::sleep_for(kWarmUpSampling);
     const auto latest = std::chrono::steady_clock::now() + kWarmUpBuilding;
     while (parts_->files.builder.queued() > 0 && std::chrono::steady_clock::now() < latest)
       std::this_thread::sleep_for(kWarmUpPoll);
-    parts_->session.detach();
+    parts_->session.events().detach();
     parts_->drain.restart();
   }
 
@@ -194,7 +197,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
 
   /// setFrequency(hz): samples a second on each CPU from now on; at most those given at the start.
   Napi::Value setFrequency(const Napi::CallbackInfo& info) {
-    parts_->session.setFrequency(uint32At(info, 0));
+    parts_->session.events().setFrequency(uint32At(info, 0));
     return info.Env().Undefined();
   }
 
@@ -275,8 +278,9 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
   /// describe(): the running events {event, cpus, frequency}, and {filesPending}, how many files are being read.
   Napi::Value describe(const Napi::CallbackInfo& info) {
     const Session& session = parts_->session;
-    return object(info.Env(), "event", session.source().name, "cpus", session.onlineCpus(), "frequency",
-                  session.frequency(), "filesPending", parts_->files.builder.queued());
+    const CpuEvents& events = session.events();
+    return object(info.Env(), "event", events.source().name, "cpus", events.count(), "frequency", events.frequency(),
+                  "filesPending", parts_->files.builder.queued());
   }
 
   /// close(): ends sampling and frees everything; a second call does nothing.
