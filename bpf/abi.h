@@ -68,6 +68,7 @@ enum outcome {
 	OUTCOME_COMPLETE = 0,  /* the outermost frame of the thread was reached */
 	OUTCOME_TRUNCATED = 1, /* the frame limit was hit */
 	OUTCOME_BROKEN = 2,    /* the last frame is FRAME_STOP and says why */
+	OUTCOME_GUESSED = 3,   /* an outermost frame was reached, but not every frame up to it is known to be right */
 };
 
 /* ---- unwind rows --------------------------------------------------------- */

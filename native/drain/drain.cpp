@@ -129,6 +129,7 @@ void Drain::numberStacks() {
 Drained Drain::drain() {
   Drained drained;
   if (files_->catalog.forgetEvicted()) files_->naming.renumber();
+  session_->followSettings();
   const uint32_t epoch = session_->switchEpoch();
   // A stack is sent before it is counted: after this every stack of the old epoch is known.
   consume();
