@@ -15,10 +15,10 @@
 
 #define WINDOW_BYTES 1024
 #define MAX_FRAMES (MAX_KERNEL_FRAMES + MAX_USER_FRAMES + 1)
-/* Words behind a record: frames, then Perl frames. All in all 16 KB: a power of two bounds the size. */
+/* Words behind a record: frames, then those of interpreters. All in all 16 KB: a power of two bounds the size. */
 #define RECORD_BYTES 16384
 #define MAX_WORDS ((RECORD_BYTES - sizeof(struct stack_record)) / 8)
-_Static_assert(MAX_FRAMES + 2 * (MAX_PERL_FRAMES + 1) <= MAX_WORDS, "a stack must fit into a record");
+_Static_assert(MAX_FRAMES + 2 * (MAX_INTERPRETED + 1) <= MAX_WORDS, "a stack must fit into a record");
 
 /* The start value of every hash of a stack or name: user space changes it to make all of them new. */
 volatile __u64 generation = 1;
@@ -105,6 +105,8 @@ struct walk {
 	struct dotnet_walk dotnet;
 	struct perl_walk perl;
 	__u64 node[32];          /* scratch: a maple tree node */
+	__u64 name_hash;         /* names.h: of the name being made, or found */
+	struct name_record name; /* scratch: a name being made */
 	struct file_record file; /* scratch: a request */
 	__u8 window[WINDOW_BYTES];
 	struct count_value task; /* scratch for a new count */
@@ -133,6 +135,21 @@ static __always_inline void push_frame(struct walk *w, __u64 frame)
 	w->record.hash = hash;
 	w->frames[index] = frame;
 	w->record.frame_count = index + 1;
+}
+
+/* Appends a frame of an interpreter to the stack, and takes it into its hash. */
+static __always_inline void push_interpreted(struct walk *w, __u32 interpreter, __u32 meta, __u64 name, __u32 line)
+{
+	__u64 index = w->record.frame_count + 2 * w->record.interpreted_count;
+	__u64 word = (__u64)(meta | interpreter << INTERPRETED_OWNER_SHIFT) << 32 | line;
+
+	asm volatile("" : "+r"(index));
+	if (index >= MAX_WORDS - 1)
+		return;
+	w->frames[index] = name;
+	w->frames[index + 1] = word;
+	w->record.hash = mix(w->record.hash + name, word);
+	w->record.interpreted_count++;
 }
 
 static __always_inline void push_stop(struct walk *w, __u32 counter)

@@ -112,6 +112,15 @@ static __always_inline int is_in_signal_return(const __u64 *registers)
 	return registers[REG_ORIG_RAX] == SYSCALL_RT_SIGRETURN;
 }
 
+/*
+ * Whether the interrupted code ran on the task's own kernel stack. Interrupt handlers and softirqs have a stack of
+ * their own (irqstack.h; softirqs too since 2.6, also those that are run as an interrupt ends).
+ */
+static __always_inline int is_on_task_stack(const __u64 *registers, struct task_struct *task)
+{
+	return registers[REG_SP] - (__u64)READ_TYPED(task, stack) <= KERNEL_STACK_SIZE;
+}
+
 /* Whether the task entered the kernel by an exec. */
 static __always_inline int is_in_exec(const __u64 *registers)
 {

@@ -14,6 +14,11 @@ namespace {
 constexpr std::string_view kStackSwitches[] = {"runtime.systemstack", "runtime.mcall",       "runtime.morestack",
                                                "runtime.asmcgocall",  "runtime.cgocallback", "gogo"};
 
+/// No stack is deeper: runtime/proc.go sets 1 GB.
+constexpr int32_t kMaxDepth = 1 << 30;
+/// What a row takes here, and again where it has got its place in the file.
+constexpr uint64_t kRowBytes = 2 * sizeof(GoRow);
+
 /// They ask the vDSO for the time on their thread's stack, and keep a frame pointer on the goroutine's
 /// (runtime/sys_linux_*.s and time_linux_*.s of Go 1.18 to 1.25).
 constexpr std::string_view kClocks[] = {"time.now", "runtime.nanotime1", "runtime.walltime"};
@@ -30,19 +35,18 @@ bool isOneOf(const std::string_view (&names)[count], const GoTable& table, const
 
 /// Adds a row for each depth of the stack in the function, of the kind that `frame` says of the row's code.
 template <typename Frame>
-void addDepths(const GoTable& table, const GoTable::Function& function, uint32_t end, std::vector<GoRow>& rows,
-               Frame frame) {
+void addDepths(const GoTable& table, const GoTable::Function& function, uint32_t end, Budget& budget,
+               std::vector<GoRow>& rows, Frame frame) {
   GoTable::Values values = table.depths(function);
   uint32_t from = function.entry;
   while (function.depths != 0 && from < end && table.next(values)) {
-    if (values.value < 0 || values.value % arch::kWordBytes != 0) break;
+    if (values.value < 0 || values.value > kMaxDepth || values.value % arch::kWordBytes != 0) break;
+    budget.takeBytes(kRowBytes);
     frame(from, std::min(values.end, end), values.value);
     from = values.end;
   }
   if (from < end) rows.push_back({table.start() + from, GoFrame::kUnknown, 0, from == function.entry});
 }
-
-}  // namespace
 
 /// Adds the rows of a function of kClocks. Where its frame is whole, its frame pointer tells the caller, whatever stack
 /// sp is of; but for the instructions that set the frame pointer, and those behind the one that restores it.
@@ -54,16 +58,18 @@ void addClock(const ElfImage& file, const GoTable& table, const GoTable::Functio
   const auto add = [&](uint32_t from, GoFrame frame, int32_t depth) {
     rows.push_back({table.start() + from, frame, depth, from == function.entry});
   };
-  addDepths(table, function, end, rows, [&](uint32_t from, uint32_t to, int32_t depth) {
+  addDepths(table, function, end, file.budget(), rows, [&](uint32_t from, uint32_t to, int32_t depth) {
     add(from, GoFrame::kDepth, depth);
     if (depth < 2 * arch::kWordBytes || to - function.entry > code.size()) return;
-    const uint8_t* bytes = code.data() - function.entry;
-    const uint8_t* first = arch::behindFpSetUp(bytes + from, bytes + to);
-    add(from + static_cast<uint32_t>(first - (bytes + from)), GoFrame::kFp, 0);
-    const uint8_t* last = arch::behindFpRestored(bytes + from, bytes + to);
-    if (last != bytes + to) add(from + static_cast<uint32_t>(last - (bytes + from)), GoFrame::kDepth, depth);
+    const uint8_t* begin = code.data() + (from - function.entry);
+    const uint8_t* stop = code.data() + (to - function.entry);
+    add(from + static_cast<uint32_t>(arch::behindFpSetUp(begin, stop) - begin), GoFrame::kFp, 0);
+    const uint8_t* restored = arch::behindFpRestored(begin, stop);
+    if (restored != stop) add(from + static_cast<uint32_t>(restored - begin), GoFrame::kDepth, depth);
   });
 }
+
+}  // namespace
 
 std::vector<GoRow> readGoRows(const ElfImage& file) {
   std::vector<GoRow> rows;
@@ -74,7 +80,7 @@ std::vector<GoRow> readGoRows(const ElfImage& file) {
     uint32_t end = 0;
     if (!table.function(i, function, end)) continue;
     const auto plain = [&](GoFrame frame) {
-      addDepths(table, function, end, rows, [&](uint32_t from, uint32_t, int32_t depth) {
+      addDepths(table, function, end, file.budget(), rows, [&](uint32_t from, uint32_t, int32_t depth) {
         rows.push_back({table.start() + from, frame, depth, from == function.entry});
       });
     };
@@ -87,6 +93,7 @@ std::vector<GoRow> readGoRows(const ElfImage& file) {
       plain(isOneOf(kThreadStarts, table, function) ? GoFrame::kStart : GoFrame::kDepth);
     }
     rows.push_back({table.start() + end, GoFrame::kUnknown, 0, false});
+    file.budget().takeBytes(kRowBytes);
   }
   std::stable_sort(rows.begin(), rows.end(),
                    [](const GoRow& left, const GoRow& right) { return left.address < right.address; });

@@ -22,6 +22,8 @@ constexpr uint64_t kMaxHeaderBytes = 32 << 20;
 constexpr uint64_t kPadding = 16;
 // Code at the entry point without an FDE: 61 bytes in the dynamic linker of glibc, about 20 in C libraries.
 constexpr uint64_t kEntryCode = 128;
+// A program has one, seldom two or three; each entry is looked for in all of them.
+constexpr size_t kMaxCodeRanges = 32;
 // File offsets have 40 bits in a frame.
 constexpr uint64_t kMaxOffset = 1ULL << FRAME_FILE_SHIFT;
 
@@ -37,6 +39,7 @@ std::vector<CodeRange> findCode(const ElfImage& image) {
   const uint64_t end = std::min(image.fileSize(), kMaxOffset);
   for (const Segment& segment : image.segments()) {
     if (segment.type != PT_LOAD || (segment.flags & PF_X) == 0 || segment.offset >= end) continue;
+    if (ranges.size() >= kMaxCodeRanges) break;
     ranges.push_back({segment.address, segment.offset, std::min(segment.fileSize, end - segment.offset)});
   }
   return ranges;
@@ -58,7 +61,12 @@ bool placeInFile(const std::vector<CodeRange>& code, Fde& fde) {
 class TableBuilder {
  public:
   TableBuilder(const ElfImage& image, RuleSet& rules, UnwindTable& table)
-      : code_(findCode(image)), allRules_(rules), rules_(rules), table_(table), writer_(table) {
+      : code_(findCode(image)),
+        budget_(image.budget()),
+        rules_(rules, table.lease),
+        finder_(rules_),
+        table_(table),
+        writer_(table) {
     Fde entry;
     entry.address = image.entry();
     entry.size = kEntryCode;
@@ -71,6 +79,7 @@ class TableBuilder {
 
   void build(const FrameSection& section, FrameReader& reader) {
     std::vector<Fde>& fdes = reader.fdes();
+    budget_.takeBytes(fdes.size() * sizeof(Fde));
     uint64_t outside = 0;
     size_t kept = 0;
     for (Fde& fde : fdes) {
@@ -131,6 +140,8 @@ class TableBuilder {
     writer_.flush();
     table_.fdeCount = table_.starts.size();
     if (table_.fdeCount > 0) table_.source = ".gopclntab";
+    table_.isLimited = writer_.full() || rules_.overflowed();
+    if (table_.isLimited) table_.warning = writer_.full() ? "too many rows" : "too many rules";
   }
 
  private:
@@ -184,7 +195,7 @@ class TableBuilder {
         writer_.add(at, kUnsupportedRule);
         return;
       }
-      writer_.add(at, rules_.find(section, cie, machine.state()));
+      writer_.add(at, finder_.find(section, cie, machine.state()));
       const uint64_t distance = machine.location() - fde.address;
       if (!more || distance >= end - fde.offset) return;
       at = fde.offset + distance;
@@ -201,12 +212,12 @@ class TableBuilder {
       rule.ra_offset = arch::kReturnAddressOffset;
       rule.fp = FP_CFA;
       rule.fp_offset = -arch::kFrameBytes;
-      return allRules_.intern(rule);
+      return rules_.intern(rule);
     }
     rule.cfa = row.frame == GoFrame::kStart ? CFA_START : CFA_SP;
     rule.cfa_offset = row.depth - arch::kReturnAddressOffset;
     rule.ra_offset = arch::kReturnAddressOffset;
-    return allRules_.intern(rule);
+    return rules_.intern(rule);
   }
 
   void warn(const FrameReader& reader, uint64_t outside) {
@@ -218,11 +229,13 @@ class TableBuilder {
                   reader.skipped(), malformed_, outside, reader.cut() ? ", section cut" : "",
                   writer_.full() ? ", too many rows" : "", rules_.overflowed() ? ", too many rules" : "");
     table_.warning = text;
+    table_.isLimited = writer_.full() || rules_.overflowed();
   }
 
   std::vector<CodeRange> code_;
-  RuleSet& allRules_;
-  RuleFinder rules_;
+  Budget& budget_;
+  FileRules rules_;
+  RuleFinder finder_;
   UnwindTable& table_;
   RowWriter writer_;
   std::vector<PlacedRow> goRows_;

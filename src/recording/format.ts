@@ -101,6 +101,9 @@ export const LIMITS = {
   notices: 256,
   /** Different functions of a whole recording. */
   allFunctions: 1 << 21,
+  /** Memory of all functions, and of all else between two renewals, roughly. */
+  functionBytes: 128 << 20,
+  tableBytes: 192 << 20,
 } as const;
 
 /** The machine that was recorded and the program that did it. */
