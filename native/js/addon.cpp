@@ -23,6 +23,7 @@
 #include "kernel/pid_namespace.h"
 #include "kernel/self_test.h"
 #include "kernel/session.h"
+#include "util/last_words.h"
 #include "util/memory.h"
 #include "util/unused_memory.h"
 
@@ -294,6 +295,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
 namespace {
 
 Napi::Object initialize(Napi::Env env, Napi::Object exports) {
+  prepareLastWords();
   // Whole sections of files are read and freed: not through the heap, which would keep them.
   mallopt(M_MMAP_THRESHOLD, kMmapThreshold);
   exports.Set("Sampler", Sampler::define(env));
