@@ -2,6 +2,7 @@
 #include "drain/drain.h"
 
 #include <bpf/bpf.h>
+#include <sys/resource.h>
 
 #include <cerrno>
 #include <cstddef>
@@ -39,6 +40,16 @@ TaskKey taskKey(const count_key& key, const count_value& value) {
   TaskKey task = {key.tgid, key.tid, {}};
   memcpy(task.comm, value.comm, strnlen(value.comm, COMM_LENGTH));
   return task;
+}
+
+/// In ns: the CPU time of all child processes that were waited for.
+uint64_t childTime() {
+  rusage usage = {};
+  getrusage(RUSAGE_CHILDREN, &usage);
+  const auto microseconds = [](const timeval& time) {
+    return static_cast<uint64_t>(time.tv_sec) * 1'000'000 + static_cast<uint64_t>(time.tv_usec);
+  };
+  return (microseconds(usage.ru_utime) + microseconds(usage.ru_stime)) * 1000;
 }
 
 std::string commString(const char (&comm)[COMM_LENGTH]) { return {comm, strnlen(comm, COMM_LENGTH)}; }
@@ -141,6 +152,9 @@ Drained Drain::drain() {
   drained.files = files_->catalog.takeNews();
   const uint64_t now = clockNanoseconds(CLOCK_MONOTONIC);
   drained.seconds = static_cast<double>(now - lastTime_) / 1e9;
+  const uint64_t children = childTime();
+  drained.childNanoseconds = children - lastChildTime_;
+  lastChildTime_ = children;
   lastTime_ = now;
   for (const auto& lines : lines_) lines->beginRefresh();
   renewIfFull();
@@ -156,6 +170,7 @@ void Drain::restart() {
   readCounts(epoch, ignored);
   readCounters(ignored);
   lastTime_ = clockNanoseconds(CLOCK_MONOTONIC);
+  lastChildTime_ = childTime();
 }
 
 uint32_t Drain::frameNumber(uint64_t word, uint32_t pid) {

@@ -23,6 +23,8 @@
 #include "kernel/pid_namespace.h"
 #include "kernel/self_test.h"
 #include "kernel/session.h"
+#include "kernel/tick_cost.h"
+#include "util/last_words.h"
 #include "util/memory.h"
 #include "util/unused_memory.h"
 
@@ -38,7 +40,9 @@ constexpr uint32_t kWarmUpFrequency = 997;
 constexpr std::chrono::milliseconds kWarmUpSampling{80};
 constexpr std::chrono::milliseconds kWarmUpBuilding{250};
 constexpr std::chrono::milliseconds kWarmUpPoll{5};
-constexpr std::chrono::milliseconds kWarmUpSpin{5};
+constexpr uint32_t kCalibrationFrequency = 4999;
+constexpr std::chrono::milliseconds kCalibrationSpin{15};
+constexpr int kCalibrationAttempts = 3;
 
 Napi::Array describeTasks(Napi::Env env, const std::vector<TaskInfo>& tasks) {
   return listOf(env, tasks, [env](const TaskInfo& task) {
@@ -138,25 +142,22 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     return static_cast<uint64_t>(info[index].As<Napi::Number>().Int64Value());
   }
 
-  /// Keeps this thread on its CPU for some ticks, so that it is sampled itself.
-  static void spin() {
-    const auto end = std::chrono::steady_clock::now() + kWarmUpSpin;
-    while (std::chrono::steady_clock::now() < end) {
-    }
-  }
-
   /// Samples fast for a moment and builds the unwind tables of what is hot, before anything is
-  /// counted: the first refresh is as good as the others then.
+  /// counted: the first refresh is as good as the others then. What a tick costs is measured meanwhile.
   void warmUp() {
+    CpuEvents& events = parts_->session.events();
     do {
-      parts_->session.events().attach(kWarmUpFrequency);
-      spin();
-    } while (!parts_->session.events().trust());
+      events.attach(allowedFrequency(kCalibrationFrequency));
+      // Another thread may have had the CPU.
+      for (int attempt = 0; attempt < kCalibrationAttempts && tickNanoseconds_ == 0; attempt++)
+        tickNanoseconds_ = measureTickCost(parts_->session, kCalibrationSpin);
+    } while (!events.trust());
+    events.setFrequency(allowedFrequency(kWarmUpFrequency));
     std::this_thread::sleep_for(kWarmUpSampling);
     const auto latest = std::chrono::steady_clock::now() + kWarmUpBuilding;
     while (parts_->files.builder.queued() > 0 && std::chrono::steady_clock::now() < latest)
       std::this_thread::sleep_for(kWarmUpPoll);
-    parts_->session.events().detach();
+    events.detach();
     parts_->drain.restart();
   }
 
@@ -181,7 +182,8 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     const Stacks::News& news = drained.news;
     const std::vector<double> counters(drained.counters.begin(), drained.counters.end());
     return object(env, "seconds", drained.seconds, "samples", drained.samples, "missed", drained.missed,
-                  "bpfNanoseconds", drained.bpfNanoseconds, "counters", counters, "counts", drained.counts, "tasks",
+                  "bpfNanoseconds", drained.bpfNanoseconds, "ticks", drained.ticks, "childNanoseconds",
+                  drained.childNanoseconds, "counters", counters, "counts", drained.counts, "tasks",
                   describeTasks(env, drained.tasks), "stacks", news.stacks, "firstFrame", news.firstFrame, "frames",
                   news.frames, "functions", news.functions, "extras", news.extras, "names",
                   describeNames(env, news.names), "renewed", news.renewed, "owners", news.owners, "forgottenStacks",
@@ -275,12 +277,13 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     return describeMethods(info.Env(), parts_->methods.take(), parts_->files.catalog);
   }
 
-  /// describe(): the running events {event, cpus, frequency}, and {filesPending}, how many files are being read.
+  /// describe(): the running events {event, cpus, frequency}, {tickNanoseconds}, what a tick costs, and {filesPending},
+  /// how many files are being read.
   Napi::Value describe(const Napi::CallbackInfo& info) {
     const Session& session = parts_->session;
     const CpuEvents& events = session.events();
     return object(info.Env(), "event", events.source().name, "cpus", events.count(), "frequency", events.frequency(),
-                  "filesPending", parts_->files.builder.queued());
+                  "tickNanoseconds", tickNanoseconds_, "filesPending", parts_->files.builder.queued());
   }
 
   /// close(): ends sampling and frees everything; a second call does nothing.
@@ -292,6 +295,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
   }
 
   std::unique_ptr<Parts> parts_;
+  uint64_t tickNanoseconds_ = 0;  ///< what a tick costs, without the BPF program
   /// Shared with look-ups that are under way when everything else is closed.
   std::shared_ptr<LineTables> lines_ = std::make_shared<LineTables>();
   Napi::ThreadSafeFunction wake_;
@@ -300,6 +304,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
 namespace {
 
 Napi::Object initialize(Napi::Env env, Napi::Object exports) {
+  prepareLastWords();
   // Whole sections of files are read and freed: not through the heap, which would keep them.
   mallopt(M_MMAP_THRESHOLD, kMmapThreshold);
   exports.Set("Sampler", Sampler::define(env));

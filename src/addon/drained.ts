@@ -105,6 +105,10 @@ export interface Drained {
   readonly samples: number;
   readonly missed: number;
   readonly bpfNanoseconds: number;
+  /** Ticks of the sampling event on all CPUs, idle ones too. */
+  readonly ticks: number;
+  /** CPU time of child processes of polytop that have ended. */
+  readonly childNanoseconds: number;
   /** Increments by counter id. */
   readonly counters: Float64Array;
   /** Three words a count: stack number, index in `tasks`, count. */
