@@ -47,14 +47,14 @@ std::string commString(const char (&comm)[COMM_LENGTH]) { return {comm, strnlen(
 
 Drain::~Drain() { close(); }
 
-void Drain::open(Session& session, Files& files, Methods& methods, bool byFunction) {
+void Drain::open(Session& session, Files& files, Methods& methods, MemoryReader& memory, bool byFunction) {
   if (byFunction) stacks_.mergeByFunction();
   session_ = &session;
   files_ = &files;
   methods_ = &methods;
   keys_.resize(kBatch);
   values_.resize(kBatch);
-  perlLines_.open(session);
+  perlLines_.open(session, memory);
   ring_ = ring_buffer__new(session.mapFd("records"), onRecord, this, nullptr);
   if (!ring_) throw Failure("the ring buffer cannot be opened", errno);
   lastTime_ = clockNanoseconds(CLOCK_MONOTONIC);

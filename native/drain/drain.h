@@ -53,7 +53,7 @@ class Drain {
   ~Drain();
 
   /// `byFunction`: stacks of the same functions are one. Throws a Failure.
-  void open(Session& session, Files& files, Methods& methods, bool byFunction);
+  void open(Session& session, Files& files, Methods& methods, MemoryReader& memory, bool byFunction);
   void close();
   /// Everything since the last call. Waits for the runs that are under way: some 10 ms.
   Drained drain();

@@ -22,7 +22,7 @@
 #include "kernel/map_events.h"
 #include "kernel/self_test.h"
 #include "kernel/session.h"
-#include "util/memory.h"
+#include "memory/memory_reader.h"
 #include "util/unused_memory.h"
 
 namespace polytop {
@@ -59,8 +59,8 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
          method<&Sampler::onMethods>("onMethods"), method<&Sampler::takeMethods>("takeMethods"),
          method<&Sampler::readFile>("readFile"), method<&Sampler::fileId>("fileId"),
          method<&Sampler::setFrequency>("setFrequency"), method<&Sampler::describe>("describe"),
-         method<&Sampler::renew>("renew"), method<&Sampler::lines>("lines"),
-         InstanceMethod<&Sampler::readMemory>("readMemory"), InstanceMethod<&Sampler::close>("close")});
+         method<&Sampler::renew>("renew"), method<&Sampler::lines>("lines"), method<&Sampler::readMemory>("readMemory"),
+         InstanceMethod<&Sampler::close>("close")});
   }
 
   /// new Sampler({objectPath, sources, frequency, drainSeconds, targets, byFunction}): loads, attaches, samples from
@@ -82,12 +82,12 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
 
  private:
   void open(const SessionOptions& options, bool byFunction) {
-    parts_ = std::make_unique<Parts>();
+    parts_ = std::make_unique<Parts>(options.objectPath);
     try {
       parts_->session.load(options);
       checkOwnMappings(parts_->session);
       parts_->files.open(parts_->session);
-      parts_->drain.open(parts_->session, parts_->files, parts_->methods, byFunction);
+      parts_->drain.open(parts_->session, parts_->files, parts_->methods, parts_->memory, byFunction);
       warmUp();
       parts_->session.attach(options.frequency);
       parts_->mapEvents.open(parts_->session,
@@ -100,7 +100,11 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
 
   /// In the order in which they are built; the last is taken down first.
   struct Parts {
+    explicit Parts(const std::string& objectPath)
+        : memory(objectPath.substr(0, objectPath.rfind('/') + 1) + "polytop-reader") {}
+
     Session session;
+    MemoryReader memory;
     Files files;
     Methods methods;
     Drain drain;
@@ -183,7 +187,8 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
                   news.frames, "functions", news.functions, "extras", news.extras, "perlNames",
                   describePerlNames(env, news.perlNames), "renewed", news.renewed, "owners", news.owners,
                   "forgottenStacks", news.forgottenStacks, "forgottenFrames", news.forgottenFrames, "files",
-                  describeFiles(env, drained.files));
+                  describeFiles(env, drained.files), "notices", parts_->memory.takeNotices(), "readerNanoseconds",
+                  parts_->memory.cpuNanoseconds());
   }
 
   /// renew(): all stacks and frames are new from the next drain on.
@@ -223,7 +228,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     const size_t size = std::min<size_t>(info[2].As<Napi::Number>().Uint32Value(), kMaxRead);
     Napi::Buffer<uint8_t> buffer = Napi::Buffer<uint8_t>::New(info.Env(), size);
     if (buffer.IsEmpty()) return info.Env().Undefined();
-    const size_t got = readProcessMemory(pid, address, buffer.Data(), size);
+    const size_t got = parts_->memory.read(pid, address, buffer.Data(), size);
     return got == size ? buffer : Napi::Buffer<uint8_t>::Copy(info.Env(), buffer.Data(), got);
   }
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "util/memory.h"
+#include "memory/memory_reader.h"
 
 namespace polytop {
 
@@ -25,8 +25,9 @@ PerlSite siteOf(uint64_t word) {
 
 }  // namespace
 
-void PerlLines::open(Session& session) {
+void PerlLines::open(Session& session, MemoryReader& memory) {
   session_ = &session;
+  memory_ = &memory;
   perlsFd_ = session.mapFd("perls");
   splitsFd_ = session.mapFd("perl_splits");
 }
@@ -52,7 +53,7 @@ uint32_t PerlLines::exactLine(const perl_file& perl, uint32_t tgid, uint64_t wor
   const auto read = [tgid, this](uint64_t address, void* into, size_t size) {
     if (readsLeft_ == 0) return false;
     readsLeft_--;
-    return readProcessMemory(static_cast<pid_t>(tgid), address, into, size) == size;
+    return memory_->read(static_cast<pid_t>(tgid), address, into, size) == size;
   };
   const auto isStatement = [&perl](uint32_t number) {
     return (perl.op_class[number & (PERL_OPS - 1)] & PERL_OP_STATEMENT) != 0;

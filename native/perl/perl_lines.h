@@ -6,6 +6,7 @@
 
 #include "bpf/abi.h"
 #include "kernel/session.h"
+#include "memory/memory_reader.h"
 #include "perl/perl_statements.h"
 
 namespace polytop {
@@ -17,8 +18,8 @@ namespace polytop {
  */
 class PerlLines {
  public:
-  /// `session` must outlive this object.
-  void open(Session& session);
+  /// Both must outlive this object.
+  void open(Session& session, MemoryReader& memory);
   /// Takes in where the frames of a stack are, of which the record comes next.
   void addSites(const perl_sites_record& record, size_t size);
   /// Puts the exact lines into the Perl frames of a stack: struct perl_frame as words of two each.
@@ -37,6 +38,7 @@ class PerlLines {
   uint32_t exactLine(const perl_file& perl, uint32_t tgid, uint64_t site, uint32_t line);
 
   Session* session_ = nullptr;
+  MemoryReader* memory_ = nullptr;
   int perlsFd_ = -1;
   int splitsFd_ = -1;
   perl_sites_record sites_ = {};  ///< of the stack to come

@@ -134,4 +134,8 @@ export interface Drained {
   readonly forgottenStacks: number;
   readonly forgottenFrames: number;
   readonly files: readonly SampledFile[];
+  /** What users must know of reading memory of processes. */
+  readonly notices: readonly string[];
+  /** CPU time of the program that reads memory of processes, since the start. */
+  readonly readerNanoseconds: number;
 }

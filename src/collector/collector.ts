@@ -30,6 +30,7 @@ interface Gathered {
   missed: number;
   bpfNanoseconds: number;
   readonly counters: Float64Array;
+  readonly notices: string[];
 }
 
 /** What is sampled, and how. */
@@ -53,6 +54,8 @@ export class Collector {
   #gathered: Gathered | undefined;
   #closed = false;
   #cpu = process.cpuUsage();
+  /** CPU time of the program that reads memory of processes, at the last tick and now. */
+  #readerCpu = { before: 0, now: 0 };
 
   /** Loads the BPF programs and starts sampling; throws an Error with `errno` where that fails. */
   constructor({ event, ...options }: CollectorOptions) {
@@ -112,6 +115,7 @@ export class Collector {
     this.#stacks.forgetBelow(drained.forgottenStacks, drained.forgottenFrames);
     this.#gathered ??= emptyGathered(drained);
     gather(this.#gathered, drained);
+    this.#readerCpu.now = drained.readerNanoseconds;
   }
 
   #count({ counts, tasks }: Drained): void {
@@ -150,6 +154,7 @@ export class Collector {
         self: this.#ownCost(gathered),
         notices: [
           ...gone.notices,
+          ...gathered.notices,
           ...this.#readers.flatMap((reader) => reader.notices?.(metrics) ?? []),
         ],
       },
@@ -165,10 +170,12 @@ export class Collector {
   #ownCost({ seconds, bpfNanoseconds, counters }: Gathered): OwnCost {
     const { user, system } = process.cpuUsage(this.#cpu);
     this.#cpu = process.cpuUsage();
+    const reader = (this.#readerCpu.now - this.#readerCpu.before) / 1e3;
+    this.#readerCpu.before = this.#readerCpu.now;
     const bpfCpuPercent = bpfNanoseconds / 1e7 / seconds;
     const taken = counters[SAMPLES_TAKEN] ?? 0;
     return {
-      cpuPercent: (user + system) / 1e4 / seconds + bpfCpuPercent,
+      cpuPercent: (user + system + reader) / 1e4 / seconds + bpfCpuPercent,
       bpfCpuPercent,
       rssBytes: process.memoryUsage.rss(),
       bpfNanosecondsPerSample: taken > 0 ? Math.round(bpfNanoseconds / taken) : 0,
@@ -182,6 +189,7 @@ const emptyGathered = ({ counters }: Drained): Gathered => ({
   missed: 0,
   bpfNanoseconds: 0,
   counters: new Float64Array(counters.length),
+  notices: [],
 });
 
 function gather(into: Gathered, drained: Drained): void {
@@ -189,6 +197,7 @@ function gather(into: Gathered, drained: Drained): void {
   into.samples += drained.samples;
   into.missed += drained.missed;
   into.bpfNanoseconds += drained.bpfNanoseconds;
+  into.notices.push(...drained.notices);
   drained.counters.forEach((value, id) => {
     into.counters[id] = (into.counters[id] ?? 0) + value;
   });
