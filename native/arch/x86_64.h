@@ -3,6 +3,7 @@
 #pragma once
 
 #include <elf.h>
+#include <linux/audit.h>
 
 #include <array>
 #include <cstddef>
@@ -17,6 +18,11 @@ constexpr std::string_view kName = "x86-64";
 constexpr uint16_t kElfMachine = EM_X86_64;
 constexpr uint32_t kRelativeRelocation = R_X86_64_RELATIVE;
 constexpr uint32_t kDataRelocation = R_X86_64_GLOB_DAT;
+
+/// The system calls that a seccomp filter sees are this processor's.
+constexpr uint32_t kAuditArchitecture = AUDIT_ARCH_X86_64;
+/// Tells the processor that this thread waits for a word to change.
+inline void pauseBriefly() { __builtin_ia32_pause(); }
 
 /// DWARF numbers of registers (figure 3.36): frame pointer, stack pointer, return address. Others have lower numbers
 /// than the return address.

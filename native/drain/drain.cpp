@@ -42,30 +42,21 @@ TaskKey taskKey(const count_key& key, const count_value& value) {
   return task;
 }
 
-/// In ns: the CPU time of all child processes that were waited for.
-uint64_t childTime() {
-  rusage usage = {};
-  getrusage(RUSAGE_CHILDREN, &usage);
-  const auto microseconds = [](const timeval& time) {
-    return static_cast<uint64_t>(time.tv_sec) * 1'000'000 + static_cast<uint64_t>(time.tv_usec);
-  };
-  return (microseconds(usage.ru_utime) + microseconds(usage.ru_stime)) * 1000;
-}
-
 std::string commString(const char (&comm)[COMM_LENGTH]) { return {comm, strnlen(comm, COMM_LENGTH)}; }
 
 }  // namespace
 
 Drain::~Drain() { close(); }
 
-void Drain::open(Session& session, Files& files, Methods& methods, bool byFunction) {
+void Drain::open(Session& session, Files& files, Methods& methods, MemoryReader& memory, bool byFunction) {
   if (byFunction) stacks_.mergeByFunction();
   session_ = &session;
   files_ = &files;
   methods_ = &methods;
   keys_.resize(kBatch);
   values_.resize(kBatch);
-  lines_ = makeFrameLines(session);
+  lines_ = makeFrameLines(session, memory);
+  memory_ = &memory;
   ring_ = ring_buffer__new(session.mapFd("records"), onRecord, this, nullptr);
   if (!ring_) throw Failure("the ring buffer cannot be opened", errno);
   lastTime_ = clockNanoseconds(CLOCK_MONOTONIC);
@@ -153,12 +144,23 @@ Drained Drain::drain() {
   const uint64_t now = clockNanoseconds(CLOCK_MONOTONIC);
   drained.seconds = static_cast<double>(now - lastTime_) / 1e9;
   const uint64_t children = childTime();
-  drained.childNanoseconds = children - lastChildTime_;
+  // A program that ended since may be told to have taken a little less than it said of itself.
+  drained.childNanoseconds = children - std::min(children, lastChildTime_);
   lastChildTime_ = children;
   lastTime_ = now;
   for (const auto& lines : lines_) lines->beginRefresh();
   renewIfFull();
   return drained;
+}
+
+/// In ns: the CPU time of all child processes that were waited for, and of the one that runs.
+uint64_t Drain::childTime() {
+  rusage usage = {};
+  getrusage(RUSAGE_CHILDREN, &usage);
+  const auto microseconds = [](const timeval& time) {
+    return static_cast<uint64_t>(time.tv_sec) * 1'000'000 + static_cast<uint64_t>(time.tv_usec);
+  };
+  return (microseconds(usage.ru_utime) + microseconds(usage.ru_stime)) * 1000 + memory_->cpuNanoseconds();
 }
 
 void Drain::restart() {

@@ -39,7 +39,7 @@ struct Drained {
   uint64_t missed = 0;
   uint64_t bpfNanoseconds = 0;
   uint64_t ticks = 0;                            ///< of the sampling event, on all CPUs, idle ones too
-  uint64_t childNanoseconds = 0;  ///< CPU time of child processes that have ended
+  uint64_t childNanoseconds = 0;  ///< CPU time of child processes
   std::array<uint64_t, COUNTERS> counters = {};  ///< increments, by counter id
   std::vector<uint32_t> counts;                  ///< for each: stack number, index in `tasks`, count
   std::vector<TaskInfo> tasks;
@@ -55,7 +55,7 @@ class Drain {
   ~Drain();
 
   /// `byFunction`: stacks of the same functions are one. Throws a Failure.
-  void open(Session& session, Files& files, Methods& methods, bool byFunction);
+  void open(Session& session, Files& files, Methods& methods, MemoryReader& memory, bool byFunction);
   void close();
   /// Everything since the last call. Waits for the runs that are under way: some 10 ms.
   Drained drain();
@@ -71,6 +71,7 @@ class Drain {
   void consume();
   void addStack(const stack_record& record);
   void numberStacks();
+  uint64_t childTime();
   void readCounts(uint32_t epoch, Drained& drained);
   void touchFiles(uint64_t now);
   void readCounters(Drained& drained);
@@ -80,6 +81,7 @@ class Drain {
   Session* session_ = nullptr;
   Files* files_ = nullptr;
   Methods* methods_ = nullptr;
+  MemoryReader* memory_ = nullptr;
   ring_buffer* ring_ = nullptr;
   ReaderThread reader_;
   std::mutex ringMutex_;  ///< guards the ring buffer's reader side, stacks_ and lines_

@@ -24,8 +24,8 @@
 #include "kernel/self_test.h"
 #include "kernel/session.h"
 #include "kernel/tick_cost.h"
+#include "memory/memory_reader.h"
 #include "util/last_words.h"
-#include "util/memory.h"
 #include "util/unused_memory.h"
 
 namespace polytop {
@@ -65,7 +65,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
          method<&Sampler::readFile>("readFile"), method<&Sampler::fileId>("fileId"),
          method<&Sampler::frameNumber>("frameNumber"), method<&Sampler::setFrequency>("setFrequency"),
          method<&Sampler::describe>("describe"), method<&Sampler::lines>("lines"),
-         InstanceMethod<&Sampler::readMemory>("readMemory"), InstanceMethod<&Sampler::close>("close")});
+         method<&Sampler::readMemory>("readMemory"), InstanceMethod<&Sampler::close>("close")});
   }
 
   /// new Sampler({objectPath, sources, frequency, drainSeconds, targets, byFunction}): loads, attaches, samples from
@@ -87,13 +87,13 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
 
  private:
   void open(const SessionOptions& options, bool byFunction) {
-    parts_ = std::make_unique<Parts>();
+    parts_ = std::make_unique<Parts>(options.objectPath);
     try {
       parts_->session.load(options);
       checkOwnMappings(parts_->session);
       useNamespaceOfProc(parts_->session);
       parts_->files.open(parts_->session);
-      parts_->drain.open(parts_->session, parts_->files, parts_->methods, byFunction);
+      parts_->drain.open(parts_->session, parts_->files, parts_->methods, parts_->memory, byFunction);
       warmUp();
       parts_->session.events().attach(options.frequency);
       // Not through parts_, which holds nothing any more while the parts are taken down.
@@ -107,7 +107,11 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
 
   /// In the order in which they are built; the last is taken down first.
   struct Parts {
+    explicit Parts(const std::string& objectPath)
+        : memory(objectPath.substr(0, objectPath.rfind('/') + 1) + "polytop-reader") {}
+
     Session session;
+    MemoryReader memory;
     Files files;
     Methods methods;
     Drain drain;
@@ -188,7 +192,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
                   news.frames, "functions", news.functions, "extras", news.extras, "names",
                   describeNames(env, news.names), "renewed", news.renewed, "owners", news.owners, "forgottenStacks",
                   news.forgottenStacks, "forgottenFrames", news.forgottenFrames, "files",
-                  describeFiles(env, drained.files));
+                  describeFiles(env, drained.files), "notices", parts_->memory.takeNotices());
   }
 
   /// setTargets(pids): narrows sampling in the kernel; none: every process.
@@ -222,7 +226,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     const size_t size = std::min<size_t>(info[2].As<Napi::Number>().Uint32Value(), kMaxRead);
     Napi::Buffer<uint8_t> buffer = Napi::Buffer<uint8_t>::New(info.Env(), size);
     if (buffer.IsEmpty()) return info.Env().Undefined();
-    const size_t got = readProcessMemory(pid, address, buffer.Data(), size);
+    const size_t got = parts_->memory.read(pid, address, buffer.Data(), size);
     return got == size ? buffer : Napi::Buffer<uint8_t>::Copy(info.Env(), buffer.Data(), got);
   }
 

@@ -107,7 +107,7 @@ export interface Drained {
   readonly bpfNanoseconds: number;
   /** Ticks of the sampling event on all CPUs, idle ones too. */
   readonly ticks: number;
-  /** CPU time of child processes of polytop that have ended. */
+  /** CPU time of the child processes of polytop. */
   readonly childNanoseconds: number;
   /** Increments by counter id. */
   readonly counters: Float64Array;
@@ -139,4 +139,6 @@ export interface Drained {
   readonly forgottenStacks: number;
   readonly forgottenFrames: number;
   readonly files: readonly SampledFile[];
+  /** What users must know of reading memory of processes. */
+  readonly notices: readonly string[];
 }

@@ -33,6 +33,7 @@ interface Gathered {
   ticks: number;
   childNanoseconds: number;
   readonly counters: Float64Array;
+  readonly notices: string[];
 }
 
 /** What is sampled, and how. */
@@ -57,6 +58,7 @@ export class Collector {
   #gathered: Gathered | undefined;
   #closed = false;
   #cpu = process.cpuUsage();
+  /** CPU time of the program that reads memory of processes, at the last tick and now. */
 
   /** Loads the BPF programs and starts sampling; throws an Error with `errno` where that fails. */
   constructor({ event, ...options }: CollectorOptions) {
@@ -156,6 +158,7 @@ export class Collector {
         self: this.#ownCost(gathered),
         notices: [
           ...gone.notices,
+          ...gathered.notices,
           ...this.#readers.flatMap((reader) => reader.notices?.(metrics) ?? []),
         ],
       },
@@ -201,6 +204,7 @@ const emptyGathered = ({ counters }: Drained): Gathered => ({
   ticks: 0,
   childNanoseconds: 0,
   counters: new Float64Array(counters.length),
+  notices: [],
 });
 
 function gather(into: Gathered, drained: Drained): void {
@@ -210,6 +214,7 @@ function gather(into: Gathered, drained: Drained): void {
   into.bpfNanoseconds += drained.bpfNanoseconds;
   into.ticks += drained.ticks;
   into.childNanoseconds += drained.childNanoseconds;
+  into.notices.push(...drained.notices);
   drained.counters.forEach((value, id) => {
     into.counters[id] = (into.counters[id] ?? 0) + value;
   });
