@@ -51,7 +51,8 @@ export function interleave(
 ): Merged {
   const { segments, stop } = split(python);
   const isOpen = truncated || native.some(({ role }) => role === "stop");
-  const unpaired = placeByNumber(segments, native, isOpen) && !isOpen;
+  const isLost = placeByNumber(segments, native, isOpen);
+  const unpaired = isLost && !isOpen && stop.length === 0;
   const hidesNative = segments.length > 0;
   const frames: MergedFrame[] = [];
   const push = (numbers: readonly number[]): void => {
