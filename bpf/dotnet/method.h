@@ -34,7 +34,7 @@ static __always_inline void read_dynamic_name(struct dotnet_walk *d)
 #pragma unroll
 	for (int i = 0; i < 8; i++)
 		words[i] = 0;
-	long length = bpf_probe_read_user_str(r->name, DOTNET_NAME_LENGTH, (void *)name);
+	long length = READ_USER_STRING(r->name, DOTNET_NAME_LENGTH, name);
 	if (length <= 1)
 		return;
 	r->name_length = length - 1;

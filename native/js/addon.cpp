@@ -36,6 +36,7 @@ constexpr size_t kMaxRead = 64 << 20;
 constexpr uint32_t kWarmUpFrequency = 997;
 constexpr std::chrono::milliseconds kWarmUpSampling{80};
 constexpr std::chrono::milliseconds kWarmUpBuilding{250};
+constexpr std::chrono::milliseconds kWarmUpSweeps{400};
 constexpr std::chrono::milliseconds kWarmUpPoll{5};
 constexpr std::chrono::milliseconds kWarmUpSpin{5};
 
@@ -59,12 +60,12 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
          method<&Sampler::onMethods>("onMethods"), method<&Sampler::takeMethods>("takeMethods"),
          method<&Sampler::readFile>("readFile"), method<&Sampler::fileId>("fileId"),
          method<&Sampler::setFrequency>("setFrequency"), method<&Sampler::describe>("describe"),
-         method<&Sampler::renew>("renew"), method<&Sampler::lines>("lines"),
+         method<&Sampler::sweep>("sweep"), method<&Sampler::renew>("renew"), method<&Sampler::lines>("lines"),
          InstanceMethod<&Sampler::readMemory>("readMemory"), InstanceMethod<&Sampler::close>("close")});
   }
 
-  /// new Sampler({objectPath, sources, frequency, drainSeconds, targets, byFunction}): loads, attaches, samples from
-  /// now on.
+  /// new Sampler({objectPath, sources, frequency, drainSeconds, targets, byFunction, onlyWaits}): loads, attaches,
+  /// samples from now on.
   explicit Sampler(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Sampler>(info) {
     const Napi::Object given = info[0].As<Napi::Object>();
     SessionOptions options;
@@ -81,7 +82,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
       parts_->files.open(parts_->session);
       parts_->drain.open(parts_->session, parts_->files, parts_->methods, byFunction);
       warmUp();
-      parts_->session.attach(options.frequency);
+      if (!given.Get("onlyWaits").ToBoolean()) parts_->session.attach(options.frequency);
       parts_->mapEvents.open(parts_->session,
                              [this](const file_record& file) { parts_->files.builder.announce(file); });
     } catch (const Failure& failure) {
@@ -98,6 +99,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     Methods methods;
     Drain drain;
     MapEvents mapEvents;
+    Sweeper sweeper;
   };
 
   static std::vector<uint32_t> readTargets(const Napi::Value& value) {
@@ -135,6 +137,13 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     }
   }
 
+  /// Waits until the tables of the files that were asked for are built, no longer than `longest`.
+  void waitForFiles(std::chrono::milliseconds longest) {
+    const auto latest = std::chrono::steady_clock::now() + longest;
+    do std::this_thread::sleep_for(kWarmUpPoll);
+    while (parts_->files.builder.queued() > 0 && std::chrono::steady_clock::now() < latest);
+  }
+
   /// Samples fast for a moment and builds the unwind tables of what is hot, before anything is
   /// counted: the first refresh is as good as the others then.
   void warmUp() {
@@ -143,9 +152,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
       spin();
     } while (!parts_->session.trustEvents());
     std::this_thread::sleep_for(kWarmUpSampling);
-    const auto latest = std::chrono::steady_clock::now() + kWarmUpBuilding;
-    while (parts_->files.builder.queued() > 0 && std::chrono::steady_clock::now() < latest)
-      std::this_thread::sleep_for(kWarmUpPoll);
+    waitForFiles(kWarmUpBuilding);
     parts_->session.detach();
     parts_->drain.restart();
   }
@@ -174,11 +181,36 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     const std::vector<double> counters(drained.counters.begin(), drained.counters.end());
     return object(env, "seconds", drained.seconds, "samples", drained.samples, "missed", drained.missed,
                   "bpfNanoseconds", drained.bpfNanoseconds, "counters", counters, "counts", drained.counts, "tasks",
-                  describeTasks(env, drained.tasks), "stacks", news.stacks, "firstFrame", news.firstFrame, "frames",
-                  news.frames, "functions", news.functions, "extras", news.extras, "perlNames",
+                  describeTasks(env, drained.tasks), "sweeps", drained.sweeps, "waits", drained.waits, "waitTimes",
+                  drained.waitTimes, "stackWaits", news.waits, "stacks", news.stacks, "firstFrame", news.firstFrame,
+                  "frames", news.frames, "functions", news.functions, "extras", news.extras, "perlNames",
                   describePerlNames(env, news.perlNames), "renewed", news.renewed, "owners", news.owners,
                   "forgottenStacks", news.forgottenStacks, "forgottenFrames", news.forgottenFrames, "files",
                   describeFiles(env, drained.files));
+  }
+
+  /// sweep(objectPath, isPrepared): visits waiting threads too from now on; an empty path ends that. Prepared: the
+  /// files of what waits are read before anything is counted, so that the first refresh is as good as the others.
+  Napi::Value sweep(const Napi::CallbackInfo& info) {
+    const std::string path = info[0].As<Napi::String>().Utf8Value();
+    if (path.empty()) {
+      parts_->drain.sweepWith(nullptr);
+      parts_->sweeper.stop();
+    } else {
+      const bool isFirst = info[1].ToBoolean();
+      parts_->sweeper.start(path, parts_->session);
+      if (isFirst) {
+        // Each sweep gets as far as the files go that are known: some are needed to meet all files of deep stacks.
+        std::this_thread::sleep_for(kWarmUpSweeps);
+        waitForFiles(kWarmUpBuilding);
+      }
+      parts_->drain.sweepWith(&parts_->sweeper);
+      if (isFirst) {
+        parts_->sweeper.restart();
+        parts_->drain.restart();
+      }
+    }
+    return info.Env().Undefined();
   }
 
   /// renew(): all stacks and frames are new from the next drain on.

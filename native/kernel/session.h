@@ -62,8 +62,10 @@ class Session {
   const EventSource& source() const { return sources_.front(); }
   uint32_t frequency() const { return frequency_; }
   uint32_t possibleCpus() const { return possibleCpus_; }
-  uint32_t onlineCpus() const { return static_cast<uint32_t>(events_.size()); }
+  uint32_t onlineCpus() const { return onlineCpus_; }
 
+  /// The loaded object, whose maps another one may share.
+  const bpf_object* object() const { return object_; }
   int mapFd(const char* name) const;
   int programFd(const char* name) const;
   /// The count map of a CPU in an epoch (0 or 1).
@@ -116,6 +118,8 @@ class Session {
   Variables variables_;
   std::vector<Mapping> mappings_;
   uint32_t possibleCpus_ = 0;
+  uint32_t onlineCpus_ = 0;
+  bool isAttached_ = false;
   uint32_t frequency_ = 99;
   std::vector<EventSource> sources_;  ///< those that have not failed
 };
