@@ -38,7 +38,7 @@ static __always_inline enum wait_call wait_call(const __u64 *registers)
 {
 	if ((__s64)registers[REG_ORIG_RAX] < 0)
 		return CALL_NONE;
-	if (is_32_bit_code(registers))
+	if (!is_64_bit_code(registers))
 		return CALL_OTHER;
 	switch ((__u32)registers[REG_ORIG_RAX]) {
 	case 202: /* futex */

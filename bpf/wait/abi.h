@@ -39,7 +39,7 @@ struct wait_settings {
 	__u64 sweep;           /* the number of the sweep, from 1 on */
 	__u64 previous;        /* when the sweep before began, ns of CLOCK_MONOTONIC; 0: there is none */
 	__u32 table_levels;    /* levels of page tables */
-	__u32 own_tgid;        /* polytop itself is left out */
+	__u32 own_tgid;        /* polytop itself is left out: its number in the whole machine */
 };
 _Static_assert(sizeof(struct wait_settings) == 40, "wait_settings");
 

@@ -17,7 +17,8 @@ static __always_inline void describe_waiter(struct count_value *value, struct ta
 
 	value->start_time = BPF_CORE_READ(leader, start_boottime);
 	value->cgroup = BPF_CORE_READ(t, cgroups, dfl_cgrp, kn, id);
-	value->parent = BPF_CORE_READ(leader, real_parent, tgid);
+	struct task_struct *parent = BPF_CORE_READ(leader, real_parent, group_leader);
+	value->parent = visible_pid(parent, BPF_CORE_READ(parent, tgid));
 	value->uid = BPF_CORE_READ(t, cred, uid.val);
 	bpf_core_read(value->comm, sizeof(value->comm), &leader->comm);
 	bpf_core_read(value->thread, sizeof(value->thread), &task->comm);
@@ -27,7 +28,8 @@ static __always_inline void describe_waiter(struct count_value *value, struct ta
 static __noinline __u64 count_wait(struct task_struct *task, struct waiter *waiter)
 {
 	struct task_struct___wait *t = (void *)task;
-	struct count_key key = {.stack = waiter->hash, .tgid = task->tgid, .tid = t->pid};
+	struct count_key key = {
+	    .stack = waiter->hash, .tgid = visible_tgid(task), .tid = visible_pid(task, t->pid)};
 	struct wait_count *known = bpf_map_lookup_elem(&wait_counts, &key);
 	__u64 weight = waiter->unspent;
 

@@ -38,6 +38,10 @@ struct sched_info {
 	unsigned long long last_arrival;
 } RELOCATED;
 
+struct sched_entity___runtime {
+	__u64 sum_exec_runtime;
+} RELOCATED;
+
 struct fdtable {
 	unsigned int max_fds;
 	struct file **fd;
@@ -55,6 +59,7 @@ struct task_struct___wait {
 	unsigned in_iowait : 1;
 	unsigned long nvcsw;
 	unsigned long nivcsw;
+	struct sched_entity___runtime se;
 	struct sched_info sched_info;
 	struct css_set *cgroups;
 	const struct cred *cred;

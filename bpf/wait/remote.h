@@ -119,7 +119,7 @@ static __always_inline long remote_read_string(void *into, __u32 size, __u64 add
 /*
  * Before anything is swept, user space asks whether the tables are read as they must be: whether a word of its own
  * memory is the one that it gives. So the direct map is found too, by trying: it begins at a whole GB, and all page
- * tables lie in it. What is tried is noted in the settings.
+ * tables lie in it. What is tried is noted in the settings, and who asks.
  */
 SEC("raw_tp")
 int check_remote(struct remote_question *asked)
@@ -131,6 +131,7 @@ int check_remote(struct remote_question *asked)
 
 	if (!settings)
 		return REMOTE_UNREADABLE;
+	settings->own_tgid = BPF_CORE_READ(task, tgid);
 	settings->direct_map = (((__u64)BPF_CORE_READ(mm, pgd) >> GIGABYTE_BITS) - asked->gigabytes_below)
 			       << GIGABYTE_BITS;
 	if (enter_memory(mm) || READ_USER(&word, asked->address))

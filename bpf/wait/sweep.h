@@ -29,7 +29,7 @@ static __noinline __u32 walk_waiting_kernel(struct walk *w, struct task_struct *
 	}
 	w->record.kernel_count = w->record.frame_count;
 	add_counter(COUNTER_UnwindKernelFrames, count);
-	if (count == MAX_KERNEL_FRAMES) {
+	if (count >= MAX_KERNEL_FRAMES || count >= kernel_stack_limit) {
 		add_counter(COUNTER_UnwindKernelTruncated, 1);
 		return COUNTER_UnwindKernelTruncated;
 	}
@@ -42,7 +42,7 @@ static __always_inline __u32 walk_waiting(struct walk *w, struct task_struct *ta
 {
 	struct mm_struct *mm = task->mm;
 
-	start_walk(w, task->tgid);
+	start_walk(w, visible_tgid(task));
 	__u32 kernel = walk_waiting_kernel(w, task);
 	if (mm)
 		enter_memory(mm);
@@ -159,7 +159,7 @@ static __always_inline __u64 visit(struct task_struct *task, struct wait_setting
 	/* Of a thread that was there before the first sweep only the end is known. */
 	if (gap)
 		add_times(task, waiter, gap);
-	waiter->running = task->se.sum_exec_runtime;
+	waiter->running = t->se.sum_exec_runtime;
 	waiter->delay = t->sched_info.run_delay;
 	if (t->on_cpu) {
 		waiter->hash = 0;
@@ -179,8 +179,8 @@ int sweep(struct bpf_iter__task *context)
 
 	if (!task || !settings)
 		return 0;
-	__u32 tgid = task->tgid;
-	if ((task->flags & PF_KTHREAD) || tgid == settings->own_tgid || t->exit_state || !is_wanted(tgid))
+	if ((task->flags & PF_KTHREAD) || task->tgid == settings->own_tgid || t->exit_state ||
+	    !is_wanted(visible_tgid(task)))
 		return 0;
 	add_counter(COUNTER_WaitVisits, 1);
 	__u64 lost = visit(task, settings);

@@ -3,6 +3,7 @@
 #ifndef POLYTOP_WAIT_WAITER_H
 #define POLYTOP_WAIT_WAITER_H
 
+#include "../namespace.h"
 #include "../results.h"
 #include "kernel.h"
 
@@ -33,6 +34,12 @@ MAP(waiters, LRU_HASH, MAX_WAITERS, __u32, struct waiter);
 /* By process: the sweeps write, user space takes them out. */
 MAP(wait_times, LRU_HASH, MAX_PROCESSES, __u32, struct wait_times);
 
+/* The number of the task's process, as user space knows it. */
+static __always_inline __u32 visible_tgid(struct task_struct *task)
+{
+	return visible_pid(BPF_CORE_READ(task, group_leader), task->tgid);
+}
+
 /* A thread that is met for the first time is entered as such. */
 static __noinline struct waiter *enter_waiter(__u32 tid, __u64 start_time)
 {
@@ -56,8 +63,8 @@ static __noinline int enter_times(struct task_struct *task, __u32 tgid)
 static __noinline int add_times(struct task_struct *task, struct waiter *waiter, __u64 gap)
 {
 	struct task_struct___wait *t = (void *)task;
-	__u32 tgid = task->tgid;
-	__u64 running = task->se.sum_exec_runtime - waiter->running, delay = t->sched_info.run_delay - waiter->delay;
+	__u32 tgid = visible_tgid(task);
+	__u64 running = t->se.sum_exec_runtime - waiter->running, delay = t->sched_info.run_delay - waiter->delay;
 	struct wait_times *times = bpf_map_lookup_elem(&wait_times, &tgid);
 
 	if (!times) {

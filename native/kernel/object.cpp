@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/object.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdarg>
+#include <cstdio>
 #include <cstring>
 
 namespace polytop {
@@ -15,9 +17,14 @@ thread_local std::string libbpfLog;
 
 int keepLog(libbpf_print_level level, const char* format, va_list arguments) {
   if (level == LIBBPF_DEBUG) return 0;
-  char line[1024];
-  vsnprintf(line, sizeof line, format, arguments);
-  libbpfLog += line;
+  // The log of the verifier is one message, and says why at its end.
+  va_list counted;
+  va_copy(counted, arguments);
+  std::string text(std::max(vsnprintf(nullptr, 0, format, counted), 0) + 1, 0);
+  va_end(counted);
+  vsnprintf(text.data(), text.size(), format, arguments);
+  text.pop_back();
+  libbpfLog += text;
   if (libbpfLog.size() > 8192) libbpfLog.erase(0, libbpfLog.size() - 8192);
   return 0;
 }

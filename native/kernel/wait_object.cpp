@@ -103,7 +103,6 @@ bool WaitObject::isDirectMap(uint64_t gigabytesBelow) {
 
 void WaitObject::findDirectMap() {
   const uint32_t zero = 0;
-  settings_.own_tgid = static_cast<uint32_t>(getpid());
   settings_.encryption_mask = arch::encryptionMask();
   const uint32_t likely = arch::tableLevels();
   for (const uint32_t levels : {likely, arch::kOtherTableLevels - likely}) {

@@ -93,6 +93,7 @@ function processObject(
     percent: percentage(row.samples, samples),
     runtimes: row.runtimes,
     complete: row.complete,
+    guessed: row.guessed,
     ...(threads ? statesObject(threads) : {}),
   };
 }

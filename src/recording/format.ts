@@ -1,5 +1,5 @@
 /**
- * The file format of recordings, version 3: refreshes ("ticks") with their stacks and names.
+ * The file format of recordings, version 4: refreshes ("ticks") with their stacks and names.
  *
  * A file is a signature, a version and a row of chunks. Whatever was written whole can be read, so a
  * file that is cut off anywhere opens up to there. Numbers of fixed width are little-endian.
@@ -31,7 +31,8 @@
  *     string = list byte (UTF-8)
  *     function = uint runtime (RuntimeRow.number) · uint name · uint module · maybe whyUnnamed
  *     frame  = uint function · maybe line · maybe note · uint flags (1: folded, 2: has a body) · body
- *     stacks = uint count · how… (its outcome, and 16 times how its thread waits) · branch… · length… · uint frame…
+ *     stacks = uint count · how… (its outcome: 0 complete, 1 truncated, 2 broken, 3 guessed, and 16 times how its
+ *              thread waits) · branch… · length… · uint frame…
  *     task   = uint pid · uint tid · uint comm · uint thread · uint parentPid · uint uid · uint cgroup ·
  *              number startTime
  *     facts  = number time · number intervalSeconds · uint event · uint unit · number frequency · uint cpus ·
@@ -55,7 +56,8 @@
  *
  * The weight of a stack that waits is in nanoseconds, whatever the unit; bpf/wait/abi.h numbers how it waits.
  *
- * Versions 1 and 2, which are read too, know nothing of waiting; version 1 has no unit: its weights are samples.
+ * Versions 1 to 3 are read too, and know nothing of waiting. Versions 1 and 2 have no outcome `guessed`: their
+ * `complete` may hold guesses. Version 1 has no unit: its weights are samples.
  *
  * Everything in a file is taken for hostile: see the limits below.
  */
@@ -64,11 +66,11 @@ import type { CounterDefinition } from "../tick/source.ts";
 export const SIGNATURE = Uint8Array.from([
   0x89, 0x70, 0x6f, 0x6c, 0x79, 0x74, 0x6f, 0x70, 0x0d, 0x0a, 0x1a, 0x0a,
 ]);
-export const VERSION = 3;
+export const VERSION = 4;
 /** The oldest version that is read, the last one without a unit, and the last one without waits. */
 export const OLDEST_VERSION = 1;
 export const LAST_WITHOUT_UNIT = 1;
-export const LAST_WITHOUT_WAITS = 2;
+export const LAST_WITHOUT_WAITS = 3;
 /** How a thread waits is so many times higher than an outcome in the same number. */
 export const WAIT_FACTOR = 16;
 /** Signature and version. */
@@ -109,6 +111,9 @@ export const LIMITS = {
   notices: 256,
   /** Different functions of a whole recording. */
   allFunctions: 1 << 21,
+  /** Memory of all functions, and of all else between two renewals, roughly. */
+  functionBytes: 128 << 20,
+  tableBytes: 192 << 20,
 } as const;
 
 /** The machine that was recorded and the program that did it. */

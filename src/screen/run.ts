@@ -64,7 +64,10 @@ function summaryOf(session: Session): string {
   if (totals.samples === 0) return "polytop: no samples.";
   const complete = (100 * totals.complete) / totals.samples;
   const missed = totals.missed > 0 ? `, ${amountOf(session, totals.missed)} missed` : "";
-  return `polytop: ${amountOf(session, totals.samples)}${isInSamples(session) ? " samples" : ""} in ${duration(totals.seconds)}, ${complete.toFixed(1)} % complete${missed}.`;
+  const share = (100 * totals.guessed) / totals.samples;
+  const guessed = totals.guessed > 0 ? `, ${share.toFixed(1)} % guessed` : "";
+  const amount = `${amountOf(session, totals.samples)}${isInSamples(session) ? " samples" : ""}`;
+  return `polytop: ${amount} in ${duration(totals.seconds)}, ${complete.toFixed(1)} % complete${guessed}${missed}.`;
 }
 
 /**

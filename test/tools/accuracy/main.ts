@@ -10,6 +10,8 @@ import { dotnetStacks } from "./dotnet-stacks.ts";
 import { native } from "./native.ts";
 import { perf } from "./perf.ts";
 import { perl } from "./perl.ts";
+import { debianPrograms } from "./programs.ts";
+import { reuse } from "./reuse.ts";
 
 const held = await measure([
   ...native,
@@ -19,5 +21,7 @@ const held = await measure([
   ...dotnetStacks,
   ...dotnetCalls,
   ...dotnetPrecompiled,
+  ...debianPrograms,
+  ...reuse,
 ]);
 process.exit(held ? 0 : 1);
