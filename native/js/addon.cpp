@@ -41,8 +41,8 @@ constexpr std::chrono::milliseconds kWarmUpSampling{80};
 constexpr std::chrono::milliseconds kWarmUpBuilding{250};
 constexpr std::chrono::milliseconds kWarmUpPoll{5};
 constexpr uint32_t kCalibrationFrequency = 4999;
-constexpr std::chrono::milliseconds kCalibrationSpin{15};
-constexpr int kCalibrationAttempts = 3;
+/// No process has this pid, and so nothing is sampled.
+constexpr uint32_t kNobody = 0;
 
 Napi::Array describeTasks(Napi::Env env, const std::vector<TaskInfo>& tasks) {
   return listOf(env, tasks, [env](const TaskInfo& task) {
@@ -86,7 +86,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
       useNamespaceOfProc(parts_->session);
       parts_->files.open(parts_->session);
       parts_->drain.open(parts_->session, parts_->files, parts_->methods, byFunction);
-      warmUp();
+      warmUp(options.targets);
       parts_->session.events().attach(options.frequency);
       // Not through parts_, which holds nothing any more while the parts are taken down.
       FileBuilder& builder = parts_->files.builder;
@@ -137,14 +137,14 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
 
   /// Samples fast for a moment and builds the unwind tables of what is hot, before anything is
   /// counted: the first refresh is as good as the others then. What a tick costs is measured meanwhile.
-  void warmUp() {
+  void warmUp(const std::vector<uint32_t>& targets) {
     CpuEvents& events = parts_->session.events();
+    parts_->session.setTargets({kNobody});
     do {
       events.attach(allowedFrequency(kCalibrationFrequency));
-      // Another thread may have had the CPU.
-      for (int attempt = 0; attempt < kCalibrationAttempts && tickNanoseconds_ == 0; attempt++)
-        tickNanoseconds_ = measureTickCost(parts_->session, kCalibrationSpin);
+      tickNanoseconds_ = measureTickCost(events.frequency());
     } while (!events.trust());
+    parts_->session.setTargets(targets);
     events.setFrequency(allowedFrequency(kWarmUpFrequency));
     std::this_thread::sleep_for(kWarmUpSampling);
     const auto latest = std::chrono::steady_clock::now() + kWarmUpBuilding;
@@ -176,12 +176,12 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     const Drained drained = parts_->drain.drain();
     const Stacks::News& news = drained.news;
     const std::vector<double> counters(drained.counters.begin(), drained.counters.end());
-    return object(env, "seconds", drained.seconds, "samples", drained.samples, "missed", drained.missed,
-                  "bpfNanoseconds", drained.bpfNanoseconds, "ticks", drained.ticks, "childNanoseconds",
-                  drained.childNanoseconds, "counters", counters, "counts", drained.counts, "tasks",
-                  describeTasks(env, drained.tasks), "stacks", news.stacks, "firstFrame", news.firstFrame, "frames",
-                  news.frames, "functions", news.functions, "extras", news.extras, "perlNames",
-                  describePerlNames(env, news.perlNames), "renewed", news.renewed, "owners", news.owners,
+    return object(env, "seconds", drained.seconds, "time", static_cast<double>(drained.time) / 1e6, "samples",
+                  drained.samples, "missed", drained.missed, "bpfNanoseconds", drained.bpfNanoseconds, "ticks",
+                  drained.ticks, "childNanoseconds", drained.childNanoseconds, "counters", counters, "counts",
+                  drained.counts, "tasks", describeTasks(env, drained.tasks), "stacks", news.stacks, "firstFrame",
+                  news.firstFrame, "frames", news.frames, "functions", news.functions, "extras", news.extras,
+                  "perlNames", describePerlNames(env, news.perlNames), "renewed", news.renewed, "owners", news.owners,
                   "forgottenStacks", news.forgottenStacks, "forgottenFrames", news.forgottenFrames, "files",
                   describeFiles(env, drained.files));
   }
