@@ -68,6 +68,7 @@ void Drain::open(Session& session, Files& files, Methods& methods, bool byFuncti
   perlLines_.open(session);
   ring_ = ring_buffer__new(session.mapFd("records"), onRecord, this, nullptr);
   if (!ring_) throw Failure("the ring buffer cannot be opened", errno);
+  bootedAt_ = clockNanoseconds(CLOCK_REALTIME) - clockNanoseconds(CLOCK_BOOTTIME);
   lastTime_ = clockNanoseconds(CLOCK_MONOTONIC);
   reader_.start(ring_buffer__epoll_fd(ring_), [this] { consume(); });
 }
@@ -146,6 +147,8 @@ Drained Drain::drain() {
   const uint64_t children = childTime();
   drained.childNanoseconds = children - lastChildTime_;
   lastChildTime_ = children;
+  // Goes on while the machine is suspended, as the time of day does.
+  drained.time = bootedAt_ + clockNanoseconds(CLOCK_BOOTTIME);
   lastTime_ = now;
   perlLines_.beginRefresh();
   renewIfFull();

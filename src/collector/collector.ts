@@ -26,6 +26,7 @@ const { SamplesTaken: SAMPLES_TAKEN } = COUNTER_IDS;
 /** What was drained since the last tick: a long refresh is drained several times. */
 interface Gathered {
   seconds: number;
+  time: number;
   samples: number;
   missed: number;
   bpfNanoseconds: number;
@@ -138,7 +139,7 @@ export class Collector {
     if (gone.changed) this.#sampler.setTargets(this.#targets.sampled());
     return this.#writer.take(
       {
-        time: Date.now(),
+        time: gathered.time,
         intervalSeconds: gathered.seconds,
         event,
         unit: this.#event.unit,
@@ -179,8 +180,7 @@ export class Collector {
     const bpfCpuPercent = percent(bpfNanoseconds);
     const taken = counters[SAMPLES_TAKEN] ?? 0;
     return {
-      cpuPercent:
-        parts.processPercent + parts.childrenPercent + bpfCpuPercent + parts.ticksPercent,
+      cpuPercent: parts.processPercent + parts.childrenPercent + bpfCpuPercent + parts.ticksPercent,
       bpfCpuPercent,
       rssBytes: process.memoryUsage.rss(),
       bpfNanosecondsPerSample: taken > 0 ? Math.round(bpfNanoseconds / taken) : 0,
@@ -191,6 +191,7 @@ export class Collector {
 
 const emptyGathered = ({ counters }: Drained): Gathered => ({
   seconds: 0,
+  time: 0,
   samples: 0,
   missed: 0,
   bpfNanoseconds: 0,
@@ -201,6 +202,7 @@ const emptyGathered = ({ counters }: Drained): Gathered => ({
 
 function gather(into: Gathered, drained: Drained): void {
   into.seconds += drained.seconds;
+  into.time = Math.round(drained.time);
   into.samples += drained.samples;
   into.missed += drained.missed;
   into.bpfNanoseconds += drained.bpfNanoseconds;
