@@ -10,11 +10,13 @@ import { dotnetStacks } from "./dotnet-stacks.ts";
 import { native } from "./native.ts";
 import { perf } from "./perf.ts";
 import { perl } from "./perl.ts";
+import { ticks } from "./ticks.ts";
 
 const held = await measure([
   ...native,
   ...perf,
   ...perl,
+  ...ticks,
   ...dotnet,
   ...dotnetStacks,
   ...dotnetCalls,
