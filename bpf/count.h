@@ -36,7 +36,7 @@ const volatile __u32 cpu_count = 1; /* user space sets it before the load */
 static __always_inline __u32 send_stack(struct walk *w)
 {
 	__u64 size = sizeof(w->record) + w->record.frame_count * sizeof(__u64) +
-		     w->record.perl_count * sizeof(struct perl_frame);
+		     w->record.interpreted_count * sizeof(struct interpreted_frame);
 	__u8 one = 1;
 
 	if (bpf_map_lookup_elem(&sent_stacks, &w->record.hash))

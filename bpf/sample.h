@@ -18,6 +18,9 @@ MAP(targets, HASH, MAX_TARGETS, __u32, __u8);
 
 volatile __u32 target_count = 0; /* 0: every process is wanted; else those in `targets`; user space writes */
 
+/* The kernel gives no more frames of its stack (kernel.perf_event_max_stack): user space writes. */
+volatile __u32 kernel_stack_limit = MAX_KERNEL_FRAMES;
+
 static __always_inline int is_wanted(__u32 tgid)
 {
 	return !target_count || bpf_map_lookup_elem(&targets, &tgid);
@@ -78,7 +81,7 @@ static __always_inline __u32 walk_kernel(struct walk *w, void *context)
 	}
 	w->record.kernel_count = w->record.frame_count;
 	add_counter(COUNTER_UnwindKernelFrames, count);
-	if (count == MAX_KERNEL_FRAMES) {
+	if (count >= MAX_KERNEL_FRAMES || count >= kernel_stack_limit) {
 		add_counter(COUNTER_UnwindKernelTruncated, 1);
 		return COUNTER_UnwindKernelTruncated;
 	}
@@ -115,6 +118,8 @@ static __always_inline __u32 walk_process(struct walk *w, const __u64 *interrupt
 			return 0;
 		}
 	}
+	if (outcome == COUNTER_UnwindNativeComplete && w->guessed)
+		outcome = COUNTER_UnwindNativeGuessed;
 	add_counter(COUNTER_UnwindNativeAttempts, 1);
 	add_counter(COUNTER_UnwindNativeFrames, w->user_frames - interpreted_frames(w));
 	add_counter(outcome, 1);
@@ -123,20 +128,34 @@ static __always_inline __u32 walk_process(struct walk *w, const __u64 *interrupt
 	return outcome;
 }
 
-/* Says in the record how the walks of the kernel stack and of the user stack ended. */
+/* What the outcome of a walk makes of a stack: enum outcome. */
+static __always_inline __u8 outcome_of(__u32 counter)
+{
+	switch (counter) {
+	case 0:
+	case COUNTER_UnwindNativeComplete:
+		return OUTCOME_COMPLETE;
+	case COUNTER_UnwindNativeGuessed:
+		return OUTCOME_GUESSED;
+	case COUNTER_UnwindNativeTruncated:
+	case COUNTER_UnwindKernelTruncated:
+		return OUTCOME_TRUNCATED;
+	}
+	return OUTCOME_BROKEN;
+}
+
+/* Says in the record how the walks of the kernel stack and of the user stack ended: as the worse of the two. */
 static __always_inline void set_outcome(struct walk *w, __u32 kernel, __u32 user)
 {
-	w->record.outcome = OUTCOME_COMPLETE;
-	if (user && user != COUNTER_UnwindNativeComplete) {
-		w->record.outcome = user == COUNTER_UnwindNativeTruncated ? OUTCOME_TRUNCATED : OUTCOME_BROKEN;
-		if (w->record.outcome == OUTCOME_BROKEN)
-			push_stop(w, user);
-	} else if (kernel == COUNTER_UnwindKernelTruncated) {
-		w->record.outcome = OUTCOME_TRUNCATED;
-	} else if (kernel) {
-		w->record.outcome = OUTCOME_BROKEN;
-		push_stop(w, kernel);
+	__u8 outcome = outcome_of(user), beside = outcome_of(kernel);
+
+	if (outcome == OUTCOME_COMPLETE || (outcome == OUTCOME_GUESSED && beside != OUTCOME_COMPLETE)) {
+		outcome = beside;
+		user = kernel;
 	}
+	w->record.outcome = outcome;
+	if (outcome == OUTCOME_BROKEN)
+		push_stop(w, user);
 }
 
 /* Starts the walk of a task's stacks: nothing of the sample before is left. */
@@ -155,7 +174,7 @@ static __always_inline void start_walk(struct walk *w, __u32 tgid)
 	w->record.hash = generation;
 	w->record.frame_count = 0;
 	w->record.kernel_count = 0;
-	w->record.perl_count = 0;
+	w->record.interpreted_count = 0;
 	start_interpreters(w);
 }
 

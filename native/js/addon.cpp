@@ -17,15 +17,15 @@
 #include "js/file_values.h"
 #include "js/kernel_values.h"
 #include "js/line_values.h"
-#include "js/perl_values.h"
+#include "js/name_values.h"
 #include "js/values.h"
 #include "kernel/map_events.h"
 #include "kernel/pid_namespace.h"
 #include "kernel/self_test.h"
 #include "kernel/session.h"
 #include "kernel/tick_cost.h"
+#include "memory/memory_reader.h"
 #include "util/last_words.h"
-#include "util/memory.h"
 #include "util/unused_memory.h"
 
 namespace polytop {
@@ -63,9 +63,9 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
         {method<&Sampler::drain>("drain"), method<&Sampler::setTargets>("setTargets"), method<&Sampler::name>("name"),
          method<&Sampler::onMethods>("onMethods"), method<&Sampler::takeMethods>("takeMethods"),
          method<&Sampler::readFile>("readFile"), method<&Sampler::fileId>("fileId"),
-         method<&Sampler::setFrequency>("setFrequency"), method<&Sampler::describe>("describe"),
-         method<&Sampler::renew>("renew"), method<&Sampler::lines>("lines"),
-         InstanceMethod<&Sampler::readMemory>("readMemory"), InstanceMethod<&Sampler::close>("close")});
+         method<&Sampler::frameNumber>("frameNumber"), method<&Sampler::setFrequency>("setFrequency"),
+         method<&Sampler::describe>("describe"), method<&Sampler::lines>("lines"),
+         method<&Sampler::readMemory>("readMemory"), InstanceMethod<&Sampler::close>("close")});
   }
 
   /// new Sampler({objectPath, sources, frequency, drainSeconds, targets, byFunction}): loads, attaches, samples from
@@ -79,28 +79,39 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     options.targets = readTargets(given.Get("targets"));
     options.sources = readSources(given.Get("sources"));
     const bool byFunction = given.Get("byFunction").ToBoolean();
-    parts_ = std::make_unique<Parts>();
+    guarded(info.Env(), [&] {
+      open(options, byFunction);
+      return info.Env().Undefined();
+    });
+  }
+
+ private:
+  void open(const SessionOptions& options, bool byFunction) {
+    parts_ = std::make_unique<Parts>(options.objectPath);
     try {
       parts_->session.load(options);
       checkOwnMappings(parts_->session);
       useNamespaceOfProc(parts_->session);
       parts_->files.open(parts_->session);
-      parts_->drain.open(parts_->session, parts_->files, parts_->methods, byFunction);
+      parts_->drain.open(parts_->session, parts_->files, parts_->methods, parts_->memory, byFunction);
       warmUp(options.targets);
       parts_->session.events().attach(options.frequency);
       // Not through parts_, which holds nothing any more while the parts are taken down.
       FileBuilder& builder = parts_->files.builder;
       parts_->mapEvents.open(parts_->session, [&builder](const file_record& file) { builder.announce(file); });
-    } catch (const Failure& failure) {
+    } catch (...) {
       parts_.reset();
-      throwFailure(info.Env(), failure);
+      throw;
     }
   }
 
- private:
   /// In the order in which they are built; the last is taken down first.
   struct Parts {
+    explicit Parts(const std::string& objectPath)
+        : memory(objectPath.substr(0, objectPath.rfind('/') + 1) + "polytop-reader") {}
+
     Session session;
+    MemoryReader memory;
     Files files;
     Methods methods;
     Drain drain;
@@ -154,15 +165,13 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     parts_->drain.restart();
   }
 
-  /// Calls a method of an open sampler; a Failure becomes a JavaScript error.
+  /// Calls a method of an open sampler; an exception becomes a JavaScript error.
   template <Napi::Value (Sampler::*Method)(const Napi::CallbackInfo&)>
   Napi::Value call(const Napi::CallbackInfo& info) {
-    try {
+    return guarded(info.Env(), [&] {
       if (!parts_) throw Failure("the sampler is closed");
       return (this->*Method)(info);
-    } catch (const Failure& failure) {
-      return throwFailure(info.Env(), failure);
-    }
+    });
   }
 
   template <Napi::Value (Sampler::*Method)(const Napi::CallbackInfo&)>
@@ -180,16 +189,10 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
                   drained.samples, "missed", drained.missed, "bpfNanoseconds", drained.bpfNanoseconds, "ticks",
                   drained.ticks, "childNanoseconds", drained.childNanoseconds, "counters", counters, "counts",
                   drained.counts, "tasks", describeTasks(env, drained.tasks), "stacks", news.stacks, "firstFrame",
-                  news.firstFrame, "frames", news.frames, "functions", news.functions, "extras", news.extras,
-                  "perlNames", describePerlNames(env, news.perlNames), "renewed", news.renewed, "owners", news.owners,
-                  "forgottenStacks", news.forgottenStacks, "forgottenFrames", news.forgottenFrames, "files",
-                  describeFiles(env, drained.files));
-  }
-
-  /// renew(): all stacks and frames are new from the next drain on.
-  Napi::Value renew(const Napi::CallbackInfo& info) {
-    parts_->drain.renew();
-    return info.Env().Undefined();
+                  news.firstFrame, "frames", news.frames, "functions", news.functions, "extras", news.extras, "names",
+                  describeNames(env, news.names), "renewed", news.renewed, "owners", news.owners, "forgottenStacks",
+                  news.forgottenStacks, "forgottenFrames", news.forgottenFrames, "files",
+                  describeFiles(env, drained.files), "notices", parts_->memory.takeNotices());
   }
 
   /// setTargets(pids): narrows sampling in the kernel; none: every process.
@@ -223,7 +226,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     const size_t size = std::min<size_t>(info[2].As<Napi::Number>().Uint32Value(), kMaxRead);
     Napi::Buffer<uint8_t> buffer = Napi::Buffer<uint8_t>::New(info.Env(), size);
     if (buffer.IsEmpty()) return info.Env().Undefined();
-    const size_t got = readProcessMemory(pid, address, buffer.Data(), size);
+    const size_t got = parts_->memory.read(pid, address, buffer.Data(), size);
     return got == size ? buffer : Napi::Buffer<uint8_t>::Copy(info.Env(), buffer.Data(), got);
   }
 
@@ -256,6 +259,13 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
       key.generation = static_cast<uint32_t>(words[3]);
     }
     return Napi::Number::New(info.Env(), parts_->files.catalog.idOf(key));
+  }
+
+  /// frameNumber(word, pid): the number of a frame of a process; 0 if it has none.
+  Napi::Value frameNumber(const Napi::CallbackInfo& info) {
+    bool lossless = false;
+    const uint64_t word = info[0].As<Napi::BigInt>().Uint64Value(&lossless);
+    return Napi::Number::New(info.Env(), parts_->drain.frameNumber(word, uint32At(info, 1)));
   }
 
   /// onMethods(callback): calls back when .NET methods were met for the first time.
@@ -303,8 +313,12 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   mallopt(M_MMAP_THRESHOLD, kMmapThreshold);
   exports.Set("Sampler", Sampler::define(env));
   exports.Set("readKernelSymbols", Napi::Function::New(env, describeKernelSymbols));
-  exports.Set("releaseUnusedMemory",
-              Napi::Function::New(env, [](const Napi::CallbackInfo&) { releaseUnusedMemory(); }));
+  exports.Set("releaseUnusedMemory", Napi::Function::New(env, [](const Napi::CallbackInfo& info) {
+                return guarded(info.Env(), [&] {
+                  releaseUnusedMemory();
+                  return info.Env().Undefined();
+                });
+              }));
   return exports;
 }
 

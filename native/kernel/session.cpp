@@ -32,11 +32,22 @@ thread_local std::string libbpfLog;
 
 int keepLog(libbpf_print_level level, const char* format, va_list arguments) {
   if (level == LIBBPF_DEBUG) return 0;
-  char line[1024];
-  vsnprintf(line, sizeof line, format, arguments);
-  libbpfLog += line;
+  // The log of the verifier is one message, and says why at its end.
+  va_list counted;
+  va_copy(counted, arguments);
+  std::string text(std::max(vsnprintf(nullptr, 0, format, counted), 0) + 1, 0);
+  va_end(counted);
+  vsnprintf(text.data(), text.size(), format, arguments);
+  text.pop_back();
+  libbpfLog += text;
   if (libbpfLog.size() > 8192) libbpfLog.erase(0, libbpfLog.size() - 8192);
   return 0;
+}
+
+/// How many frames the kernel gives of its own stack at most: a setting that may lie below what is asked for.
+uint32_t readKernelStackLimit() {
+  uint32_t limit = 0;
+  return std::ifstream("/proc/sys/kernel/perf_event_max_stack") >> limit ? limit : MAX_KERNEL_FRAMES;
 }
 
 /// The verifier gives up with EAGAIN while a signal waits, and a sampling profiler of Node sends many.
@@ -141,7 +152,11 @@ void Session::findVariables() {
   bind("generation", variables_.generation);
   bind("files_version", variables_.filesVersion);
   bind("has_perl_splits", variables_.hasPerlSplits);
+  bind("kernel_stack_limit", variables_.kernelStackLimit);
+  followSettings();
 }
+
+void Session::followSettings() { *variables_.kernelStackLimit = readKernelStackLimit(); }
 
 void Session::setTargets(const std::vector<uint32_t>& targets) {
   const int map = mapFd("targets");

@@ -51,6 +51,8 @@ class Session {
   uint32_t switchEpoch();
   /// Waits until every run of the program that is under way has ended: some 10 ms.
   static void waitForRuns();
+  /// Tells the program what settings of the kernel say by now.
+  void followSettings();
   /// Makes every stack new to the program: it sends them all again.
   void renewStacks();
   /// Makes the program forget cached mappings, which may hold a file id that is taken back.
@@ -66,6 +68,7 @@ class Session {
     volatile uint64_t* generation = nullptr;
     volatile uint32_t* filesVersion = nullptr;
     volatile uint32_t* hasPerlSplits = nullptr;
+    volatile uint32_t* kernelStackLimit = nullptr;
   };
 
   struct Mapping {

@@ -86,6 +86,7 @@ function processObject(row: ProcessRow, samples: number): object {
     percent: percentage(row.samples, samples),
     runtimes: row.runtimes,
     complete: row.complete,
+    guessed: row.guessed,
   };
 }
 
