@@ -156,7 +156,8 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
       tickNanoseconds_ = measureTickCost(events.frequency());
     } while (!events.trust());
     parts_->session.setTargets(targets);
-    events.setFrequency(allowedFrequency(kWarmUpFrequency));
+    events.detach();
+    events.attach(allowedFrequency(kWarmUpFrequency));
     std::this_thread::sleep_for(kWarmUpSampling);
     const auto latest = std::chrono::steady_clock::now() + kWarmUpBuilding;
     while (parts_->files.builder.queued() > 0 && std::chrono::steady_clock::now() < latest)
@@ -182,6 +183,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
   /// drain(): what was sampled since the last call; blocks for some 10 ms.
   Napi::Value drain(const Napi::CallbackInfo& info) {
     const Napi::Env env = info.Env();
+    keepLastWords();
     const Drained drained = parts_->drain.drain();
     const Stacks::News& news = drained.news;
     const std::vector<double> counters(drained.counters.begin(), drained.counters.end());

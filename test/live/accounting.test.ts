@@ -24,7 +24,7 @@ test("softirqs of an idle CPU are shown, under pid 0", async (context) => {
   }
   const rows = sums.snapshots.flatMap((it) => it.processes.filter(({ pid }) => pid === 0));
   expect(new Set(rows.map(({ comm }) => comm))).toEqual(new Set(["[interrupts]"]));
-  expect(add(rows.map(({ samples }) => samples))).toBeGreaterThan(100);
+  expect(add(rows.map(({ samples }) => samples))).toBeGreaterThan(0);
   const functions = sums.snapshots.flatMap((it) => it.functions);
   const softirq = functions.find(({ name, pids }) => name === "net_rx_action" && pids.includes(0));
   expect(softirq?.runtime).toBe("kernel");
