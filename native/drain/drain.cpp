@@ -133,6 +133,8 @@ Drained Drain::drain() {
   Drained drained;
   if (files_->catalog.forgetEvicted()) files_->naming.renumber();
   session_->followSettings();
+  // What follows takes a while on a busy machine, and is no part of the time that was counted.
+  const uint64_t now = clockNanoseconds(CLOCK_MONOTONIC);
   const uint32_t epoch = session_->switchEpoch();
   // A stack is sent before it is counted: after this every stack of the old epoch is known.
   consume();
@@ -142,7 +144,6 @@ Drained Drain::drain() {
   readCounters(drained);
   drained.news = stacks_.take();
   drained.files = files_->catalog.takeNews();
-  const uint64_t now = clockNanoseconds(CLOCK_MONOTONIC);
   drained.seconds = static_cast<double>(now - lastTime_) / 1e9;
   const uint64_t children = childTime();
   // A program that ended since may be told to have taken a little less than it said of itself.
@@ -168,13 +169,13 @@ uint64_t Drain::childTime() {
 
 void Drain::restart() {
   Drained ignored;
+  lastTime_ = clockNanoseconds(CLOCK_MONOTONIC);
   const uint32_t epoch = session_->switchEpoch();
   consume();
   numberStacks();
   std::lock_guard lock(ringMutex_);
   readCounts(epoch, ignored);
   readCounters(ignored);
-  lastTime_ = clockNanoseconds(CLOCK_MONOTONIC);
   lastChildTime_ = childTime();
 }
 

@@ -22,21 +22,42 @@ const SECONDS = 10;
 
 const add = (values: readonly number[]): number => values.reduce((sum, it) => sum + it, 0);
 
+/** Something that grows, looked at each time that a refresh is read: those come a little late on a busy machine. */
+class Looks {
+  readonly #value: () => number;
+  readonly #looks: { readonly value: number; readonly time: number }[] = [];
+
+  constructor(value: () => number) {
+    this.#value = value;
+  }
+
+  readonly look = (): void => {
+    this.#looks.push({ value: this.#value(), time: performance.now() });
+  };
+
+  /** Its growth in a second. */
+  get rate(): number {
+    const [first, last] = [this.#looks[0], this.#looks.at(-1)];
+    if (!first || !last || last.time === first.time) return 0;
+    return (1000 * (last.value - first.value)) / (last.time - first.time);
+  }
+}
+
 /** Busy CPUs by polytop and by /proc/stat over the same refreshes; the first one sets both. */
 async function busy(what: string, programs: readonly Running[], frequency: number): Promise<Row> {
   return during(programs, async () => {
-    const stat: number[] = [];
+    const stat = new Looks(busySeconds);
     await sleep(0.5);
     const { snapshots } = await sampleJson({
       seconds: SECONDS,
       frequency,
-      onLine: () => stat.push(busySeconds()),
+      onLine: stat.look,
     });
     const counted = snapshots.slice(1);
     const seconds = add(counted.map((it) => it.intervalSeconds));
     const ticks = add(counted.map((it) => it.samples + it.missed));
     const ours = ticks / frequency / seconds;
-    const theirs = ((stat.at(-1) ?? 0) - (stat[0] ?? 0)) / seconds;
+    const theirs = stat.rate;
     const points = (100 * (ours - theirs)) / (snapshots[0]?.cpus ?? 1);
     const interrupts = counted.flatMap((it) => it.processes.filter(({ pid }) => pid === 0));
     const ofInterrupts = percent(add(interrupts.map((it) => it.samples)), ticks, 0);
@@ -67,18 +88,18 @@ async function busyRows(): Promise<Row[]> {
 /** Samples of a process against its CPU time: what is short of it was lost. */
 async function missed(what: string, program: Running, frequency: number): Promise<Row> {
   return during([program], async ([pid = -1]) => {
-    const used: number[] = [];
+    const used = new Looks(() => processSeconds(pid));
     await sleep(0.5);
     const { snapshots } = await sampleJson({
       seconds: SECONDS,
       frequency,
       pids: [pid],
-      onLine: () => used.push(processSeconds(pid)),
+      onLine: used.look,
     });
     const counted = snapshots.slice(1);
     const samples = add(counted.map((it) => it.samples));
     const claimed = add(counted.map((it) => it.missed));
-    const expected = ((used.at(-1) ?? 0) - (used[0] ?? 0)) * frequency;
+    const expected = used.rate * add(counted.map((it) => it.intervalSeconds)) * frequency;
     const lost = Math.max(0, expected - samples);
     // CPU time is told to a hundredth of a second, and the refreshes end within that of each other.
     const slack = Math.max(0.1 * lost, 0.02 * expected);
