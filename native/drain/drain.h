@@ -25,11 +25,14 @@ namespace polytop {
 /// What was sampled since the last drain.
 struct Drained {
   double seconds = 0;
+  /// When the drain was, ns since 1970 by the clock of the start: that clock may be set while polytop runs, and no time
+  /// between two drains may change by it.
+  uint64_t time = 0;
   uint64_t samples = 0;
   uint64_t missed = 0;
   uint64_t bpfNanoseconds = 0;
   uint64_t ticks = 0;                            ///< of the sampling event, on all CPUs, idle ones too
-  uint64_t childNanoseconds = 0;  ///< CPU time of child processes
+  uint64_t childNanoseconds = 0;                 ///< CPU time of child processes
   std::array<uint64_t, COUNTERS> counters = {};  ///< increments, by counter id
   std::vector<uint32_t> counts;                  ///< for each: stack number, index in `tasks`, count
   std::vector<TaskInfo> tasks;
@@ -91,6 +94,7 @@ class Drain {
   std::vector<count_value> values_;
   std::bitset<1 << 16> sampledFiles_;  ///< by id: in a stack that was counted since the last drain
 
+  uint64_t bootedAt_ = 0;  ///< ns since 1970, as the clock said at the start
   uint64_t lastTime_ = 0;
   cpu_totals lastTotals_ = {};  ///< of all CPUs
   uint64_t lastChildTime_ = 0;

@@ -42,8 +42,8 @@ constexpr std::chrono::milliseconds kWarmUpBuilding{250};
 constexpr std::chrono::milliseconds kWarmUpSweeps{400};
 constexpr std::chrono::milliseconds kWarmUpPoll{5};
 constexpr uint32_t kCalibrationFrequency = 4999;
-constexpr std::chrono::milliseconds kCalibrationSpin{15};
-constexpr int kCalibrationAttempts = 3;
+/// No process has this pid, and so nothing is sampled.
+constexpr uint32_t kNobody = 0;
 
 Napi::Array describeTasks(Napi::Env env, const std::vector<TaskInfo>& tasks) {
   return listOf(env, tasks, [env](const TaskInfo& task) {
@@ -65,9 +65,8 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
          method<&Sampler::onMethods>("onMethods"), method<&Sampler::takeMethods>("takeMethods"),
          method<&Sampler::readFile>("readFile"), method<&Sampler::fileId>("fileId"),
          method<&Sampler::frameNumber>("frameNumber"), method<&Sampler::setFrequency>("setFrequency"),
-         method<&Sampler::describe>("describe"), method<&Sampler::lines>("lines"),
-         method<&Sampler::sweep>("sweep"), method<&Sampler::readMemory>("readMemory"),
-         InstanceMethod<&Sampler::close>("close")});
+         method<&Sampler::describe>("describe"), method<&Sampler::lines>("lines"), method<&Sampler::sweep>("sweep"),
+         method<&Sampler::readMemory>("readMemory"), InstanceMethod<&Sampler::close>("close")});
   }
 
   /// new Sampler({objectPath, sources, frequency, drainSeconds, targets, byFunction, onlyWaits}): loads, attaches,
@@ -97,7 +96,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
       useNamespaceOfProc(parts_->session);
       parts_->files.open(parts_->session);
       parts_->drain.open(parts_->session, parts_->files, parts_->methods, parts_->memory, byFunction);
-      warmUp();
+      warmUp(options.targets);
       if (!options.onlyWaits) parts_->session.events().attach(options.frequency);
       // Not through parts_, which holds nothing any more while the parts are taken down.
       FileBuilder& builder = parts_->files.builder;
@@ -159,15 +158,16 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
 
   /// Samples fast for a moment and builds the unwind tables of what is hot, before anything is
   /// counted: the first refresh is as good as the others then. What a tick costs is measured meanwhile.
-  void warmUp() {
+  void warmUp(const std::vector<uint32_t>& targets) {
     CpuEvents& events = parts_->session.events();
+    parts_->session.setTargets({kNobody});
     do {
       events.attach(allowedFrequency(kCalibrationFrequency));
-      // Another thread may have had the CPU.
-      for (int attempt = 0; attempt < kCalibrationAttempts && tickNanoseconds_ == 0; attempt++)
-        tickNanoseconds_ = measureTickCost(parts_->session, kCalibrationSpin);
+      tickNanoseconds_ = measureTickCost(events.frequency());
     } while (!events.trust());
-    events.setFrequency(allowedFrequency(kWarmUpFrequency));
+    parts_->session.setTargets(targets);
+    events.detach();
+    events.attach(allowedFrequency(kWarmUpFrequency));
     std::this_thread::sleep_for(kWarmUpSampling);
     waitForFiles(kWarmUpBuilding);
     events.detach();
@@ -191,17 +191,18 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
   /// drain(): what was sampled since the last call; blocks for some 10 ms.
   Napi::Value drain(const Napi::CallbackInfo& info) {
     const Napi::Env env = info.Env();
+    keepLastWords();
     const Drained drained = parts_->drain.drain();
     const Stacks::News& news = drained.news;
     const std::vector<double> counters(drained.counters.begin(), drained.counters.end());
-    return object(env, "seconds", drained.seconds, "samples", drained.samples, "missed", drained.missed,
-                  "bpfNanoseconds", drained.bpfNanoseconds, "ticks", drained.ticks, "childNanoseconds",
-                  drained.childNanoseconds, "counters", counters, "counts", drained.counts, "tasks",
-                  describeTasks(env, drained.tasks), "sweeps", drained.sweeps, "waits", drained.waits, "waitTimes",
-                  drained.waitTimes, "stackWaits", news.waits, "stacks", news.stacks, "firstFrame", news.firstFrame, "frames",
-                  news.frames, "functions", news.functions, "extras", news.extras, "names",
-                  describeNames(env, news.names), "renewed", news.renewed, "owners", news.owners, "forgottenStacks",
-                  news.forgottenStacks, "forgottenFrames", news.forgottenFrames, "files",
+    return object(env, "seconds", drained.seconds, "time", static_cast<double>(drained.time) / 1e6, "samples",
+                  drained.samples, "missed", drained.missed, "bpfNanoseconds", drained.bpfNanoseconds, "ticks",
+                  drained.ticks, "childNanoseconds", drained.childNanoseconds, "counters", counters, "counts",
+                  drained.counts, "tasks", describeTasks(env, drained.tasks), "sweeps", drained.sweeps, "waits",
+                  drained.waits, "waitTimes", drained.waitTimes, "stackWaits", news.waits, "stacks", news.stacks,
+                  "firstFrame", news.firstFrame, "frames", news.frames, "functions", news.functions, "extras",
+                  news.extras, "names", describeNames(env, news.names), "renewed", news.renewed, "owners", news.owners,
+                  "forgottenStacks", news.forgottenStacks, "forgottenFrames", news.forgottenFrames, "files",
                   describeFiles(env, drained.files), "notices", parts_->memory.takeNotices());
   }
 

@@ -14,6 +14,7 @@ import { perl } from "./perl.ts";
 import { debianPrograms } from "./programs.ts";
 import { python } from "./python.ts";
 import { reuse } from "./reuse.ts";
+import { ticks } from "./ticks.ts";
 
 const held = await measure([
   ...native,
@@ -21,6 +22,7 @@ const held = await measure([
   ...perf,
   ...perl,
   ...python,
+  ...ticks,
   ...dotnet,
   ...dotnetStacks,
   ...dotnetCalls,
