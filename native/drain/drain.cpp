@@ -118,7 +118,8 @@ void Drain::numberStacks() {
 
 Drained Drain::drain() {
   Drained drained;
-  if (files_->catalog.forgetEvicted()) files_->naming.renumber();
+  files_->catalog.forgetEvicted();
+  files_->catalog.letGo(*session_, clockNanoseconds(CLOCK_MONOTONIC));
   session_->followCpus();
   const uint32_t epoch = session_->switchEpoch();
   // A stack is sent before it is counted: after this every stack of the old epoch is known.
@@ -211,8 +212,8 @@ void Drain::readCounters(Drained& drained) {
 }
 
 void Drain::renewIfFull() {
-  const bool evicted = files_->catalog.makeRoom(*session_, lastTime_);
-  if (evicted || stacks_.mustRenewFrames()) return renewFrames();
+  files_->catalog.makeRoom(*session_, lastTime_);
+  if (files_->catalog.wantsRenewal() || stacks_.mustRenewFrames()) return renewFrames();
   if (!stacks_.mustRenewStacks()) return;
   session_->renewStacks();
   stacks_.renewStacks();
@@ -226,6 +227,7 @@ void Drain::renew() {
 void Drain::renewFrames() {
   session_->renewStacks();
   stacks_.renewFrames();
+  if (files_->catalog.renewed()) files_->naming.renumber();
 }
 
 }  // namespace polytop

@@ -5,8 +5,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <optional>
 #include <utility>
 
+#include "mapped/identity.h"
+#include "mapped/mounts.h"
 #include "util/allowance.h"
 #include "util/failure.h"
 #include "util/priority.h"
@@ -24,16 +27,13 @@ constexpr size_t kTrimRows = 50'000;
 /// Whether an announced file is one of a disk's. Others may never answer, and on overlayfs newer kernels (6.17)
 /// announce an inode that no walk meets.
 bool isOnDisk(const file_record& record) {
-  const uint32_t major = record.key.device >> 20;
-  return major != 0 && !isRemoteMount(record.tgid, major, record.key.device & 0xfffff);
+  return record.key.device >> 20 != 0 && !isRemoteDevice(record.tgid, record.key.device);
 }
 
-/// Fills in what an announcement does not say of a file's identity.
-bool completeKey(int fd, file_key& key) {
-  struct stat status = {};
-  if (fd < 0 || fstat(fd, &status) != 0 || status.st_nlink == 0) return false;
-  key.mtime = modificationTime(status);
-  return true;
+/// The user that a file belongs to; root where that cannot be told.
+uint32_t ownerOf(int fd) {
+  struct statx known = {};
+  return lookAt(fd, known) ? known.stx_uid : 0;
 }
 
 bool isLarge(int fd) {
@@ -136,13 +136,26 @@ bool FileBuilder::openFile(Job& job) {
 }
 
 void FileBuilder::build(Job& job) {
-  if (catalog_.mayEnter(job.record.key, job.isAnnounced) && catalog_.add(read(job)) > kTrimRows) malloc_trim(0);
+  if (catalog_.mayEnter(job.record.key, job.isAnnounced)) {
+    std::optional<BuiltFile> built = read(job);
+    if (!built)
+      catalog_.askAgain(job.record.key);
+    else if (catalog_.add(std::move(*built)) > kTrimRows)
+      malloc_trim(0);
+  }
   if (!job.isAnnounced) queued_--;
 }
 
-BuiltFile FileBuilder::read(Job& job) {
+std::optional<BuiltFile> FileBuilder::read(Job& job) {
   MappedFile& mapped = *job.file;
   const int fd = mapped.file.get();
+  std::optional<FileContent> content;
+  if (fd >= 0 && !mapped.isCopy) {
+    awaitNextTime(fd);
+    content = contentOf(fd);
+    // The time of the key is that of what is read.
+    if (job.record.key.ctime != 0 && content->changed != job.record.key.ctime) return std::nullopt;
+  }
   BuiltFile built;
   built.key = job.record.key;
   built.isAnnounced = job.isAnnounced;
@@ -160,8 +173,10 @@ BuiltFile FileBuilder::read(Job& job) {
     }
     built.hasCode = probed.hasCode;
   }
-  built.file = std::make_shared<OpenFile>(std::move(mapped.file), std::move(mapped.root), std::move(built.table.starts),
-                                          image.get());
+  built.owner = ownerOf(fd);
+  built.file = std::make_shared<OpenFile>(std::move(mapped.file), std::move(mapped.root), content,
+                                          std::move(built.table.starts), image.get());
+  if (!built.file->isUnchanged()) return std::nullopt;
   return built;
 }
 

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "files/catalog.h"
-#include "files/mapped_file.h"
 #include "files/probe.h"
-#include "files/remote_file.h"
+#include "mapped/mapped_file.h"
+#include "mapped/remote_file.h"
 
 namespace polytop {
 
@@ -33,7 +33,7 @@ class FileBuilder {
 
   /// Queues a file that the kernel side asked for. Any thread.
   void request(const file_record& record);
-  /// Queues a file that was mapped, behind those that are asked for; its mtime need not be known. Any thread.
+  /// Queues a file that was mapped, behind those that are asked for; its ctime need not be known. Any thread.
   void announce(const file_record& record);
   /// How many files were asked for and are not in the catalog yet.
   size_t queued() const { return queued_; }
@@ -54,8 +54,8 @@ class FileBuilder {
   /// False if there is nothing to build.
   bool openFile(Job& job);
   void build(Job& job);
-  /// Reads the file: its unwind table and its runtime.
-  BuiltFile read(Job& job);
+  /// Reads the file: its unwind table and its runtime; nothing where it was written to meanwhile.
+  std::optional<BuiltFile> read(Job& job);
 
   Catalog& catalog_;
   std::mutex mutex_;  ///< guards the queues

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "files/open_file.h"
 
+#include <elf.h>
+
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "elf/debug_file.h"
@@ -24,11 +27,23 @@ std::vector<Segment> codeSegments(const ElfImage* image) {
 
 }  // namespace
 
-OpenFile::OpenFile(FileDescriptor file, FileDescriptor root, std::vector<uint64_t> starts, const ElfImage* image)
-    : file_(std::move(file)), root_(std::move(root)), starts_(std::move(starts)), code_(codeSegments(image)) {}
+OpenFile::OpenFile(FileDescriptor file, FileDescriptor root, std::optional<FileContent> content,
+                   std::vector<uint64_t> starts, const ElfImage* image)
+    : file_(std::move(file)),
+      root_(std::move(root)),
+      content_(content),
+      isElf_(image != nullptr),
+      starts_(std::move(starts)),
+      code_(codeSegments(image)) {}
 
 OpenFile::OpenFile(std::vector<uint64_t> starts, const ElfImage& vdso)
     : starts_(std::move(starts)), symbols_(SymbolIndex::build(-1, vdso, "")), indexed_(true) {}
+
+bool OpenFile::isUnchanged() const {
+  if (!content_ || contentOf(file_.get()) == *content_) return true;
+  uint32_t magic = 0;
+  return !isElf_ && (readSome(file_.get(), 0, &magic, sizeof magic) < sizeof magic || memcmp(&magic, ELFMAG, SELFMAG));
+}
 
 std::string OpenFile::rootPath() const { return root_.valid() ? "/proc/self/fd/" + std::to_string(root_.get()) : ""; }
 
@@ -38,6 +53,7 @@ void OpenFile::indexSymbols() {
   std::string why;
   const std::unique_ptr<ElfImage> image = ElfImage::open(file_.get(), why);
   if (image) symbols_ = SymbolIndex::build(file_.get(), *image, rootPath());
+  if (!isUnchanged()) symbols_.reset();
 }
 
 uint64_t OpenFile::enclosingStart(uint64_t offset) const {
@@ -71,7 +87,8 @@ NamedOffset OpenFile::name(uint64_t offset) {
     }
   }
   if (start) named.address = addressOf(start);
-  return named;
+  // Asked behind the reading: nothing that was written meanwhile is told.
+  return isUnchanged() ? named : NamedOffset{};
 }
 
 int OpenFile::besideOf(const std::string& name) {
@@ -83,7 +100,8 @@ int OpenFile::besideOf(const std::string& name) {
 
 std::vector<uint8_t> OpenFile::read(const std::string& name, uint64_t offset, size_t size) {
   const int fd = name.empty() ? file_.get() : besideOf(name);
-  return fd < 0 ? std::vector<uint8_t>{} : readBytes(fd, offset, size);
+  std::vector<uint8_t> bytes = fd < 0 ? std::vector<uint8_t>{} : readBytes(fd, offset, size);
+  return isUnchanged() ? bytes : std::vector<uint8_t>{};
 }
 
 }  // namespace polytop

@@ -246,7 +246,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     file_key key = {};
     if (words.ElementLength() == 4) {
       key.inode = words[0];
-      key.mtime = words[1];
+      key.ctime = words[1];
       key.device = static_cast<uint32_t>(words[2]);
       key.generation = static_cast<uint32_t>(words[3]);
     }

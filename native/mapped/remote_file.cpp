@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "files/remote_file.h"
+#include "mapped/remote_file.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -193,6 +193,7 @@ MappedFile RemoteFiles::copy(const file_record& record) {
   } else if (said.front() == kCopied) {
     file.path = said.substr(1);
     file.file = std::move(into);
+    file.isCopy = true;
   } else {
     file.gone = said.front() == kGone;
     file.why = said.substr(1);

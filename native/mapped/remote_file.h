@@ -11,7 +11,7 @@
 #include <thread>
 #include <unordered_map>
 
-#include "files/mapped_file.h"
+#include "mapped/mapped_file.h"
 
 namespace polytop {
 
