@@ -8,10 +8,13 @@
 #include <optional>
 #include <utility>
 
+#include "cache/stored_table.h"
 #include "mapped/identity.h"
 #include "mapped/mounts.h"
+#include "mapped/running_files.h"
 #include "util/allowance.h"
 #include "util/failure.h"
+#include "util/hash.h"
 #include "util/priority.h"
 
 namespace polytop {
@@ -23,6 +26,8 @@ constexpr size_t kMaxAnnounced = 1024;
 constexpr off_t kLargeFile = 24 << 20;
 /// Tables of so many rows leave large holes in the heap behind.
 constexpr size_t kTrimRows = 50'000;
+/// Tables of fewer functions are built faster than they are found on the disk.
+constexpr uint64_t kWorthKeeping = 200;
 
 /// Whether an announced file is one of a disk's. Others may never answer, and on overlayfs newer kernels (6.17)
 /// announce an inode that no walk meets.
@@ -43,10 +48,12 @@ bool isLarge(int fd) {
 
 }  // namespace
 
-void FileBuilder::open() {
+void FileBuilder::open(const std::string& cacheFolder) {
+  cache_.open(cacheFolder);
   workers_.emplace_back([this] { buildSmall(); });
   workers_.emplace_back([this] { buildLarge(); });
-  remoteFiles_.start([this](const file_record& record, MappedFile file) { enqueue({record, false, std::move(file)}); });
+  remoteFiles_.start(
+      [this](const file_record& record, MappedFile file) { enqueue({record, false, Unsaid::kTime, std::move(file)}); });
 }
 
 void FileBuilder::close() {
@@ -58,16 +65,25 @@ void FileBuilder::close() {
   wake_.notify_all();
   for (std::thread& worker : workers_) worker.join();
   workers_.clear();
+  cache_.close();
 }
 
 void FileBuilder::request(const file_record& record) {
   if (remoteFileSystem(record.file_system).empty())
-    enqueue({record, false, std::nullopt});
+    enqueue({record, false, Unsaid::kTime, std::nullopt});
   else
     remoteFiles_.request(record);
 }
 
-void FileBuilder::announce(const file_record& record) { enqueue({record, true, std::nullopt}); }
+void FileBuilder::announce(const file_record& record) { enqueue({record, true, Unsaid::kTime, std::nullopt}); }
+
+void FileBuilder::announceRunning(const Session& session) {
+  workers_.emplace_back([this, &session] {
+    raisePriority();
+    for (const file_record& file : runningFiles([&](uint32_t pid) { return session.isTarget(pid); }))
+      enqueue({file, true, Unsaid::kTimeAndGeneration, std::nullopt});
+  });
+}
 
 void FileBuilder::enqueue(Job job) {
   {
@@ -132,7 +148,7 @@ bool FileBuilder::openFile(Job& job) {
     catalog_.askAgain(key);
     return false;
   }
-  return !job.isAnnounced || (completeKey(job.file->file.get(), key) && !catalog_.idOf(key));
+  return !job.isAnnounced || (completeKey(job.file->file.get(), job.unsaid, key) && !catalog_.idOf(key));
 }
 
 void FileBuilder::build(Job& job) {
@@ -146,11 +162,30 @@ void FileBuilder::build(Job& job) {
   if (!job.isAnnounced) queued_--;
 }
 
+UnwindTable FileBuilder::tableOf(const ElfImage& image, const file_key& key,
+                                 const std::optional<FileContent>& content) {
+  // Copies come from file systems that may say of a file whatever they like; a file in memory has no time.
+  if (!cache_.isOpen() || !content || key.ctime == 0) return buildUnwindTable(image, catalog_.rules());
+  const std::string buildId = image.buildId();
+  uint64_t buildHash = 0;
+  for (const char byte : buildId) buildHash = mix(buildHash, static_cast<uint8_t>(byte));
+  static const uint64_t maker = ownBuild();
+  const CacheKey cacheKey = {key, content->size, buildHash, maker};
+  UnwindTable table;
+  if (const auto stored = cache_.read(cacheKey)) {
+    if (decodeTable(*stored, catalog_.rules(), table)) return table;
+    cache_.remove(cacheKey);
+  }
+  table = buildUnwindTable(image, catalog_.rules());
+  if (table.fdeCount >= kWorthKeeping) cache_.write(cacheKey, encodeTable(table, catalog_.rules()));
+  return table;
+}
+
 std::optional<BuiltFile> FileBuilder::read(Job& job) {
   MappedFile& mapped = *job.file;
   const int fd = mapped.file.get();
   std::optional<FileContent> content;
-  if (fd >= 0 && !mapped.isCopy) {
+  if (fd >= 0 && !mapped.copied) {
     awaitNextTime(fd);
     content = contentOf(fd);
     // The time of the key is that of what is read.
@@ -165,7 +200,7 @@ std::optional<BuiltFile> FileBuilder::read(Job& job) {
   std::unique_ptr<ElfImage> image;
   if (fd >= 0) {
     image = ElfImage::open(fd, built.info.why);
-    if (image) built.table = buildUnwindTable(*image, catalog_.rules());
+    if (image) built.table = tableOf(*image, built.key, content);
     if (image) built.info.why = built.table.warning;
     ProbedFile probed{fd, image.get(), catalog_.rules(), built.table, image != nullptr, built.info.why};
     for (const auto& probe : catalog_.probes()) {
@@ -174,8 +209,7 @@ std::optional<BuiltFile> FileBuilder::read(Job& job) {
     built.hasCode = probed.hasCode;
   }
   built.owner = ownerOf(fd);
-  built.file = std::make_shared<OpenFile>(std::move(mapped.file), std::move(mapped.root), content,
-                                          std::move(built.table.starts), image.get());
+  built.file = std::make_shared<OpenFile>(std::move(mapped), content, std::move(built.table.starts), image.get());
   if (!built.file->isUnchanged()) return std::nullopt;
   return built;
 }

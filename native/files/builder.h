@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "cache/disk_cache.h"
 #include "files/catalog.h"
 #include "files/probe.h"
 #include "mapped/mapped_file.h"
@@ -27,14 +28,17 @@ class FileBuilder {
   explicit FileBuilder(Catalog& catalog) : catalog_(catalog) {}
   ~FileBuilder() { close(); }
 
-  /// Starts the threads; the catalog must be open.
-  void open();
+  /// Starts the threads; the catalog must be open. `cacheFolder`: where tables are kept from run to run, empty for
+  /// nowhere.
+  void open(const std::string& cacheFolder);
   void close();
 
   /// Queues a file that the kernel side asked for. Any thread.
   void request(const file_record& record);
   /// Queues a file that was mapped, behind those that are asked for; its ctime need not be known. Any thread.
   void announce(const file_record& record);
+  /// Does the same, beside, with the files of running processes that are targets.
+  void announceRunning(const Session& session);
   /// How many files were asked for and are not in the catalog yet.
   size_t queued() const { return queued_; }
 
@@ -43,6 +47,7 @@ class FileBuilder {
   struct Job {
     file_record record;
     bool isAnnounced = false;        ///< nobody asked for it yet
+    Unsaid unsaid = Unsaid::kTime;   ///< where it is announced
     std::optional<MappedFile> file;  ///< when it is open
   };
 
@@ -56,6 +61,8 @@ class FileBuilder {
   void build(Job& job);
   /// Reads the file: its unwind table and its runtime; nothing where it was written to meanwhile.
   std::optional<BuiltFile> read(Job& job);
+  /// The table of a file: that of an earlier run, or a new one.
+  UnwindTable tableOf(const ElfImage& image, const file_key& key, const std::optional<FileContent>& content);
 
   Catalog& catalog_;
   std::mutex mutex_;  ///< guards the queues
@@ -67,6 +74,7 @@ class FileBuilder {
   bool closing_ = false;
   std::vector<std::thread> workers_;
   RemoteFiles remoteFiles_;
+  DiskCache cache_;
 };
 
 }  // namespace polytop

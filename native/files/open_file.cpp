@@ -27,10 +27,9 @@ std::vector<Segment> codeSegments(const ElfImage* image) {
 
 }  // namespace
 
-OpenFile::OpenFile(FileDescriptor file, FileDescriptor root, std::optional<FileContent> content,
-                   std::vector<uint64_t> starts, const ElfImage* image)
-    : file_(std::move(file)),
-      root_(std::move(root)),
+OpenFile::OpenFile(MappedFile mapped, std::optional<FileContent> content, std::vector<uint64_t> starts,
+                   const ElfImage* image)
+    : mapped_(std::move(mapped)),
       content_(content),
       isElf_(image != nullptr),
       starts_(std::move(starts)),
@@ -40,19 +39,19 @@ OpenFile::OpenFile(std::vector<uint64_t> starts, const ElfImage& vdso)
     : starts_(std::move(starts)), symbols_(SymbolIndex::build(-1, vdso, "")), indexed_(true) {}
 
 bool OpenFile::isUnchanged() const {
-  if (!content_ || contentOf(file_.get()) == *content_) return true;
+  if (!content_ || contentOf(file().get()) == *content_) return true;
   uint32_t magic = 0;
-  return !isElf_ && (readSome(file_.get(), 0, &magic, sizeof magic) < sizeof magic || memcmp(&magic, ELFMAG, SELFMAG));
+  return !isElf_ && (readSome(file().get(), 0, &magic, sizeof magic) < sizeof magic || memcmp(&magic, ELFMAG, SELFMAG));
 }
 
-std::string OpenFile::rootPath() const { return root_.valid() ? "/proc/self/fd/" + std::to_string(root_.get()) : ""; }
+std::string OpenFile::rootPath() const { return root().valid() ? "/proc/self/fd/" + std::to_string(root().get()) : ""; }
 
 void OpenFile::indexSymbols() {
-  if (indexed_ || !file_.valid()) return;
+  if (indexed_ || !file().valid()) return;
   indexed_ = true;
   std::string why;
-  const std::unique_ptr<ElfImage> image = ElfImage::open(file_.get(), why);
-  if (image) symbols_ = SymbolIndex::build(file_.get(), *image, rootPath());
+  const std::unique_ptr<ElfImage> image = ElfImage::open(file().get(), why);
+  if (image) symbols_ = SymbolIndex::build(file().get(), *image, rootPath());
   if (!isUnchanged()) symbols_.reset();
 }
 
@@ -94,12 +93,12 @@ NamedOffset OpenFile::name(uint64_t offset) {
 int OpenFile::besideOf(const std::string& name) {
   const auto known = beside_.find(name);
   if (known != beside_.end()) return known->second.get();
-  if (!file_.valid() || beside_.size() >= kMaxBeside) return -1;
-  return beside_.emplace(name, openBeside(file_.get(), rootPath(), name)).first->second.get();
+  if (!file().valid() || beside_.size() >= kMaxBeside) return -1;
+  return beside_.emplace(name, openBeside(file().get(), rootPath(), name)).first->second.get();
 }
 
 std::vector<uint8_t> OpenFile::read(const std::string& name, uint64_t offset, size_t size) {
-  const int fd = name.empty() ? file_.get() : besideOf(name);
+  const int fd = name.empty() ? file().get() : besideOf(name);
   std::vector<uint8_t> bytes = fd < 0 ? std::vector<uint8_t>{} : readBytes(fd, offset, size);
   return isUnchanged() ? bytes : std::vector<uint8_t>{};
 }

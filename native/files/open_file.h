@@ -10,6 +10,7 @@
 
 #include "elf/elf_image.h"
 #include "mapped/identity.h"
+#include "mapped/mapped_file.h"
 #include "symbols/symbols.h"
 #include "util/file_descriptor.h"
 
@@ -28,15 +29,15 @@ struct NamedOffset {
  */
 class OpenFile {
  public:
-  /// `root`: of the process that mapped it, where that is not our own. `content`: of the file before its rows were
+  /// `content`: of the file before its rows were
   /// read; nothing if it is a copy. `starts`: UnwindTable::starts. `image`: null if it is no ELF file.
-  OpenFile(FileDescriptor file, FileDescriptor root, std::optional<FileContent> content, std::vector<uint64_t> starts,
-           const ElfImage* image);
+  OpenFile(MappedFile mapped, std::optional<FileContent> content, std::vector<uint64_t> starts, const ElfImage* image);
   /// The vDSO, whose symbols are read at once: it has no descriptor.
   OpenFile(std::vector<uint64_t> starts, const ElfImage& vdso);
 
-  const FileDescriptor& file() const { return file_; }
-  const FileDescriptor& root() const { return root_; }
+  const FileDescriptor& file() const { return mapped_.file; }
+  /// Of the process that mapped it, where that is not our own.
+  const FileDescriptor& root() const { return mapped_.root; }
   /// Whether the file still holds what its rows were read from. A file that was no ELF file is a program's own memory,
   /// written to all the time: such a one has changed when it has become an ELF file. Any thread.
   bool isUnchanged() const;
@@ -59,8 +60,7 @@ class OpenFile {
   /// The descriptor of another file in the folder, -1 if there is none.
   int besideOf(const std::string& name);
 
-  FileDescriptor file_;
-  FileDescriptor root_;
+  MappedFile mapped_;
   std::optional<FileContent> content_;
   bool isElf_ = true;
   std::vector<uint64_t> starts_;

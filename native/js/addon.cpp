@@ -63,8 +63,8 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
          InstanceMethod<&Sampler::readMemory>("readMemory"), InstanceMethod<&Sampler::close>("close")});
   }
 
-  /// new Sampler({objectPath, sources, frequency, drainSeconds, targets, byFunction}): loads, attaches, samples from
-  /// now on.
+  /// new Sampler({objectPath, sources, frequency, drainSeconds, targets, byFunction, cacheFolder}): loads, attaches,
+  /// samples from now on.
   explicit Sampler(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Sampler>(info) {
     const Napi::Object given = info[0].As<Napi::Object>();
     SessionOptions options;
@@ -78,7 +78,8 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     try {
       parts_->session.load(options);
       checkOwnMappings(parts_->session);
-      parts_->files.open(parts_->session);
+      parts_->files.open(parts_->session, given.Get("cacheFolder").ToString().Utf8Value());
+      parts_->files.builder.announceRunning(parts_->session);
       parts_->drain.open(parts_->session, parts_->files, parts_->methods, byFunction);
       warmUp();
       parts_->session.attach(options.frequency);

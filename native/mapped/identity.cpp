@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/btrfs.h>
 #include <linux/btrfs_tree.h>
+#include <linux/fs.h>
 #include <linux/magic.h>
 #include <sys/ioctl.h>
 #include <sys/vfs.h>
@@ -64,9 +65,15 @@ uint64_t changeTime(const struct statx& known) {
   return static_cast<uint64_t>(known.stx_ctime.tv_sec) * kNanosecondsPerSecond + known.stx_ctime.tv_nsec;
 }
 
-bool completeKey(int fd, file_key& key) {
+bool completeKey(int fd, Unsaid unsaid, file_key& key) {
   struct statx known = {};
   if (!lookAt(fd, known) || known.stx_nlink == 0) return false;
+  int generation = 0;
+  if (unsaid == Unsaid::kTimeAndGeneration) {
+    // Overlayfs and file systems in memory do not tell it.
+    if (ioctl(fd, FS_IOC_GETVERSION, &generation) != 0) return false;
+    key.generation = static_cast<uint32_t>(generation);
+  }
   key.ctime = changeTime(known);
   key.generation += static_cast<uint32_t>(volumeOf(fd)) * VOLUME_FACTOR;
   return true;

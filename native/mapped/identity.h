@@ -19,9 +19,12 @@ uint32_t deviceOf(const struct statx& known);
 /// When the file last changed, in nanoseconds as in file_key.
 uint64_t changeTime(const struct statx& known);
 
-/// Fills in what an announcement (PERF_RECORD_MMAP2) does not say of a file's identity. False where the file cannot
-/// be looked at, or has no name any more.
-bool completeKey(int fd, file_key& key);
+/// What is not said of a file's identity.
+enum class Unsaid { kTime, kTimeAndGeneration };
+
+/// Fills that in: an announcement (PERF_RECORD_MMAP2) leaves out the time, /proc/PID/maps the generation too. False
+/// where it cannot be told, and where the file has no name any more.
+bool completeKey(int fd, Unsaid unsaid, file_key& key);
 
 /// What changes with the content of an open file.
 struct FileContent {

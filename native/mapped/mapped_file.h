@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/types.h>
+
+#include <memory>
 #include <string>
 
 #include "bpf/abi.h"
@@ -13,9 +16,10 @@ struct MappedFile {
   FileDescriptor file;  ///< a regular file; invalid: it could not be opened
   std::string path;     ///< as its process sees it, or as the record spells it; for display only
   FileDescriptor root;  ///< O_PATH of the process's root where it is not our own and answers at once
-  bool isCopy = false;  ///< `file` is a copy, which stays as it is
-  bool gone = false;    ///< not found now, maybe later: the process has ended
-  std::string why;      ///< why it could not be opened
+  /// What it takes on the disk where `file` is a copy, which stays as it is; null: it is the file itself.
+  std::shared_ptr<const off_t> copied;
+  bool gone = false;  ///< not found now, maybe later: the process has ended
+  std::string why;    ///< why it could not be opened
 };
 
 /**

@@ -6,6 +6,8 @@ export interface SampledFile {
   readonly path: string;
   /** What is wrong with the file, empty if nothing is. */
   readonly why: string;
+  /** What the user must know of it, empty if nothing. */
+  readonly notice: string;
   /** The Perl interpreter in the file, if it holds one. */
   readonly perl?: PerlInterpreter;
   /** Why a runtime in the file is not understood, where it holds such a one. */

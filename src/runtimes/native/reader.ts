@@ -1,6 +1,7 @@
 /** Names functions in files: by symbol, else by the start of the unwind entry that holds the code. */
 import type { Drained } from "../../addon/drained.ts";
 import type { Sampler } from "../../addon/sampler.ts";
+import { cleanName } from "../../tick/clean-name.ts";
 import type { NamedFunction, RuntimeReader } from "../reader.ts";
 
 /** The base name of a path; an open file that was deleted or is in memory keeps what there is. */
@@ -8,22 +9,39 @@ function moduleName(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1) || path;
 }
 
+/** The screen has no room for more. */
+const MAX_NOTICES = 2;
+
+const NO_FILE: KnownFile = { module: "", why: "", notice: "" };
+
+interface KnownFile {
+  readonly module: string;
+  readonly why: string;
+  readonly notice: string;
+}
+
 /** Names any code of files: the other readers are asked before it. */
 export class NativeReader implements RuntimeReader {
   readonly #sampler: Pick<Sampler, "name">;
   /** What is known of files, by their ids. */
-  readonly #files = new Map<number, { readonly module: string; readonly why: string }>();
+  readonly #files = new Map<number, KnownFile>();
 
   constructor(sampler: Pick<Sampler, "name">) {
     this.#sampler = sampler;
   }
 
   ingest({ files }: Drained): void {
-    for (const { id, path, why } of files) this.#files.set(id, { module: moduleName(path), why });
+    for (const { id, path, why, notice } of files)
+      this.#files.set(id, { module: moduleName(path), why, notice });
+  }
+
+  notices(): string[] {
+    const told = [...this.#files.values()].map(({ notice }) => notice).filter(Boolean);
+    return [...new Set(told)].slice(0, MAX_NOTICES).map(cleanName);
   }
 
   symbolizeCode(id: number, offset: number): NamedFunction {
-    const { module, why } = this.#files.get(id) ?? { module: "", why: "" };
+    const { module, why } = this.#files.get(id) ?? NO_FILE;
     const [name, address] = this.#sampler.name(id, offset);
     if (name !== "") return { runtime: "native", name, module };
     if (address > 0) {

@@ -7,12 +7,14 @@ import { dotnet } from "./dotnet.ts";
 import { dotnetCalls } from "./dotnet-calls.ts";
 import { dotnetPrecompiled } from "./dotnet-precompiled.ts";
 import { dotnetStacks } from "./dotnet-stacks.ts";
+import { first } from "./first.ts";
 import { native } from "./native.ts";
 import { perf } from "./perf.ts";
 import { perl } from "./perl.ts";
 
 const held = await measure([
   ...native,
+  ...first,
   ...perf,
   ...perl,
   ...dotnet,

@@ -27,6 +27,7 @@ describe("what is read", () => {
       delaySeconds: 1,
       frequency: 99,
       event: "cpu",
+      cache: true,
       pids: [],
       filter: "",
       sort: "self",
@@ -70,6 +71,7 @@ describe("what is read", () => {
 
   test("switches", () => {
     expect(run("--no-kernel").kernel).toBe(false);
+    expect(run("--no-cache").cache).toBe(false);
     expect(run("--no-color").color).toBe(false);
     expect(run("--native-frames").nativeFrames).toBe(true);
     expect(run("--readable-names").readableNames).toBe(true);
@@ -200,6 +202,7 @@ describe("help", () => {
       "--rows N",
       "--no-kernel",
       "--native-frames",
+      "--no-cache",
       "--no-color",
       "-h, --help",
       "-v, --version",

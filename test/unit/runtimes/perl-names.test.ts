@@ -111,6 +111,7 @@ test("the innermost frame says which op it executes", () => {
         path: "/usr/bin/perl",
         why: "",
         perl,
+        notice: "",
         assemblies: new Float64Array(),
       },
     ],
