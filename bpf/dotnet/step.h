@@ -8,6 +8,7 @@
 #define POLYTOP_DOTNET_STEP_H
 
 #include "code.h"
+#include "../unwind/guess.h"
 #include "method.h"
 #include "unwind.h"
 
@@ -170,17 +171,17 @@ __noinline int dotnet_step_rows(__u32 index)
 	struct known_rule *known = find_rule(w, m, offset);
 	if (managed && (!known || known->rule.cfa == CFA_NONE))
 		return NOT_INTERPRETED;
+	if (!managed)
+		return step_by_row(w, m, offset, known);
 	push_frame(w, place_of(m, offset));
-	if (managed) {
-		w->dotnet.frames++;
-		if (w->exact && dotnet_read_epilog())
-			return dotnet_enter_caller();
-		if (known->rule.cfa == CFA_PROLOG) {
-			w->dotnet.function = w->ip - known->row_distance;
-			return dotnet_step_prolog(w);
-		}
+	w->dotnet.frames++;
+	if (w->exact && dotnet_read_epilog())
+		return dotnet_enter_caller();
+	if (known->rule.cfa == CFA_PROLOG) {
+		w->dotnet.function = w->ip - known->row_distance;
+		return dotnet_step_prolog(w);
 	}
-	return step_by_row(w, known);
+	return step_rule(w, &known->rule);
 }
 
 /*

@@ -60,7 +60,7 @@ class Reader {
 }  // namespace
 
 std::vector<uint8_t> encodeTable(const UnwindTable& table, const RuleSet& rules) {
-  const std::vector<unwind_rule> all = rules.read(0, rules.size());
+  const std::vector<unwind_rule> all = rules.all();
   std::vector<uint32_t> localOf(all.size(), kNoIndex);
   std::vector<unwind_rule> used;
   std::vector<uint32_t> rows;
@@ -123,10 +123,11 @@ bool decodeTable(const std::vector<uint8_t>& bytes, RuleSet& rules, UnwindTable&
   }
   // With the indexes that it was written with: no rule of an unsound table enters those of all files.
   if (!isSoundTable(read, counts.rules)) return false;
-  FileRules interned(rules);
+  FileRules interned(rules, read.lease);
   std::vector<uint32_t> indexes;
   indexes.reserve(used.size());
   for (const unwind_rule& rule : used) indexes.push_back(interned.intern(rule));
+  if (interned.overflowed()) return false;
   for (uint32_t& row : read.rows) row = indexes[row >> ROW_OFFSET_BITS] << ROW_OFFSET_BITS | (row & ROW_OFFSET_MASK);
   table = std::move(read);
   return true;

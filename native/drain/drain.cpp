@@ -54,7 +54,7 @@ void Drain::open(Session& session, Files& files, Methods& methods, bool byFuncti
   methods_ = &methods;
   keys_.resize(kBatch);
   values_.resize(kBatch);
-  perlLines_.open(session);
+  lines_ = makeFrameLines(session);
   ring_ = ring_buffer__new(session.mapFd("records"), onRecord, this, nullptr);
   if (!ring_) throw Failure("the ring buffer cannot be opened", errno);
   lastTime_ = clockNanoseconds(CLOCK_MONOTONIC);
@@ -73,30 +73,40 @@ void Drain::consume() {
 }
 
 int Drain::onRecord(void* context, void* data, size_t size) {
-  auto* drain = static_cast<Drain*>(context);
-  if (size < sizeof(uint32_t)) return 0;
-  const uint32_t type = *static_cast<const uint32_t*>(data);
-  if (type == RECORD_FILE && size >= sizeof(file_record)) {
-    drain->files_->builder.request(*static_cast<const file_record*>(data));
-  } else if (type == RECORD_METHOD && size >= offsetof(method_record, name)) {
-    drain->methods_->add(*static_cast<const method_record*>(data), size);
-  } else if (type == RECORD_STACK && size >= sizeof(stack_record)) {
-    const auto* record = static_cast<const stack_record*>(data);
-    if (size >= sizeof *record + record->frame_count * sizeof(uint64_t) + record->perl_count * sizeof(perl_frame))
-      drain->addStack(*record);
-  } else if (type == RECORD_PERL_SITES && size >= offsetof(perl_sites_record, sites)) {
-    drain->perlLines_.addSites(*static_cast<const perl_sites_record*>(data), size);
-  } else if (type == RECORD_PERL_NAME && size >= sizeof(perl_name_record)) {
-    drain->stacks_.addName(*static_cast<const perl_name_record*>(data));
+  try {
+    static_cast<Drain*>(context)->take(data, size);
+  } catch (const std::exception&) {
+    // Memory ran out. Samples of a stack that is not known are counted as lost.
   }
   return 0;
 }
 
+void Drain::take(const void* data, size_t size) {
+  if (size < sizeof(uint32_t)) return;
+  const uint32_t type = *static_cast<const uint32_t*>(data);
+  if (type == RECORD_FILE && size >= sizeof(file_record)) {
+    files_->builder.request(*static_cast<const file_record*>(data));
+  } else if (type == RECORD_METHOD && size >= offsetof(method_record, name)) {
+    methods_->add(*static_cast<const method_record*>(data), size);
+  } else if (type == RECORD_STACK && size >= sizeof(stack_record)) {
+    const auto* record = static_cast<const stack_record*>(data);
+    if (size >=
+        sizeof *record + record->frame_count * sizeof(uint64_t) + record->interpreted_count * sizeof(interpreted_frame))
+      addStack(*record);
+  } else if (type == RECORD_BUSY_CPU && size >= sizeof(busy_cpu_record)) {
+    session_->events().wake(static_cast<const busy_cpu_record*>(data)->cpu);
+  } else if (type == RECORD_NAME && size >= sizeof(name_record)) {
+    stacks_.addName(*static_cast<const name_record*>(data));
+  } else {
+    for (const auto& lines : lines_) lines->take(type, data, size);
+  }
+}
+
 void Drain::addStack(const stack_record& record) {
   const auto* frames = reinterpret_cast<const uint64_t*>(&record + 1);
-  if (record.perl_count == 0) return stacks_.add(record, frames);
-  std::vector<uint64_t> words(frames, frames + record.frame_count + 2 * record.perl_count);
-  perlLines_.correct(record, words.data() + record.frame_count);
+  if (record.interpreted_count == 0) return stacks_.add(record, frames);
+  std::vector<uint64_t> words(frames, frames + record.frame_count + 2 * record.interpreted_count);
+  for (const auto& lines : lines_) lines->correct(record, words.data() + record.frame_count);
   stacks_.add(record, words.data());
 }
 
@@ -120,7 +130,7 @@ Drained Drain::drain() {
   Drained drained;
   files_->catalog.forgetEvicted();
   files_->catalog.letGo(*session_, clockNanoseconds(CLOCK_MONOTONIC));
-  session_->followCpus();
+  session_->followSettings();
   const uint32_t epoch = session_->switchEpoch();
   // A stack is sent before it is counted: after this every stack of the old epoch is known.
   consume();
@@ -133,7 +143,7 @@ Drained Drain::drain() {
   const uint64_t now = clockNanoseconds(CLOCK_MONOTONIC);
   drained.seconds = static_cast<double>(now - lastTime_) / 1e9;
   lastTime_ = now;
-  perlLines_.beginRefresh();
+  for (const auto& lines : lines_) lines->beginRefresh();
   renewIfFull();
   return drained;
 }
@@ -147,6 +157,11 @@ void Drain::restart() {
   readCounts(epoch, ignored);
   readCounters(ignored);
   lastTime_ = clockNanoseconds(CLOCK_MONOTONIC);
+}
+
+uint32_t Drain::frameNumber(uint64_t word, uint32_t pid) {
+  std::lock_guard lock(ringMutex_);
+  return stacks_.numberOf(word, pid);
 }
 
 void Drain::readCounts(uint32_t epoch, Drained& drained) {
@@ -203,12 +218,15 @@ void Drain::readCounters(Drained& drained) {
   for (const cpu_totals& cpu : totals) {
     for (uint32_t id = 0; id < COUNTERS; id++) sums.counters[id] += cpu.counters[id];
     sums.nanoseconds += cpu.nanoseconds;
+    sums.ticks += cpu.ticks;
   }
   for (uint32_t id = 0; id < COUNTERS; id++) drained.counters[id] += sums.counters[id] - lastTotals_.counters[id];
   drained.bpfNanoseconds = sums.nanoseconds - lastTotals_.nanoseconds;
+  drained.ticks = sums.ticks - lastTotals_.ticks;
   lastTotals_ = sums;
   for (uint32_t loss : {COUNTER_SamplesLostRingFull, COUNTER_SamplesLostCountsFull, COUNTER_SamplesLostSkipped})
     drained.missed += drained.counters[loss];
+  session_->events().follow(totals);
 }
 
 void Drain::renewIfFull() {
@@ -217,11 +235,6 @@ void Drain::renewIfFull() {
   if (!stacks_.mustRenewStacks()) return;
   session_->renewStacks();
   stacks_.renewStacks();
-}
-
-void Drain::renew() {
-  std::lock_guard lock(ringMutex_);
-  renewFrames();
 }
 
 void Drain::renewFrames() {

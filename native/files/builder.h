@@ -16,6 +16,7 @@
 #include "files/probe.h"
 #include "mapped/mapped_file.h"
 #include "mapped/remote_file.h"
+#include "util/allowance.h"
 
 namespace polytop {
 
@@ -58,9 +59,15 @@ class FileBuilder {
   void buildLarge();
   /// False if there is nothing to build.
   bool openFile(Job& job);
+  void buildSmallJob(Job& job, Allowance& allowance);
+  /// Does some work for a job: what is wrong with one file must not end the thread of all.
+  template <typename Work>
+  void attempt(const Job& job, Work work);
   void build(Job& job);
-  /// Reads the file: its unwind table and its runtime; nothing where it was written to meanwhile.
+  /// Reads the file: its unwind table and its runtime; nothing where it was written to meanwhile. What cannot be read
+  /// is told in `info`.
   std::optional<BuiltFile> read(Job& job);
+  void readInto(BuiltFile& built, int fd, const ElfImage* image);
   /// The table of a file: that of an earlier run, or a new one.
   UnwindTable tableOf(const ElfImage& image, const file_key& key, const std::optional<FileContent>& content);
 

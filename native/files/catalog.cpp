@@ -28,6 +28,7 @@ void Catalog::addVdso() {
   entry.info.state = FILE_NO_TABLE;
   UnwindTable table = buildUnwindTable(*image, rules_);
   publish(entry, table);
+  entry.rules = std::move(table.lease);
   entry.file = std::make_shared<OpenFile>(std::move(table.starts), *image);
   news_.push_back(entry.info);
 }
@@ -53,7 +54,9 @@ size_t Catalog::add(BuiltFile built) {
       show(entry);
     else if (!fits(needs, kMostOfFile))
       refuse(entry, needs);
-    else if (!publish(entry, built.table))
+    else if (publish(entry, built.table))
+      entry.rules = std::move(built.table.lease);
+    else
       wait(entry, std::move(built.table));
   }
   if (id == 0 || bpf_map_update_elem(idsFd_, &entry.key, &id, BPF_ANY) != 0) {

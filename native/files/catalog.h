@@ -26,7 +26,7 @@ struct FileInfo {
   std::string path;
   uint32_t state = FILE_PENDING;                ///< enum file_state
   std::string why;                              ///< why there is no table, or what was wrong with it
-  std::string notice;                           ///< what the user must know of it, empty if nothing
+  std::string refusal;                          ///< what was refused to the file, and whose it is; empty: nothing
   std::shared_ptr<const FoundRuntime> runtime;  ///< the runtime in it; null: none
 };
 
@@ -100,6 +100,7 @@ class Catalog {
     uint32_t owner = 0;
     bool isEvicted = false;                ///< it was taken back, and is forgotten next
     bool isRefused = false;                ///< FILE_NO_ROOM: it would take too much, and does not wait
+    RuleLease rules;                       ///< of the rows that are placed
     Room lacks;                            ///< FILE_NO_ROOM: what its table needs
     std::unique_ptr<UnwindTable> waiting;  ///< that table, without its starts, where it could be kept
     std::shared_ptr<FoundRuntime> runtime;

@@ -60,7 +60,7 @@ void Catalog::refuse(Entry& entry, const Room& needs) {
   entry.isRefused = true;
   entry.info.why = "its unwind table takes " + std::to_string(needs.rows) + " rows and " + std::to_string(needs.pages) +
                    " pages, more than a quarter of what all files have";
-  entry.info.notice = entry.info.path + " is not unwound: " + entry.info.why;
+  entry.info.refusal = "is not unwound: " + entry.info.why + ", a file of user " + std::to_string(entry.owner);
   show(entry);
 }
 
@@ -125,6 +125,7 @@ void Catalog::evict(Session& session, const std::vector<uint32_t>& victims) {
     entry.isEvicted = true;
     store_.remove(entry.placement);
     entry.placement = {};
+    entry.rules = {};
     entry.waiting.reset();
     evicted_.push_back(id);
     if (entry.runtime) entry.runtime->withdraw(id);
@@ -137,6 +138,7 @@ void Catalog::admit(Session& session, const std::vector<uint32_t>& admitted) {
     // The pages that are free may lie apart: it waits on then.
     if (!publish(entry, *entry.waiting)) continue;
     entry.info.why = std::move(entry.waiting->warning);
+    entry.rules = std::move(entry.waiting->lease);
     entry.waiting.reset();
     news_.push_back(entry.info);
   }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 #include <utility>
 
 #include "elf/debug_file.h"
@@ -49,9 +50,13 @@ std::string OpenFile::rootPath() const { return root().valid() ? "/proc/self/fd/
 void OpenFile::indexSymbols() {
   if (indexed_ || !file().valid()) return;
   indexed_ = true;
-  std::string why;
-  const std::unique_ptr<ElfImage> image = ElfImage::open(file().get(), why);
-  if (image) symbols_ = SymbolIndex::build(file().get(), *image, rootPath());
+  try {
+    std::string why;
+    const std::unique_ptr<ElfImage> image = ElfImage::open(file().get(), why);
+    if (image) symbols_ = SymbolIndex::build(file().get(), *image, rootPath());
+  } catch (const std::exception&) {
+    // It takes more than a file may take: its code is shown without names.
+  }
   if (!isUnchanged()) symbols_.reset();
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint32_t kMagic118 = 0xfffffff0;
 constexpr uint32_t kMagic120 = 0xfffffff1;
-constexpr uint64_t kMaxTable = 512u << 20;
+constexpr uint64_t kMaxTable = 128u << 20;
 constexpr uint32_t kMaxFunctions = 4u << 20;
 /// What may follow a name, with the 0 behind it.
 constexpr std::string_view kNoSuffix("", 1);

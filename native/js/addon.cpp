@@ -17,9 +17,10 @@
 #include "js/file_values.h"
 #include "js/kernel_values.h"
 #include "js/line_values.h"
-#include "js/perl_values.h"
+#include "js/name_values.h"
 #include "js/values.h"
 #include "kernel/map_events.h"
+#include "kernel/pid_namespace.h"
 #include "kernel/self_test.h"
 #include "kernel/session.h"
 #include "util/memory.h"
@@ -58,8 +59,8 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
         {method<&Sampler::drain>("drain"), method<&Sampler::setTargets>("setTargets"), method<&Sampler::name>("name"),
          method<&Sampler::onMethods>("onMethods"), method<&Sampler::takeMethods>("takeMethods"),
          method<&Sampler::readFile>("readFile"), method<&Sampler::fileId>("fileId"),
-         method<&Sampler::setFrequency>("setFrequency"), method<&Sampler::describe>("describe"),
-         method<&Sampler::renew>("renew"), method<&Sampler::lines>("lines"),
+         method<&Sampler::frameNumber>("frameNumber"), method<&Sampler::setFrequency>("setFrequency"),
+         method<&Sampler::describe>("describe"), method<&Sampler::lines>("lines"),
          InstanceMethod<&Sampler::readMemory>("readMemory"), InstanceMethod<&Sampler::close>("close")});
   }
 
@@ -74,24 +75,34 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     options.targets = readTargets(given.Get("targets"));
     options.sources = readSources(given.Get("sources"));
     const bool byFunction = given.Get("byFunction").ToBoolean();
+    const std::string cacheFolder = textOf(given.Get("cacheFolder"));
+    guarded(info.Env(), [&] {
+      open(options, byFunction, cacheFolder);
+      return info.Env().Undefined();
+    });
+  }
+
+ private:
+  void open(const SessionOptions& options, bool byFunction, const std::string& cacheFolder) {
     parts_ = std::make_unique<Parts>();
     try {
       parts_->session.load(options);
       checkOwnMappings(parts_->session);
-      parts_->files.open(parts_->session, given.Get("cacheFolder").ToString().Utf8Value());
+      useNamespaceOfProc(parts_->session);
+      parts_->files.open(parts_->session, cacheFolder);
       parts_->files.builder.announceRunning(parts_->session);
       parts_->drain.open(parts_->session, parts_->files, parts_->methods, byFunction);
       warmUp();
-      parts_->session.attach(options.frequency);
-      parts_->mapEvents.open(parts_->session,
-                             [this](const file_record& file) { parts_->files.builder.announce(file); });
-    } catch (const Failure& failure) {
+      parts_->session.events().attach(options.frequency);
+      // Not through parts_, which holds nothing any more while the parts are taken down.
+      FileBuilder& builder = parts_->files.builder;
+      parts_->mapEvents.open(parts_->session, [&builder](const file_record& file) { builder.announce(file); });
+    } catch (...) {
       parts_.reset();
-      throwFailure(info.Env(), failure);
+      throw;
     }
   }
 
- private:
   /// In the order in which they are built; the last is taken down first.
   struct Parts {
     Session session;
@@ -100,6 +111,11 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     Drain drain;
     MapEvents mapEvents;
   };
+
+  /// Empty where the value is no text.
+  static std::string textOf(const Napi::Value& value) {
+    return value.IsString() ? value.As<Napi::String>().Utf8Value() : "";
+  }
 
   static std::vector<uint32_t> readTargets(const Napi::Value& value) {
     const Napi::Array array = value.As<Napi::Array>();
@@ -140,26 +156,24 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
   /// counted: the first refresh is as good as the others then.
   void warmUp() {
     do {
-      parts_->session.attach(kWarmUpFrequency);
+      parts_->session.events().attach(kWarmUpFrequency);
       spin();
-    } while (!parts_->session.trustEvents());
+    } while (!parts_->session.events().trust());
     std::this_thread::sleep_for(kWarmUpSampling);
     const auto latest = std::chrono::steady_clock::now() + kWarmUpBuilding;
     while (parts_->files.builder.queued() > 0 && std::chrono::steady_clock::now() < latest)
       std::this_thread::sleep_for(kWarmUpPoll);
-    parts_->session.detach();
+    parts_->session.events().detach();
     parts_->drain.restart();
   }
 
-  /// Calls a method of an open sampler; a Failure becomes a JavaScript error.
+  /// Calls a method of an open sampler; an exception becomes a JavaScript error.
   template <Napi::Value (Sampler::*Method)(const Napi::CallbackInfo&)>
   Napi::Value call(const Napi::CallbackInfo& info) {
-    try {
+    return guarded(info.Env(), [&] {
       if (!parts_) throw Failure("the sampler is closed");
       return (this->*Method)(info);
-    } catch (const Failure& failure) {
-      return throwFailure(info.Env(), failure);
-    }
+    });
   }
 
   template <Napi::Value (Sampler::*Method)(const Napi::CallbackInfo&)>
@@ -176,16 +190,10 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     return object(env, "seconds", drained.seconds, "samples", drained.samples, "missed", drained.missed,
                   "bpfNanoseconds", drained.bpfNanoseconds, "counters", counters, "counts", drained.counts, "tasks",
                   describeTasks(env, drained.tasks), "stacks", news.stacks, "firstFrame", news.firstFrame, "frames",
-                  news.frames, "functions", news.functions, "extras", news.extras, "perlNames",
-                  describePerlNames(env, news.perlNames), "renewed", news.renewed, "owners", news.owners,
-                  "forgottenStacks", news.forgottenStacks, "forgottenFrames", news.forgottenFrames, "files",
+                  news.frames, "functions", news.functions, "extras", news.extras, "names",
+                  describeNames(env, news.names), "renewed", news.renewed, "owners", news.owners, "forgottenStacks",
+                  news.forgottenStacks, "forgottenFrames", news.forgottenFrames, "files",
                   describeFiles(env, drained.files));
-  }
-
-  /// renew(): all stacks and frames are new from the next drain on.
-  Napi::Value renew(const Napi::CallbackInfo& info) {
-    parts_->drain.renew();
-    return info.Env().Undefined();
   }
 
   /// setTargets(pids): narrows sampling in the kernel; none: every process.
@@ -196,7 +204,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
 
   /// setFrequency(hz): samples a second on each CPU from now on; at most those given at the start.
   Napi::Value setFrequency(const Napi::CallbackInfo& info) {
-    parts_->session.setFrequency(uint32At(info, 0));
+    parts_->session.events().setFrequency(uint32At(info, 0));
     return info.Env().Undefined();
   }
 
@@ -254,6 +262,13 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     return Napi::Number::New(info.Env(), parts_->files.catalog.idOf(key));
   }
 
+  /// frameNumber(word, pid): the number of a frame of a process; 0 if it has none.
+  Napi::Value frameNumber(const Napi::CallbackInfo& info) {
+    bool lossless = false;
+    const uint64_t word = info[0].As<Napi::BigInt>().Uint64Value(&lossless);
+    return Napi::Number::New(info.Env(), parts_->drain.frameNumber(word, uint32At(info, 1)));
+  }
+
   /// onMethods(callback): calls back when .NET methods were met for the first time.
   Napi::Value onMethods(const Napi::CallbackInfo& info) {
     wake_ = Napi::ThreadSafeFunction::New(info.Env(), info[0].As<Napi::Function>(), "methods", 0, 1);
@@ -270,8 +285,9 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
   /// describe(): the running events {event, cpus, frequency}, and {filesPending}, how many files are being read.
   Napi::Value describe(const Napi::CallbackInfo& info) {
     const Session& session = parts_->session;
-    return object(info.Env(), "event", session.source().name, "cpus", session.onlineCpus(), "frequency",
-                  session.frequency(), "filesPending", parts_->files.builder.queued());
+    const CpuEvents& events = session.events();
+    return object(info.Env(), "event", events.source().name, "cpus", events.count(), "frequency", events.frequency(),
+                  "filesPending", parts_->files.builder.queued());
   }
 
   /// close(): ends sampling and frees everything; a second call does nothing.
@@ -295,8 +311,12 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   mallopt(M_MMAP_THRESHOLD, kMmapThreshold);
   exports.Set("Sampler", Sampler::define(env));
   exports.Set("readKernelSymbols", Napi::Function::New(env, describeKernelSymbols));
-  exports.Set("releaseUnusedMemory",
-              Napi::Function::New(env, [](const Napi::CallbackInfo&) { releaseUnusedMemory(); }));
+  exports.Set("releaseUnusedMemory", Napi::Function::New(env, [](const Napi::CallbackInfo& info) {
+                return guarded(info.Env(), [&] {
+                  releaseUnusedMemory();
+                  return info.Env().Undefined();
+                });
+              }));
   return exports;
 }
 

@@ -22,6 +22,8 @@ constexpr uint64_t kMaxHeaderBytes = 32 << 20;
 constexpr uint64_t kPadding = 16;
 // Code at the entry point without an FDE: 61 bytes in the dynamic linker of glibc, about 20 in C libraries.
 constexpr uint64_t kEntryCode = 128;
+// A program has one, seldom two or three; each entry is looked for in all of them.
+constexpr size_t kMaxCodeRanges = 32;
 // File offsets have 40 bits in a frame.
 constexpr uint64_t kMaxOffset = 1ULL << FRAME_FILE_SHIFT;
 
@@ -37,6 +39,7 @@ std::vector<CodeRange> findCode(const ElfImage& image) {
   const uint64_t end = std::min(image.fileSize(), kMaxOffset);
   for (const Segment& segment : image.segments()) {
     if (segment.type != PT_LOAD || (segment.flags & PF_X) == 0 || segment.offset >= end) continue;
+    if (ranges.size() >= kMaxCodeRanges) break;
     ranges.push_back({segment.address, segment.offset, std::min(segment.fileSize, end - segment.offset)});
   }
   return ranges;
@@ -58,7 +61,12 @@ bool placeInFile(const std::vector<CodeRange>& code, Fde& fde) {
 class TableBuilder {
  public:
   TableBuilder(const ElfImage& image, RuleSet& rules, UnwindTable& table)
-      : code_(findCode(image)), allRules_(rules), rules_(rules), table_(table), writer_(table) {
+      : code_(findCode(image)),
+        budget_(image.budget()),
+        rules_(rules, table.lease),
+        finder_(rules_),
+        table_(table),
+        writer_(table) {
     Fde entry;
     entry.address = image.entry();
     entry.size = kEntryCode;
@@ -71,6 +79,7 @@ class TableBuilder {
 
   void build(const FrameSection& section, FrameReader& reader) {
     std::vector<Fde>& fdes = reader.fdes();
+    budget_.takeBytes(fdes.size() * sizeof(Fde));
     uint64_t outside = 0;
     size_t kept = 0;
     for (Fde& fde : fdes) {
@@ -128,6 +137,8 @@ class TableBuilder {
     writer_.flush();
     table_.fdeCount = table_.starts.size();
     if (table_.fdeCount > 0) table_.source = ".gopclntab";
+    table_.isLimited = writer_.full() || rules_.overflowed();
+    if (table_.isLimited) table_.warning = writer_.full() ? "too many rows" : "too many rules";
   }
 
  private:
@@ -165,7 +176,7 @@ class TableBuilder {
 
   void addFunction(const FrameSection& section, const Cie& cie, const Fde& fde, uint64_t end) {
     table_.starts.push_back(fde.offset);
-    if (std::find(ends_.begin(), ends_.end(), fde.offset) != ends_.end()) return writer_.add(fde.offset, kEndRule);
+    if (std::binary_search(ends_.begin(), ends_.end(), fde.offset)) return writer_.add(fde.offset, kEndRule);
     CfaMachine machine(section, cie, fde.programBegin, fde.programEnd, fde.address);
     uint64_t at = fde.offset;
     for (;;) {
@@ -175,7 +186,7 @@ class TableBuilder {
         writer_.add(at, kUnsupportedRule);
         return;
       }
-      writer_.add(at, rules_.find(section, cie, machine.state()));
+      writer_.add(at, finder_.find(section, cie, machine.state()));
       const uint64_t distance = machine.location() - fde.address;
       if (!more || distance >= end - fde.offset) return;
       at = fde.offset + distance;
@@ -189,7 +200,7 @@ class TableBuilder {
     rule.cfa = CFA_SP;
     rule.cfa_offset = row.depth - arch::kReturnAddressOffset;
     rule.ra_offset = arch::kReturnAddressOffset;
-    return allRules_.intern(rule);
+    return rules_.intern(rule);
   }
 
   void warn(const FrameReader& reader, uint64_t outside) {
@@ -201,16 +212,18 @@ class TableBuilder {
                   reader.skipped(), malformed_, outside, reader.cut() ? ", section cut" : "",
                   writer_.full() ? ", too many rows" : "", rules_.overflowed() ? ", too many rules" : "");
     table_.warning = text;
+    table_.isLimited = writer_.full() || rules_.overflowed();
   }
 
   std::vector<CodeRange> code_;
-  RuleSet& allRules_;
-  RuleFinder rules_;
+  Budget& budget_;
+  FileRules rules_;
+  RuleFinder finder_;
   UnwindTable& table_;
   RowWriter writer_;
   std::vector<PlacedRow> goRows_;
   size_t goNext_ = 0;
-  std::vector<uint64_t> ends_;  // of goRows_, the functions whose callers are on another stack
+  std::vector<uint64_t> ends_;  // of goRows_ in their order, the functions whose callers are on another stack
   uint64_t entryOffset_ = 0;
   uint64_t entryEnd_ = 0;
   uint64_t covered_ = 0;  // file offset up to which rows have been written

@@ -7,6 +7,7 @@ import type { Drained, SampledTask } from "../addon/drained.ts";
 import type { Sampler, SamplerOptions } from "../addon/sampler.ts";
 import { FrameReader } from "../runtimes/frame-reader.ts";
 import { FunctionTable } from "../runtimes/function-table.ts";
+import { InterpretedStacks } from "../runtimes/interpreted-stacks.ts";
 import { NewFrames } from "../runtimes/new-frames.ts";
 import type { RuntimeReader } from "../runtimes/reader.ts";
 import { runtimeReaders } from "../runtimes/registry.ts";
@@ -43,6 +44,7 @@ export class Collector {
   readonly #functions = new FunctionTable();
   readonly #readers: readonly RuntimeReader[];
   readonly #frames: FrameReader;
+  readonly #interpreted: InterpretedStacks;
   readonly #lines: NativeLines;
   readonly #host = cleanName(hostname());
   readonly #targets: TargetWatch;
@@ -64,6 +66,9 @@ export class Collector {
     this.#sampler.onMethods(() => this.#resolveSeen());
     this.#targets = new TargetWatch(options.targets);
     this.#mergesStacks = options.byFunction ?? false;
+    this.#interpreted = new InterpretedStacks(
+      this.#readers.flatMap(({ interleaver }) => (interleaver ? [interleaver] : [])),
+    );
     this.#frames = new FrameReader(this.#readers, COUNTERS, this.#functions);
     this.#stacks = new DrainedStacks(this.#writer, this.#mergesStacks);
     // What the start cost is no part of the first refresh.
@@ -100,16 +105,15 @@ export class Collector {
     for (const reader of this.#readers) reader.ingest?.(drained, frames);
     const named = this.#frames.read(frames);
     if (!this.#mergesStacks) this.#lines.registerFrames(frames, named.functions);
-    if (this.#readers.some((reader) => reader.hasNewNames?.())) this.#sampler.renew();
-    let { stacks } = drained;
-    for (const reader of this.#readers) {
-      stacks = reader.mergeStacks?.(stacks) ?? stacks;
-      reader.addCounts?.(drained.counters);
-    }
+    this.#interpreted.ingest(drained, frames);
+    const stacks = this.#interpreted.merge(drained.stacks);
+    for (const reader of this.#readers) reader.addCounts?.(drained.counters);
     this.#stacks.registerFrames(drained.firstFrame, named);
     this.#stacks.registerStacks(stacks);
+    this.#stacks.rename(this.#frames.renamed(drained));
     this.#count(drained);
     this.#stacks.forgetBelow(drained.forgottenStacks, drained.forgottenFrames);
+    for (const reader of this.#readers) reader.forgetBelow?.(drained.forgottenFrames);
     this.#gathered ??= emptyGathered(drained);
     gather(this.#gathered, drained);
   }

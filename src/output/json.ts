@@ -72,6 +72,7 @@ function processObject(row: ProcessRow, samples: number): object {
     percent: percentage(row.samples, samples),
     runtimes: row.runtimes,
     complete: row.complete,
+    guessed: row.guessed,
   };
 }
 

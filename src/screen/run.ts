@@ -55,7 +55,9 @@ function summaryOf(session: Session): string {
   if (totals.samples === 0) return "polytop: no samples.";
   const complete = (100 * totals.complete) / totals.samples;
   const missed = totals.missed > 0 ? `, ${thousands(totals.missed)} missed` : "";
-  return `polytop: ${thousands(totals.samples)} samples in ${duration(totals.seconds)}, ${complete.toFixed(1)} % complete${missed}.`;
+  const share = (100 * totals.guessed) / totals.samples;
+  const guessed = totals.guessed > 0 ? `, ${share.toFixed(1)} % guessed` : "";
+  return `polytop: ${thousands(totals.samples)} samples in ${duration(totals.seconds)}, ${complete.toFixed(1)} % complete${guessed}${missed}.`;
 }
 
 /**

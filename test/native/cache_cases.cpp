@@ -25,7 +25,7 @@ constexpr CacheKey kKey = {{1, 2, 3, 4}, 5, 6, 7};
 
 /// The same rows by the rules that they stand for.
 bool isSame(const UnwindTable& left, const RuleSet& leftRules, const UnwindTable& right, const RuleSet& rightRules) {
-  const auto ofLeft = leftRules.read(0, leftRules.size()), ofRight = rightRules.read(0, rightRules.size());
+  const auto ofLeft = leftRules.all(), ofRight = rightRules.all();
   if (left.rows.size() != right.rows.size() || left.pages.size() != right.pages.size()) return false;
   for (size_t i = 0; i < left.rows.size(); i++) {
     if ((left.rows[i] & ROW_OFFSET_MASK) != (right.rows[i] & ROW_OFFSET_MASK) ||
@@ -45,7 +45,7 @@ void testTable(const UnwindTable& table, const RuleSet& rules) {
   unwind_rule first = {};
   first.cfa = CFA_SP;
   first.cfa_offset = 424242;
-  others.intern(first);  // so that its rules have other indexes
+  others.take(first, true);  // so that its rules have other indexes
   UnwindTable read;
   check(decodeTable(stored, others, read) && isSame(table, rules, read, others), "a table is read as it was written");
   check(isSound(read, others), "it is sound");

@@ -9,39 +9,43 @@ function moduleName(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1) || path;
 }
 
-/** The screen has no room for more. */
-const MAX_NOTICES = 2;
-
-const NO_FILE: KnownFile = { module: "", why: "", notice: "" };
-
-interface KnownFile {
-  readonly module: string;
-  readonly why: string;
-  readonly notice: string;
-}
+/** So many files are told of in a refresh, each for so many refreshes. */
+const MAX_NOTICES = 3;
+const TOLD_REFRESHES = 10;
 
 /** Names any code of files: the other readers are asked before it. */
 export class NativeReader implements RuntimeReader {
   readonly #sampler: Pick<Sampler, "name">;
   /** What is known of files, by their ids. */
-  readonly #files = new Map<number, KnownFile>();
+  readonly #files = new Map<number, { readonly module: string; readonly why: string }>();
+
+  /** What is told of files that were refused, and for how many refreshes it still is. */
+  readonly #refusals = new Map<string, number>();
 
   constructor(sampler: Pick<Sampler, "name">) {
     this.#sampler = sampler;
   }
 
   ingest({ files }: Drained): void {
-    for (const { id, path, why, notice } of files)
-      this.#files.set(id, { module: moduleName(path), why, notice });
+    for (const { id, path, why, refusal } of files) {
+      this.#files.set(id, { module: moduleName(path), why });
+      if (refusal !== "" && this.#refusals.size < MAX_NOTICES)
+        this.#refusals.set(`${cleanName(path)} ${refusal}`, TOLD_REFRESHES);
+    }
   }
 
+  /** Tells which files take more than a file may take. */
   notices(): string[] {
-    const told = [...this.#files.values()].map(({ notice }) => notice).filter(Boolean);
-    return [...new Set(told)].slice(0, MAX_NOTICES).map(cleanName);
+    const told = [...this.#refusals];
+    for (const [refusal, left] of told) {
+      if (left > 1) this.#refusals.set(refusal, left - 1);
+      else this.#refusals.delete(refusal);
+    }
+    return told.map(([refusal]) => refusal);
   }
 
   symbolizeCode(id: number, offset: number): NamedFunction {
-    const { module, why } = this.#files.get(id) ?? NO_FILE;
+    const { module, why } = this.#files.get(id) ?? { module: "", why: "" };
     const [name, address] = this.#sampler.name(id, offset);
     if (name !== "") return { runtime: "native", name, module };
     if (address > 0) {

@@ -55,9 +55,9 @@ function healthLines(
 ): readonly string[] {
   const all = session.everything(tick);
   const rows = EVERY_RUNTIME.flatMap((runtime) => {
-    const { samples, complete } = all.health[runtime];
+    const { samples, complete, guessed } = all.health[runtime];
     if (samples === 0) return [];
-    const word = healthWord(complete, samples);
+    const word = healthWord(complete, guessed, samples);
     const narrow = {
       RUNTIME: RUNTIME_LABELS[runtime].padEnd(7),
       "COMPLETE%": sharePercent(complete, samples).padStart(9),

@@ -11,6 +11,8 @@ import { first } from "./first.ts";
 import { native } from "./native.ts";
 import { perf } from "./perf.ts";
 import { perl } from "./perl.ts";
+import { debianPrograms } from "./programs.ts";
+import { reuse } from "./reuse.ts";
 
 const held = await measure([
   ...native,
@@ -21,5 +23,7 @@ const held = await measure([
   ...dotnetStacks,
   ...dotnetCalls,
   ...dotnetPrecompiled,
+  ...debianPrograms,
+  ...reuse,
 ]);
 process.exit(held ? 0 : 1);
