@@ -6,6 +6,7 @@
 import { OUTCOME_WORDS } from "../../build/abi.ts";
 import type { Runtime } from "./runtimes.ts";
 import type { Store } from "./store.ts";
+import type { Activity, Waiting } from "./waits.ts";
 
 /** How the walk of a stack ended; see the contract of `stacks` in the JSON output. */
 export type Outcome = (typeof OUTCOME_WORDS)[number];
@@ -63,18 +64,35 @@ export interface Counts {
   readonly stacks: Uint32Array;
   /** Numbers of threads in the tick's store. */
   readonly tasks: Uint32Array;
-  /** Weights in the tick's unit; how many samples there were, where that is the unit. */
+  /**
+   * Weights in the tick's unit; how many samples there were, where that is the unit. In a tick with `waiting`, as a
+   * source makes it, stacks that wait have nanoseconds whatever the unit; src/model/waits/activity.ts makes one unit of both.
+   */
   readonly weights: Float64Array;
 }
 
 /** What polytop itself cost during one refresh. */
 export interface OwnCost {
-  /** Process and BPF programs, percent of one CPU. */
+  /** All of it, percent of one CPU. */
   readonly cpuPercent: number;
   /** The part of `cpuPercent` that the BPF programs take. */
   readonly bpfCpuPercent: number;
   readonly rssBytes: number;
   readonly bpfNanosecondsPerSample: number;
+  /** The other parts of `cpuPercent`; recordings do not keep them. */
+  readonly parts?: CostParts;
+}
+
+/** What polytop costs beside its BPF programs, percent of one CPU. */
+export interface CostParts {
+  /** Its own threads. */
+  readonly processPercent: number;
+  /** Its child processes, once they have ended. */
+  readonly childrenPercent: number;
+  /** The ticks of the sampling event: the interrupts, and what a hypervisor does for them. */
+  readonly ticksPercent: number;
+  /** What one tick costs, as measured at the start. */
+  readonly tickNanoseconds: number;
 }
 
 /** Everything of a tick but its counts. */
@@ -98,6 +116,10 @@ export interface TickHeader {
   /** Increments of every counter of bpf/counters.json, by its name. */
   readonly metrics: Readonly<Record<string, number>>;
   readonly self: OwnCost;
+  /** Which threads were asked for, where that is not only those that run. */
+  readonly activity?: Activity;
+  /** Threads that do not run; missing where they were not looked at. */
+  readonly waiting?: Waiting;
   /** What the reader must know, e.g. that a fallback is in use. */
   readonly notices: readonly string[];
 }
