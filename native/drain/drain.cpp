@@ -107,7 +107,8 @@ void Drain::numberStacks() {
 
 Drained Drain::drain() {
   Drained drained;
-  if (files_->catalog.forgetEvicted()) files_->naming.renumber();
+  files_->catalog.forgetEvicted();
+  files_->catalog.letGo(*session_, clockNanoseconds(CLOCK_MONOTONIC));
   session_->followSettings();
   if (sweeper_ && sweeper_->isRunning()) waits_.collect(*sweeper_);
   // What follows takes a while on a busy machine, and is no part of the time that was counted.
@@ -259,8 +260,8 @@ void Drain::readCounters(Drained& drained) {
 }
 
 void Drain::renewIfFull() {
-  const bool evicted = files_->catalog.makeRoom(*session_, lastTime_);
-  if (evicted || stacks_.mustRenewFrames()) return renewFrames();
+  files_->catalog.makeRoom(*session_, lastTime_);
+  if (files_->catalog.wantsRenewal() || stacks_.mustRenewFrames()) return renewFrames();
   if (!stacks_.mustRenewStacks()) return;
   session_->renewStacks();
   stacks_.renewStacks();
@@ -270,6 +271,7 @@ void Drain::renewIfFull() {
 void Drain::renewFrames() {
   session_->renewStacks();
   stacks_.renewFrames();
+  if (files_->catalog.renewed()) files_->naming.renumber();
   for (const auto& lines : lines_) lines->renew();
 }
 

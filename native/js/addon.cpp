@@ -69,8 +69,8 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
          method<&Sampler::readMemory>("readMemory"), InstanceMethod<&Sampler::close>("close")});
   }
 
-  /// new Sampler({objectPath, sources, frequency, drainSeconds, targets, byFunction, onlyWaits}): loads, attaches,
-  /// samples from now on.
+  /// new Sampler({objectPath, sources, frequency, drainSeconds, targets, byFunction, onlyWaits, cacheFolder}): loads,
+  /// attaches, samples from now on.
   explicit Sampler(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Sampler>(info) {
     const Napi::Object given = info[0].As<Napi::Object>();
     SessionOptions options;
@@ -81,20 +81,22 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     options.sources = readSources(given.Get("sources"));
     options.onlyWaits = given.Get("onlyWaits").ToBoolean();
     const bool byFunction = given.Get("byFunction").ToBoolean();
+    const std::string cacheFolder = textOf(given.Get("cacheFolder"));
     guarded(info.Env(), [&] {
-      open(options, byFunction);
+      open(options, byFunction, cacheFolder);
       return info.Env().Undefined();
     });
   }
 
  private:
-  void open(const SessionOptions& options, bool byFunction) {
+  void open(const SessionOptions& options, bool byFunction, const std::string& cacheFolder) {
     parts_ = std::make_unique<Parts>(options.objectPath);
     try {
       parts_->session.load(options);
       checkOwnMappings(parts_->session);
       useNamespaceOfProc(parts_->session);
-      parts_->files.open(parts_->session);
+      parts_->files.open(parts_->session, cacheFolder);
+      parts_->files.builder.announceRunning(parts_->session);
       parts_->drain.open(parts_->session, parts_->files, parts_->methods, parts_->memory, byFunction);
       warmUp(options.targets);
       if (!options.onlyWaits) parts_->session.events().attach(options.frequency);
@@ -120,6 +122,11 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     MapEvents mapEvents;
     Sweeper sweeper;
   };
+
+  /// Empty where the value is no text.
+  static std::string textOf(const Napi::Value& value) {
+    return value.IsString() ? value.As<Napi::String>().Utf8Value() : "";
+  }
 
   static std::vector<uint32_t> readTargets(const Napi::Value& value) {
     const Napi::Array array = value.As<Napi::Array>();
@@ -289,7 +296,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     file_key key = {};
     if (words.ElementLength() == 4) {
       key.inode = words[0];
-      key.mtime = words[1];
+      key.ctime = words[1];
       key.device = static_cast<uint32_t>(words[2]);
       key.generation = static_cast<uint32_t>(words[3]);
     }

@@ -7,6 +7,7 @@ import { dotnet } from "./dotnet.ts";
 import { dotnetCalls } from "./dotnet-calls.ts";
 import { dotnetPrecompiled } from "./dotnet-precompiled.ts";
 import { dotnetStacks } from "./dotnet-stacks.ts";
+import { first } from "./first.ts";
 import { guessSections } from "./guesses.ts";
 import { native } from "./native.ts";
 import { perf } from "./perf.ts";
@@ -18,6 +19,7 @@ import { ticks } from "./ticks.ts";
 
 const held = await measure([
   ...native,
+  ...first,
   ...guessSections,
   ...perf,
   ...perl,
