@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "files/probe.h"
 #include "perl/perl_file.h"
@@ -13,13 +14,19 @@ namespace polytop {
 class PerlSlots {
  public:
   explicit PerlSlots(const Session& session) : mapFd_(session.mapFd("perls")) {}
-  /// A slot that holds the facts from now on; 0 if all are taken.
-  uint32_t take(const perl_file& facts);
-  void release(uint32_t slot) { taken_[slot] = slot == 0; }
+  /// A slot that holds the facts of a file from now on; 0 if all are taken. Files of which all the same is known, as
+  /// copies of one perl, share theirs: a user's copies do not take the slots of others.
+  uint32_t take(const PerlFile& file);
+  void release(uint32_t slot);
 
  private:
+  struct Slot {
+    int files = 0;  ///< that hold it
+    PerlFile known;
+  };
+
   int mapFd_;
-  bool taken_[MAX_PERLS] = {true};  ///< slot 0 stands for none
+  std::vector<Slot> slots_ = std::vector<Slot>(MAX_PERLS);  ///< slot 0 stands for none
 };
 
 /// A Perl interpreter in a file.

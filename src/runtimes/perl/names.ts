@@ -12,6 +12,7 @@ import {
   PERL_OP_SHIFT,
 } from "../../../build/abi.ts";
 import type { Drained, PerlInterpreter, PerlName, PerlString } from "../../addon/drained.ts";
+import { cleanName } from "../../tick/clean-name.ts";
 import type { NamedFrame, NamedFunction } from "../reader.ts";
 
 /** Blocks that the interpreter calls when it starts or ends; they have no other name (perlmod). */
@@ -21,6 +22,7 @@ const PHASES = new Set(["BEGIN", "UNITCHECK", "CHECK", "INIT", "END"]);
 const SILENT_OPS = new Set(["", "null", "nextstate", "dbstate", "freed", "custom"]);
 
 const CUT = "…";
+const MAX_ROOMLESS = 3;
 
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 
@@ -28,10 +30,16 @@ export class PerlNames {
   #names = new Map<bigint, NamedFunction>();
   #olderNames = new Map<bigint, NamedFunction>();
   readonly #interpreters = new Map<number, PerlInterpreter>();
+  /** Paths of interpreters that the kernel side has no room for. */
+  readonly #roomless = new Set<string>();
 
   /** Takes in the interpreters of files, and the strings that the kernel side sent. */
   ingest({ files, perlNames, renewed }: Pick<Drained, "files" | "perlNames" | "renewed">): void {
-    for (const { perl } of files) if (perl) this.#interpreters.set(perl.index, perl);
+    for (const { perl, path } of files) {
+      if (perl) this.#interpreters.set(perl.index, perl);
+      if (perl?.index === 0 && this.#roomless.size < MAX_ROOMLESS)
+        this.#roomless.add(cleanName(path));
+    }
     // The kernel side names everything anew: what is older than the last time is not referred to any more.
     if (renewed) {
       this.#olderNames = this.#names;
@@ -46,7 +54,10 @@ export class PerlNames {
     const said = [...this.#interpreters.values()]
       .filter(({ refused }) => (refused ? UnwindPerlErrVersion : UnwindPerlUnverified) > 0)
       .map(({ warning }) => warning);
-    return [...new Set(said)].filter(Boolean);
+    const roomless = [...this.#roomless].map(
+      (path) => `there is no room for another Perl interpreter: subs of ${path} are not shown`,
+    );
+    return [...new Set(said), ...roomless].filter(Boolean);
   }
 
   /** Names the frame of a name; `meta` and `line` as in struct perl_frame (bpf/perl/abi.h). */
