@@ -23,6 +23,8 @@ export const COUNTERS: readonly CounterDefinition[] = counterFile.counters;
 
 const { SamplesTaken: SAMPLES_TAKEN } = COUNTER_IDS;
 
+const TOO_MANY_FUNCTIONS = "more functions ran than are told apart: start polytop anew";
+
 /** What was drained since the last tick: a long refresh is drained several times. */
 interface Gathered {
   seconds: number;
@@ -155,6 +157,7 @@ export class Collector {
         notices: [
           ...gone.notices,
           ...gathered.notices,
+          ...(this.#functions.isFull ? [TOO_MANY_FUNCTIONS] : []),
           ...this.#readers.flatMap((reader) => reader.notices?.(metrics) ?? []),
         ],
       },
