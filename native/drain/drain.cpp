@@ -126,6 +126,7 @@ void Drain::numberStacks() {
 Drained Drain::drain() {
   Drained drained;
   if (files_->catalog.forgetEvicted()) files_->naming.renumber();
+  files_->naming.beginRefresh();
   session_->followCpus();
   const uint32_t epoch = session_->switchEpoch();
   // A stack is sent before it is counted: after this every stack of the old epoch is known.
@@ -219,7 +220,10 @@ void Drain::readCounters(Drained& drained) {
 
 void Drain::renewIfFull() {
   const bool evicted = files_->catalog.makeRoom(*session_, lastTime_);
-  if (evicted || stacks_.mustRenewFrames()) return renewFrames();
+  const bool isNamedAgain = files_->naming.mustNameAgain();
+  // The same functions have other starts when their symbols are known.
+  if (isNamedAgain) files_->naming.renumber();
+  if (evicted || isNamedAgain || stacks_.mustRenewFrames()) return renewFrames();
   if (!stacks_.mustRenewStacks()) return;
   session_->renewStacks();
   stacks_.renewStacks();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "files/open_file.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <exception>
 #include <utility>
@@ -33,8 +35,19 @@ OpenFile::OpenFile(std::vector<uint64_t> starts, const ElfImage& vdso)
 
 std::string OpenFile::rootPath() const { return root_.valid() ? "/proc/self/fd/" + std::to_string(root_.get()) : ""; }
 
-void OpenFile::indexSymbols() {
-  if (indexed_ || !file_.valid()) return;
+void OpenFile::dropSymbols() {
+  symbols_.reset();
+  indexed_ = false;
+}
+
+bool OpenFile::isOfOneInode(const OpenFile& other) const {
+  struct stat own = {}, others = {};
+  return fstat(file_.get(), &own) == 0 && fstat(other.file_.get(), &others) == 0 && own.st_dev == others.st_dev &&
+         own.st_ino == others.st_ino;
+}
+
+void OpenFile::readSymbols() {
+  if (!lacksSymbols()) return;
   indexed_ = true;
   try {
     std::string why;
@@ -59,14 +72,12 @@ uint64_t OpenFile::addressOf(uint64_t offset) const {
 }
 
 uint64_t OpenFile::functionStart(uint64_t offset) {
-  indexSymbols();
   const uint64_t start = enclosingStart(offset);
   const uint64_t symbol = symbols_ ? symbols_->startOf(offset, start) : 0;
   return symbol ? symbol : start;
 }
 
 NamedOffset OpenFile::name(uint64_t offset) {
-  indexSymbols();
   NamedOffset named;
   uint64_t start = enclosingStart(offset);
   if (symbols_) {

@@ -20,8 +20,7 @@ struct NamedOffset {
 };
 
 /**
- * A sampled file that is kept open, so that its symbols can be read after it was deleted. What it is asked for is read
- * when it is asked for first. One thread asks.
+ * A sampled file that is kept open, so that its symbols can be read after it was deleted. One thread asks.
  */
 class OpenFile {
  public:
@@ -34,7 +33,17 @@ class OpenFile {
   const FileDescriptor& file() const { return file_; }
   const FileDescriptor& root() const { return root_; }
 
-  /// The function that holds a file offset.
+  /// Whether its symbols have to be read before it can say a name.
+  bool lacksSymbols() const { return !indexed_ && file_.valid(); }
+  /// Reads them; what cannot be read leaves it without. Takes up to some tenths of a second.
+  void readSymbols();
+  /// Forgets them: they can be read again.
+  void dropSymbols();
+  size_t symbolBytes() const { return symbols_ && file_.valid() ? symbols_->memoryBytes() : 0; }
+  /// Whether both are of one inode: of two states of a file that was changed.
+  bool isOfOneInode(const OpenFile& other) const;
+
+  /// The function that holds a file offset, by the symbols if they are there.
   NamedOffset name(uint64_t offset);
   /// The file offset where that function starts, 0 if it is not known.
   uint64_t functionStart(uint64_t offset);
@@ -44,7 +53,6 @@ class OpenFile {
  private:
   /// For openUnderRoot() and the like.
   std::string rootPath() const;
-  void indexSymbols();
   /// Start of the code that holds the offset, by the unwind table; 0 if that does not say.
   uint64_t enclosingStart(uint64_t offset) const;
   /// The address in the file's headers of a file offset.
