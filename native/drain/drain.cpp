@@ -2,7 +2,9 @@
 #include "drain/drain.h"
 
 #include <bpf/bpf.h>
+#include <sys/resource.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
@@ -41,6 +43,16 @@ TaskKey taskKey(const count_key& key, const count_value& value) {
   return task;
 }
 
+/// In ns: the CPU time of all child processes that were waited for.
+uint64_t childTime() {
+  rusage usage = {};
+  getrusage(RUSAGE_CHILDREN, &usage);
+  const auto microseconds = [](const timeval& time) {
+    return static_cast<uint64_t>(time.tv_sec) * 1'000'000 + static_cast<uint64_t>(time.tv_usec);
+  };
+  return (microseconds(usage.ru_utime) + microseconds(usage.ru_stime)) * 1000;
+}
+
 std::string commString(const char (&comm)[COMM_LENGTH]) { return {comm, strnlen(comm, COMM_LENGTH)}; }
 
 }  // namespace
@@ -54,7 +66,8 @@ void Drain::open(Session& session, Files& files, Methods& methods, MemoryReader&
   methods_ = &methods;
   keys_.resize(kBatch);
   values_.resize(kBatch);
-  perlLines_.open(session, memory);
+  memory_ = &memory;
+  lines_ = makeFrameLines(session, memory);
   ring_ = ring_buffer__new(session.mapFd("records"), onRecord, this, nullptr);
   if (!ring_) throw Failure("the ring buffer cannot be opened", errno);
   lastTime_ = clockNanoseconds(CLOCK_MONOTONIC);
@@ -90,20 +103,23 @@ void Drain::take(const void* data, size_t size) {
     methods_->add(*static_cast<const method_record*>(data), size);
   } else if (type == RECORD_STACK && size >= sizeof(stack_record)) {
     const auto* record = static_cast<const stack_record*>(data);
-    if (size >= sizeof *record + record->frame_count * sizeof(uint64_t) + record->perl_count * sizeof(perl_frame))
+    if (size >=
+        sizeof *record + record->frame_count * sizeof(uint64_t) + record->interpreted_count * sizeof(interpreted_frame))
       addStack(*record);
-  } else if (type == RECORD_PERL_SITES && size >= offsetof(perl_sites_record, sites)) {
-    perlLines_.addSites(*static_cast<const perl_sites_record*>(data), size);
-  } else if (type == RECORD_PERL_NAME && size >= sizeof(perl_name_record)) {
-    stacks_.addName(*static_cast<const perl_name_record*>(data));
+  } else if (type == RECORD_BUSY_CPU && size >= sizeof(busy_cpu_record)) {
+    session_->events().wake(static_cast<const busy_cpu_record*>(data)->cpu);
+  } else if (type == RECORD_NAME && size >= sizeof(name_record)) {
+    stacks_.addName(*static_cast<const name_record*>(data));
+  } else {
+    for (const auto& lines : lines_) lines->take(type, data, size);
   }
 }
 
 void Drain::addStack(const stack_record& record) {
   const auto* frames = reinterpret_cast<const uint64_t*>(&record + 1);
-  if (record.perl_count == 0) return stacks_.add(record, frames);
-  std::vector<uint64_t> words(frames, frames + record.frame_count + 2 * record.perl_count);
-  perlLines_.correct(record, words.data() + record.frame_count);
+  if (record.interpreted_count == 0) return stacks_.add(record, frames);
+  std::vector<uint64_t> words(frames, frames + record.frame_count + 2 * record.interpreted_count);
+  for (const auto& lines : lines_) lines->correct(record, words.data() + record.frame_count);
   stacks_.add(record, words.data());
 }
 
@@ -127,7 +143,7 @@ Drained Drain::drain() {
   Drained drained;
   if (files_->catalog.forgetEvicted()) files_->naming.renumber();
   files_->naming.beginRefresh();
-  session_->followCpus();
+  session_->followSettings();
   const uint32_t epoch = session_->switchEpoch();
   // A stack is sent before it is counted: after this every stack of the old epoch is known.
   consume();
@@ -139,8 +155,12 @@ Drained Drain::drain() {
   drained.files = files_->catalog.takeNews();
   const uint64_t now = clockNanoseconds(CLOCK_MONOTONIC);
   drained.seconds = static_cast<double>(now - lastTime_) / 1e9;
+  // A reader that has been given up is counted again when it has ended.
+  const uint64_t children = std::max(childTime() + memory_->cpuNanoseconds(), lastChildTime_);
+  drained.childNanoseconds = children - lastChildTime_;
+  lastChildTime_ = children;
   lastTime_ = now;
-  perlLines_.beginRefresh();
+  for (const auto& lines : lines_) lines->beginRefresh();
   renewIfFull();
   return drained;
 }
@@ -154,6 +174,12 @@ void Drain::restart() {
   readCounts(epoch, ignored);
   readCounters(ignored);
   lastTime_ = clockNanoseconds(CLOCK_MONOTONIC);
+  lastChildTime_ = childTime();
+}
+
+uint32_t Drain::frameNumber(uint64_t word, uint32_t pid) {
+  std::lock_guard lock(ringMutex_);
+  return stacks_.numberOf(word, pid);
 }
 
 void Drain::readCounts(uint32_t epoch, Drained& drained) {
@@ -210,12 +236,15 @@ void Drain::readCounters(Drained& drained) {
   for (const cpu_totals& cpu : totals) {
     for (uint32_t id = 0; id < COUNTERS; id++) sums.counters[id] += cpu.counters[id];
     sums.nanoseconds += cpu.nanoseconds;
+    sums.ticks += cpu.ticks;
   }
   for (uint32_t id = 0; id < COUNTERS; id++) drained.counters[id] += sums.counters[id] - lastTotals_.counters[id];
   drained.bpfNanoseconds = sums.nanoseconds - lastTotals_.nanoseconds;
+  drained.ticks = sums.ticks - lastTotals_.ticks;
   lastTotals_ = sums;
   for (uint32_t loss : {COUNTER_SamplesLostRingFull, COUNTER_SamplesLostCountsFull, COUNTER_SamplesLostSkipped})
     drained.missed += drained.counters[loss];
+  session_->events().follow(totals);
 }
 
 void Drain::renewIfFull() {
@@ -227,11 +256,6 @@ void Drain::renewIfFull() {
   if (!stacks_.mustRenewStacks()) return;
   session_->renewStacks();
   stacks_.renewStacks();
-}
-
-void Drain::renew() {
-  std::lock_guard lock(ringMutex_);
-  renewFrames();
 }
 
 void Drain::renewFrames() {

@@ -12,10 +12,10 @@
 
 #include "bpf/totals.h"
 #include "dotnet/methods.h"
+#include "drain/frame_lines.h"
 #include "drain/stacks.h"
 #include "files/files.h"
 #include "kernel/session.h"
-#include "perl/perl_lines.h"
 #include "util/reader_thread.h"
 
 namespace polytop {
@@ -38,6 +38,8 @@ struct Drained {
   uint64_t samples = 0;
   uint64_t missed = 0;
   uint64_t bpfNanoseconds = 0;
+  uint64_t ticks = 0;                            ///< of the sampling event, on all CPUs, idle ones too
+  uint64_t childNanoseconds = 0;                 ///< CPU time of child processes that have ended
   std::array<uint64_t, COUNTERS> counters = {};  ///< increments, by counter id
   std::vector<uint32_t> counts;                  ///< for each: stack number, index in `tasks`, count
   std::vector<TaskInfo> tasks;
@@ -60,8 +62,8 @@ class Drain {
   /// Leaves out of the next drain what was counted until now; what became known of stacks and files stays
   /// in it.
   void restart();
-  /// Makes every stack and frame new: they are sent and numbered again.
-  void renew();
+  /// The number of a process's frame by its word; 0 if it has none.
+  uint32_t frameNumber(uint64_t word, uint32_t pid);
 
  private:
   static int onRecord(void* context, void* data, size_t size);
@@ -78,17 +80,19 @@ class Drain {
   Session* session_ = nullptr;
   Files* files_ = nullptr;
   Methods* methods_ = nullptr;
+  MemoryReader* memory_ = nullptr;
   ring_buffer* ring_ = nullptr;
   ReaderThread reader_;
-  std::mutex ringMutex_;  ///< guards the ring buffer's reader side, stacks_ and perlLines_
+  std::mutex ringMutex_;  ///< guards the ring buffer's reader side, stacks_ and lines_
   Stacks stacks_;
-  PerlLines perlLines_;
+  std::vector<std::unique_ptr<FrameLines>> lines_;  ///< of each interpreter
   std::vector<count_key> keys_;
   std::vector<count_value> values_;
   std::bitset<1 << 16> sampledFiles_;  ///< by id: in a stack that was counted since the last drain
 
   uint64_t lastTime_ = 0;
   cpu_totals lastTotals_ = {};  ///< of all CPUs
+  uint64_t lastChildTime_ = 0;
 };
 
 }  // namespace polytop

@@ -178,7 +178,6 @@ bool MemoryReader::start() {
 
 void MemoryReader::stop() {
   if (child_ > 0) {
-    cpuOfEarlier_ += cpuOf(child_);
     kill(child_, SIGKILL);
     givenUp_.push_back(child_);
   }
@@ -241,7 +240,7 @@ std::vector<std::string> MemoryReader::takeNotices() {
 
 uint64_t MemoryReader::cpuNanoseconds() {
   std::lock_guard lock(mutex_);
-  return cpuOfEarlier_ + cpuOf(child_);
+  return cpuOf(child_);
 }
 
 }  // namespace polytop

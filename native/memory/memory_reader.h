@@ -75,7 +75,6 @@ class MemoryReader {
   Clock::time_point startAfter_;
   Clock::time_point budgetFrom_;
   Clock::duration waited_{};  ///< for what never came, since then
-  uint64_t cpuOfEarlier_ = 0;
   std::map<pid_t, Silence> silent_;
   std::map<uint32_t, Silence> silentUsers_;
   std::vector<pid_t> givenUp_;  ///< killed, and not ended yet

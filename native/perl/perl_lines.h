@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bpf/abi.h"
+#include "drain/frame_lines.h"
 #include "kernel/session.h"
 #include "memory/memory_reader.h"
 #include "perl/perl_statements.h"
@@ -17,16 +18,15 @@ namespace polytop {
  * statement have lines of their own, they are looked up in the process, if it still lives and the statement is
  * still there. From then on the kernel side tells stacks in such a statement apart by the op.
  */
-class PerlLines {
+class PerlLines : public FrameLines {
  public:
   /// Both must outlive this object.
-  void open(Session& session, MemoryReader& memory);
+  PerlLines(Session& session, MemoryReader& memory);
   /// Takes in where the frames of a stack are, of which the record comes next.
-  void addSites(const perl_sites_record& record, size_t size);
-  /// Puts the exact lines into the Perl frames of a stack: struct perl_frame as words of two each.
-  void correct(const stack_record& record, uint64_t* perlFrames);
-  /// Begins a refresh: how much is read in each is bounded.
-  void beginRefresh() {
+  void take(uint32_t type, const void* data, size_t size) override;
+  void correct(const stack_record& record, uint64_t* frames) override;
+  /// How much is read in each refresh is bounded.
+  void beginRefresh() override {
     readsLeft_ = kMaxReads;
     statements_.beginRefresh();
   }
@@ -48,10 +48,10 @@ class PerlLines {
   void readAhead(uint32_t tgid, uint32_t count);
   bool read(uint32_t tgid, uint64_t address, void* into, size_t size);
 
-  Session* session_ = nullptr;
-  MemoryReader* memory_ = nullptr;
-  int perlsFd_ = -1;
-  int splitsFd_ = -1;
+  Session& session_;
+  MemoryReader& memory_;
+  int perlsFd_;
+  int splitsFd_;
   perl_sites_record sites_ = {};  ///< of the stack to come
   PerlStatements statements_{kMaxStatements, kMaxLines};
   std::vector<AheadCop> ahead_;  ///< each is used once: whoever reads again wants to know what is there now

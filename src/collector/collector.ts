@@ -7,6 +7,7 @@ import type { Drained, SampledTask } from "../addon/drained.ts";
 import type { Sampler, SamplerOptions } from "../addon/sampler.ts";
 import { FrameReader } from "../runtimes/frame-reader.ts";
 import { FunctionTable } from "../runtimes/function-table.ts";
+import { InterpretedStacks } from "../runtimes/interpreted-stacks.ts";
 import { NewFrames } from "../runtimes/new-frames.ts";
 import type { RuntimeReader } from "../runtimes/reader.ts";
 import { runtimeReaders } from "../runtimes/registry.ts";
@@ -31,6 +32,8 @@ interface Gathered {
   samples: number;
   missed: number;
   bpfNanoseconds: number;
+  ticks: number;
+  childNanoseconds: number;
   readonly counters: Float64Array;
   readonly notices: string[];
 }
@@ -46,6 +49,7 @@ export class Collector {
   readonly #functions = new FunctionTable();
   readonly #readers: readonly RuntimeReader[];
   readonly #frames: FrameReader;
+  readonly #interpreted: InterpretedStacks;
   readonly #lines: NativeLines;
   readonly #host = cleanName(hostname());
   readonly #targets: TargetWatch;
@@ -56,8 +60,6 @@ export class Collector {
   #gathered: Gathered | undefined;
   #closed = false;
   #cpu = process.cpuUsage();
-  /** CPU time of the program that reads memory of processes, at the last tick and now. */
-  #readerCpu = { before: 0, now: 0 };
 
   /** Loads the BPF programs and starts sampling; throws an Error with `errno` where that fails. */
   constructor({ event, ...options }: CollectorOptions) {
@@ -69,6 +71,9 @@ export class Collector {
     this.#sampler.onMethods(() => this.#resolveSeen());
     this.#targets = new TargetWatch(options.targets);
     this.#mergesStacks = options.byFunction ?? false;
+    this.#interpreted = new InterpretedStacks(
+      this.#readers.flatMap(({ interleaver }) => (interleaver ? [interleaver] : [])),
+    );
     this.#frames = new FrameReader(this.#readers, COUNTERS, this.#functions);
     this.#stacks = new DrainedStacks(this.#writer, this.#mergesStacks);
     // What the start cost is no part of the first refresh.
@@ -105,19 +110,17 @@ export class Collector {
     for (const reader of this.#readers) reader.ingest?.(drained, frames);
     const named = this.#frames.read(frames);
     if (!this.#mergesStacks) this.#lines.registerFrames(frames, named.functions);
-    if (this.#readers.some((reader) => reader.hasNewNames?.())) this.#sampler.renew();
-    let { stacks } = drained;
-    for (const reader of this.#readers) {
-      stacks = reader.mergeStacks?.(stacks) ?? stacks;
-      reader.addCounts?.(drained.counters);
-    }
+    this.#interpreted.ingest(drained, frames);
+    const stacks = this.#interpreted.merge(drained.stacks);
+    for (const reader of this.#readers) reader.addCounts?.(drained.counters);
     this.#stacks.registerFrames(drained.firstFrame, named);
     this.#stacks.registerStacks(stacks);
+    this.#stacks.rename(this.#frames.renamed(drained));
     this.#count(drained);
     this.#stacks.forgetBelow(drained.forgottenStacks, drained.forgottenFrames);
+    for (const reader of this.#readers) reader.forgetBelow?.(drained.forgottenFrames);
     this.#gathered ??= emptyGathered(drained);
     gather(this.#gathered, drained);
-    this.#readerCpu.now = drained.readerNanoseconds;
   }
 
   #count({ counts, tasks }: Drained): void {
@@ -170,18 +173,26 @@ export class Collector {
     for (const reader of this.#readers) reader.resolveSeen?.();
   }
 
-  #ownCost({ seconds, bpfNanoseconds, counters }: Gathered): OwnCost {
+  #ownCost(gathered: Gathered): OwnCost {
+    const { seconds, bpfNanoseconds, ticks, childNanoseconds, counters } = gathered;
     const { user, system } = process.cpuUsage(this.#cpu);
     this.#cpu = process.cpuUsage();
-    const reader = (this.#readerCpu.now - this.#readerCpu.before) / 1e3;
-    this.#readerCpu.before = this.#readerCpu.now;
-    const bpfCpuPercent = bpfNanoseconds / 1e7 / seconds;
+    const { tickNanoseconds } = this.#sampler.describe();
+    const percent = (nanoseconds: number): number => nanoseconds / 1e7 / seconds;
+    const parts = {
+      processPercent: percent((user + system) * 1000),
+      childrenPercent: percent(childNanoseconds),
+      ticksPercent: percent(ticks * tickNanoseconds),
+      tickNanoseconds,
+    };
+    const bpfCpuPercent = percent(bpfNanoseconds);
     const taken = counters[SAMPLES_TAKEN] ?? 0;
     return {
-      cpuPercent: (user + system + reader) / 1e4 / seconds + bpfCpuPercent,
+      cpuPercent: parts.processPercent + parts.childrenPercent + bpfCpuPercent + parts.ticksPercent,
       bpfCpuPercent,
       rssBytes: process.memoryUsage.rss(),
       bpfNanosecondsPerSample: taken > 0 ? Math.round(bpfNanoseconds / taken) : 0,
+      parts,
     };
   }
 }
@@ -191,6 +202,8 @@ const emptyGathered = ({ counters }: Drained): Gathered => ({
   samples: 0,
   missed: 0,
   bpfNanoseconds: 0,
+  ticks: 0,
+  childNanoseconds: 0,
   counters: new Float64Array(counters.length),
   notices: [],
 });
@@ -201,6 +214,8 @@ function gather(into: Gathered, drained: Drained): void {
   into.missed += drained.missed;
   into.bpfNanoseconds += drained.bpfNanoseconds;
   into.notices.push(...drained.notices);
+  into.ticks += drained.ticks;
+  into.childNanoseconds += drained.childNanoseconds;
   drained.counters.forEach((value, id) => {
     into.counters[id] = (into.counters[id] ?? 0) + value;
   });

@@ -27,6 +27,8 @@ const seen = (pid: number, word: number, name = ""): SeenMethod => ({
   pid,
   major: 10,
   descriptor: 0n,
+  allocator: 0n,
+  allocatorNumber: 0n,
   name: Buffer.from(name),
 });
 
@@ -36,6 +38,7 @@ function after(methods: readonly SeenMethod[]): DotnetReader {
     readMemory: () => Buffer.alloc(0),
     readFile: () => Buffer.alloc(0),
     fileId: () => 0,
+    frameNumber: () => 0,
     takeMethods: () => methods,
   });
   names.resolveSeen();
