@@ -59,6 +59,15 @@ constexpr uint32_t kKernelCodeHigh = 0xffffffff;
 /// Addresses of user space end here; what lies above (vsyscall) is no mapping of a process.
 constexpr uint64_t kUserEnd = 1ULL << 63;
 
+/// Levels of page tables: four, or five on machines with a lot of memory; this less one number is the other.
+constexpr uint32_t kOtherTableLevels = 9;
+/// The levels that this kernel uses, as far as the processor tells.
+uint32_t tableLevels();
+/// Bits of a page table entry that say that the memory is encrypted; 0 where none does.
+uint64_t encryptionMask();
+/// Memory lies around holes for devices and firmware: its highest address is at most so far above its size.
+constexpr uint64_t kMemoryHoleGigabytes = 64;
+
 /// Where the kernel enters a program that Go's own linker made, and where that jumps to.
 constexpr std::string_view kGoEntryFunctions[] = {"_rt0_amd64_linux", "_rt0_amd64"};
 

@@ -43,7 +43,7 @@ class MemoryReader {
 
   /// What users must know since the last call: who is left alone, and why.
   std::vector<std::string> takeNotices();
-  /// CPU time of the program that runs now, in nanoseconds.
+  /// CPU time of the program that runs now, in nanoseconds; those before it have ended.
   uint64_t cpuNanoseconds();
 
  private:

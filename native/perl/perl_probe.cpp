@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "perl/perl_probe.h"
 
-#include <bpf/bpf.h>
-
-#include <cstring>
+#include <string>
 
 namespace polytop {
 
@@ -11,7 +9,7 @@ namespace {
 
 class PerlProbe : public RuntimeProbe {
  public:
-  explicit PerlProbe(const Session& session) : slots_(session) {}
+  explicit PerlProbe(const Session& session) : slots_(session, "perls", MAX_PERLS) {}
 
   std::unique_ptr<FoundRuntime> find(ProbedFile& file) override {
     std::optional<PerlFile> perl;
@@ -20,37 +18,22 @@ class PerlProbe : public RuntimeProbe {
   }
 
  private:
-  PerlSlots slots_;
+  MapSlots slots_;
 };
 
-bool isSame(const PerlFile& left, const PerlFile& right) {
-  return memcmp(&left.facts, &right.facts, sizeof left.facts) == 0 &&
-         memcmp(&left.code, &right.code, sizeof left.code) == 0 && left.version == right.version &&
-         left.opNames == right.opNames;
+/// All that is known of an interpreter, as one text: copies of one perl have the same.
+std::string identityOf(const PerlFile& file) {
+  std::string text(reinterpret_cast<const char*>(&file.facts), sizeof file.facts);
+  text.append(reinterpret_cast<const char*>(&file.code), sizeof file.code);
+  text += file.version;
+  for (const std::string& name : file.opNames) text += '\n' + name;
+  return text;
 }
 
 }  // namespace
 
-uint32_t PerlSlots::take(const PerlFile& file) {
-  for (uint32_t slot = 1; slot < MAX_PERLS; slot++) {
-    if (slots_[slot].files == 0 || !isSame(slots_[slot].known, file)) continue;
-    slots_[slot].files++;
-    return slot;
-  }
-  for (uint32_t slot = 1; slot < MAX_PERLS; slot++) {
-    if (slots_[slot].files > 0 || bpf_map_update_elem(mapFd_, &slot, &file.facts, BPF_ANY) != 0) continue;
-    slots_[slot] = {1, file};
-    return slot;
-  }
-  return 0;
-}
-
-void PerlSlots::release(uint32_t slot) {
-  if (slot > 0) slots_[slot].files--;
-}
-
 void FoundPerl::publish(uint32_t /*fileId*/, file_entry& visible) {
-  slot_ = slots_.take(file_);
+  slot_ = slots_.take(&file_.facts, identityOf(file_));
   visible.interpreter = INTERPRETER_PERL;
   visible.interpreter_index = slot_;
 }

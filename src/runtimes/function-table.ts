@@ -1,6 +1,6 @@
 /** Functions by their names: each different one has one id. */
 import { cleanName } from "../tick/clean-name.ts";
-import { FIRST_FUNCTION } from "../tick/functions.ts";
+import { FIRST_FUNCTION, NO_FRAMES, STAND_INS } from "../tick/functions.ts";
 import type { Runtime } from "../tick/runtimes.ts";
 import type { FunctionInfo } from "../tick/tick.ts";
 import type { NamedFunction } from "./reader.ts";
@@ -30,6 +30,7 @@ export class FunctionTable {
   readonly #cleanModules = new Map<Runtime, Map<string, ModuleFunctions>>();
   #count = FIRST_FUNCTION;
   #added: FunctionInfo[] = [];
+  readonly #infos: FunctionInfo[] = [...STAND_INS];
   #characters = 0;
 
   /** Says whether further functions are not told apart. */
@@ -51,7 +52,9 @@ export class FunctionTable {
     this.#characters += name.length;
     ids.set(name, id);
     const unnamed = whyUnnamed === undefined ? {} : { whyUnnamed };
-    this.#added.push({ id, runtime, name, module, ...unnamed });
+    const info = { id, runtime, name, module, ...unnamed };
+    this.#added.push(info);
+    this.#infos.push(info);
     return id;
   }
 
@@ -59,6 +62,9 @@ export class FunctionTable {
     const whyUnnamed = "more functions ran since the start than are told apart: start anew";
     return this.intern({ runtime, name: TOO_MANY, module: "", whyUnnamed });
   }
+
+  /** Returns the function of an id. */
+  readonly info = (id: number): FunctionInfo => this.#infos[id] ?? NO_FRAMES;
 
   #module(runtime: Runtime, named: string): ModuleFunctions {
     const modules = innerMap(this.#modules, runtime);
