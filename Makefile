@@ -109,7 +109,7 @@ CHECKED_TOOLS := fuzz_unwind managed_code map_cases perl_cases python_cases room
 CHECKED_FLAGS := $(CXX_FLAGS) -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all
 
 PARSERS := $(wildcard $(foreach room,arch dotnet elf go memory perl python symbols unwind util,native/$(room)/*.cpp)) \
-  $(addprefix native/files/,open_file.cpp room_plan.cpp symbol_room.cpp) native/kernel/map_filter.cpp
+  $(addprefix native/files/,open_file.cpp room_plan.cpp) native/kernel/map_filter.cpp
 $(call remember,build/parsers,$(PARSERS))
 
 tools: $(TOOLS:%=build/tools/%) $(CHECKED_TOOLS:%=build/tools/checked/%)

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "files/catalog.h"
-#include "files/symbol_room.h"
 #include "symbols/line_table.h"
+#include "symbols/symbol_room.h"
 #include "util/flat_map.h"
 
 namespace polytop {

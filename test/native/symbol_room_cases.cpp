@@ -5,7 +5,7 @@
 
 #include "check.h"
 #include "elf_file.h"
-#include "files/symbol_room.h"
+#include "symbols/symbol_room.h"
 
 namespace {
 

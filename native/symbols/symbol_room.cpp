@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "files/symbol_room.h"
+#include "symbols/symbol_room.h"
 
 #include <algorithm>
 #include <iterator>
