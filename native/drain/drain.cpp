@@ -109,6 +109,7 @@ Drained Drain::drain() {
   Drained drained;
   files_->catalog.forgetEvicted();
   files_->catalog.letGo(*session_, clockNanoseconds(CLOCK_MONOTONIC));
+  files_->naming.beginRefresh();
   session_->followSettings();
   if (sweeper_ && sweeper_->isRunning()) waits_.collect(*sweeper_);
   // What follows takes a while on a busy machine, and is no part of the time that was counted.
@@ -261,7 +262,10 @@ void Drain::readCounters(Drained& drained) {
 
 void Drain::renewIfFull() {
   files_->catalog.makeRoom(*session_, lastTime_);
-  if (files_->catalog.wantsRenewal() || stacks_.mustRenewFrames()) return renewFrames();
+  const bool isNamedAgain = files_->naming.mustNameAgain();
+  // The same functions have other starts when their symbols are known.
+  if (isNamedAgain) files_->naming.renumber();
+  if (files_->catalog.wantsRenewal() || isNamedAgain || stacks_.mustRenewFrames()) return renewFrames();
   if (!stacks_.mustRenewStacks()) return;
   session_->renewStacks();
   stacks_.renewStacks();

@@ -2,6 +2,7 @@
 #include "files/open_file.h"
 
 #include <elf.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstring>
@@ -47,8 +48,19 @@ bool OpenFile::isUnchanged() const {
 
 std::string OpenFile::rootPath() const { return root().valid() ? "/proc/self/fd/" + std::to_string(root().get()) : ""; }
 
-void OpenFile::indexSymbols() {
-  if (indexed_ || !file().valid()) return;
+void OpenFile::dropSymbols() {
+  symbols_.reset();
+  indexed_ = false;
+}
+
+bool OpenFile::isOfOneInode(const OpenFile& other) const {
+  struct stat own = {}, others = {};
+  return fstat(file().get(), &own) == 0 && fstat(other.file().get(), &others) == 0 && own.st_dev == others.st_dev &&
+         own.st_ino == others.st_ino;
+}
+
+void OpenFile::readSymbols() {
+  if (!lacksSymbols()) return;
   indexed_ = true;
   try {
     std::string why;
@@ -74,14 +86,12 @@ uint64_t OpenFile::addressOf(uint64_t offset) const {
 }
 
 uint64_t OpenFile::functionStart(uint64_t offset) {
-  indexSymbols();
   const uint64_t start = enclosingStart(offset);
   const uint64_t symbol = symbols_ ? symbols_->startOf(offset, start) : 0;
   return symbol ? symbol : start;
 }
 
 NamedOffset OpenFile::name(uint64_t offset) {
-  indexSymbols();
   NamedOffset named;
   uint64_t start = enclosingStart(offset);
   if (symbols_) {

@@ -42,7 +42,17 @@ class OpenFile {
   /// written to all the time: such a one has changed when it has become an ELF file. Any thread.
   bool isUnchanged() const;
 
-  /// The function that holds a file offset.
+  /// Whether its symbols have to be read before it can say a name.
+  bool lacksSymbols() const { return !indexed_ && file().valid(); }
+  /// Reads them; what cannot be read leaves it without. Takes up to some tenths of a second.
+  void readSymbols();
+  /// Forgets them: they can be read again.
+  void dropSymbols();
+  size_t symbolBytes() const { return symbols_ && file().valid() ? symbols_->memoryBytes() : 0; }
+  /// Whether both are of one inode: of two states of a file that was changed.
+  bool isOfOneInode(const OpenFile& other) const;
+
+  /// The function that holds a file offset, by the symbols if they are there.
   NamedOffset name(uint64_t offset);
   /// The file offset where that function starts, 0 if it is not known.
   uint64_t functionStart(uint64_t offset);
@@ -52,7 +62,6 @@ class OpenFile {
  private:
   /// For openUnderRoot() and the like.
   std::string rootPath() const;
-  void indexSymbols();
   /// Start of the code that holds the offset, by the unwind table; 0 if that does not say.
   uint64_t enclosingStart(uint64_t offset) const;
   /// The address in the file's headers of a file offset.

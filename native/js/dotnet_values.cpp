@@ -13,7 +13,11 @@ void describeDotnet(Napi::Env env, const FoundRuntime& runtime, Napi::Object& fi
   for (const PlacedAssembly& assembly : dotnet->assemblies())
     assemblies.insert(assemblies.end(), {static_cast<double>(assembly.offset), static_cast<double>(assembly.size)});
   set(env, file, "assemblies", assemblies);
-  if (dotnet->runtime() && !dotnet->runtime()->error.empty()) file.Set("refused", dotnet->runtime()->error);
+  if (!dotnet->runtime()) return;
+  if (!dotnet->runtime()->error.empty())
+    file.Set("refused", dotnet->runtime()->error);
+  else if (dotnet->kind() != INTERPRETER_DOTNET)
+    file.Set("refused", "there is no room for another .NET runtime");
 }
 
 Napi::Array describeMethods(Napi::Env env, const std::vector<MethodInfo>& methods, Catalog& catalog) {

@@ -26,6 +26,8 @@ export const COUNTERS: readonly CounterDefinition[] = counterFile.counters;
 
 const { SamplesTaken: SAMPLES_TAKEN } = COUNTER_IDS;
 
+const TOO_MANY_FUNCTIONS = "more functions ran than are told apart: start polytop anew";
+
 /** What was drained since the last tick: a long refresh is drained several times. */
 interface Gathered {
   seconds: number;
@@ -67,7 +69,6 @@ export class Collector {
   #closed = false;
   #sweeps = false;
   #cpu = process.cpuUsage();
-  /** CPU time of the program that reads memory of processes, at the last tick and now. */
 
   /** Loads the BPF programs and starts sampling; throws an Error with `errno` where that fails. */
   constructor({ event, sweepPath, ...options }: CollectorOptions) {
@@ -188,6 +189,7 @@ export class Collector {
         notices: [
           ...gone.notices,
           ...gathered.notices,
+          ...(this.#functions.isFull ? [TOO_MANY_FUNCTIONS] : []),
           ...this.#readers.flatMap((reader) => reader.notices?.(metrics) ?? []),
         ],
       },
