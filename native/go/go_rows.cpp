@@ -24,6 +24,9 @@ constexpr uint64_t kRowBytes = 2 * sizeof(GoRow);
 constexpr std::string_view kClocks[] = {"time.now", "runtime.nanotime1", "runtime.walltime"};
 /// The new thread goes on in it, on a stack of its own.
 constexpr std::string_view kThreadStarts[] = {"runtime.clone"};
+/// Its child shares the stack, and would overwrite the return address: it is popped into a register for the system call
+/// (syscall/asm_linux_*.s).
+constexpr std::string_view kVforks[] = {"syscall.rawVforkSyscall"};
 /// Far more than any function of kClocks has.
 constexpr uint32_t kMaxClockCode = 4096;
 
@@ -40,7 +43,7 @@ void addDepths(const GoTable& table, const GoTable::Function& function, uint32_t
   GoTable::Values values = table.depths(function);
   uint32_t from = function.entry;
   while (function.depths != 0 && from < end && table.next(values)) {
-    if (values.value < 0 || values.value > kMaxDepth || values.value % arch::kWordBytes != 0) break;
+    if (values.value < -arch::kWordBytes || values.value > kMaxDepth || values.value % arch::kWordBytes != 0) break;
     budget.takeBytes(kRowBytes);
     frame(from, std::min(values.end, end), values.value);
     from = values.end;
@@ -80,8 +83,9 @@ std::vector<GoRow> readGoRows(const ElfImage& file) {
     uint32_t end = 0;
     if (!table.function(i, function, end)) continue;
     const auto plain = [&](GoFrame frame) {
+      const GoFrame popped = isOneOf(kVforks, table, function) ? GoFrame::kRegister : GoFrame::kUnknown;
       addDepths(table, function, end, file.budget(), rows, [&](uint32_t from, uint32_t, int32_t depth) {
-        rows.push_back({table.start() + from, frame, depth, from == function.entry});
+        rows.push_back({table.start() + from, depth < 0 ? popped : frame, depth, from == function.entry});
       });
     };
     if (isOneOf(kStackSwitches, table, function) || isOneOf(arch::kGoEntryFunctions, table, function) ||

@@ -214,9 +214,10 @@ class TableBuilder {
       rule.fp_offset = -arch::kFrameBytes;
       return rules_.intern(rule);
     }
+    if (row.frame == GoFrame::kRegister) rule.ra_register = arch::kGoVforkReturn + 1;
     rule.cfa = row.frame == GoFrame::kStart ? CFA_START : CFA_SP;
     rule.cfa_offset = row.depth - arch::kReturnAddressOffset;
-    rule.ra_offset = arch::kReturnAddressOffset;
+    if (rule.ra_register == 0) rule.ra_offset = arch::kReturnAddressOffset;
     return rules_.intern(rule);
   }
 
