@@ -60,7 +60,7 @@ export class Collector {
     this.#event = EVENTS[event];
     this.#sampler = new addon.Sampler({ ...options, sources: this.#event.sources });
     this.#lines = new NativeLines(this.#sampler);
-    this.#readers = runtimeReaders(addon, this.#sampler);
+    this.#readers = runtimeReaders(addon, this.#sampler, !options.byFunction);
     this.#sampler.onMethods(() => this.#resolveSeen());
     this.#targets = new TargetWatch(options.targets);
     this.#mergesStacks = options.byFunction ?? false;

@@ -86,7 +86,7 @@ export class NewFrames {
     return meta === 0 ? this.kind(index) === FRAME_STOP : (meta & PERL_KIND_MASK) === PERL_STOP;
   }
 
-  /** The number of the function of a native frame (Drained.functions), 0 if that is not known. */
+  /** The number of the function of a frame (Drained.functions), 0 if that is not known. */
   functionNumber(index: number): number {
     return this.#drained.functions[index] ?? 0;
   }
