@@ -13,6 +13,12 @@
 
 /* ---- limits ------------------------------------------------------------ */
 
+/*
+ * Pids are those of the PID namespace that /proc shows. A process outside of it has none there: its number in the
+ * whole machine and this bit, which no pid has (PID_MAX_LIMIT is 1 << 22).
+ */
+#define FOREIGN_PID (1 << 30)
+
 #define MAX_KERNEL_FRAMES 127
 #define MAX_USER_FRAMES 192
 #define COMM_LENGTH 16
@@ -62,6 +68,7 @@ enum outcome {
 	OUTCOME_COMPLETE = 0,  /* the outermost frame of the thread was reached */
 	OUTCOME_TRUNCATED = 1, /* the frame limit was hit */
 	OUTCOME_BROKEN = 2,    /* the last frame is FRAME_STOP and says why */
+	OUTCOME_GUESSED = 3,   /* an outermost frame was reached, but not every frame up to it is known to be right */
 };
 
 /* ---- unwind rows --------------------------------------------------------- */
@@ -91,6 +98,7 @@ enum cfa_kind {
 	CFA_END = 8,         /* outermost frame: the return address is undefined */
 	CFA_UNSUPPORTED = 9, /* there is a rule, and this unwinder cannot follow it */
 	CFA_PROLOG = 10,     /* prolog of a managed function that begins at the row: by its instructions */
+	CFA_START = 11,      /* sp + cfa_offset; the outermost frame if no call precedes the return address there */
 };
 
 /* Where the caller's fp is. */
@@ -143,6 +151,57 @@ enum interpreter_kind {
 	INTERPRETER_DOTNET_IMAGE = 3, /* a precompiled .NET assembly; no index */
 };
 
+/*
+ * One frame of the stack that an interpreter keeps beside the native one. User space puts it where it belongs among
+ * the native frames.
+ */
+struct interpreted_frame {
+	__u64 name; /* of a name_record */
+	__u32 line; /* 0: unknown */
+	__u32 meta; /* the fields below; other bits are the interpreter's own */
+};
+_Static_assert(sizeof(struct interpreted_frame) == 16, "interpreted_frame");
+
+#define MAX_INTERPRETED 800       /* of a stack */
+#define INTERPRETED_KIND_MASK 0xf /* what the frame is: a kind of its interpreter, or one of the next enum */
+#define INTERPRETED_OWNER_SHIFT 8 /* enum interpreter_kind */
+#define INTERPRETED_OWNER_MASK 0xf
+
+enum interpreted_kind {
+	INTERPRETED_STOP = 8, /* not a frame, but why the walk ended: `name` is a counter id */
+	/* User space marks native frames so in stacks that have others; the kernel side never sends these. */
+	INTERPRETED_FOLDED = 14, /* a native frame that is hidden */
+	INTERPRETED_NATIVE = 15, /* a native frame */
+};
+
+/* ---- names ---------------------------------------------------------------- */
+
+#define NAME_PARTS 3
+#define NAME_PART_BYTES 256 /* bytes of a part that are sent; longer ones are cut and say so */
+
+enum name_encoding {
+	NAME_LATIN1 = 0,
+	NAME_UTF8 = 1,
+	NAME_FILE = 2, /* a file name: as the file system has it */
+};
+
+struct name_part {
+	__u32 encoding; /* enum name_encoding */
+	__u32 length;   /* in bytes, of the whole string; what is beyond NAME_PART_BYTES is not here */
+	char bytes[NAME_PART_BYTES + 8];
+};
+
+/* The strings behind interpreted_frame.name; they are sent once. */
+struct name_record {
+	__u32 type; /* RECORD_NAME */
+	__u32 tgid;
+	__u64 name;        /* hash of what follows */
+	__u16 interpreter; /* enum interpreter_kind: it says what kinds, flags and parts there are */
+	__u16 kind;
+	__u32 flags;
+	struct name_part parts[NAME_PARTS];
+};
+
 /* What is known of a file; key: file id. */
 struct file_entry {
 	__u16 state;             /* enum file_state */
@@ -181,26 +240,38 @@ _Static_assert(sizeof(struct count_value) == 64, "count_value");
 enum record_type {
 	RECORD_STACK = 1,      /* struct stack_record, with its frames */
 	RECORD_FILE = 2,       /* struct file_record */
-	RECORD_PERL_NAME = 3,  /* struct perl_name_record */
+	RECORD_NAME = 3,       /* struct name_record */
 	RECORD_METHOD = 4,     /* struct method_record */
 	RECORD_PERL_SITES = 5, /* struct perl_sites_record */
+	RECORD_BUSY_CPU = 6,   /* struct busy_cpu_record */
 };
 
 /*
  * A stack is sent the first time that it is seen. Its frames (u64) follow, leaf first, kernel before user; behind
- * them its Perl frames (struct perl_frame), innermost first.
+ * them those of interpreters (struct interpreted_frame), of each innermost first.
  */
 struct stack_record {
 	__u32 type;
 	__u32 tgid; /* one process that had it; the owner of its anonymous frames */
 	__u64 hash;
 	__u16 frame_count;
-	__u16 kernel_count; /* how many of the frames are kernel frames */
-	__u16 perl_count;   /* Perl frames */
-	__u8 outcome;       /* enum outcome */
+	__u16 kernel_count;      /* how many of the frames are kernel frames */
+	__u16 interpreted_count; /* frames of interpreters */
+	__u8 outcome;            /* enum outcome */
 	__u8 reserved;
 };
 _Static_assert(sizeof(struct stack_record) == 24, "stack_record");
+
+/* A CPU that was idle, so that it ticked less often, is at work. */
+struct busy_cpu_record {
+	__u32 type;
+	__u32 cpu;
+};
+
+/* The question to choose_namespace(): how many levels above the asking process's own PID namespace /proc's is. */
+struct namespace_question {
+	__u64 depth;
+};
 
 /* The question to check_mapping(): the mapping at an address, as /proc/self/maps tells of it. */
 struct mapping_question {

@@ -18,4 +18,17 @@ struct file_key {
 };
 _Static_assert(sizeof(struct file_key) == 24, "file_key");
 
+/* Where something is: at an offset, or at the address that the word at the offset holds. */
+struct file_place {
+	__s64 offset; /* from the address of file offset 0 in the mapping of the code */
+	__u32 indirect;
+	__u32 known;
+};
+
+/* Code of a file: file offsets. */
+struct code_range {
+	__u32 start;
+	__u32 end;
+};
+
 #endif

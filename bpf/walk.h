@@ -15,10 +15,10 @@
 
 #define WINDOW_BYTES 1024
 #define MAX_FRAMES (MAX_KERNEL_FRAMES + MAX_USER_FRAMES + 1)
-/* Words behind a record: frames, then Perl frames. All in all 16 KB: a power of two bounds the size. */
+/* Words behind a record: frames, then those of interpreters. All in all 16 KB: a power of two bounds the size. */
 #define RECORD_BYTES 16384
 #define MAX_WORDS ((RECORD_BYTES - sizeof(struct stack_record)) / 8)
-_Static_assert(MAX_FRAMES + 2 * (MAX_PERL_FRAMES + 1) <= MAX_WORDS, "a stack must fit into a record");
+_Static_assert(MAX_FRAMES + 2 * (MAX_INTERPRETED + 1) <= MAX_WORDS, "a stack must fit into a record");
 
 /* The start value of every hash of a stack or name: user space changes it to make all of them new. */
 volatile __u64 generation = 1;
@@ -57,13 +57,29 @@ enum step_result {
 	NOT_INTERPRETED = 2, /* the code is of no interpreter: no step was made */
 };
 
+/* Where the value of fp is from. */
+enum fp_source {
+	FP_OF_LEAF = 0,    /* the register of the leaf: it may hold anything */
+	FP_FROM_STACK = 1, /* a function saved it */
+	FP_LOST = 2,       /* it is not known */
+};
+
+/* What must be known of the leaf besides its address. */
+enum leaf_kind {
+	LEAF_ORDINARY = 0,
+	LEAF_FOREIGN = 1,             /* it is no 64-bit code: it is named, and the walk ends */
+	LEAF_RETURNS_FROM_SIGNAL = 2, /* the system call that returns from a signal is under way */
+};
+
 struct walk {
 	__u64 ip;
 	__u64 sp;
 	__u64 fp;
 	__u32 exact;           /* ip is the interrupted instruction, not a return address */
-	__u32 fp_lost;         /* the value of fp is not known */
+	__u32 fp_source;       /* enum fp_source */
 	__u32 registers_known; /* registers[] hold those of this frame */
+	__u32 guessed;         /* some caller was guessed */
+	__u32 return_checked;  /* a call was seen to precede the return address ip */
 	__u32 stop;            /* counter id of the outcome, 0 while walking */
 	__u32 user_frames;
 	__u32 tgid;
@@ -75,6 +91,8 @@ struct walk {
 	__u64 offset;               /* the question to find_row() */
 	__u64 place;                /* the question to remember_rule() */
 	__u64 row_start;            /* the offset in the file that the row found by find_row() holds from */
+	__u32 next_rule;            /* the rule for the byte behind it */
+	__u32 leaf;                 /* enum leaf_kind */
 	struct vm_area_struct *vma; /* the answer of find_vma() */
 	__u64 registers[REG_COUNT];
 	__u64 window_start;
@@ -87,6 +105,8 @@ struct walk {
 	struct dotnet_walk dotnet;
 	struct perl_walk perl;
 	__u64 node[32];          /* scratch: a maple tree node */
+	__u64 name_hash;         /* names.h: of the name being made, or found */
+	struct name_record name; /* scratch: a name being made */
 	struct file_record file; /* scratch: a request */
 	__u8 window[WINDOW_BYTES];
 	struct count_value task; /* scratch for a new count */
@@ -115,6 +135,21 @@ static __always_inline void push_frame(struct walk *w, __u64 frame)
 	w->record.hash = hash;
 	w->frames[index] = frame;
 	w->record.frame_count = index + 1;
+}
+
+/* Appends a frame of an interpreter to the stack, and takes it into its hash. */
+static __always_inline void push_interpreted(struct walk *w, __u32 interpreter, __u32 meta, __u64 name, __u32 line)
+{
+	__u64 index = w->record.frame_count + 2 * w->record.interpreted_count;
+	__u64 word = (__u64)(meta | interpreter << INTERPRETED_OWNER_SHIFT) << 32 | line;
+
+	asm volatile("" : "+r"(index));
+	if (index >= MAX_WORDS - 1)
+		return;
+	w->frames[index] = name;
+	w->frames[index + 1] = word;
+	w->record.hash = mix(w->record.hash + name, word);
+	w->record.interpreted_count++;
 }
 
 static __always_inline void push_stop(struct walk *w, __u32 counter)

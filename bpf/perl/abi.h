@@ -8,12 +8,10 @@
 
 #include "../types.h"
 
-#define MAX_PERLS 32        /* files that hold an interpreter at a time; index 0 stays empty */
-#define MAX_PERL_FRAMES 800 /* words of a stack's Perl part */
-#define PERL_OPS 512        /* op numbers: nine bits (struct op) */
-#define PERL_NAME_BYTES 256 /* bytes of a name that are sent; longer ones are cut and say so */
+#define MAX_PERLS 32 /* files that hold an interpreter at a time; index 0 stays empty */
+#define PERL_OPS 512 /* op numbers: nine bits (struct op) */
 
-/* ---- one Perl frame of a stack ------------------------------------------- */
+/* ---- one Perl frame of a stack: struct interpreted_frame ------------------ */
 
 enum perl_kind {
 	PERL_SUB = 1,
@@ -23,21 +21,9 @@ enum perl_kind {
 	PERL_XSUB = 5,      /* a sub written in C that the leaf calls; a PERL_XSUB_CODE follows */
 	PERL_XSUB_CODE = 6, /* not a frame: `name` is the frame word of the C function's first byte */
 	PERL_CUT = 7,       /* not a frame: the frames above were called by C code */
-	PERL_STOP = 8,      /* why the walk ended: `name` is a counter id */
-	/* User space marks native frames so in stacks that have Perl frames; the kernel side never sends these. */
-	PERL_FOLDED = 14, /* a native frame that is hidden */
-	PERL_NATIVE = 15, /* a native frame */
 };
 
-struct perl_frame {
-	__u64 name; /* of a perl_name_record */
-	__u32 line; /* of the statement; 0: unknown */
-	__u32 meta;
-};
-_Static_assert(sizeof(struct perl_frame) == 16, "perl_frame");
-
-/* perl_frame.meta holds these fields. */
-#define PERL_KIND_MASK 0xf
+/* What interpreted_frame.meta holds besides; the line is that of the statement. */
 #define PERL_STACK_SHIFT 4 /* si_type + 1 of the stack that the frame is on (cop.h), 4 bits */
 #define PERL_STACK_MASK 0xf
 #define PERL_OP_SHIFT 16 /* innermost frame: number of the current op + 1; 0: none */
@@ -102,15 +88,6 @@ enum perl_variable {
 	PERL_VARIABLES = 6
 };
 
-/* Where something is: at an offset, or at the address that the word at the offset holds. */
-struct perl_place {
-	/* From the address of file offset 0 in the mapping of the code; variables of PERL_THREADED: from the
-	 * interpreter. */
-	__s64 offset;
-	__u32 indirect;
-	__u32 known;
-};
-
 /* What an op does, as far as it matters here. */
 enum perl_op_class {
 	PERL_OP_STATEMENT = 1, /* nextstate, dbstate: a COP */
@@ -122,49 +99,23 @@ enum perl_op_class {
 	PERL_OP_METHOD = 64,   /* method_named and its like: names a method */
 };
 
-struct perl_code_range {
-	__u32 start; /* file offsets */
-	__u32 end;
-};
-
 struct perl_file {
 	__u32 flags; /* enum perl_flags */
 	__u16 context_size;
-	__u8 context_cv;                 /* offset of the CV in a sub's context */
-	__u8 stack_type;                 /* offset of si_type */
-	struct perl_code_range loops[2]; /* Perl_runops_standard, Perl_runops_debug */
-	struct perl_place key;           /* PL_thr_key */
-	struct perl_place variables[PERL_VARIABLES];
-	__u8 op_class[PERL_OPS]; /* by op number: enum perl_op_class */
+	__u8 context_cv;                             /* offset of the CV in a sub's context */
+	__u8 stack_type;                             /* offset of si_type */
+	struct code_range loops[2];                  /* Perl_runops_standard, Perl_runops_debug */
+	struct file_place key;                       /* PL_thr_key */
+	struct file_place variables[PERL_VARIABLES]; /* PERL_THREADED: offsets from the interpreter */
+	__u8 op_class[PERL_OPS];                     /* by op number: enum perl_op_class */
 };
 _Static_assert(sizeof(struct perl_file) == 24 + 16 * (1 + PERL_VARIABLES) + PERL_OPS, "perl_file");
 
 /* ---- names ---------------------------------------------------------------- */
 
-enum perl_part { PERL_PART_SUB = 0, PERL_PART_PACKAGE = 1, PERL_PART_FILE = 2, PERL_PARTS = 3 };
+enum perl_part { PERL_PART_SUB = 0, PERL_PART_PACKAGE = 1, PERL_PART_FILE = 2 };
 
-enum perl_encoding {
-	PERL_LATIN1 = 0,
-	PERL_UTF8 = 1,
-	PERL_BYTES = 2, /* a file name: as the file system has it */
-};
-
-struct perl_string {
-	__u32 encoding; /* enum perl_encoding */
-	__u32 length;   /* of the whole string; what is beyond PERL_NAME_BYTES is not here */
-	char bytes[PERL_NAME_BYTES + 8];
-};
-
-/* The strings behind perl_frame.name; they are sent once. */
-struct perl_name_record {
-	__u32 type; /* RECORD_PERL_NAME */
-	__u32 tgid;
-	__u64 name;  /* hash of what follows */
-	__u32 kind;  /* enum perl_kind */
-	__u32 flags; /* enum perl_name_flags */
-	struct perl_string parts[PERL_PARTS];
-};
-
+/* name_record.kind is one of enum perl_kind, its parts are those above. */
 enum perl_name_flags {
 	PERL_NAME_LEXICAL = 1,  /* a sub that belongs to no package */
 	PERL_NAME_NONE = 2,     /* the sub has no name any more */

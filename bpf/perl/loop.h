@@ -14,6 +14,7 @@ MAP(perls, ARRAY, MAX_PERLS, __u32, struct perl_file);
 static __always_inline void perl_start(struct walk *w)
 {
 	w->perl.file = 0;
+	w->perl.words = 0;
 }
 
 /* Looks whether a native frame in a file that holds an interpreter is a run loop. The innermost one counts. */

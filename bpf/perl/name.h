@@ -9,11 +9,8 @@
 #ifndef POLYTOP_PERL_NAME_H
 #define POLYTOP_PERL_NAME_H
 
-#include "../results.h"
+#include "../names.h"
 #include "loop.h"
-
-/* Names that user space was sent: the memory of the walk alone. */
-MAP(sent_perl_names, LRU_HASH, 16384, __u64, __u8);
 
 /* struct sv: any 0, reference count 8, flags 12, u 16; sv_type in the low byte of the flags. */
 #define SV_TYPE(head) (((head)[1] >> 32) & 0xff)
@@ -45,31 +42,6 @@ MAP(sent_perl_names, LRU_HASH, 16384, __u64, __u8);
 #define HEK_HEADER 8
 #define MAX_HEK 65536
 
-/* Takes a part of the name into the hash: its bytes eight at a time, then its length and encoding. */
-__noinline int perl_hash_part(__u32 number)
-{
-	struct walk *w = current_walk();
-
-	asm volatile("" : "+r"(number));
-	if (!w || number >= PERL_PARTS)
-		return 0;
-	struct perl_string *part = &w->perl.name.parts[number];
-	__u64 hash = w->perl.hash;
-	__u32 length = part->length < PERL_NAME_BYTES ? part->length : PERL_NAME_BYTES;
-	for (__u32 at = 0; at < PERL_NAME_BYTES; at += 8) {
-		__u64 word = *(__u64 *)(part->bytes + at);
-		__u32 left = length - at;
-
-		if (at >= length)
-			break;
-		if (left < 8)
-			word &= (1ULL << (left * 8)) - 1;
-		hash = mix(hash, word);
-	}
-	w->perl.hash = mix(hash, (__u64)part->encoding << 32 | part->length);
-	return 0;
-}
-
 /*
  * Reads the shared string (struct hek: hash, length, bytes, NUL, flags) at w->perl.string into a part of the name.
  * Returns 0, or -1 if it is unreadable or no such string.
@@ -80,9 +52,9 @@ __noinline int perl_read_hek(__u32 number)
 	__u8 flags;
 
 	asm volatile("" : "+r"(number));
-	if (!w || number >= PERL_PARTS)
+	if (!w || number >= NAME_PARTS)
 		return -1;
-	struct perl_string *part = &w->perl.name.parts[number];
+	struct name_part *part = &w->name.parts[number];
 	__u64 address = w->perl.string;
 	/* Most strings are short: header and 64 bytes blindly, which is one read. */
 	if (READ_USER_BYTES(part, HEK_HEADER + 64, address) && READ_USER_BYTES(part, HEK_HEADER, address))
@@ -90,21 +62,21 @@ __noinline int perl_read_hek(__u32 number)
 	__u32 length = part->length;
 	if (length > MAX_HEK)
 		return -1;
-	__u32 size = length + 2 < PERL_NAME_BYTES + 8 ? length + 2 : PERL_NAME_BYTES + 8;
+	__u32 size = length + 2 < NAME_PART_BYTES + 8 ? length + 2 : NAME_PART_BYTES + 8;
 	asm volatile("" : "+r"(size));
 	size &= 511;
-	if (size > PERL_NAME_BYTES + 8)
+	if (size > NAME_PART_BYTES + 8)
 		return -1;
 	if (size > 64 && READ_USER_BYTES(part->bytes, size, address + HEK_HEADER))
 		return -1;
-	if (length < PERL_NAME_BYTES)
+	if (length < NAME_PART_BYTES)
 		flags = part->bytes[length + 1];
 	else if (READ_USER_BYTES(&flags, 1, address + HEK_HEADER + length + 1))
 		return -1;
-	part->encoding = flags & 1 ? PERL_UTF8 : PERL_LATIN1;
+	part->encoding = flags & 1 ? NAME_UTF8 : NAME_LATIN1;
 	/* Names with an equal beginning must not be taken for one. */
-	if (length > PERL_NAME_BYTES)
-		w->perl.hash = mix(w->perl.hash, address ^ (__u64)w->tgid << 48);
+	if (length > NAME_PART_BYTES)
+		w->name_hash = mix(w->name_hash, address ^ (__u64)w->tgid << 48);
 	return 0;
 }
 
@@ -115,16 +87,16 @@ __noinline int perl_read_file(void)
 
 	if (!w)
 		return -1;
-	struct perl_string *part = &w->perl.name.parts[PERL_PART_FILE];
-	part->encoding = PERL_BYTES;
+	struct name_part *part = &w->name.parts[PERL_PART_FILE];
+	part->encoding = NAME_FILE;
 	part->length = 0;
 	if (!w->perl.string)
 		return 0;
-	long size = bpf_probe_read_user_str(part->bytes, PERL_NAME_BYTES, (void *)w->perl.string);
+	long size = bpf_probe_read_user_str(part->bytes, NAME_PART_BYTES, (void *)w->perl.string);
 	if (size <= 0)
 		return -1;
 	/* The longest that fits may be longer: then it is marked as cut. */
-	part->length = size == PERL_NAME_BYTES ? PERL_NAME_BYTES + 1 : size - 1;
+	part->length = size == NAME_PART_BYTES ? NAME_PART_BYTES + 1 : size - 1;
 	if (part->length > 6 && *(__u32 *)part->bytes == 0x61766528 /* "(eva" */ && part->bytes[4] == 'l' &&
 	    part->bytes[5] == ' ' && part->bytes[6] >= '0' && part->bytes[6] <= '9')
 		part->length = 5;
@@ -141,8 +113,8 @@ __noinline int perl_read_stash(__u32 index)
 
 	if (!w || !file)
 		return -1;
-	w->perl.name.parts[PERL_PART_PACKAGE].length = 0;
-	w->perl.name.parts[PERL_PART_PACKAGE].encoding = PERL_LATIN1;
+	w->name.parts[PERL_PART_PACKAGE].length = 0;
+	w->name.parts[PERL_PART_PACKAGE].encoding = NAME_LATIN1;
 	if (!w->perl.string)
 		goto nameless;
 	if (READ_USER(&head, w->perl.string))
@@ -166,7 +138,7 @@ __noinline int perl_read_stash(__u32 index)
 	w->perl.string = name;
 	return perl_read_hek(PERL_PART_PACKAGE);
 nameless:
-	w->perl.name.flags |= PERL_NAME_NO_STASH;
+	w->name.flags |= PERL_NAME_NO_STASH;
 	return 0;
 }
 
@@ -190,41 +162,14 @@ static __always_inline int read_glob(struct walk *w, struct perl_file *file, __u
 	return perl_read_stash(w->perl.file);
 }
 
-/* Sends the strings unless user space has them. Returns 0, or -1 if the ring is full. */
-__noinline int perl_send_name(void)
+/* Sends the name that was made. Returns 0, or -1 if the ring is full. */
+static __always_inline int send_perl_name(void)
 {
-	struct walk *w = current_walk();
-	__u8 one = 1;
+	int sent = send_name();
 
-	if (!w)
-		return -1;
-	for (__u32 i = 0; i < PERL_PARTS; i++)
-		perl_hash_part(i);
-	w->perl.hash = mix(w->perl.hash, (__u64)w->perl.name.kind << 32 | w->perl.name.flags);
-	w->perl.name.name = w->perl.hash;
-	if (bpf_map_lookup_elem(&sent_perl_names, &w->perl.name.name))
-		return 0;
-	w->perl.name.type = RECORD_PERL_NAME;
-	w->perl.name.tgid = w->tgid;
-	if (bpf_ringbuf_output(&records, &w->perl.name, sizeof(w->perl.name), unhurried())) {
-		w->record_lost = 1;
-		return -1;
-	}
-	bpf_map_update_elem(&sent_perl_names, &w->perl.name.name, &one, BPF_ANY);
-	add_counter(COUNTER_PerlNamesSent, 1);
-	return 0;
-}
-
-/* Starts a new name. Its hash begins with the generation: after a renewal of the stacks no old one comes again. */
-static __always_inline void begin_name(struct walk *w, __u32 kind)
-{
-	w->perl.hash = generation;
-	w->perl.name.kind = kind;
-	w->perl.name.flags = 0;
-	for (int i = 0; i < PERL_PARTS; i++) {
-		w->perl.name.parts[i].length = 0;
-		w->perl.name.parts[i].encoding = PERL_LATIN1;
-	}
+	if (sent > 0)
+		add_counter(COUNTER_PerlNamesSent, 1);
+	return sent < 0 ? -1 : 0;
 }
 
 /*
@@ -240,9 +185,9 @@ __noinline int perl_name_sub(__u32 kind)
 	if (!file)
 		return -1;
 	struct perl_cv_body *body = &w->perl.body;
-	begin_name(w, kind);
+	begin_name(w, INTERPRETER_PERL, kind);
 	if (!body->glob) {
-		w->perl.name.flags |= PERL_NAME_NONE;
+		w->name.flags |= PERL_NAME_NONE;
 	} else if (body->flags & CVF_NAMED) {
 		w->perl.string = body->glob;
 		if (perl_read_hek(PERL_PART_SUB))
@@ -256,11 +201,11 @@ __noinline int perl_name_sub(__u32 kind)
 		return -1;
 	}
 	if (body->flags & CVF_LEXICAL) {
-		w->perl.name.flags |= PERL_NAME_LEXICAL;
-		w->perl.name.parts[PERL_PART_PACKAGE].length = 0;
+		w->name.flags |= PERL_NAME_LEXICAL;
+		w->name.parts[PERL_PART_PACKAGE].length = 0;
 	}
 	w->perl.string = body->file;
-	return perl_read_file() ? -1 : perl_send_name();
+	return perl_read_file() ? -1 : send_perl_name();
 }
 
 #endif

@@ -60,10 +60,10 @@ static __always_inline void keep_site(struct walk *w, __u32 number, int has_site
 static __always_inline int perl_send_sites(struct walk *w)
 {
 	struct perl_sites_record *record = &w->perl.sites;
-	__u64 count = w->record.perl_count < PERL_SITES ? w->record.perl_count : PERL_SITES;
+	__u64 count = w->perl.words < PERL_SITES ? w->perl.words : PERL_SITES;
 	__u64 size = __builtin_offsetof(struct perl_sites_record, sites) + count * sizeof(record->sites[0]);
 
-	if (!w->record.perl_count)
+	if (!w->perl.words)
 		return 0;
 	record->type = RECORD_PERL_SITES;
 	record->tgid = w->tgid;

@@ -73,6 +73,7 @@ struct perl_walk {
 	__u64 base;      /* address of file offset 0 in the mapping of the run loop */
 	__u64 samples;   /* numbers the samples of this CPU */
 	__u32 frames;    /* frames that were found */
+	__u32 words;     /* its words among the interpreted frames of the stack, which come first */
 	__u32 op_class;  /* of the current op */
 	__u32 op_meta;   /* current op and file, for the innermost frame's meta */
 	__u32 unchecked; /* no context was looked at yet: the highest may be half made or half taken down */
@@ -100,12 +101,10 @@ struct perl_walk {
 	__u64 cv_head[3];
 	__u64 callee[6]; /* the op that names what is called; its words: perl/xsub.h */
 	struct perl_cv_body body;
-	__u64 hash;
 	__u64 string; /* address of the string to be read */
 	struct perl_cached subs[PERL_CACHED];
 	struct perl_cached lines[PERL_CACHED];
 	struct perl_memo memo; /* scratch */
-	struct perl_name_record name;
 	struct perl_sites_record sites;
 	struct perl_split_key split;                 /* scratch */
 	__u8 window[PERL_WINDOW_MASK + 1 + 256 + 8]; /* a field is at most 255 behind its context */

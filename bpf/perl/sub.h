@@ -21,20 +21,15 @@ MAP(perl_memos, LRU_HASH, 16384, struct perl_memo_key, struct perl_memo);
 static __always_inline void push_perl_at(struct walk *w, int has_site, __u32 kind, __u64 name, __u32 line)
 {
 	__u32 meta = kind | ((w->perl.type + 1) & PERL_STACK_MASK) << PERL_STACK_SHIFT;
-	__u64 index = w->record.frame_count + 2 * w->record.perl_count;
+	__u32 number = w->record.interpreted_count;
 
 	if (w->perl.innermost && kind <= PERL_MAIN) {
 		w->perl.innermost = 0;
 		meta |= w->perl.op_meta;
 	}
-	asm volatile("" : "+r"(index));
-	if (index >= MAX_WORDS - 1)
-		return;
-	w->frames[index] = name;
-	w->frames[index + 1] = (__u64)meta << 32 | line;
-	w->record.hash = mix(w->record.hash + name, (__u64)meta << 32 | line);
-	keep_site(w, w->record.perl_count, has_site);
-	w->record.perl_count++;
+	push_interpreted(w, INTERPRETER_PERL, meta, name, line);
+	keep_site(w, number, has_site);
+	w->perl.words = w->record.interpreted_count;
 	if (kind <= PERL_XSUB)
 		w->perl.frames++;
 }
@@ -69,7 +64,7 @@ __noinline int perl_name_file(__u32 kind)
 	struct perl_file *file = w ? perl_walked_file(w) : NULL;
 	if (!file)
 		return -1;
-	begin_name(w, kind);
+	begin_name(w, INTERPRETER_PERL, kind);
 	if (w->perl.statement && READ_USER(&w->perl.string, w->perl.statement + COP_FILE))
 		return -1;
 	if (!w->perl.statement)
@@ -80,7 +75,7 @@ __noinline int perl_name_file(__u32 kind)
 			return -1;
 		w->perl.string += HEK_HEADER + 2;
 	}
-	return perl_read_file() ? -1 : perl_send_name();
+	return perl_read_file() ? -1 : send_perl_name();
 }
 
 /* Two words of a body tell whether its sub is the one that a name was made of: this one stands for its code. */
@@ -117,9 +112,10 @@ static __always_inline int is_same_sub(struct perl_walk *p, struct perl_memo *me
  * Whether the words of the body stand for the name just made. They do not where the sub alone keeps its glob
  * alive (a closure that was renamed): the next glob may lie at the same address. __ANON__ of a package stays.
  */
-static __always_inline int is_name_kept(struct perl_walk *p)
+static __always_inline int is_name_kept(struct walk *w)
 {
-	struct perl_string *sub = &p->name.parts[PERL_PART_SUB];
+	struct perl_walk *p = &w->perl;
+	struct name_part *sub = &w->name.parts[PERL_PART_SUB];
 
 	if ((p->body.flags & CVF_NAMED) || !(p->body.flags & CVF_CVGV_RC))
 		return 1;
@@ -127,7 +123,7 @@ static __always_inline int is_name_kept(struct perl_walk *p)
 }
 
 /*
- * Puts the name of the sub w->perl.cv into w->perl.hash.
+ * Puts the name of the sub w->perl.cv into w->name_hash.
  * Returns 0, 1 if it is no sub, -1 if something was unreadable.
  */
 __noinline int perl_find_sub(__u32 kind)
@@ -144,7 +140,7 @@ __noinline int perl_find_sub(__u32 kind)
 	key.sub = p->cv;
 	struct perl_memo *memo = bpf_map_lookup_elem(&perl_memos, &key);
 	if (memo && is_same_sub(p, memo)) {
-		p->hash = memo->name;
+		w->name_hash = memo->name;
 	} else {
 		if (!p->cv)
 			return 1;
@@ -159,24 +155,25 @@ __noinline int perl_find_sub(__u32 kind)
 		p->memo.body = p->cv_head[0];
 		p->memo.check[0] = code_stamp(&p->body);
 		p->memo.check[1] = name_stamp(&p->body);
-		p->memo.name = p->hash;
-		if (is_name_kept(p))
+		p->memo.name = w->name_hash;
+		if (is_name_kept(w))
 			bpf_map_update_elem(&perl_memos, &key, &p->memo, BPF_ANY);
 	}
 	cached->key = p->cv;
-	cached->value = p->hash;
+	cached->value = w->name_hash;
 	cached->sample = p->samples;
 	return 0;
 }
 
 /* Does the same for a frame, through a cache: recursion meets the same sub again and again. */
-static __always_inline int find_sub(struct perl_walk *p, __u32 kind)
+static __always_inline int find_sub(struct walk *w, __u32 kind)
 {
+	struct perl_walk *p = &w->perl;
 	struct perl_cached *cached = &p->subs[(p->cv >> 3) & (PERL_CACHED - 1)];
 
 	if (cached->key != p->cv || cached->sample != p->samples)
 		return perl_find_sub(kind);
-	p->hash = cached->value;
+	w->name_hash = cached->value;
 	return 0;
 }
 

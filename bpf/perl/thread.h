@@ -6,50 +6,11 @@
 #ifndef POLYTOP_PERL_THREAD_H
 #define POLYTOP_PERL_THREAD_H
 
+#include "../process_data.h"
 #include "name.h"
-
-/*
- * glibc keeps two words of thread-specific data for each key, and the value is the second; the first 32 keys are in
- * the thread's block, the others in blocks of 32. In musl the thread's block points to an array of values. Where that
- * is in the blocks stands in arch/.
- */
-#define GLIBC_BLOCK_KEYS 32
-#define GLIBC_MAX_KEYS 1024
-#define MUSL_MAX_KEYS 128
 
 /* The struct of a thread's variables begins with those that are wanted: perl 5.28 to 5.42 keep them below 256. */
 #define INTERPRETER_WORDS 32
-
-/* The address of something that a file says the place of. Returns 0, or -1 if it could not be read. */
-static __always_inline int find_place(struct perl_walk *p, struct perl_place *place, __u64 *address)
-{
-	*address = p->base + place->offset;
-	if (!place->indirect)
-		return 0;
-	return READ_USER(address, *address);
-}
-
-/* Reads the value of the key of thread-specific data. Returns 0 or -1. */
-static __always_inline int read_specific(struct perl_file *file, __u64 thread, __u32 key, __u64 *value)
-{
-	__u64 block;
-
-	*value = 0;
-	if (file->flags & PERL_MUSL) {
-		if (key >= MUSL_MAX_KEYS || READ_USER(&block, thread) || READ_USER(&block, block + MUSL_VALUES))
-			return -1;
-		return READ_USER(value, block + 8 * (__u64)key);
-	}
-	if (key >= GLIBC_MAX_KEYS)
-		return -1;
-	if (key < GLIBC_BLOCK_KEYS)
-		return READ_USER(value, thread + GLIBC_FIRST_BLOCK + 16 * (__u64)key + 8);
-	if (READ_USER(&block, thread + GLIBC_BLOCKS + 8 * (__u64)(key / GLIBC_BLOCK_KEYS)))
-		return -1;
-	if (!block) /* No key of this range was ever set in this thread. */
-		return 0;
-	return READ_USER(value, block + 16 * (__u64)(key % GLIBC_BLOCK_KEYS) + 8);
-}
 
 /* Ends the walk before its first frame. Returns -1. */
 static __always_inline int stop_interpreter(struct walk *w, __u32 counter)
@@ -92,15 +53,15 @@ static __always_inline int find_interpreter(struct walk *w, struct perl_file *fi
 		return stop_interpreter(w, COUNTER_UnwindPerlErrVersion);
 	if (!(file->flags & PERL_THREADED)) {
 		for (int i = 0; i < PERL_VARIABLES; i++) {
-			if (find_place(p, &file->variables[i], &address))
+			if (find_place(p->base, &file->variables[i], &address))
 				return stop_interpreter(w, COUNTER_UnwindPerlReadStackInfo);
 			if (READ_USER(&p->variables[i], address))
 				return stop_interpreter(w, COUNTER_UnwindPerlReadStackInfo);
 		}
 	} else {
 		thread = thread_pointer(task);
-		if (find_place(p, &file->key, &address) || READ_USER(&key, address) ||
-		    read_specific(file, thread, key, &p->interpreter))
+		if (find_place(p->base, &file->key, &address) || READ_USER(&key, address) ||
+		    read_specific(file->flags & PERL_MUSL, thread, key, &p->interpreter))
 			return stop_interpreter(w, COUNTER_UnwindPerlTSD);
 		if (!p->interpreter)
 			return stop_interpreter(w, COUNTER_UnwindPerlErrNoInterpreter);

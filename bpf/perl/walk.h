@@ -43,7 +43,7 @@ static __always_inline int leave_stack(struct walk *w, struct perl_file *file)
 	}
 	if (perl_name_file(PERL_MAIN))
 		return stop_perl(w, COUNTER_UnwindPerlErrReadStatement);
-	push_perl_at(w, 1, PERL_MAIN, p->hash, p->statement ? line_of(w, p->statement) : 0);
+	push_perl_at(w, 1, PERL_MAIN, w->name_hash, p->statement ? line_of(w, p->statement) : 0);
 	return stop_perl(w, COUNTER_UnwindPerlComplete);
 }
 
@@ -119,7 +119,7 @@ static __always_inline int take_frame(struct walk *w, struct perl_file *file, __
 	} else {
 		kind = (type & CX_TYPE) == CX_SUB ? PERL_SUB : PERL_FORMAT;
 		p->cv = context_word(p, file, p->index, file->context_cv);
-		result = find_sub(p, kind);
+		result = find_sub(w, kind);
 		if (result > 0 && innermost) {
 			/* The entry is being made or taken down: it is no frame. */
 			if (p->op_class & PERL_OP_LEAVING)
@@ -149,11 +149,11 @@ static __always_inline int take_frame(struct walk *w, struct perl_file *file, __
 			p->last.kind = kind;
 			p->last.cv = p->cv;
 			p->last.statement = p->statement;
-			p->last.name = p->hash;
+			p->last.name = w->name_hash;
 			p->last.line = line;
 		}
 	}
-	push_perl_at(w, has_site, kind, p->hash, line);
+	push_perl_at(w, has_site, kind, w->name_hash, line);
 	p->uncut = 1;
 	enter_perl_caller(p, old_statement, return_op);
 	if (!return_op && is_cut(p, file, type))
@@ -207,7 +207,7 @@ __noinline int perl_repeat(__u32 index)
 		    (context_word(p, file, p->index - 1, 0) & CX_TYPE) == CX_DEFER ||
 		    p->statement != p->last.statement || (window_word(p, offset, 0) & 0xff) != p->last.type ||
 		    window_word(p, offset, file->context_cv) != p->last.cv || !window_word(p, offset, CX_RETURN) ||
-		    next < -1 || next >= p->index || w->record.perl_count >= MAX_PERL_FRAMES - 2)
+		    next < -1 || next >= p->index || w->record.interpreted_count >= MAX_INTERPRETED - 2)
 			break;
 		push_perl_at(w, 1, p->last.kind, p->last.name, p->last.line);
 		p->uncut = 1;
@@ -229,7 +229,7 @@ __noinline int perl_step(__u32 depth)
 	struct perl_file *file = perl_walked_file(w);
 	if (!file)
 		return stop_perl(w, COUNTER_UnwindPerlErrLayout);
-	if (w->record.perl_count >= MAX_PERL_FRAMES - 2)
+	if (w->record.interpreted_count >= MAX_INTERPRETED - 2)
 		return stop_perl(w, COUNTER_UnwindPerlTruncated);
 	if (p->index < 0)
 		return leave_stack(w, file);
@@ -332,7 +332,7 @@ static __always_inline void perl_finish(struct walk *w, struct task_struct *task
 		return;
 	}
 	w->record.outcome = OUTCOME_BROKEN;
-	push_perl(w, PERL_STOP, outcome, 0);
+	push_perl(w, INTERPRETED_STOP, outcome, 0);
 }
 
 #endif

@@ -131,7 +131,7 @@ __noinline int perl_take_xsub(void)
 	if (m->state != FILE_READY || perl_find_sub(PERL_XSUB))
 		return 0;
 	__u64 body = (__u64)m->file << FRAME_FILE_SHIFT | ((code - m->start + m->offset) & FRAME_OFFSET_MASK);
-	push_perl(w, PERL_XSUB, p->hash, 0);
+	push_perl(w, PERL_XSUB, w->name_hash, 0);
 	push_perl(w, PERL_XSUB_CODE, body, 0);
 	return 0;
 }

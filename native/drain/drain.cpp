@@ -2,6 +2,7 @@
 #include "drain/drain.h"
 
 #include <bpf/bpf.h>
+#include <sys/resource.h>
 
 #include <cerrno>
 #include <cstddef>
@@ -41,6 +42,16 @@ TaskKey taskKey(const count_key& key, const count_value& value) {
   return task;
 }
 
+/// In ns: the CPU time of all child processes that were waited for.
+uint64_t childTime() {
+  rusage usage = {};
+  getrusage(RUSAGE_CHILDREN, &usage);
+  const auto microseconds = [](const timeval& time) {
+    return static_cast<uint64_t>(time.tv_sec) * 1'000'000 + static_cast<uint64_t>(time.tv_usec);
+  };
+  return (microseconds(usage.ru_utime) + microseconds(usage.ru_stime)) * 1000;
+}
+
 std::string commString(const char (&comm)[COMM_LENGTH]) { return {comm, strnlen(comm, COMM_LENGTH)}; }
 
 }  // namespace
@@ -54,7 +65,7 @@ void Drain::open(Session& session, Files& files, Methods& methods, bool byFuncti
   methods_ = &methods;
   keys_.resize(kBatch);
   values_.resize(kBatch);
-  perlLines_.open(session);
+  lines_ = makeFrameLines(session);
   ring_ = ring_buffer__new(session.mapFd("records"), onRecord, this, nullptr);
   if (!ring_) throw Failure("the ring buffer cannot be opened", errno);
   lastTime_ = clockNanoseconds(CLOCK_MONOTONIC);
@@ -73,30 +84,40 @@ void Drain::consume() {
 }
 
 int Drain::onRecord(void* context, void* data, size_t size) {
-  auto* drain = static_cast<Drain*>(context);
-  if (size < sizeof(uint32_t)) return 0;
-  const uint32_t type = *static_cast<const uint32_t*>(data);
-  if (type == RECORD_FILE && size >= sizeof(file_record)) {
-    drain->files_->builder.request(*static_cast<const file_record*>(data));
-  } else if (type == RECORD_METHOD && size >= offsetof(method_record, name)) {
-    drain->methods_->add(*static_cast<const method_record*>(data), size);
-  } else if (type == RECORD_STACK && size >= sizeof(stack_record)) {
-    const auto* record = static_cast<const stack_record*>(data);
-    if (size >= sizeof *record + record->frame_count * sizeof(uint64_t) + record->perl_count * sizeof(perl_frame))
-      drain->addStack(*record);
-  } else if (type == RECORD_PERL_SITES && size >= offsetof(perl_sites_record, sites)) {
-    drain->perlLines_.addSites(*static_cast<const perl_sites_record*>(data), size);
-  } else if (type == RECORD_PERL_NAME && size >= sizeof(perl_name_record)) {
-    drain->stacks_.addName(*static_cast<const perl_name_record*>(data));
+  try {
+    static_cast<Drain*>(context)->take(data, size);
+  } catch (const std::exception&) {
+    // Memory ran out. Samples of a stack that is not known are counted as lost.
   }
   return 0;
 }
 
+void Drain::take(const void* data, size_t size) {
+  if (size < sizeof(uint32_t)) return;
+  const uint32_t type = *static_cast<const uint32_t*>(data);
+  if (type == RECORD_FILE && size >= sizeof(file_record)) {
+    files_->builder.request(*static_cast<const file_record*>(data));
+  } else if (type == RECORD_METHOD && size >= offsetof(method_record, name)) {
+    methods_->add(*static_cast<const method_record*>(data), size);
+  } else if (type == RECORD_STACK && size >= sizeof(stack_record)) {
+    const auto* record = static_cast<const stack_record*>(data);
+    if (size >=
+        sizeof *record + record->frame_count * sizeof(uint64_t) + record->interpreted_count * sizeof(interpreted_frame))
+      addStack(*record);
+  } else if (type == RECORD_BUSY_CPU && size >= sizeof(busy_cpu_record)) {
+    session_->events().wake(static_cast<const busy_cpu_record*>(data)->cpu);
+  } else if (type == RECORD_NAME && size >= sizeof(name_record)) {
+    stacks_.addName(*static_cast<const name_record*>(data));
+  } else {
+    for (const auto& lines : lines_) lines->take(type, data, size);
+  }
+}
+
 void Drain::addStack(const stack_record& record) {
   const auto* frames = reinterpret_cast<const uint64_t*>(&record + 1);
-  if (record.perl_count == 0) return stacks_.add(record, frames);
-  std::vector<uint64_t> words(frames, frames + record.frame_count + 2 * record.perl_count);
-  perlLines_.correct(record, words.data() + record.frame_count);
+  if (record.interpreted_count == 0) return stacks_.add(record, frames);
+  std::vector<uint64_t> words(frames, frames + record.frame_count + 2 * record.interpreted_count);
+  for (const auto& lines : lines_) lines->correct(record, words.data() + record.frame_count);
   stacks_.add(record, words.data());
 }
 
@@ -123,7 +144,7 @@ uint32_t Drain::functionOf(uint64_t word, uint32_t owner) {
 Drained Drain::drain() {
   Drained drained;
   if (files_->catalog.forgetEvicted()) files_->naming.renumber();
-  session_->followCpus();
+  session_->followSettings();
   const uint32_t epoch = session_->switchEpoch();
   // A stack is sent before it is counted: after this every stack of the old epoch is known.
   consume();
@@ -135,8 +156,11 @@ Drained Drain::drain() {
   drained.files = files_->catalog.takeNews();
   const uint64_t now = clockNanoseconds(CLOCK_MONOTONIC);
   drained.seconds = static_cast<double>(now - lastTime_) / 1e9;
+  const uint64_t children = childTime();
+  drained.childNanoseconds = children - lastChildTime_;
+  lastChildTime_ = children;
   lastTime_ = now;
-  perlLines_.beginRefresh();
+  for (const auto& lines : lines_) lines->beginRefresh();
   renewIfFull();
   return drained;
 }
@@ -150,6 +174,7 @@ void Drain::restart() {
   readCounts(epoch, ignored);
   readCounters(ignored);
   lastTime_ = clockNanoseconds(CLOCK_MONOTONIC);
+  lastChildTime_ = childTime();
 }
 
 uint32_t Drain::frameNumber(uint64_t word, uint32_t pid) {
@@ -211,12 +236,15 @@ void Drain::readCounters(Drained& drained) {
   for (const cpu_totals& cpu : totals) {
     for (uint32_t id = 0; id < COUNTERS; id++) sums.counters[id] += cpu.counters[id];
     sums.nanoseconds += cpu.nanoseconds;
+    sums.ticks += cpu.ticks;
   }
   for (uint32_t id = 0; id < COUNTERS; id++) drained.counters[id] += sums.counters[id] - lastTotals_.counters[id];
   drained.bpfNanoseconds = sums.nanoseconds - lastTotals_.nanoseconds;
+  drained.ticks = sums.ticks - lastTotals_.ticks;
   lastTotals_ = sums;
   for (uint32_t loss : {COUNTER_SamplesLostRingFull, COUNTER_SamplesLostCountsFull, COUNTER_SamplesLostSkipped})
     drained.missed += drained.counters[loss];
+  session_->events().follow(totals);
 }
 
 void Drain::renewIfFull() {

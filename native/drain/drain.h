@@ -12,10 +12,10 @@
 
 #include "bpf/totals.h"
 #include "dotnet/methods.h"
+#include "drain/frame_lines.h"
 #include "drain/stacks.h"
 #include "files/files.h"
 #include "kernel/session.h"
-#include "perl/perl_lines.h"
 #include "util/reader_thread.h"
 
 namespace polytop {
@@ -38,6 +38,8 @@ struct Drained {
   uint64_t samples = 0;
   uint64_t missed = 0;
   uint64_t bpfNanoseconds = 0;
+  uint64_t ticks = 0;                            ///< of the sampling event, on all CPUs, idle ones too
+  uint64_t childNanoseconds = 0;  ///< CPU time of child processes that have ended
   std::array<uint64_t, COUNTERS> counters = {};  ///< increments, by counter id
   std::vector<uint32_t> counts;                  ///< for each: stack number, index in `tasks`, count
   std::vector<TaskInfo> tasks;
@@ -68,6 +70,7 @@ class Drain {
   static constexpr uint32_t kMethod = 1u << 31;
 
   static int onRecord(void* context, void* data, size_t size);
+  void take(const void* data, size_t size);
   void consume();
   void addStack(const stack_record& record);
   void numberStacks();
@@ -84,15 +87,16 @@ class Drain {
   Methods* methods_ = nullptr;
   ring_buffer* ring_ = nullptr;
   ReaderThread reader_;
-  std::mutex ringMutex_;  ///< guards the ring buffer's reader side, stacks_ and perlLines_
+  std::mutex ringMutex_;  ///< guards the ring buffer's reader side, stacks_ and lines_
   Stacks stacks_;
-  PerlLines perlLines_;
+  std::vector<std::unique_ptr<FrameLines>> lines_;  ///< of each interpreter
   std::vector<count_key> keys_;
   std::vector<count_value> values_;
   std::bitset<1 << 16> sampledFiles_;  ///< by id: in a stack that was counted since the last drain
 
   uint64_t lastTime_ = 0;
   cpu_totals lastTotals_ = {};  ///< of all CPUs
+  uint64_t lastChildTime_ = 0;
 };
 
 }  // namespace polytop

@@ -10,8 +10,8 @@ namespace polytop {
 
 namespace {
 
-constexpr uint64_t kBeside = static_cast<uint64_t>(PERL_NATIVE) << 32;
-constexpr uint64_t kFolded = static_cast<uint64_t>(PERL_FOLDED) << 32;
+constexpr uint64_t kBeside = static_cast<uint64_t>(INTERPRETED_NATIVE) << 32;
+constexpr uint64_t kFolded = static_cast<uint64_t>(INTERPRETED_FOLDED) << 32;
 
 }  // namespace
 
@@ -22,7 +22,7 @@ uint32_t Stacks::numberFrame(uint64_t word, uint64_t extra, uint32_t owner) {
     new_.words.push_back(word);
     new_.extras.push_back(extra);
     new_.owners.push_back(owner);
-    // Beside Perl frames a native frame may be hidden or shown: a number for each.
+    // Beside interpreted frames a native frame may be hidden or shown: a number for each.
     if (extra == kBeside) {
       nextFrame_++;
       new_.words.push_back(word);
@@ -52,10 +52,10 @@ void Stacks::add(const stack_record& record, const uint64_t* frames) {
   if (!isNew) return;
   stack.number = kUnnumbered;
   stack.firstFile = static_cast<uint32_t>(current_.files.size());
-  unnumbered_.push_back({record.hash, record.outcome | static_cast<uint32_t>(record.perl_count) << 8,
+  unnumbered_.push_back({record.hash, record.outcome | static_cast<uint32_t>(record.interpreted_count) << 8,
                          static_cast<uint32_t>(unnumberedFrames_.size()),
-                         static_cast<uint32_t>(record.frame_count + record.perl_count)});
-  const uint64_t beside = record.perl_count > 0 ? kBeside : 0;
+                         static_cast<uint32_t>(record.frame_count + record.interpreted_count)});
+  const uint64_t beside = record.interpreted_count > 0 ? kBeside : 0;
   for (uint32_t i = 0; i < record.frame_count; i++) {
     const uint64_t word = frames[i];
     const auto kind = static_cast<uint32_t>(word >> FRAME_KIND_SHIFT);
@@ -67,9 +67,9 @@ void Stacks::add(const stack_record& record, const uint64_t* frames) {
     if (std::find(first, current_.files.end(), file) == current_.files.end()) current_.files.push_back(file);
   }
   stack.fileCount = static_cast<uint32_t>(current_.files.size()) - stack.firstFile;
-  const uint64_t* perl = frames + record.frame_count;
-  for (uint32_t i = 0; i < record.perl_count; i++)
-    unnumberedFrames_.push_back(numberFrame(perl[2 * i], perl[2 * i + 1], 0));
+  const uint64_t* interpreted = frames + record.frame_count;
+  for (uint32_t i = 0; i < record.interpreted_count; i++)
+    unnumberedFrames_.push_back(numberFrame(interpreted[2 * i], interpreted[2 * i + 1], 0));
 }
 
 std::vector<Stacks::NewFrame> Stacks::newFrames() const {
@@ -118,8 +118,8 @@ uint64_t Stacks::functionHash(const Unnumbered& stack) const {
   return hash;
 }
 
-void Stacks::addName(const perl_name_record& record) {
-  news_.perlNames.push_back(record);
+void Stacks::addName(const name_record& record) {
+  news_.names.push_back(record);
   names_++;
 }
 

@@ -34,8 +34,8 @@ class Stacks {
   /// Gives numbers to the stacks that were added. `functions`: of the first of newFrames(), as far as they are known:
   /// a number each, 0 where there is none. Stacks with further new frames wait for the next call.
   void number(const std::vector<uint32_t>& functions);
-  /// Takes in the strings of Perl subs.
-  void addName(const perl_name_record& record);
+  /// Takes in the strings of a name.
+  void addName(const name_record& record);
   /// A stack that is known and numbered.
   struct Known {
     uint32_t number = 0;              ///< 0: it is not
@@ -47,14 +47,14 @@ class Stacks {
 
   /// News for JavaScript since the last take().
   struct News {
-    /// For each: number, outcome | Perl frame count << 8, count of all frames, numbers of the frames (leaf first),
-    /// numbers of the Perl frames (innermost first).
+    /// For each: number, outcome | count of interpreted frames << 8, count of all frames, numbers of the frames (leaf
+    /// first), numbers of the interpreted frames (of each interpreter innermost first).
     std::vector<uint32_t> stacks;
     uint32_t firstFrame = 0;          ///< number of the first new frame
     std::vector<uint64_t> frames;     ///< words of the new frames, numbered on from firstFrame
     std::vector<uint32_t> functions;  ///< for each: the number of its function (Drain::functionOf), 0 if it has none
-    std::vector<uint64_t> extras;     ///< for each: line and meta of a Perl frame; PERL_NATIVE, PERL_FOLDED; else 0
-    std::vector<perl_name_record> perlNames;
+    std::vector<uint64_t> extras;     ///< for each: line and meta of an interpreted frame, or a mark; else 0
+    std::vector<name_record> names;
     bool renewed = false;          ///< names sent before the last renewal but one will not be referred to again
     std::vector<uint32_t> owners;  ///< for each: the process that the word means something in, 0 for all
     uint32_t forgottenStacks = 0;  ///< stacks with a lower number will not be referred to again

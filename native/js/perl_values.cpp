@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "js/perl_values.h"
 
-#include <algorithm>
-#include <string>
-
 #include "js/values.h"
 #include "perl/perl_probe.h"
 
@@ -13,7 +10,7 @@ void describePerl(Napi::Env env, const FoundRuntime& runtime, Napi::Object& file
   const auto* found = dynamic_cast<const FoundPerl*>(&runtime);
   if (!found) return;
   const PerlFile& perl = found->file();
-  const auto range = [env](const perl_code_range& code) {
+  const auto range = [env](const code_range& code) {
     return listOf(env, std::initializer_list{code.start, code.end}, [](uint32_t offset) { return offset; });
   };
   const PerlCode& code = perl.code;
@@ -24,18 +21,6 @@ void describePerl(Napi::Env env, const FoundRuntime& runtime, Napi::Object& file
       object(env, "index", found->slot(), "version", perl.version, "warning", perl.warning, "refused",
              (perl.facts.flags & PERL_REFUSED) != 0, "opNames", perl.opNames, "code", ranges);
   file.Set("perl", described);
-}
-
-Napi::Array describePerlNames(Napi::Env env, const std::vector<perl_name_record>& names) {
-  const auto text = [env](const perl_string& from) {
-    const Bytes bytes = {from.bytes, std::min<size_t>(from.length, PERL_NAME_BYTES)};
-    return object(env, "encoding", from.encoding, "length", from.length, "bytes", bytes);
-  };
-  return listOf(env, names, [&](const perl_name_record& record) {
-    return object(env, "name", Big{record.name}, "kind", record.kind, "flags", record.flags, "sub",
-                  text(record.parts[PERL_PART_SUB]), "package", text(record.parts[PERL_PART_PACKAGE]), "file",
-                  text(record.parts[PERL_PART_FILE]));
-  });
 }
 
 }  // namespace polytop

@@ -7,158 +7,34 @@
 #include <algorithm>
 #include <cstring>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 
-#include "arch/arch.h"
+#include "elf/data_symbols.h"
 
 namespace polytop {
 
 namespace {
 
-constexpr uint64_t kMaxSymbols = 1 << 20;
-constexpr uint64_t kMaxRelocations = 1 << 20;
 constexpr size_t kMaxOpName = 32;
 
 constexpr int kOldest = 28;       ///< perl 5.28
 constexpr int kLatestKnown = 42;  ///< perl 5.42
 
-struct DataSymbol {
-  uint64_t address = 0;
-  uint64_t size = 0;
-};
-
-/// Symbols of the file, and the words that the dynamic linker fills in.
-class Symbols {
- public:
-  explicit Symbols(const ElfImage& image) : image_(image) {
-    for (uint32_t type : {SHT_DYNSYM, SHT_SYMTAB}) {
-      for (const Section& section : image.sections()) {
-        if (section.type == type) readTable(section);
-      }
-    }
-    for (const Section& section : image.sections()) {
-      if (section.type == SHT_RELA) readRelocations(section);
-    }
-  }
-
-  const DataSymbol* find(const std::string& name) const {
-    const auto found = defined_.find(name);
-    return found == defined_.end() ? nullptr : &found->second;
-  }
-
-  /// Address of the word that holds the address of `name` once the file is loaded; 0 if there is none.
-  uint64_t slotOf(const std::string& name) const {
-    const auto found = slots_.find(name);
-    return found == slots_.end() ? 0 : found->second;
-  }
-
-  /// The pointer at an address of the file, as an address of the file; 0 if it points nowhere.
-  uint64_t pointerAt(uint64_t address) const {
-    const auto found = relative_.find(address);
-    if (found != relative_.end()) return found->second;
-    uint64_t offset = 0, value = 0;
-    if (!image_.addressToOffset(address, offset)) return 0;
-    const std::vector<uint8_t> bytes = image_.read(offset, sizeof value);
-    if (bytes.size() == sizeof value) memcpy(&value, bytes.data(), sizeof value);
-    return value;
-  }
-
- private:
-  static bool wanted(std::string_view name) {
-    return name.starts_with("PL_") || name.starts_with("Perl_") || name.starts_with("perl_");
-  }
-
-  void readTable(const Section& section) {
-    if (section.link >= image_.sections().size()) return;
-    const Section& strings = image_.sections()[section.link];
-    const std::vector<uint8_t> raw = image_.read(section.offset, std::min<uint64_t>(section.size, kMaxSymbols * 24));
-    const std::vector<uint8_t> names = image_.read(strings.offset, std::min<uint64_t>(strings.size, 64 << 20));
-    const bool dynamic = section.type == SHT_DYNSYM;
-    for (size_t at = 0; raw.size() - at >= sizeof(Elf64_Sym); at += sizeof(Elf64_Sym)) {
-      Elf64_Sym symbol;
-      memcpy(&symbol, raw.data() + at, sizeof symbol);
-      std::string name;
-      if (symbol.st_name < names.size()) {
-        const char* start = reinterpret_cast<const char*>(names.data()) + symbol.st_name;
-        name.assign(start, strnlen(start, std::min<size_t>(names.size() - symbol.st_name, 128)));
-      }
-      if (!wanted(name)) name.clear();
-      if (dynamic) dynamicNames_.push_back(name);
-      if (!name.empty() && symbol.st_shndx != SHN_UNDEF) defined_.try_emplace(name, symbol.st_value, symbol.st_size);
-    }
-  }
-
-  void readRelocations(const Section& section) {
-    const std::vector<uint8_t> raw =
-        image_.read(section.offset, std::min<uint64_t>(section.size, kMaxRelocations * sizeof(Elf64_Rela)));
-    for (size_t at = 0; raw.size() - at >= sizeof(Elf64_Rela); at += sizeof(Elf64_Rela)) {
-      Elf64_Rela relocation;
-      memcpy(&relocation, raw.data() + at, sizeof relocation);
-      const uint32_t type = ELF64_R_TYPE(relocation.r_info);
-      if (type == arch::kRelativeRelocation)
-        relative_[relocation.r_offset] = static_cast<uint64_t>(relocation.r_addend);
-      const uint32_t index = ELF64_R_SYM(relocation.r_info);
-      if (type != arch::kDataRelocation || index >= dynamicNames_.size()) continue;
-      if (!dynamicNames_[index].empty()) slots_.try_emplace(dynamicNames_[index], relocation.r_offset);
-    }
-  }
-
-  const ElfImage& image_;
-  std::vector<std::string> dynamicNames_;
-  std::unordered_map<std::string, DataSymbol> defined_;
-  std::unordered_map<std::string, uint64_t> slots_;
-  std::unordered_map<uint64_t, uint64_t> relative_;
-};
+/// The symbols that are asked for below.
+constexpr std::string_view kSymbols[] = {
+    "PL_curcop",    "PL_curpad",         "PL_curstack",          "PL_curstackinfo", "PL_op",      "PL_op_name",
+    "PL_revision",  "PL_stack_sp",       "PL_subversion",        "PL_thr_key",      "PL_version", "Perl_call_list",
+    "Perl_call_sv", "Perl_runops_debug", "Perl_runops_standard", "perl_destruct",   "perl_parse", "perl_run"};
 
 /// The byte at a symbol; -1 if there is none.
-int byteAt(const ElfImage& image, const Symbols& symbols, const char* name) {
-  const DataSymbol* symbol = symbols.find(name);
-  uint64_t offset = 0;
-  if (!symbol || !image.addressToOffset(symbol->address, offset)) return -1;
-  const std::vector<uint8_t> bytes = image.read(offset, 1);
+int byteAt(const DataSymbols& symbols, const char* name) {
+  const std::vector<uint8_t> bytes = symbols.bytesAt(name, 1);
   return bytes.empty() ? -1 : bytes[0];
 }
 
-perl_code_range codeOf(const ElfImage& image, const Symbols& symbols, const char* name) {
-  const DataSymbol* symbol = symbols.find(name);
-  uint64_t offset = 0;
-  if (!symbol || symbol->size == 0 || !image.addressToOffset(symbol->address, offset)) return {};
-  return {static_cast<uint32_t>(offset), static_cast<uint32_t>(offset + symbol->size)};
-}
-
-/// Address minus file offset of the code: what must be taken off an address of the file to count from
-/// where file offset 0 would lie if all of the file were mapped as the code is.
-uint64_t codeBias(const ElfImage& image) {
-  for (const Segment& segment : image.segments()) {
-    if (segment.type == PT_LOAD && (segment.flags & PF_X)) return segment.address - segment.offset;
-  }
-  return 0;
-}
-
-/// Where a variable lives. A program that is linked against libperl.so may own the variable in its stead (a
-/// COPY relocation): then the word that the dynamic linker fills in leads to the one in use.
-perl_place placeOf(const Symbols& symbols, const std::string& name, uint64_t bias) {
-  if (const uint64_t slot = symbols.slotOf(name)) return {static_cast<int64_t>(slot - bias), 1, 1};
-  if (const DataSymbol* symbol = symbols.find(name)) return {static_cast<int64_t>(symbol->address - bias), 0, 1};
-  return {};
-}
-
-/// Whether the file is linked against musl: its dynamic strings name musl's library or loader.
-bool usesMusl(const ElfImage& image) {
-  for (const char* name : {".dynstr", ".interp"}) {
-    const Section* section = image.section(name);
-    if (!section) continue;
-    const std::vector<uint8_t> bytes = image.read(section->offset, std::min<uint64_t>(section->size, 16 << 20));
-    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    if (text.find("libc.musl-") != text.npos || text.find("/ld-musl-") != text.npos) return true;
-  }
-  return false;
-}
-
-std::vector<std::string> readOpNames(const ElfImage& image, const Symbols& symbols) {
+std::vector<std::string> readOpNames(const ElfImage& image, const DataSymbols& symbols) {
   std::vector<std::string> names;
-  const DataSymbol* table = symbols.find("PL_op_name");
+  const DataSymbols::Symbol* table = symbols.find("PL_op_name");
   if (!table) return names;
   const uint64_t count = std::min<uint64_t>(table->size / sizeof(uint64_t), PERL_OPS);
   for (uint64_t i = 0; i < count; i++) {
@@ -193,7 +69,7 @@ void setLayout(perl_file& facts, int version) {
   if (version >= 36) facts.flags |= PERL_AUX_IN_BODY | PERL_DEFER;
   if (!threaded) return;
   const int64_t statement = version >= 34 ? 208 : 224;
-  const auto place = [](int64_t offset) { return perl_place{offset, 0, 1}; };
+  const auto place = [](int64_t offset) { return file_place{offset, 0, 1}; };
   facts.variables[PERL_VAR_STACK_POINTER] = place(0);
   facts.variables[PERL_VAR_OP] = place(8);
   facts.variables[PERL_VAR_PAD] = place(16);
@@ -202,38 +78,25 @@ void setLayout(perl_file& facts, int version) {
   facts.variables[PERL_VAR_STACK_INFO] = place(statement + 16);
 }
 
-/// Looks for one of the names as bytes: most files are no perl, and reading their symbols would be dear.
-bool mayHoldPerl(const ElfImage& image) {
-  static constexpr std::string_view kName("\0PL_revision\0", 13);
-  for (const auto& [name, limit] : {std::pair{".dynstr", 16u << 20}, std::pair{".strtab", 4u << 20}}) {
-    const Section* section = image.section(name);
-    if (!section || section->size > limit) continue;
-    const std::vector<uint8_t> bytes = image.read(section->offset, section->size);
-    if (memmem(bytes.data(), bytes.size(), kName.data(), kName.size())) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 std::optional<PerlFile> readPerlFile(const ElfImage& image) {
-  if (!mayHoldPerl(image)) return std::nullopt;
-  // Reading all symbols of all files would be dear: every perl names this one in .dynstr or .strtab.
-  const Symbols symbols(image);
-  const int revision = byteAt(image, symbols, "PL_revision");
-  const int version = byteAt(image, symbols, "PL_version");
-  const int subversion = byteAt(image, symbols, "PL_subversion");
+  if (!mayDefine(image, "PL_revision")) return std::nullopt;
+  const DataSymbols symbols(image, kSymbols);
+  const int revision = byteAt(symbols, "PL_revision");
+  const int version = byteAt(symbols, "PL_version");
+  const int subversion = byteAt(symbols, "PL_subversion");
   if (revision < 0 || version < 0 || subversion < 0) return std::nullopt;
 
   PerlFile perl;
   perl.version = std::to_string(revision) + "." + std::to_string(version) + "." + std::to_string(subversion);
-  perl.code.runLoops[0] = codeOf(image, symbols, "Perl_runops_standard");
-  perl.code.runLoops[1] = codeOf(image, symbols, "Perl_runops_debug");
-  perl.code.run = codeOf(image, symbols, "perl_run");
-  perl.code.parse = codeOf(image, symbols, "perl_parse");
-  perl.code.destruct = codeOf(image, symbols, "perl_destruct");
-  perl.code.callSub = codeOf(image, symbols, "Perl_call_sv");
-  perl.code.callList = codeOf(image, symbols, "Perl_call_list");
+  perl.code.runLoops[0] = symbols.codeOf("Perl_runops_standard");
+  perl.code.runLoops[1] = symbols.codeOf("Perl_runops_debug");
+  perl.code.run = symbols.codeOf("perl_run");
+  perl.code.parse = symbols.codeOf("perl_parse");
+  perl.code.destruct = symbols.codeOf("perl_destruct");
+  perl.code.callSub = symbols.codeOf("Perl_call_sv");
+  perl.code.callList = symbols.codeOf("Perl_call_list");
   perl.opNames = readOpNames(image, symbols);
 
   perl_file& facts = perl.facts;
@@ -242,8 +105,7 @@ std::optional<PerlFile> readPerlFile(const ElfImage& image) {
   for (size_t i = 0; i < perl.opNames.size(); i++) facts.op_class[i] = classOf(perl.opNames[i]);
   if (usesMusl(image)) facts.flags |= PERL_MUSL;
 
-  const uint64_t bias = codeBias(image);
-  facts.key = placeOf(symbols, "PL_thr_key", bias);
+  facts.key = symbols.placeOf("PL_thr_key");
   bool complete = facts.loops[0].end > 0 && !perl.opNames.empty();
   if (facts.key.known) {
     facts.flags |= PERL_THREADED;
@@ -251,7 +113,7 @@ std::optional<PerlFile> readPerlFile(const ElfImage& image) {
     const char* const names[PERL_VARIABLES] = {"PL_stack_sp", "PL_op",       "PL_curpad",
                                                "PL_curcop",   "PL_curstack", "PL_curstackinfo"};
     for (int i = 0; i < PERL_VARIABLES; i++) {
-      facts.variables[i] = placeOf(symbols, names[i], bias);
+      facts.variables[i] = symbols.placeOf(names[i]);
       complete = complete && facts.variables[i].known;
     }
   }

@@ -13,12 +13,12 @@ namespace polytop {
 
 /// Code of the interpreter that user space must tell from the rest: file offsets, 0..0 if the file has none.
 struct PerlCode {
-  perl_code_range runLoops[2] = {};  ///< Perl_runops_standard, Perl_runops_debug
-  perl_code_range run = {};          ///< perl_run
-  perl_code_range parse = {};        ///< perl_parse
-  perl_code_range destruct = {};     ///< perl_destruct
-  perl_code_range callSub = {};      ///< Perl_call_sv
-  perl_code_range callList = {};     ///< Perl_call_list
+  code_range runLoops[2] = {};  ///< Perl_runops_standard, Perl_runops_debug
+  code_range run = {};          ///< perl_run
+  code_range parse = {};        ///< perl_parse
+  code_range destruct = {};     ///< perl_destruct
+  code_range callSub = {};      ///< Perl_call_sv
+  code_range callList = {};     ///< Perl_call_list
 };
 
 /// An interpreter in a file.

@@ -25,22 +25,20 @@ PerlSite siteOf(uint64_t word) {
 
 }  // namespace
 
-void PerlLines::open(Session& session) {
-  session_ = &session;
-  perlsFd_ = session.mapFd("perls");
-  splitsFd_ = session.mapFd("perl_splits");
-}
+PerlLines::PerlLines(Session& session)
+    : session_(session), perlsFd_(session.mapFd("perls")), splitsFd_(session.mapFd("perl_splits")) {}
 
-void PerlLines::addSites(const perl_sites_record& record, size_t size) {
+void PerlLines::take(uint32_t type, const void* data, size_t size) {
+  if (type != RECORD_PERL_SITES || size < offsetof(perl_sites_record, sites)) return;
   sites_ = {};
-  memcpy(&sites_, &record, std::min(size, sizeof sites_));
+  memcpy(&sites_, data, std::min(size, sizeof sites_));
 }
 
-void PerlLines::correct(const stack_record& record, uint64_t* perlFrames) {
+void PerlLines::correct(const stack_record& record, uint64_t* frames) {
   perl_file perl;
   if (sites_.hash != record.hash || bpf_map_lookup_elem(perlsFd_, &sites_.perl, &perl) != 0) return;
-  for (uint32_t i = 0; i < std::min<uint32_t>(record.perl_count, PERL_SITES); i++) {
-    uint64_t& extra = perlFrames[2 * i + 1];
+  for (uint32_t i = 0; i < std::min<uint32_t>(record.interpreted_count, PERL_SITES); i++) {
+    uint64_t& extra = frames[2 * i + 1];
     const auto line = static_cast<uint32_t>(extra);
     if (!sites_.sites[i] || !line) continue;
     extra = (extra >> 32 << 32) | exactLine(perl, record.tgid, sites_.sites[i], line);
@@ -63,7 +61,7 @@ uint32_t PerlLines::exactLine(const perl_file& perl, uint32_t tgid, uint64_t wor
   // The map drops what was not looked up for long: it is told again.
   const perl_split_key key = {tgid, site.statement};
   const uint8_t one = 1;
-  if (isFirst && bpf_map_update_elem(splitsFd_, &key, &one, BPF_ANY) == 0) session_->announcePerlSplits();
+  if (isFirst && bpf_map_update_elem(splitsFd_, &key, &one, BPF_ANY) == 0) session_.announcePerlSplits();
   return statement->lineOf(site);
 }
 

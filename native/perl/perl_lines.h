@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "bpf/abi.h"
+#include "drain/frame_lines.h"
 #include "kernel/session.h"
 #include "perl/perl_statements.h"
 
@@ -15,16 +16,15 @@ namespace polytop {
  * statement have lines of their own, they are looked up in the process, if it still lives and the statement is
  * still there. From then on the kernel side tells stacks in such a statement apart by the op.
  */
-class PerlLines {
+class PerlLines : public FrameLines {
  public:
   /// `session` must outlive this object.
-  void open(Session& session);
+  explicit PerlLines(Session& session);
   /// Takes in where the frames of a stack are, of which the record comes next.
-  void addSites(const perl_sites_record& record, size_t size);
-  /// Puts the exact lines into the Perl frames of a stack: struct perl_frame as words of two each.
-  void correct(const stack_record& record, uint64_t* perlFrames);
-  /// Begins a refresh: how much is read in each is bounded.
-  void beginRefresh() {
+  void take(uint32_t type, const void* data, size_t size) override;
+  void correct(const stack_record& record, uint64_t* frames) override;
+  /// How much is read in each refresh is bounded.
+  void beginRefresh() override {
     readsLeft_ = kMaxReads;
     statements_.beginRefresh();
   }
@@ -36,9 +36,9 @@ class PerlLines {
 
   uint32_t exactLine(const perl_file& perl, uint32_t tgid, uint64_t site, uint32_t line);
 
-  Session* session_ = nullptr;
-  int perlsFd_ = -1;
-  int splitsFd_ = -1;
+  Session& session_;
+  int perlsFd_;
+  int splitsFd_;
   perl_sites_record sites_ = {};  ///< of the stack to come
   PerlStatements statements_{kMaxStatements, kMaxLines};
   size_t readsLeft_ = kMaxReads;

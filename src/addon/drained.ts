@@ -6,6 +6,8 @@ export interface SampledFile {
   readonly path: string;
   /** What is wrong with the file, empty if nothing is. */
   readonly why: string;
+  /** What was refused to the file because it takes too much, and whose it is; empty if nothing. */
+  readonly refusal: string;
   /** The Perl interpreter in the file, if it holds one. */
   readonly perl?: PerlInterpreter;
   /** Why a runtime in the file is not understood, where it holds such a one. */
@@ -38,25 +40,23 @@ export interface PerlInterpreter {
   };
 }
 
-/** A string of a Perl process. */
-export interface PerlString {
-  /** One of enum perl_encoding (bpf/perl/abi.h). */
+/** A string of an interpreter. */
+export interface NamePart {
+  /** One of enum name_encoding (bpf/abi.h). */
   readonly encoding: number;
   /** In bytes; `bytes` are fewer where the string was cut. */
   readonly length: number;
   readonly bytes: Uint8Array;
 }
 
-/** The strings behind a Perl frame. */
-export interface PerlName {
+/** The strings behind an interpreted frame: struct name_record (bpf/abi.h). */
+export interface InterpretedName {
+  /** One of enum interpreter_kind. It says what kinds, flags and parts there are. */
+  readonly interpreter: number;
   readonly name: bigint;
-  /** One of enum perl_kind. */
   readonly kind: number;
-  /** Bits of enum perl_name_flags. */
   readonly flags: number;
-  readonly sub: PerlString;
-  readonly package: PerlString;
-  readonly file: PerlString;
+  readonly parts: readonly NamePart[];
 }
 
 /** A .NET method at its first sight in a process. */
@@ -105,14 +105,18 @@ export interface Drained {
   readonly samples: number;
   readonly missed: number;
   readonly bpfNanoseconds: number;
+  /** Ticks of the sampling event on all CPUs, idle ones too. */
+  readonly ticks: number;
+  /** CPU time of child processes of polytop that have ended. */
+  readonly childNanoseconds: number;
   /** Increments by counter id. */
   readonly counters: Float64Array;
   /** Three words a count: stack number, index in `tasks`, count. */
   readonly counts: Uint32Array<ArrayBuffer>;
   readonly tasks: readonly SampledTask[];
   /**
-   * New stacks; the words of each: number, outcome | Perl frame count << 8, count of all frames, numbers of the
-   * frames (leaf first), numbers of the Perl frames (innermost first).
+   * New stacks; the words of each: number, outcome | count of interpreted frames << 8, count of all frames, numbers
+   * of the frames (leaf first), numbers of the interpreted frames (of each interpreter innermost first).
    */
   readonly stacks: Uint32Array<ArrayBuffer>;
   /** Number of the first of `frames`. */
@@ -125,9 +129,9 @@ export interface Drained {
    * all processes. A number is never given to another function.
    */
   readonly functions: Uint32Array;
-  /** One word for each of `frames`: meta << 32 | line of a Perl frame, or a mark of user space; else 0. */
+  /** One word for each of `frames`: meta << 32 | line of an interpreted frame, or a mark of user space; else 0. */
   readonly extras: BigUint64Array;
-  readonly perlNames: readonly PerlName[];
+  readonly names: readonly InterpretedName[];
   /** The kernel side names everything anew from here on. */
   readonly renewed: boolean;
   /** The process that each of `frames` means something in, 0 for all. */

@@ -7,6 +7,7 @@ import type { Drained, SampledTask } from "../addon/drained.ts";
 import type { Sampler, SamplerOptions } from "../addon/sampler.ts";
 import { FrameReader } from "../runtimes/frame-reader.ts";
 import { FunctionTable } from "../runtimes/function-table.ts";
+import { InterpretedStacks } from "../runtimes/interpreted-stacks.ts";
 import { NewFrames } from "../runtimes/new-frames.ts";
 import type { RuntimeReader } from "../runtimes/reader.ts";
 import { runtimeReaders } from "../runtimes/registry.ts";
@@ -29,6 +30,8 @@ interface Gathered {
   samples: number;
   missed: number;
   bpfNanoseconds: number;
+  ticks: number;
+  childNanoseconds: number;
   readonly counters: Float64Array;
 }
 
@@ -43,6 +46,7 @@ export class Collector {
   readonly #functions = new FunctionTable();
   readonly #readers: readonly RuntimeReader[];
   readonly #frames: FrameReader;
+  readonly #interpreted: InterpretedStacks;
   readonly #lines: NativeLines;
   readonly #host = cleanName(hostname());
   readonly #targets: TargetWatch;
@@ -64,6 +68,9 @@ export class Collector {
     this.#sampler.onMethods(() => this.#resolveSeen());
     this.#targets = new TargetWatch(options.targets);
     this.#mergesStacks = options.byFunction ?? false;
+    this.#interpreted = new InterpretedStacks(
+      this.#readers.flatMap(({ interleaver }) => (interleaver ? [interleaver] : [])),
+    );
     this.#frames = new FrameReader(this.#readers, COUNTERS, this.#functions);
     this.#stacks = new DrainedStacks(this.#writer, this.#mergesStacks);
     // What the start cost is no part of the first refresh.
@@ -100,11 +107,9 @@ export class Collector {
     for (const reader of this.#readers) reader.ingest?.(drained, frames);
     const named = this.#frames.read(frames);
     if (!this.#mergesStacks) this.#lines.registerFrames(frames, named.functions);
-    let { stacks } = drained;
-    for (const reader of this.#readers) {
-      stacks = reader.mergeStacks?.(stacks) ?? stacks;
-      reader.addCounts?.(drained.counters);
-    }
+    this.#interpreted.ingest(drained, frames);
+    const stacks = this.#interpreted.merge(drained.stacks);
+    for (const reader of this.#readers) reader.addCounts?.(drained.counters);
     this.#stacks.registerFrames(drained.firstFrame, named);
     this.#stacks.registerStacks(stacks);
     this.#stacks.rename(this.#frames.renamed(drained));
@@ -163,16 +168,26 @@ export class Collector {
     for (const reader of this.#readers) reader.resolveSeen?.();
   }
 
-  #ownCost({ seconds, bpfNanoseconds, counters }: Gathered): OwnCost {
+  #ownCost(gathered: Gathered): OwnCost {
+    const { seconds, bpfNanoseconds, ticks, childNanoseconds, counters } = gathered;
     const { user, system } = process.cpuUsage(this.#cpu);
     this.#cpu = process.cpuUsage();
-    const bpfCpuPercent = bpfNanoseconds / 1e7 / seconds;
+    const { tickNanoseconds } = this.#sampler.describe();
+    const percent = (nanoseconds: number): number => nanoseconds / 1e7 / seconds;
+    const parts = {
+      processPercent: percent((user + system) * 1000),
+      childrenPercent: percent(childNanoseconds),
+      ticksPercent: percent(ticks * tickNanoseconds),
+      tickNanoseconds,
+    };
+    const bpfCpuPercent = percent(bpfNanoseconds);
     const taken = counters[SAMPLES_TAKEN] ?? 0;
     return {
-      cpuPercent: (user + system) / 1e4 / seconds + bpfCpuPercent,
+      cpuPercent: parts.processPercent + parts.childrenPercent + bpfCpuPercent + parts.ticksPercent,
       bpfCpuPercent,
       rssBytes: process.memoryUsage.rss(),
       bpfNanosecondsPerSample: taken > 0 ? Math.round(bpfNanoseconds / taken) : 0,
+      parts,
     };
   }
 }
@@ -182,6 +197,8 @@ const emptyGathered = ({ counters }: Drained): Gathered => ({
   samples: 0,
   missed: 0,
   bpfNanoseconds: 0,
+  ticks: 0,
+  childNanoseconds: 0,
   counters: new Float64Array(counters.length),
 });
 
@@ -190,6 +207,8 @@ function gather(into: Gathered, drained: Drained): void {
   into.samples += drained.samples;
   into.missed += drained.missed;
   into.bpfNanoseconds += drained.bpfNanoseconds;
+  into.ticks += drained.ticks;
+  into.childNanoseconds += drained.childNanoseconds;
   drained.counters.forEach((value, id) => {
     into.counters[id] = (into.counters[id] ?? 0) + value;
   });

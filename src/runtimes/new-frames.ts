@@ -5,10 +5,12 @@ import {
   FRAME_NATIVE,
   FRAME_STOP,
   FRAME_VALUE_MASK,
-  PERL_FOLDED,
-  PERL_KIND_MASK,
-  PERL_NATIVE,
-  PERL_STOP,
+  INTERPRETED_FOLDED,
+  INTERPRETED_KIND_MASK,
+  INTERPRETED_NATIVE,
+  INTERPRETED_OWNER_MASK,
+  INTERPRETED_OWNER_SHIFT,
+  INTERPRETED_STOP,
 } from "../../build/abi.ts";
 import type { Drained } from "../addon/drained.ts";
 
@@ -47,12 +49,12 @@ export class NewFrames {
     return this.#drained.frames[index] ?? 0n;
   }
 
-  /** The address or counter id of a frame that is neither native nor the kernel's nor Perl's. */
+  /** The address or counter id of a frame that is neither native nor the kernel's nor an interpreter's. */
   value(index: number): bigint {
     return this.word(index) & FRAME_VALUE_MASK;
   }
 
-  /** One of enum frame_kind; says nothing where there is a perlMeta(). */
+  /** One of enum frame_kind; says nothing where there is a meta(). */
   kind(index: number): number {
     return this.#high(index) >>> KIND_SHIFT;
   }
@@ -70,20 +72,22 @@ export class NewFrames {
 
   /** Says whether a frame is code of a file. */
   isCode(index: number): boolean {
-    const meta = this.perlMeta(index);
+    const meta = this.meta(index);
     if (meta === 0) return this.kind(index) === FRAME_NATIVE;
-    return (meta & PERL_KIND_MASK) === PERL_NATIVE || this.isFolded(index);
+    return (meta & INTERPRETED_KIND_MASK) === INTERPRETED_NATIVE || this.isFolded(index);
   }
 
   /** Says whether a frame is code of an interpreter, which executes the frame that is shown for it. */
   isFolded(index: number): boolean {
-    return (this.perlMeta(index) & PERL_KIND_MASK) === PERL_FOLDED;
+    return (this.meta(index) & INTERPRETED_KIND_MASK) === INTERPRETED_FOLDED;
   }
 
   /** Says whether a frame is the reason why a walk ended. */
   isStop(index: number): boolean {
-    const meta = this.perlMeta(index);
-    return meta === 0 ? this.kind(index) === FRAME_STOP : (meta & PERL_KIND_MASK) === PERL_STOP;
+    const meta = this.meta(index);
+    return meta === 0
+      ? this.kind(index) === FRAME_STOP
+      : (meta & INTERPRETED_KIND_MASK) === INTERPRETED_STOP;
   }
 
   /** The number of the function of a frame (Drained.functions), 0 if that is not known. */
@@ -96,13 +100,23 @@ export class NewFrames {
     return this.#drained.owners[index] ?? 0;
   }
 
-  /** The meta field (bpf/perl/abi.h) of a frame in a stack with Perl frames; 0 for frames of other stacks. */
-  perlMeta(index: number): number {
+  /** The meta field (struct interpreted_frame) of a frame in a stack with interpreted ones; 0 in other stacks. */
+  meta(index: number): number {
     return this.#extras[index * 2 + 1] ?? 0;
   }
 
-  /** The line of a Perl frame. */
-  perlLine(index: number): number {
+  /** The interpreter (enum interpreter_kind) that the frame is of; 0 if it is native. */
+  interpreter(index: number): number {
+    return (this.meta(index) >>> INTERPRETED_OWNER_SHIFT) & INTERPRETED_OWNER_MASK;
+  }
+
+  /** What an interpreted frame is to its interpreter, or one of enum interpreted_kind. */
+  interpretedKind(index: number): number {
+    return this.meta(index) & INTERPRETED_KIND_MASK;
+  }
+
+  /** The line of an interpreted frame. */
+  line(index: number): number {
     return this.#extras[index * 2] ?? 0;
   }
 

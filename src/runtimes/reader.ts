@@ -22,14 +22,31 @@ export interface NamedFrame {
   readonly detail?: FrameDetail;
 }
 
+/** A frame of a stack whose frames were brought into one order. */
+export interface MergedFrame {
+  readonly number: number;
+  readonly native: boolean;
+  /** A native frame of the interpreter, which executes the interpreted frame above it. */
+  readonly folded: boolean;
+}
+
+/** Knows where the frames of an interpreter that keeps a stack of its own belong among the native frames. */
+export interface Interleaver {
+  /** One of enum interpreter_kind. */
+  readonly interpreter: number;
+  /** Merges the frames of a stack, by their numbers: the native ones, leaf first, and its own, innermost first. */
+  interleave(native: Uint32Array, own: Uint32Array, outcome: number): readonly MergedFrame[];
+}
+
 /**
  * The reader of a runtime gives its frames their names: the kernel side walks stacks and knows addresses, a reader
  * knows what those mean to its runtime. There is one reader for each runtime (registry.ts); it serves all processes
  * for as long as they are sampled, so whatever it keeps of them has a limit.
  *
  * The collector calls all readers from one thread. At each drain it calls `ingest` of every reader, then `symbolize`
- * or `symbolizeCode` once for each new frame, then `renamed`, `mergeStacks`, `addCounts` and `forgetBelow`. Once a
- * refresh it asks for `notices`. A frame keeps its name for as long as stacks refer to it, unless it is `renamed`.
+ * or `symbolizeCode` once for each new frame, then `renamed`, `interleaver` for each new stack, `addCounts` and
+ * `forgetBelow`. Once a refresh it asks for `notices`. A frame keeps its name for as long as stacks refer to it, unless
+ * it is `renamed`.
  *
  * What a process or its file holds is hostile. A reader does not throw for it and guesses nothing: where a name is
  * not certain, it names the frame by what it is and says why in `whyUnnamed`.
@@ -43,8 +60,8 @@ export interface RuntimeReader {
   symbolize?(frames: NewFrames, index: number): NamedFrame | undefined;
   /** Names the function at an offset of a file, once for each function; undefined where it is another runtime's. */
   symbolizeCode?(file: number, offset: number): NamedFunction | undefined;
-  /** Brings new stacks (Drained.stacks) that hold frames of its runtime apart into one order; returns all of them. */
-  mergeStacks?(stacks: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer>;
+  /** Puts the frames of its interpreter among the native ones, where the kernel side sends them apart. */
+  readonly interleaver?: Interleaver;
   /** Adds what the reader itself counted since the last call to increments of counters, by their ids. */
   addCounts?(counters: Float64Array): void;
   /**

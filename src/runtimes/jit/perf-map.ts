@@ -9,6 +9,7 @@ import { startOfProcess, startOfProgram } from "../../machine/process-start.ts";
 import { CodeMap } from "./code-map.ts";
 import { GONE, openPerfMap, Refusal } from "./perf-map-file.ts";
 import { Ranges } from "./ranges.ts";
+import { ReadShares } from "./read-shares.ts";
 
 /** The name of an address, or the reason why there is none. */
 export type PerfMapName =
@@ -30,8 +31,11 @@ const CHECK_MILLISECONDS = 900;
 const RENEW_MILLISECONDS = 90;
 /** A file that is not there mostly never will be: it is looked for less and less often. */
 const MAX_ABSENT_MILLISECONDS = 5000;
-/** The most that one look-up reads; later ones read the rest. */
-const MAX_READ_BYTES = 16 * 1024 * 1024;
+/** The most that is read of all files between two looks at one of them, some 100 ms; later ones read the rest. */
+const MAX_READ_BYTES = 8 * 1024 * 1024;
+/** A map that had to make room is read again after this time, and after ever longer ones. */
+const FIRST_REST_MILLISECONDS = 128_000;
+const LONGEST_REST_MILLISECONDS = 512_000;
 const CHUNK_BYTES = 256 * 1024;
 /** This many bytes before the place where reading goes on must be unchanged: then the file was only appended to. */
 const TAIL_BYTES = 64;
@@ -41,11 +45,13 @@ const NEWLINE = 10;
 
 const TOO_MANY =
   "generated code; the /tmp/perf-PID.map of its process has more entries than are kept";
+const NO_ROOM =
+  "generated code; the /tmp/perf-PID.map of its process is longer than there is room for among others";
 const NOT_HELD = "generated code that its process has not put into /tmp/perf-PID.map";
 const BEING_READ = "generated code; the /tmp/perf-PID.map of its process is still being read";
 
 interface ProcessMap {
-  readonly map: CodeMap;
+  map: CodeMap;
   /** When the process started (`startOfProcess`): another process may get the pid. */
   start: string | undefined;
   /** Identifies the program that it runs since (`startOfProgram`): exec keeps the pid and the file. */
@@ -60,6 +66,11 @@ interface ProcessMap {
   read: number;
   tail: Buffer;
   checkedAt: number;
+  /** When it was asked for last. */
+  usedAt: number;
+  /** It is not read before then, since it had to make room; and how long the next rest is, in milliseconds. */
+  restsUntil: number;
+  rest: number;
   /** Milliseconds from one look for a file that cannot be read to the next. */
   patience: number;
   /** Where the names may be others than when changes were taken last. */
@@ -76,6 +87,7 @@ export class PerfMaps {
   readonly #proc: string;
   readonly #now: () => number;
   readonly #processes = new Map<number, ProcessMap>();
+  readonly #shares = new ReadShares(MAX_READ_BYTES, CHECK_MILLISECONDS);
 
   constructor(options: PerfMapsOptions = {}) {
     this.#proc = options.proc ?? "/proc";
@@ -117,43 +129,59 @@ export class PerfMaps {
     const process = this.#processes.get(pid) ?? emptyMap();
     this.#processes.delete(pid);
     this.#processes.set(pid, process);
+    process.usedAt = this.#now();
     return process;
   }
 
-  /** Forgets the processes that nobody asked for longest, until the rest is small enough. */
-  #makeRoom(): void {
+  /**
+   * Forgets the processes that nobody asked for longest, until the rest is small enough. Those that were asked for in
+   * this refresh would only be read again: of them the largest map goes, and rests.
+   */
+  #makeRoom(now: number): void {
     let bytes = this.memoryBytes;
-    for (const [pid, { map }] of this.#processes) {
+    for (const [pid, { map, usedAt }] of this.#processes) {
       const enough = this.#processes.size <= MAX_PROCESSES && bytes <= MAX_MEMORY_BYTES;
       if (enough || this.#processes.size === 1) return;
+      if (now - usedAt < CHECK_MILLISECONDS && this.#processes.size <= MAX_PROCESSES) break;
       bytes -= map.memoryBytes;
       this.#processes.delete(pid);
     }
+    if (bytes <= MAX_MEMORY_BYTES) return;
+    const [largest] = [...this.#processes.values()].toSorted(
+      (a, b) => b.map.memoryBytes - a.map.memoryBytes,
+    );
+    if (!largest) return;
+    forget(largest);
+    largest.map = new CodeMap();
+    largest.whyNot = NO_ROOM;
+    largest.restsUntil = now + largest.rest;
+    largest.rest = Math.min(2 * largest.rest, LONGEST_REST_MILLISECONDS);
   }
 
   /** Reads on, unless that was done less than so many milliseconds ago, or lately in vain. */
   #updateAfter(milliseconds: number, pid: number, process: ProcessMap): void {
     const now = this.#now();
     const least = process.whyNot === undefined ? milliseconds : process.patience;
-    if (now - process.checkedAt < least) return;
+    if (now - process.checkedAt < least || now < process.restsUntil) return;
     process.checkedAt = now;
     const before = process.whyNot;
-    this.#update(pid, process);
+    this.#update(pid, process, this.#shares.of(pid, now));
     if (process.whyNot !== before) process.everythingChanged = true;
-    const isAbsent = process.whyNot !== undefined && process.read === 0;
+    const { whyNot, read } = process;
+    const isAbsent = whyNot !== undefined && whyNot !== BEING_READ && read === 0;
     process.patience = isAbsent
       ? Math.min(2 * process.patience, MAX_ABSENT_MILLISECONDS)
       : CHECK_MILLISECONDS;
-    this.#makeRoom();
+    this.#makeRoom(now);
   }
 
-  #update(pid: number, process: ProcessMap): void {
+  #update(pid: number, process: ProcessMap, most: number): void {
     try {
       this.#followProgram(pid, process);
       const descriptor = openPerfMap(`${this.#proc}/${pid}`, process.start, process.read);
       try {
-        readOn(descriptor, process);
-        process.whyNot = whyIncomplete(process);
+        this.#shares.spend(readOn(descriptor, process, most));
+        process.whyNot = whyIncomplete(process, most);
       } finally {
         closeSync(descriptor);
       }
@@ -181,9 +209,10 @@ function find(process: ProcessMap, address: number): PerfMapName {
   return name === undefined ? { whyUnnamed: whyNot ?? NOT_HELD } : { name };
 }
 
-function whyIncomplete({ map, read, size }: ProcessMap): string | undefined {
+/** Half a line at the end is still being written, but only who was allowed to read on knows that it is one. */
+function whyIncomplete({ map, read, size }: ProcessMap, most: number): string | undefined {
   if (map.full) return TOO_MANY;
-  return size - read > MAX_LINE_BYTES ? BEING_READ : undefined;
+  return size - read > Math.min(most, MAX_LINE_BYTES) ? BEING_READ : undefined;
 }
 
 function emptyMap(): ProcessMap {
@@ -198,6 +227,9 @@ function emptyMap(): ProcessMap {
     start: undefined,
     program: undefined,
     checkedAt: Number.NEGATIVE_INFINITY,
+    usedAt: Number.NEGATIVE_INFINITY,
+    restsUntil: Number.NEGATIVE_INFINITY,
+    rest: FIRST_REST_MILLISECONDS,
     patience: CHECK_MILLISECONDS,
     changed: new Ranges(),
     everythingChanged: true,
@@ -218,8 +250,11 @@ function forget(process: ProcessMap): void {
   process.tail = Buffer.alloc(0);
 }
 
-/** Takes in the lines that were appended since; all of them if the file is another one. */
-function readOn(descriptor: number, process: ProcessMap): void {
+/**
+ * Takes in the lines that were appended since; all of them if the file is another one. Reads at most so many bytes,
+ * and returns how many it did.
+ */
+function readOn(descriptor: number, process: ProcessMap, most: number): number {
   const stats = fstatSync(descriptor);
   if (
     stats.dev !== process.device ||
@@ -232,8 +267,9 @@ function readOn(descriptor: number, process: ProcessMap): void {
   }
   process.size = stats.size;
   process.written = stats.mtimeMs;
-  const end = Math.min(stats.size, process.read + MAX_READ_BYTES);
-  if (process.read >= end) return;
+  const begin = process.read;
+  const end = Math.min(stats.size, begin + most);
+  if (begin >= end) return 0;
   const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
   while (process.read < end) {
     const got = readSync(
@@ -249,6 +285,7 @@ function readOn(descriptor: number, process: ProcessMap): void {
     process.tail = Buffer.from(chunk.subarray(Math.max(0, taken - TAIL_BYTES), taken));
   }
   process.changed = process.changed.overlaid(process.map.settle());
+  return process.read - begin;
 }
 
 /** Says whether what was read is still there, so that reading can go on behind it. */

@@ -6,6 +6,7 @@
  * correspond to the run loops among the native frames, one to one, from the outermost inwards.
  * Facts: perl 5.28 to 5.42, run.c, perl.c (perl_run, call_sv), pp_ctl.c (docatch).
  */
+import type { MergedFrame } from "../reader.ts";
 
 /** The role that a native frame has for the interpreter. */
 export type NativeRole =
@@ -32,14 +33,6 @@ export type PerlRole = "frame" | "main" | "cut" | "stop";
 export interface PerlFrame {
   readonly number: number;
   readonly role: PerlRole;
-}
-
-/** A frame of the result: a native one is marked. */
-export interface MergedFrame {
-  readonly number: number;
-  readonly native: boolean;
-  /** A native frame of the interpreter, which executes the Perl frame above it. */
-  readonly folded: boolean;
 }
 
 export interface Merged {

@@ -1,9 +1,9 @@
 /** Names Perl frames by the strings that the kernel side sends once for each name. */
 import {
   type CounterName,
+  INTERPRETER_PERL,
   PERL_EVAL,
   PERL_FILE_SHIFT,
-  PERL_LATIN1,
   PERL_MAIN,
   PERL_NAME_LEXICAL,
   PERL_NAME_NO_STASH,
@@ -11,7 +11,8 @@ import {
   PERL_OP_MASK,
   PERL_OP_SHIFT,
 } from "../../../build/abi.ts";
-import type { Drained, PerlInterpreter, PerlName, PerlString } from "../../addon/drained.ts";
+import type { Drained, InterpretedName, NamePart, PerlInterpreter } from "../../addon/drained.ts";
+import { InterpretedNames, textOf } from "../interpreted-names.ts";
 import type { NamedFrame, NamedFunction } from "../reader.ts";
 
 /** Blocks that the interpreter calls when it starts or ends; they have no other name (perlmod). */
@@ -20,24 +21,14 @@ const PHASES = new Set(["BEGIN", "UNITCHECK", "CHECK", "INIT", "END"]);
 /** Names of ops that do nothing themselves: they stand between others. */
 const SILENT_OPS = new Set(["", "null", "nextstate", "dbstate", "freed", "custom"]);
 
-const CUT = "…";
-
-const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
-
 export class PerlNames {
-  #names = new Map<bigint, NamedFunction>();
-  #olderNames = new Map<bigint, NamedFunction>();
+  readonly #names = new InterpretedNames(INTERPRETER_PERL, compose);
   readonly #interpreters = new Map<number, PerlInterpreter>();
 
   /** Takes in the interpreters of files, and the strings that the kernel side sent. */
-  ingest({ files, perlNames, renewed }: Pick<Drained, "files" | "perlNames" | "renewed">): void {
-    for (const { perl } of files) if (perl) this.#interpreters.set(perl.index, perl);
-    // The kernel side names everything anew: what is older than the last time is not referred to any more.
-    if (renewed) {
-      this.#olderNames = this.#names;
-      this.#names = new Map();
-    }
-    for (const name of perlNames) this.#names.set(name.name, this.#compose(name));
+  ingest(drained: Pick<Drained, "files" | "names" | "renewed">): void {
+    for (const { perl } of drained.files) if (perl) this.#interpreters.set(perl.index, perl);
+    this.#names.ingest(drained);
   }
 
   /** Warns of interpreters whose version is not known, where samples hit such a one in this refresh. */
@@ -49,9 +40,9 @@ export class PerlNames {
     return [...new Set(said)].filter(Boolean);
   }
 
-  /** Names the frame of a name; `meta` and `line` as in struct perl_frame (bpf/perl/abi.h). */
+  /** Names the frame of a name; `meta` and `line` as in struct interpreted_frame. */
   read(name: bigint, meta: number, line: number): NamedFrame {
-    const named = this.#names.get(name) ?? this.#olderNames.get(name) ?? UNKNOWN;
+    const named = this.#names.get(name) ?? UNKNOWN;
     const note = this.#op(meta);
     if (line === 0 && note === undefined) return { function: named };
     const detail = { ...(line > 0 ? { line } : {}), ...(note === undefined ? {} : { note }) };
@@ -64,22 +55,6 @@ export class PerlNames {
     const name = this.#interpreters.get(meta >>> PERL_FILE_SHIFT)?.opNames[op - 1] ?? "";
     return SILENT_OPS.has(name) ? undefined : name;
   }
-
-  #compose({ kind, flags, sub, package: stash, file }: PerlName): NamedFunction {
-    const module = text(file);
-    const found = (name: string): NamedFunction => ({
-      runtime: "perl",
-      name,
-      module: module === "(eval" ? "(eval)" : module,
-    });
-    if (kind === PERL_EVAL) return found("(eval)");
-    if (kind === PERL_MAIN) return found("(main)");
-    // caller() calls subs without a name so.
-    if (flags & PERL_NAME_NONE) return found("(unknown)");
-    const name = text(sub);
-    if (flags & PERL_NAME_LEXICAL || PHASES.has(name)) return found(name);
-    return found(`${flags & PERL_NAME_NO_STASH ? "__ANON__" : text(stash)}::${name}`);
-  }
 }
 
 const UNKNOWN: NamedFunction = {
@@ -89,9 +64,19 @@ const UNKNOWN: NamedFunction = {
   whyUnnamed: "the strings of this sub were lost on their way from the kernel",
 };
 
-/** The text of a string; one that is longer than what was sent ends in `…`. */
-function text({ encoding, length, bytes }: PerlString): string {
-  const shown =
-    encoding === PERL_LATIN1 ? Buffer.from(bytes).toString("latin1") : utf8.decode(bytes);
-  return length > bytes.length ? shown + CUT : shown;
+function compose({ kind, flags, parts: [sub, stash, file] }: InterpretedName): NamedFunction {
+  const text = (part: NamePart | undefined): string => (part ? textOf(part) : "");
+  const module = text(file);
+  const found = (name: string): NamedFunction => ({
+    runtime: "perl",
+    name,
+    module: module === "(eval" ? "(eval)" : module,
+  });
+  if (kind === PERL_EVAL) return found("(eval)");
+  if (kind === PERL_MAIN) return found("(main)");
+  // caller() calls subs without a name so.
+  if (flags & PERL_NAME_NONE) return found("(unknown)");
+  const name = text(sub);
+  if (flags & PERL_NAME_LEXICAL || PHASES.has(name)) return found(name);
+  return found(`${flags & PERL_NAME_NO_STASH ? "__ANON__" : text(stash)}::${name}`);
 }

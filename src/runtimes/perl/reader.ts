@@ -1,5 +1,5 @@
 /** Names the frames of Perl, and puts them between the native frames of their stacks. */
-import { COUNTER_IDS, type CounterName } from "../../../build/abi.ts";
+import { COUNTER_IDS, type CounterName, INTERPRETER_PERL } from "../../../build/abi.ts";
 import type { Drained } from "../../addon/drained.ts";
 import type { NewFrames } from "../new-frames.ts";
 import type { NamedFrame, RuntimeReader } from "../reader.ts";
@@ -11,6 +11,7 @@ const UNPAIRED = COUNTER_IDS.UnwindPerlUnpaired;
 export class PerlReader implements RuntimeReader {
   readonly #names = new PerlNames();
   readonly #stacks = new PerlStacks();
+  readonly interleaver = this.#stacks;
 
   ingest(drained: Drained, frames: NewFrames): void {
     this.#names.ingest(drained);
@@ -18,13 +19,8 @@ export class PerlReader implements RuntimeReader {
   }
 
   symbolize(frames: NewFrames, index: number): NamedFrame | undefined {
-    const meta = frames.perlMeta(index);
-    if (meta === 0) return undefined;
-    return this.#names.read(frames.word(index), meta, frames.perlLine(index));
-  }
-
-  mergeStacks(stacks: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
-    return this.#stacks.merge(stacks);
+    if (frames.interpreter(index) !== INTERPRETER_PERL) return undefined;
+    return this.#names.read(frames.word(index), frames.meta(index), frames.line(index));
   }
 
   addCounts(counters: Float64Array): void {

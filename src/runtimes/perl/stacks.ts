@@ -1,19 +1,21 @@
-/** Makes one list of the two that the kernel side sends of a stack with Perl frames. */
+/** Says where the Perl frames of a stack belong among its native frames. */
 import {
   FRAME_NATIVE,
   FRAME_STOP,
+  INTERPRETED_FOLDED,
+  INTERPRETED_NATIVE,
+  INTERPRETED_STOP,
+  INTERPRETER_PERL,
   OUTCOME_TRUNCATED,
   PERL_CUT,
-  PERL_FOLDED,
-  PERL_KIND_MASK,
   PERL_MAIN,
-  PERL_NATIVE,
-  PERL_STOP,
   PERL_XSUB,
   PERL_XSUB_CODE,
 } from "../../../build/abi.ts";
 import type { Drained, PerlInterpreter } from "../../addon/drained.ts";
+import { forgetBelow } from "../forget-below.ts";
 import type { NewFrames } from "../new-frames.ts";
+import type { Interleaver, MergedFrame } from "../reader.ts";
 import {
   type CalledXsub,
   interleave,
@@ -22,18 +24,8 @@ import {
   type PerlFrame,
 } from "./interleave.ts";
 
-/** Parts of the second word of a stack in `Drained.stacks`. */
-const OUTCOME_MASK = 0xff;
-const PERL_COUNT_SHIFT = 8;
-
-function hasPerl(stacks: Uint32Array): boolean {
-  for (let at = 0; at + 2 < stacks.length; at += 3 + (stacks[at + 2] ?? 0)) {
-    if ((stacks[at + 1] ?? 0) > OUTCOME_MASK) return true;
-  }
-  return false;
-}
-
-export class PerlStacks {
+export class PerlStacks implements Interleaver {
+  readonly interpreter = INTERPRETER_PERL;
   readonly #interpreters = new Map<number, PerlInterpreter>();
   /** Roles of the native frames of interpreters and of stops, by number; any other frame is plain. */
   readonly #roles = new Map<number, NativeRole>();
@@ -55,48 +47,24 @@ export class PerlStacks {
 
   #registerFrame(frames: NewFrames, index: number): void {
     const number = frames.first + index;
-    const meta = frames.perlMeta(index);
-    if (meta === 0) {
+    if (frames.meta(index) === 0) {
       // Code of files has a mark beside Perl frames; what has none is plain, unless it is a stop.
       if (frames.kind(index) === FRAME_STOP) this.#roles.set(number, "stop");
       return;
     }
-    const kind = meta & PERL_KIND_MASK;
-    if (kind === PERL_NATIVE || kind === PERL_XSUB_CODE) {
+    if (frames.interpreter(index) !== INTERPRETER_PERL && !frames.isCode(index)) return;
+    const kind = frames.interpretedKind(index);
+    if (kind === INTERPRETED_NATIVE || kind === PERL_XSUB_CODE) {
       this.#code.set(number, frames.functionNumber(index));
     }
-    if (kind === 0 || kind === PERL_NATIVE || kind === PERL_FOLDED) {
+    if (kind === 0 || kind === INTERPRETED_NATIVE || kind === INTERPRETED_FOLDED) {
       const role = this.#role(frames, index);
       if (role !== "other") this.#roles.set(number, role);
     } else if (kind === PERL_CUT) this.#perl.set(number, { number, role: "cut" });
-    else if (kind === PERL_STOP) this.#perl.set(number, { number, role: "stop" });
+    else if (kind === INTERPRETED_STOP) this.#perl.set(number, { number, role: "stop" });
     else if (kind !== PERL_XSUB && kind !== PERL_XSUB_CODE) {
       this.#perl.set(number, { number, role: kind === PERL_MAIN ? "main" : "frame" });
     }
-  }
-
-  /** Returns the stacks with their two lists merged; the words of each: number, outcome, frame count, frames. */
-  merge(stacks: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
-    if (!hasPerl(stacks)) return stacks;
-    // A merged stack has no frame that is in neither list: it is no longer than before.
-    const merged = new Uint32Array(stacks.length);
-    let end = 0;
-    for (let at = 0; at + 2 < stacks.length; ) {
-      const kind = stacks[at + 1] ?? 0;
-      const outcome = kind & OUTCOME_MASK;
-      const perlEnd = at + 3 + (stacks[at + 2] ?? 0);
-      const nativeEnd = perlEnd - (kind >>> PERL_COUNT_SHIFT);
-      const native = stacks.subarray(at + 3, nativeEnd);
-      const perl = stacks.subarray(nativeEnd, perlEnd);
-      const frames = perl.length === 0 ? native : this.#mergeOne(native, perl, outcome);
-      merged[end] = stacks[at] ?? 0;
-      merged[end + 1] = outcome;
-      merged[end + 2] = frames.length;
-      merged.set(frames, end + 3);
-      end += 3 + frames.length;
-      at = perlEnd;
-    }
-    return merged.slice(0, end);
   }
 
   takeUnpaired(): number {
@@ -105,7 +73,11 @@ export class PerlStacks {
     return count;
   }
 
-  #mergeOne(numbers: Uint32Array, perlNumbers: Uint32Array, outcome: number): number[] {
+  interleave(
+    numbers: Uint32Array,
+    perlNumbers: Uint32Array,
+    outcome: number,
+  ): readonly MergedFrame[] {
     const native: NativeFrame[] = [];
     for (const number of numbers) native.push({ number, role: this.#roles.get(number) ?? "other" });
     const perl: PerlFrame[] = [];
@@ -120,8 +92,7 @@ export class PerlStacks {
     const { frames, unpaired } = interleave(native, perl, { truncated, xsub });
     if (unpaired) this.#unpaired++;
     const hasPerl = perl.some(({ role }) => role === "frame" || role === "main");
-    // The number after that of a native frame is the same frame, hidden.
-    return frames.map(({ number, folded }) => (folded && hasPerl ? number + 1 : number));
+    return hasPerl ? frames : frames.map((frame) => ({ ...frame, folded: false }));
   }
 
   /**
@@ -153,13 +124,5 @@ export class PerlStacks {
     if (isIn(parse)) return "perl-parse";
     if (isIn(destruct)) return "perl-destruct";
     return isIn(callSub) || isIn(callList) ? "call" : "interpreter";
-  }
-}
-
-/** Deletes all numbers below a limit: numbers are inserted in ascending order, so that the lowest come first. */
-function forgetBelow(map: Map<number, unknown>, limit: number): void {
-  for (const number of map.keys()) {
-    if (number >= limit) return;
-    map.delete(number);
   }
 }

@@ -7,19 +7,23 @@ import { dotnet } from "./dotnet.ts";
 import { dotnetCalls } from "./dotnet-calls.ts";
 import { dotnetPrecompiled } from "./dotnet-precompiled.ts";
 import { dotnetStacks } from "./dotnet-stacks.ts";
+import { guessSections } from "./guesses.ts";
 import { native } from "./native.ts";
 import { perf } from "./perf.ts";
 import { perl } from "./perl.ts";
+import { debianPrograms } from "./programs.ts";
 import { reuse } from "./reuse.ts";
 
 const held = await measure([
   ...native,
+  ...guessSections,
   ...perf,
   ...perl,
   ...dotnet,
   ...dotnetStacks,
   ...dotnetCalls,
   ...dotnetPrecompiled,
+  ...debianPrograms,
   ...reuse,
 ]);
 process.exit(held ? 0 : 1);

@@ -10,6 +10,7 @@ const file = (more: Partial<SampledFile>): SampledFile => ({
   id: 7,
   path: "/opt/\u001b[31m/libcoreclr.so",
   why: "",
+  refusal: "",
   assemblies: new Float64Array(),
   ...more,
 });

@@ -173,8 +173,8 @@ describe("a map", () => {
     const { pid, file } = makeProcess("1000 100 one\n");
     const maps = makeMaps();
     const line = `1000 100 ${"x".repeat(4000)}\n`;
-    for (let turn = 0; turn < 4; turn++) {
-      appendFileSync(file, line.repeat(2500));
+    for (let turn = 0; turn < 7; turn++) {
+      appendFileSync(file, line.repeat(1500));
       appendFileSync(file, `1000 100 turn ${turn}\n`);
       expect(nameAt(maps, pid, 0x1000n)).toBe(`turn ${turn}`);
     }
@@ -184,7 +184,7 @@ describe("a map", () => {
 
   test("has no name to give while the newest of its lines are not read", () => {
     const line = `1000 100 ${"x".repeat(4000)}\n`;
-    const { pid } = makeProcess(`${line.repeat(6000)}1000 100 last\n`);
+    const { pid } = makeProcess(`${line.repeat(3000)}1000 100 last\n`);
     const maps = makeMaps();
     expect(nameAt(maps, pid, 0x1000n)).toMatch(/still being read/);
     expect(nameAt(maps, pid, 0x1000n)).toBe("last");

@@ -1,6 +1,7 @@
 /** Names of Perl frames from their strings. */
 import { describe, expect, test } from "vitest";
 import {
+  INTERPRETER_PERL,
   PERL_EVAL,
   PERL_FILE_SHIFT,
   PERL_MAIN,
@@ -10,7 +11,7 @@ import {
   PERL_OP_SHIFT,
   PERL_SUB,
 } from "../../../build/abi.ts";
-import type { PerlName } from "../../../src/addon/drained.ts";
+import type { InterpretedName, NamePart } from "../../../src/addon/drained.ts";
 import { PerlNames } from "../../../src/runtimes/perl/names.ts";
 
 const string = (text: string, encoding = 1, length = Buffer.from(text).length) => ({
@@ -19,19 +20,29 @@ const string = (text: string, encoding = 1, length = Buffer.from(text).length) =
   bytes: Buffer.from(text, encoding === 0 ? "latin1" : "utf8"),
 });
 
-const given = (more: Partial<PerlName> = {}): PerlName => ({
+interface Given {
+  readonly kind?: number;
+  readonly flags?: number;
+  readonly sub?: NamePart;
+  readonly package?: NamePart;
+  readonly file?: NamePart;
+}
+
+const given = (more: Given = {}): InterpretedName => ({
+  interpreter: INTERPRETER_PERL,
   name: 1n,
-  kind: PERL_SUB,
-  flags: 0,
-  sub: string("entry"),
-  package: string("Ledger::Post"),
-  file: string("/srv/ledger.pl", 2),
-  ...more,
+  kind: more.kind ?? PERL_SUB,
+  flags: more.flags ?? 0,
+  parts: [
+    more.sub ?? string("entry"),
+    more.package ?? string("Ledger::Post"),
+    more.file ?? string("/srv/ledger.pl", 2),
+  ],
 });
 
-function nameOf(more: Partial<PerlName>): string {
+function nameOf(more: Given): string {
   const names = new PerlNames();
-  names.ingest({ files: [], perlNames: [given(more)], renewed: false });
+  names.ingest({ files: [], names: [given(more)], renewed: false });
   return names.read(1n, 0, 0).function.name;
 }
 
@@ -61,7 +72,7 @@ describe("names", () => {
     const names = new PerlNames();
     names.ingest({
       files: [],
-      perlNames: [given(), given({ name: 2n, file: string("(eval", 2) })],
+      names: [given(), { ...given({ file: string("(eval", 2) }), name: 2n }],
       renewed: false,
     });
     expect(names.read(1n, 0, 12)).toMatchObject({
@@ -76,8 +87,8 @@ describe("names", () => {
 
 test("names are kept over one renewal, not over two", () => {
   const names = new PerlNames();
-  const ingest = (perlNames: PerlName[], renewed: boolean) =>
-    names.ingest({ files: [], perlNames, renewed });
+  const ingest = (given: InterpretedName[], renewed: boolean) =>
+    names.ingest({ files: [], names: given, renewed });
   ingest([given()], false);
   ingest([], true);
   expect(names.read(1n, 0, 0).function.name).toBe("Ledger::Post::entry");
@@ -111,10 +122,11 @@ test("the innermost frame says which op it executes", () => {
         path: "/usr/bin/perl",
         why: "",
         perl,
+        refusal: "",
         assemblies: new Float64Array(),
       },
     ],
-    perlNames: [given()],
+    names: [given()],
     renewed: false,
   });
   const meta = (op: number, file: number) => op * 2 ** PERL_OP_SHIFT + file * 2 ** PERL_FILE_SHIFT;

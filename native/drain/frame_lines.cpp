@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "drain/frame_lines.h"
+
+#include "perl/perl_lines.h"
+
+namespace polytop {
+
+std::vector<std::unique_ptr<FrameLines>> makeFrameLines(Session& session) {
+  std::vector<std::unique_ptr<FrameLines>> lines;
+  lines.push_back(std::make_unique<PerlLines>(session));
+  return lines;
+}
+
+}  // namespace polytop

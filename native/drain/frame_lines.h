@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "bpf/abi.h"
+#include "kernel/session.h"
+
+namespace polytop {
+
+/// The lines of one interpreter's frames, where what the kernel side says of them is not the line that is wanted.
+class FrameLines {
+ public:
+  virtual ~FrameLines() = default;
+  /// Takes in a record of the ring if it is one of its own.
+  virtual void take(uint32_t type, const void* data, size_t size) = 0;
+  /// Puts lines into the frames of a stack that are its interpreter's: struct interpreted_frame as words of two each.
+  virtual void correct(const stack_record& record, uint64_t* frames) = 0;
+  /// Begins a refresh.
+  virtual void beginRefresh() {}
+};
+
+/// Those of all interpreters. The session must outlive them.
+std::vector<std::unique_ptr<FrameLines>> makeFrameLines(Session& session);
+
+}  // namespace polytop
