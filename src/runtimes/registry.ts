@@ -9,6 +9,7 @@ import { JitReader } from "./jit/reader.ts";
 import { KernelReader } from "./kernel/reader.ts";
 import { NativeReader } from "./native/reader.ts";
 import { PerlReader } from "./perl/reader.ts";
+import { PythonReader } from "./python/reader.ts";
 import type { RuntimeReader } from "./reader.ts";
 
 /**
@@ -21,6 +22,7 @@ export const runtimeReaders = (
   tellsBodies: boolean,
 ): readonly RuntimeReader[] => [
   new PerlReader(),
+  new PythonReader(),
   new DotnetReader(sampler, { tellsBodies }),
   new KernelReader(addon),
   new JitReader(),
