@@ -91,18 +91,22 @@ void Drain::addStack(const stack_record& record) {
 
 void Drain::numberStacks() {
   std::unique_lock lock(ringMutex_);
-  const std::vector<uint64_t> words = stacks_.newFrames();
+  const std::vector<Stacks::NewFrame> frames = stacks_.newFrames();
   // The index of a large file takes a while: the reader goes on meanwhile.
   lock.unlock();
   std::vector<uint32_t> functions;
-  functions.reserve(words.size());
-  for (const uint64_t word : words) {
-    const bool native = word >> FRAME_KIND_SHIFT == FRAME_NATIVE;
-    const auto file = static_cast<uint32_t>(word >> FRAME_FILE_SHIFT);
-    functions.push_back(native ? files_->naming.functionOf(file, word & FRAME_OFFSET_MASK) : 0);
-  }
+  functions.reserve(frames.size());
+  for (const auto [word, owner] : frames) functions.push_back(functionOf(word, owner));
   lock.lock();
   stacks_.number(functions);
+}
+
+uint32_t Drain::functionOf(uint64_t word, uint32_t owner) {
+  const auto kind = static_cast<uint32_t>(word >> FRAME_KIND_SHIFT);
+  if (kind == FRAME_NATIVE)
+    return files_->naming.functionOf(static_cast<uint32_t>(word >> FRAME_FILE_SHIFT), word & FRAME_OFFSET_MASK);
+  const uint32_t method = kind == FRAME_DOTNET && owner ? methods_->numberOf(word, owner) : 0;
+  return method ? method | kMethod : 0;
 }
 
 Drained Drain::drain() {

@@ -68,11 +68,16 @@ class Drain {
   uint32_t frameNumber(uint64_t word, uint32_t pid);
 
  private:
+  /// The bit that tells numbers of methods from those of code of files.
+  static constexpr uint32_t kMethod = 1u << 31;
+
   static int onRecord(void* context, void* data, size_t size);
   void take(const void* data, size_t size);
   void consume();
   void addStack(const stack_record& record);
   void numberStacks();
+  /// The number of the function of a frame: of code of a file, or of a method of one (kMethod); 0 if it has none.
+  uint32_t functionOf(uint64_t word, uint32_t owner);
   uint64_t childTime();
   void readCounts(uint32_t epoch, Drained& drained);
   void readWaits(Tasks& tasks, Drained& drained);

@@ -79,7 +79,7 @@ export class Collector {
     const onlyWaits = this.#activity === "waiting";
     this.#sampler = new addon.Sampler({ ...options, onlyWaits, sources: this.#event.sources });
     this.#lines = new NativeLines(this.#sampler);
-    this.#readers = runtimeReaders(addon, this.#sampler);
+    this.#readers = runtimeReaders(addon, this.#sampler, !options.byFunction);
     this.#sampler.onMethods(() => this.#resolveSeen());
     this.#targets = new TargetWatch(options.targets);
     this.#mergesStacks = options.byFunction ?? false;
