@@ -91,8 +91,8 @@ dist/cli.js: $(BUNDLE_SOURCES) build/abi.ts build/sources package-lock.json pack
 # Each program of test/native is linked with what it needs of the parsers, which know neither BPF nor Node:
 # in build/tools/ as they are in the addon, in build/tools/checked/ with memory and undefined behaviour checked.
 
-TOOLS := dump_unwind symbols_tool
-CHECKED_TOOLS := fuzz_unwind managed_code map_cases perl_cases python_cases room_cases symbols_tool unwind_cases
+TOOLS := dump_unwind hostile_cases symbols_tool
+CHECKED_TOOLS := fuzz_unwind managed_code map_cases perl_cases python_cases room_cases rule_cases symbols_tool unwind_cases
 CHECKED_FLAGS := $(CXX_FLAGS) -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all
 
 PARSERS := $(wildcard $(foreach room,arch dotnet elf go perl python symbols unwind util,native/$(room)/*.cpp)) \

@@ -14,6 +14,12 @@
 
 /* ---- limits ------------------------------------------------------------ */
 
+/*
+ * Pids are those of the PID namespace that /proc shows. A process outside of it has none there: its number in the
+ * whole machine and this bit, which no pid has (PID_MAX_LIMIT is 1 << 22).
+ */
+#define FOREIGN_PID (1 << 30)
+
 #define MAX_KERNEL_FRAMES 127
 #define MAX_USER_FRAMES 192
 #define COMM_LENGTH 16
@@ -63,6 +69,7 @@ enum outcome {
 	OUTCOME_COMPLETE = 0,  /* the outermost frame of the thread was reached */
 	OUTCOME_TRUNCATED = 1, /* the frame limit was hit */
 	OUTCOME_BROKEN = 2,    /* the last frame is FRAME_STOP and says why */
+	OUTCOME_GUESSED = 3,   /* an outermost frame was reached, but not every frame up to it is known to be right */
 };
 
 /* ---- unwind rows --------------------------------------------------------- */
@@ -92,6 +99,7 @@ enum cfa_kind {
 	CFA_END = 8,         /* outermost frame: the return address is undefined */
 	CFA_UNSUPPORTED = 9, /* there is a rule, and this unwinder cannot follow it */
 	CFA_PROLOG = 10,     /* prolog of a managed function that begins at the row: by its instructions */
+	CFA_START = 11,      /* sp + cfa_offset; the outermost frame if no call precedes the return address there */
 };
 
 /* Where the caller's fp is. */
@@ -234,12 +242,13 @@ _Static_assert(sizeof(struct count_value) == 64, "count_value");
 /* ---- records of the ring buffer ------------------------------------------ */
 
 enum record_type {
-	RECORD_STACK = 1,       /* struct stack_record, with its frames */
-	RECORD_FILE = 2,        /* struct file_record */
-	RECORD_NAME = 3,        /* struct name_record */
-	RECORD_METHOD = 4,      /* struct method_record */
-	RECORD_PERL_SITES = 5,  /* struct perl_sites_record */
-	RECORD_PYTHON_CODE = 6, /* struct python_code_record */
+	RECORD_STACK = 1,      /* struct stack_record, with its frames */
+	RECORD_FILE = 2,       /* struct file_record */
+	RECORD_NAME = 3,       /* struct name_record */
+	RECORD_METHOD = 4,     /* struct method_record */
+	RECORD_PERL_SITES = 5, /* struct perl_sites_record */
+	RECORD_BUSY_CPU = 6,   /* struct busy_cpu_record */
+	RECORD_PYTHON_CODE = 7, /* struct python_code_record */
 };
 
 /*
@@ -257,6 +266,17 @@ struct stack_record {
 	__u8 reserved;
 };
 _Static_assert(sizeof(struct stack_record) == 24, "stack_record");
+
+/* A CPU that was idle, so that it ticked less often, is at work. */
+struct busy_cpu_record {
+	__u32 type;
+	__u32 cpu;
+};
+
+/* The question to choose_namespace(): how many levels above the asking process's own PID namespace /proc's is. */
+struct namespace_question {
+	__u64 depth;
+};
 
 /* The question to check_mapping(): the mapping at an address, as /proc/self/maps tells of it. */
 struct mapping_question {

@@ -7,6 +7,7 @@
 #define POLYTOP_COUNT_H
 
 #include "interpreted.h"
+#include "namespace.h"
 #include "results.h"
 
 /* User space sizes the inner maps by the frequency and sets two for each CPU. */
@@ -51,17 +52,25 @@ static __always_inline __u32 send_stack(struct walk *w)
 	return 0;
 }
 
+/* The name of the process that interrupts and softirqs on idle CPUs are shown under: its pid is 0. */
+#define INTERRUPTS_COMM "[interrupts]"
+
 /* Says who the task is, for the first count of a stack in an epoch. */
-static __always_inline void describe_task(struct count_value *value, struct task_struct *task)
+static __always_inline void describe_task(struct count_value *value, struct task_struct *task, int is_process)
 {
 	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
 
 	value->start_time = BPF_CORE_READ(leader, start_boottime);
 	value->cgroup = bpf_get_current_cgroup_id();
-	value->parent = BPF_CORE_READ(leader, real_parent, tgid);
+	struct task_struct *parent = BPF_CORE_READ(leader, real_parent, group_leader);
+	value->parent = visible_pid(parent, BPF_CORE_READ(parent, tgid));
 	value->uid = (__u32)bpf_get_current_uid_gid();
 	bpf_core_read(value->comm, sizeof(value->comm), &leader->comm);
 	bpf_get_current_comm(value->thread, sizeof(value->thread));
+	if (!is_process) {
+		__builtin_memset(value->comm, 0, sizeof(value->comm));
+		__builtin_memcpy(value->comm, INTERRUPTS_COMM, sizeof(INTERRUPTS_COMM));
+	}
 }
 
 /* Counts the walked stack, `weight` times. Returns the counter that says what became of the sample. */
@@ -90,7 +99,7 @@ static __always_inline __u32 count_stack(struct walk *w, struct task_struct *tas
 	if (loss)
 		return loss;
 	w->task.count = weight;
-	describe_task(&w->task, task);
+	describe_task(&w->task, task, tid != 0);
 	if (bpf_map_update_elem(map, &key, &w->task, BPF_NOEXIST))
 		return COUNTER_SamplesLostCountsFull;
 	return COUNTER_SamplesCounted;

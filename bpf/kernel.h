@@ -40,6 +40,7 @@
 #define READ_USER(into, address) READ_USER_BYTES(into, sizeof(*(into)), address)
 
 #define PF_IO_WORKER 0x00000010
+#define PF_USER_WORKER 0x00004000 /* from 6.4 on: see USER_WORKER_FLAG */
 #define PF_KTHREAD 0x00200000
 
 #define VM_EXEC 0x00000004
@@ -162,8 +163,32 @@ struct mm_struct___seqcount {
 	struct seqcount mm_lock_seq;
 } RELOCATED;
 
+struct rq {
+	__u64 clock;
+} RELOCATED;
+
+/* Kernels that are told of stolen time (CONFIG_PARAVIRT_TIME_ACCOUNTING) have this: what is stolen up to `clock`. */
+struct rq___steal {
+	__u64 prev_steal_time_rq;
+} RELOCATED;
+
+struct cfs_rq {
+	struct rq *rq;
+} RELOCATED;
+
 struct sched_entity {
-	__u64 sum_exec_runtime;
+	struct cfs_rq *cfs_rq;
+} RELOCATED;
+
+/* The number of a process in one of the namespaces that see it. */
+struct upid {
+	int nr;
+	void *ns;
+} RELOCATED;
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[1]; /* one for each level */
 } RELOCATED;
 
 struct task_struct {
@@ -174,11 +199,21 @@ struct task_struct {
 	int tgid;
 	struct task_struct *real_parent;
 	struct task_struct *group_leader;
+	struct pid *thread_pid;
 	__u64 self_exec_id;
 	__u64 start_time;
 	__u64 start_boottime;
 	char comm[16];
 } RELOCATED;
+
+/* From 6.4 on threads that the kernel starts in a process for itself (vhost, io_uring) have a flag. */
+struct kernel_clone_args___user_worker {
+	__u32 user_worker : 1;
+} RELOCATED;
+
+/* The flag of such threads; before 6.4 the bit means something else. */
+#define USER_WORKER_FLAG                                                                                               \
+	(bpf_core_field_exists(struct kernel_clone_args___user_worker, user_worker) ? PF_USER_WORKER : 0)
 
 /*
  * From 5.11 on the running task is a typed pointer, whose fields are read like memory; before that each of them takes a

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
  * One sample of the running task, whatever event asked for it: its kernel stack and its user stack are walked and
- * counted as one stack. The idle task and unwanted processes are left out.
+ * counted as one stack. Idle CPUs and unwanted processes are left out.
  */
 #ifndef POLYTOP_SAMPLE_H
 #define POLYTOP_SAMPLE_H
 
 #include "count.h"
-#include "skipped.h"
+#include "lost_ticks.h"
+#include "namespace.h"
 #include "unwind/step.h"
 
 #define MAX_TARGETS 1024
@@ -17,9 +18,49 @@ MAP(targets, HASH, MAX_TARGETS, __u32, __u8);
 
 volatile __u32 target_count = 0; /* 0: every process is wanted; else those in `targets`; user space writes */
 
+/* The kernel gives no more frames of its stack (kernel.perf_event_max_stack): user space writes. */
+volatile __u32 kernel_stack_limit = MAX_KERNEL_FRAMES;
+
 static __always_inline int is_wanted(__u32 tgid)
 {
 	return !target_count || bpf_map_lookup_elem(&targets, &tgid);
+}
+
+/*
+ * Whether the CPU has nothing to do: its idle task itself was interrupted. Interrupts and softirqs that the idle task
+ * was interrupted for are work, as in /proc/stat (account_process_tick()); they have another stack, wherever the CPU
+ * waits: halted, in mwait, polling, or with interrupts just enabled again.
+ */
+static __always_inline int is_idle(__u32 tid, const __u64 *interrupted, struct task_struct *task)
+{
+	return !tid && (!interrupted || is_on_task_stack(interrupted, task));
+}
+
+/* Tells user space that a CPU which ticks less often because it was idle has work. */
+static __always_inline void tell_busy(__u32 cpu)
+{
+	struct busy_cpu_record record = {RECORD_BUSY_CPU, cpu};
+
+	bpf_ringbuf_output(&records, &record, sizeof(record), BPF_RB_FORCE_WAKEUP);
+}
+
+/* What a tick of the sampling event says beyond its sample. Returns how many samples it stands for. */
+static __always_inline __u64 note_tick(struct cpu_totals *run, struct task_struct *task, __u64 now, int idle,
+				       int wanted)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct cpu_rate *rate = bpf_map_lookup_elem(&rates, &cpu);
+
+	run->ticks++;
+	if (!rate)
+		return 1;
+	count_lost(run, task, rate, now, wanted);
+	if (idle)
+		return rate->weight;
+	run->last_work = now;
+	if (rate->weight > 1)
+		tell_busy(cpu);
+	return rate->weight;
 }
 
 /* Walks the kernel stack. Returns 0, or the counter of what went wrong. */
@@ -40,7 +81,7 @@ static __always_inline __u32 walk_kernel(struct walk *w, void *context)
 	}
 	w->record.kernel_count = w->record.frame_count;
 	add_counter(COUNTER_UnwindKernelFrames, count);
-	if (count == MAX_KERNEL_FRAMES) {
+	if (count >= MAX_KERNEL_FRAMES || count >= kernel_stack_limit) {
 		add_counter(COUNTER_UnwindKernelTruncated, 1);
 		return COUNTER_UnwindKernelTruncated;
 	}
@@ -55,21 +96,30 @@ static __always_inline __u32 walk_process(struct walk *w, const __u64 *interrupt
 	__u32 outcome;
 
 	w->mm = mm;
-	if (!mm || (READ_TYPED(task, flags) & (PF_KTHREAD | PF_IO_WORKER)))
+	if (!mm || (READ_TYPED(task, flags) & (PF_KTHREAD | PF_IO_WORKER | USER_WORKER_FLAG)))
 		return 0;
+	__u64 hash = w->record.hash;
+	__u32 frame_count = w->record.frame_count;
 	if (user_registers(w->registers, interrupted, task)) {
 		outcome = COUNTER_UnwindNativeErrRegisters;
 	} else {
 		load_mappings(w, task, mm);
 		walk_user(w);
 		outcome = w->stop;
-		/* In the middle of an exec the mappings are the new program's, the registers still the old one's. */
+		/*
+		 * In the middle of an exec the mappings are the new program's, the registers still the old one's: the
+		 * kernel's frames are all that is known.
+		 */
 		if (outcome != COUNTER_UnwindNativeComplete && w->record.kernel_count && w->user_frames <= 1 &&
 		    is_in_exec(w->registers)) {
+			w->record.hash = hash;
+			w->record.frame_count = frame_count;
 			start_interpreters(w);
 			return 0;
 		}
 	}
+	if (outcome == COUNTER_UnwindNativeComplete && w->guessed)
+		outcome = COUNTER_UnwindNativeGuessed;
 	add_counter(COUNTER_UnwindNativeAttempts, 1);
 	add_counter(COUNTER_UnwindNativeFrames, w->user_frames - interpreted_frames(w));
 	add_counter(outcome, 1);
@@ -78,20 +128,34 @@ static __always_inline __u32 walk_process(struct walk *w, const __u64 *interrupt
 	return outcome;
 }
 
-/* Says in the record how the walks of the kernel stack and of the user stack ended. */
+/* What the outcome of a walk makes of a stack: enum outcome. */
+static __always_inline __u8 outcome_of(__u32 counter)
+{
+	switch (counter) {
+	case 0:
+	case COUNTER_UnwindNativeComplete:
+		return OUTCOME_COMPLETE;
+	case COUNTER_UnwindNativeGuessed:
+		return OUTCOME_GUESSED;
+	case COUNTER_UnwindNativeTruncated:
+	case COUNTER_UnwindKernelTruncated:
+		return OUTCOME_TRUNCATED;
+	}
+	return OUTCOME_BROKEN;
+}
+
+/* Says in the record how the walks of the kernel stack and of the user stack ended: as the worse of the two. */
 static __always_inline void set_outcome(struct walk *w, __u32 kernel, __u32 user)
 {
-	w->record.outcome = OUTCOME_COMPLETE;
-	if (user && user != COUNTER_UnwindNativeComplete) {
-		w->record.outcome = user == COUNTER_UnwindNativeTruncated ? OUTCOME_TRUNCATED : OUTCOME_BROKEN;
-		if (w->record.outcome == OUTCOME_BROKEN)
-			push_stop(w, user);
-	} else if (kernel == COUNTER_UnwindKernelTruncated) {
-		w->record.outcome = OUTCOME_TRUNCATED;
-	} else if (kernel) {
-		w->record.outcome = OUTCOME_BROKEN;
-		push_stop(w, kernel);
+	__u8 outcome = outcome_of(user), beside = outcome_of(kernel);
+
+	if (outcome == OUTCOME_COMPLETE || (outcome == OUTCOME_GUESSED && beside != OUTCOME_COMPLETE)) {
+		outcome = beside;
+		user = kernel;
 	}
+	w->record.outcome = outcome;
+	if (outcome == OUTCOME_BROKEN)
+		push_stop(w, user);
 }
 
 /* Starts the walk of a task's stacks: nothing of the sample before is left. */
@@ -121,27 +185,33 @@ static __always_inline void start_walk(struct walk *w, __u32 tgid)
  */
 static __always_inline int take_sample(void *context, const __u64 *interrupted, __u64 weight, int is_tick)
 {
-	__u64 id = bpf_get_current_pid_tgid();
+	__u64 id = bpf_get_current_pid_tgid(), start = bpf_ktime_get_ns();
 	__u32 tid = (__u32)id, tgid = id >> 32, zero = 0, kernel = 0;
-
-	if (!tid || !is_wanted(tgid))
-		return 0;
-	__u64 start = bpf_ktime_get_ns();
 	struct cpu_totals *run = bpf_map_lookup_elem(&totals, &zero);
 	struct walk *w = current_walk();
 	struct task_struct *task = current_task();
 	if (!run || !w)
 		return 0;
+
+	int idle = is_idle(tid, interrupted, task);
+	if (namespace_level) {
+		tgid = visible_pid(READ_TYPED(task, group_leader), tgid);
+		tid = visible_pid(task, tid);
+	}
+	/* Work of an idle CPU is no process's: it is wanted where all are. */
+	int wanted = !idle && (tid ? is_wanted(tgid) : !target_count);
 	if (is_tick)
-		count_skipped(run, start, task, tid);
+		weight *= note_tick(run, task, start, idle, wanted);
+	if (!wanted)
+		return 0;
 	start_walk(w, tgid);
-	add_counter(COUNTER_SamplesTaken, 1);
+	add_counter(COUNTER_SamplesTaken, weight);
 	if (!interrupted || !is_user_mode(interrupted))
 		kernel = walk_kernel(w, context);
 	__u32 user = walk_process(w, interrupted, task);
 	set_outcome(w, kernel, user);
 	finish_interpreters(w, task);
-	add_counter(count_stack(w, task, tid, weight), 1);
+	add_counter(count_stack(w, task, tid, weight), weight);
 	if (user)
 		remember_mappings(w, task);
 	run->nanoseconds += bpf_ktime_get_ns() - start;

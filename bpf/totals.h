@@ -8,14 +8,26 @@
 
 #include "counters.h"
 
+/* How often the sampling event ticks on a CPU. */
+struct cpu_rate {
+	__u64 period;  /* ns between two ticks, 0 if that varies */
+	__u64 weight;  /* how many samples one stands for: an idle CPU ticks less often */
+	__u64 lattice; /* another number whenever the ticks begin anew */
+};
+
 /* What the program counted on a CPU, and what it costs there. */
 struct cpu_totals {
 	__u64 counters[COUNTERS]; /* by id */
 	__u64 nanoseconds;        /* time of the wanted samples */
-	/* The last run that hit a wanted process: */
-	__u64 last_start;
-	__u64 last_runtime; /* CPU time that its thread had used by then */
-	__u64 last_tid;
+	__u64 ticks;              /* runs of the program for a tick of the event, idle CPU or not */
+	__u64 last_work;          /* when a tick last met something else than an idle CPU: ns of CLOCK_MONOTONIC */
+	/* See lost_ticks.h: */
+	__u64 lattice;     /* the cpu_rate.lattice that `last_tick` belongs to */
+	__u64 last_tick;   /* the point of the lattice that the last run belongs to */
+	__u64 was_wanted;  /* the last run hit a wanted process */
+	__u64 lost_halves; /* half samples that were lost and are not counted yet */
+	__u64 lost_clock;  /* the scheduler's clock when they were */
+	__u64 stolen;      /* ns that were stolen until then */
 };
 
 #endif

@@ -58,13 +58,29 @@ enum step_result {
 	NOT_INTERPRETED = 2, /* the code is of no interpreter: no step was made */
 };
 
+/* Where the value of fp is from. */
+enum fp_source {
+	FP_OF_LEAF = 0,    /* the register of the leaf: it may hold anything */
+	FP_FROM_STACK = 1, /* a function saved it */
+	FP_LOST = 2,       /* it is not known */
+};
+
+/* What must be known of the leaf besides its address. */
+enum leaf_kind {
+	LEAF_ORDINARY = 0,
+	LEAF_FOREIGN = 1,             /* it is no 64-bit code: it is named, and the walk ends */
+	LEAF_RETURNS_FROM_SIGNAL = 2, /* the system call that returns from a signal is under way */
+};
+
 struct walk {
 	__u64 ip;
 	__u64 sp;
 	__u64 fp;
 	__u32 exact;           /* ip is the interrupted instruction, not a return address */
-	__u32 fp_lost;         /* the value of fp is not known */
+	__u32 fp_source;       /* enum fp_source */
 	__u32 registers_known; /* registers[] hold those of this frame */
+	__u32 guessed;         /* some caller was guessed */
+	__u32 return_checked;  /* a call was seen to precede the return address ip */
 	__u32 stop;            /* counter id of the outcome, 0 while walking */
 	__u32 user_frames;
 	__u32 tgid;
@@ -76,6 +92,8 @@ struct walk {
 	__u64 offset;               /* the question to find_row() */
 	__u64 place;                /* the question to remember_rule() */
 	__u64 row_start;            /* the offset in the file that the row found by find_row() holds from */
+	__u32 next_rule;            /* the rule for the byte behind it */
+	__u32 leaf;                 /* enum leaf_kind */
 	struct vm_area_struct *vma; /* the answer of find_vma() */
 	__u64 registers[REG_COUNT];
 	__u64 window_start;

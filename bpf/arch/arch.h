@@ -9,6 +9,7 @@
 
 #ifdef __TARGET_ARCH_x86
 #include "x86.h"
+#include "x86_code.h"
 #include "x86_dotnet.h"
 #include "x86_python.h"
 #else

@@ -36,14 +36,24 @@ enum pt_regs_word {
 	REG_COUNT
 };
 
+/* A probed instruction is carried out in a copy of so many bytes (UPROBE_XOL_SLOT_BYTES). */
+#define COPIED_INSTRUCTION_BYTES 128
+
 #define REG_IP REG_RIP
 #define REG_SP REG_RSP
 #define REG_FP REG_RBP
 
-/* The code segment selector: its low two bits are 3 in user mode; 0x23 is the selector of 32-bit code. */
+/*
+ * The code segment selector: its low two bits are 3 in user mode. 64-bit code has the first of these, below a Xen
+ * hypervisor the second too; all others are 32-bit or of a process's own making (modify_ldt()). With FRED the word has
+ * more above the selector.
+ */
 #define CS_RING_MASK 3
-#define CS_USER32 0x23
+#define CS_MASK 0xffff
+#define CS_USER64 0x33
+#define CS_USER64_XEN 0xe033
 
+#define SYSCALL_RT_SIGRETURN 15
 /* These system calls replace the program of the process. */
 #define SYSCALL_EXECVE 59
 #define SYSCALL_EXECVEAT 322
@@ -89,15 +99,44 @@ static __always_inline int is_user_mode(const __u64 *registers)
 	return (registers[REG_CS] & CS_RING_MASK) == 3;
 }
 
-static __always_inline int is_32_bit_code(const __u64 *registers)
+static __always_inline int is_64_bit_code(const __u64 *registers)
 {
-	return registers[REG_CS] == CS_USER32;
+	__u64 segment = registers[REG_CS] & CS_MASK;
+
+	return segment == CS_USER64 || segment == CS_USER64_XEN;
+}
+
+/* Whether the task entered the kernel to return from a signal handler, and the interrupted registers are not back. */
+static __always_inline int is_in_signal_return(const __u64 *registers)
+{
+	return registers[REG_ORIG_RAX] == SYSCALL_RT_SIGRETURN;
+}
+
+/*
+ * Whether the interrupted code ran on the task's own kernel stack. Interrupt handlers and softirqs have a stack of
+ * their own (irqstack.h; softirqs too since 2.6, also those that are run as an interrupt ends).
+ */
+static __always_inline int is_on_task_stack(const __u64 *registers, struct task_struct *task)
+{
+	return registers[REG_SP] - (__u64)READ_TYPED(task, stack) <= KERNEL_STACK_SIZE;
 }
 
 /* Whether the task entered the kernel by an exec. */
 static __always_inline int is_in_exec(const __u64 *registers)
 {
 	return registers[REG_ORIG_RAX] == SYSCALL_EXECVE || registers[REG_ORIG_RAX] == SYSCALL_EXECVEAT;
+}
+
+/*
+ * Whether an NMI met the kernel where it still saves the user's registers (entry_64.S): then what lies at the top of
+ * the task's stack is of an earlier entry. The stack pointer is the user's, or is among them; below the stack of an
+ * entry there is no telling (perf_get_regs_user() of arch/x86/kernel/perf_regs.c asks the same).
+ */
+static __always_inline int is_entering(const __u64 *interrupted, __u64 saved)
+{
+	__u64 sp = interrupted[REG_SP];
+
+	return (__s64)sp >= 0 || (sp > saved + REG_R11 * sizeof(__u64) && sp <= saved + REG_COUNT * sizeof(__u64));
 }
 
 /*
@@ -121,7 +160,7 @@ static __always_inline int user_registers(__u64 *registers, const __u64 *interru
 		if (bpf_probe_read_kernel(registers, REG_COUNT * sizeof(__u64), (void *)from))
 			return -1;
 		if (is_user_mode(registers))
-			return 0;
+			return interrupted && is_entering(interrupted, from) ? -1 : 0;
 	}
 	return -1;
 }
@@ -135,7 +174,11 @@ static __always_inline __u32 register_word(__u32 dwarf_number)
 		REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15,
 	};
 
-	return dwarf_number < sizeof(words) ? words[dwarf_number] : REG_COUNT;
+	/* Verifiers up to 6.1 know the bound of the register only that was tested: keep clang from testing another. */
+	__u64 number = dwarf_number;
+
+	asm volatile("" : "+r"(number));
+	return number < sizeof(words) ? words[number] : REG_COUNT;
 }
 
 /*

@@ -20,7 +20,9 @@ struct dotnet_facts {
 	__u16 module_assembly; /* offset of Module.PEAssembly */
 	__u16 image_layout;    /* offset of PEImage.LoadedLayout */
 	__u16 token_bits;      /* how many bits of a token are in the MethodDesc */
-	__u16 reserved[3];
+	/* Offset of the number that a LoaderAllocator gets when it is made, which no other one has; 0: not known. */
+	__u16 allocator_number;
+	__u16 reserved[2];
 };
 _Static_assert(sizeof(struct dotnet_facts) == 48, "dotnet_facts");
 
@@ -54,8 +56,11 @@ struct method_record {
 	struct file_key image_file; /* all 0: the image is in no file */
 	__u32 row;                  /* row of the method in the metadata of its image; 0: not known */
 	__u32 reserved;
-	__u64 bias;        /* address - address in the headers, of the runtime's file */
-	__u64 space;       /* identifies the address space: exec makes another */
+	__u64 bias;      /* address - address in the headers, of the runtime's file */
+	__u64 space;     /* identifies the address space: exec makes another */
+	__u64 allocator; /* what its memory was allocated by, if that may be collected: the address of its number; 0:
+			    not */
+	__u64 allocator_number;
 	__u32 file;        /* id of the file that holds the runtime */
 	__u16 kind;        /* enum dotnet_method_kind */
 	__u16 name_length; /* bytes of the name that follows; dynamic methods only */

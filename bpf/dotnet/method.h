@@ -18,8 +18,11 @@ MAP(dotnet_methods, LRU_HASH, 8192, struct dotnet_method_key, struct dotnet_meth
 #define METHOD_ARRAY 4
 #define METHOD_DYNAMIC 7
 
-/* Reads a dynamic method's name into the record and hashes it into the key of what is known of it. */
-static __always_inline void read_dynamic_name(struct dotnet_walk *d)
+/* So many words of a dynamic method's name tell it from others. */
+#define NAME_WORDS (DOTNET_NAME_LENGTH / 8)
+
+/* Reads a dynamic method's name into the record. Returns a hash of it and of its place; 0 for other methods. */
+static __always_inline __u64 read_dynamic_name(struct dotnet_walk *d)
 {
 	struct method_record *r = &d->record;
 	__u64 name, hash = 0;
@@ -27,22 +30,20 @@ static __always_inline void read_dynamic_name(struct dotnet_walk *d)
 	__u16 flags;
 
 	if (READ_USER(&flags, d->method_desc + METHOD_FLAGS) || (flags & METHOD_CLASS) != METHOD_DYNAMIC)
-		return;
+		return 0;
 	if (READ_USER(&name, d->method_desc + d->process.facts.dynamic_name))
-		return;
-	/* The part that is hashed is all zero behind the end of the name. */
-#pragma unroll
-	for (int i = 0; i < 8; i++)
-		words[i] = 0;
+		return 0;
+	/* What is hashed is all zero behind the end of the name. */
+	__builtin_memset(r->name, 0, DOTNET_NAME_LENGTH);
 	long length = bpf_probe_read_user_str(r->name, DOTNET_NAME_LENGTH, (void *)name);
 	if (length <= 1)
-		return;
+		return 0;
 	r->name_length = length - 1;
 #pragma unroll
-	for (int i = 0; i < 8; i++)
+	for (int i = 0; i < NAME_WORDS; i++)
 		hash = mix(hash, words[i]);
 	/* Of two methods of one name the place of the name mostly differs. */
-	d->method.name_hash = hash ^ name;
+	return hash ^ name;
 }
 
 #define METHOD_CHUNK_BYTES 24 /* sizeof MethodDescChunk */
@@ -148,22 +149,23 @@ __noinline int dotnet_notice_method(__u32 kind)
 	d->key.reserved = 0;
 	d->method.mm = (__u64)w->mm;
 	d->method.method_desc = d->method_desc;
-	d->method.name_hash = 0;
+	d->method.identity = 0;
 	d->method.generation = 0;
 	r->name_length = 0;
 	struct dotnet_method *known = bpf_map_lookup_elem(&dotnet_methods, &d->key);
-	/* Code that may be collected is asked for its name each time. */
-	if (kind == DOTNET_JIT && (!known || s->collectible))
-		read_dynamic_name(d);
-	if (known && known->mm == d->method.mm && known->method_desc == d->method_desc &&
-	    (!s->collectible || known->name_hash == d->method.name_hash)) {
+	int is_same = known && known->mm == d->method.mm && known->method_desc == d->method_desc;
+	if (kind == DOTNET_JIT && (!is_same || s->collectible))
+		d->method.identity = read_dynamic_name(d);
+	/* What may be collected is asked who it is each time: all of its addresses may be used again. */
+	d->method.identity = s->collectible ? mix(d->method.identity, s->allocator_number) | 1 : 0;
+	if (is_same && known->identity == d->method.identity) {
 		generation = known->generation;
 		goto out;
 	}
 	if (known)
 		d->method.generation = known->generation + 1;
 	else if (s->collectible) /* The address may have been forgotten: a number that was hardly used before. */
-		d->method.generation = d->method.name_hash ^ d->method_desc >> 3;
+		d->method.generation = d->method.identity ^ d->method_desc >> 3;
 	d->method.generation &= DOTNET_GENERATIONS - 1;
 	generation = d->method.generation;
 
@@ -180,6 +182,8 @@ __noinline int dotnet_notice_method(__u32 kind)
 		dotnet_describe_method();
 	r->bias = d->process.bias;
 	r->space = d->method.mm;
+	r->allocator = s->allocator;
+	r->allocator_number = s->allocator_number;
 	r->file = d->process.file;
 	r->kind = kind;
 	__u64 size = sizeof(*r) - DOTNET_NAME_LENGTH + r->name_length;

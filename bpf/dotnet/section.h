@@ -54,6 +54,8 @@ static __always_inline int describe_section(struct walk *w, __u64 address)
 	__u32 count;
 
 	s->kind = SECTION_NONE;
+	s->allocator = 0;
+	s->allocator_number = 0;
 	if (READ_USER_BYTES(words, SECTION_WORDS * sizeof(*words), address))
 		return dotnet_fail(w, COUNTER_UnwindDotnetErrRangeMap);
 	if (words[SECTION_WORD_DELETED])
@@ -68,12 +70,17 @@ static __always_inline int describe_section(struct walk *w, __u64 address)
 		s->map = count;
 		s->kind = SECTION_STUBS;
 	} else if ((__u32)words[SECTION_WORD_FLAGS] & RANGE_CODE) {
-		/* CodeHeapListNode: next, -, start, end, map base, map. */
-		if (READ_USER_BYTES(words, 48, words[SECTION_WORD_HEAP]))
+		/* CodeHeapListNode: next, -, start, end, map base, map, -, -, LoaderAllocator. */
+		if (READ_USER_BYTES(words, 72, words[SECTION_WORD_HEAP]))
 			return dotnet_fail(w, COUNTER_UnwindDotnetErrRangeMap);
 		s->map_base = words[4];
 		s->map = words[5];
 		s->kind = SECTION_CODE;
+		if (s->collectible && d->process.facts.allocator_number) {
+			s->allocator = words[8] + d->process.facts.allocator_number;
+			if (READ_USER(&s->allocator_number, s->allocator))
+				s->allocator = 0;
+		}
 	} else {
 		if (READ_USER(&info, words[SECTION_WORD_MODULE] + d->process.facts.module_images) ||
 		    READ_USER(&s->map_base, info + d->process.facts.functions) ||

@@ -24,6 +24,10 @@ struct dotnet_section {
 	__u64 map;      /* code: the nibble map; image: number of RUNTIME_FUNCTIONs; stubs: their kind */
 	__u32 kind;
 	__u32 collectible;
+	/* Of a collectible section of code: where the number of its LoaderAllocator is (0: not known), and that number.
+	 */
+	__u64 allocator;
+	__u64 allocator_number;
 };
 
 /* A process that runs managed code. */
@@ -48,7 +52,7 @@ struct dotnet_method_key {
 struct dotnet_method {
 	__u64 mm;
 	__u64 method_desc;
-	__u64 name_hash;  /* of a dynamic method: its MethodDesc is recycled */
+	__u64 identity;   /* of collectible code: what it is and what allocated it, since addresses are used again */
 	__u64 generation; /* how often the address was given to another method */
 };
 

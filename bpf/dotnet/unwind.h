@@ -161,13 +161,13 @@ __noinline int dotnet_enter_caller(void)
 	__u64 fp = w->fp;
 	__u64 base = layout->by_fp ? w->fp : w->sp;
 	__u64 cfa = base + layout->size + RETURN_ADDRESS_BYTES;
-	if ((layout->by_fp && w->fp_lost) || cfa <= w->sp)
+	if ((layout->by_fp && w->fp_source == FP_LOST) || cfa <= w->sp)
 		return dotnet_end(w, COUNTER_UnwindDotnetErrBadFP);
 	if ((layout->fp_is_saved && read_stack(w, base + layout->saved_fp, &fp)) ||
 	    read_stack(w, cfa - RETURN_ADDRESS_BYTES, &return_address))
 		return dotnet_end(w, COUNTER_UnwindDotnetErrStackRead);
 	if (layout->fp_is_saved)
-		w->fp_lost = 0;
+		w->fp_source = FP_FROM_STACK;
 	w->fp = fp;
 	return enter_caller(w, return_address, cfa);
 }

@@ -4,8 +4,7 @@
  *
  * The stack of a thread grows down. What a function's caller had in sp before the call is the canonical frame address
  * (CFA); the return address lies just below it, and the callee-saved registers below that. Where the CFA is, seen from
- * sp or fp, differs from instruction to instruction: the unwind rows that user space made of .eh_frame tell it. Code
- * without rows that keeps frame pointers (generated code, hand-written assembly) links its frames by them.
+ * sp or fp, differs from instruction to instruction: the unwind rows that user space made of .eh_frame tell it.
  */
 #ifndef POLYTOP_UNWIND_NATIVE_H
 #define POLYTOP_UNWIND_NATIVE_H
@@ -64,6 +63,7 @@ static __always_inline int enter_caller(struct walk *w, __u64 return_address, __
 	w->ip = return_address;
 	w->exact = 0;
 	w->registers_known = 0;
+	w->return_checked = 0;
 	if (!return_address)
 		return stop_walk(w, COUNTER_UnwindNativeComplete);
 	return STEPPED;
@@ -83,23 +83,6 @@ static __always_inline int enter_caller_by_register(struct walk *w, __u32 number
 	return enter_caller(w, w->registers[word], cfa);
 }
 
-/* Steps over a frame of code that keeps frame pointers. */
-static __always_inline int step_frame_pointer(struct walk *w, __u32 failure)
-{
-	__u64 return_address, fp, cfa = w->fp + FRAME_BYTES;
-
-	if (w->fp_lost)
-		return stop_walk(w, COUNTER_UnwindNativeErrRbpLost);
-	if (w->fp == 0)
-		return stop_walk(w, COUNTER_UnwindNativeComplete);
-	if (w->fp < w->sp || (w->fp & 7))
-		return stop_walk(w, failure);
-	if (read_stack(w, w->fp, &fp) || read_stack(w, w->fp + FRAME_RETURN_ADDRESS, &return_address))
-		return stop_walk(w, failure);
-	w->fp = fp;
-	return enter_caller(w, return_address, cfa);
-}
-
 /*
  * A signal handler's return address points to the code that returns from the signal: the interrupted registers lie in
  * the ucontext.
@@ -115,7 +98,7 @@ static __always_inline int step_signal(struct walk *w, __u64 ucontext)
 	w->ip = ip;
 	w->sp = sp;
 	w->fp = fp;
-	w->fp_lost = 0;
+	w->fp_source = FP_OF_LEAF;
 	w->exact = 1;
 	w->registers_known = 0;
 	w->window_valid = 0;
@@ -132,7 +115,7 @@ static __always_inline __u64 canonical_frame_address(struct walk *w, struct unwi
 		return w->sp + rule->cfa_offset;
 	case CFA_FP:
 	case CFA_DEREF_FP:
-		if (w->fp_lost) {
+		if (w->fp_source == FP_LOST) {
 			stop_walk(w, COUNTER_UnwindNativeErrRbpLost);
 			return 0;
 		}
@@ -164,15 +147,13 @@ static __always_inline __u64 canonical_frame_address(struct walk *w, struct unwi
 	return cfa + rule->cfa_addend;
 }
 
-/* Steps over a frame of code with a row, by its rule. */
+/* Steps over a frame of code with a row, by its rule, which is not CFA_NONE. */
 static __always_inline int step_rule(struct walk *w, struct unwind_rule *rule)
 {
 	__u64 return_address, fp = w->fp;
 
 	if (rule->cfa == CFA_END)
 		return stop_walk(w, COUNTER_UnwindNativeComplete);
-	if (rule->cfa == CFA_NONE)
-		return step_frame_pointer(w, COUNTER_UnwindNativeErrNoRow);
 	if (rule->cfa == CFA_SIGNAL)
 		return step_signal(w, w->sp + rule->cfa_offset);
 	__u64 cfa = canonical_frame_address(w, rule);
@@ -181,25 +162,19 @@ static __always_inline int step_rule(struct walk *w, struct unwind_rule *rule)
 	if (rule->fp == FP_CFA) {
 		if (read_stack(w, cfa + rule->fp_offset, &fp))
 			return stop_walk(w, COUNTER_UnwindNativeErrStackRead);
-		w->fp_lost = 0;
+		w->fp_source = FP_FROM_STACK;
 	} else if (rule->fp == FP_DEREF_FP) {
-		if (w->fp_lost || read_stack(w, w->fp + rule->fp_offset, &fp))
+		if (w->fp_source == FP_LOST || read_stack(w, w->fp + rule->fp_offset, &fp))
 			return stop_walk(w, COUNTER_UnwindNativeErrStackRead);
 	} else if (rule->fp == FP_UNDEFINED) {
-		w->fp_lost = 1;
+		w->fp_source = FP_LOST;
 	}
 	w->fp = fp;
-	if (rule->ra_register)
-		return enter_caller_by_register(w, rule->ra_register - 1, cfa);
+	if (rule->ra_register & ~MAYBE_MADE_UP)
+		return enter_caller_by_register(w, (rule->ra_register & ~MAYBE_MADE_UP) - 1, cfa);
 	if (read_stack(w, cfa + rule->ra_offset, &return_address))
 		return stop_walk(w, COUNTER_UnwindNativeErrStackRead);
 	return enter_caller(w, return_address, cfa);
-}
-
-/* Steps over a frame in a file that has rows; `known` is NULL where the file has none for it. */
-static __always_inline int step_by_row(struct walk *w, struct known_rule *known)
-{
-	return known ? step_rule(w, &known->rule) : step_frame_pointer(w, COUNTER_UnwindNativeErrNoRow);
 }
 
 #endif

@@ -8,7 +8,7 @@
 #define POLYTOP_UNWIND_STEP_H
 
 #include "../interpreted.h"
-#include "native.h"
+#include "guess.h"
 
 /* Frames of step_known_frames() at most in one step(): the verifier goes through all of them. */
 #define KNOWN_AT_ONCE 15
@@ -34,7 +34,7 @@ static __always_inline void step_known_frames(struct walk *w)
 			break;
 		if (known->rule.cfa == CFA_SP)
 			cfa = w->sp;
-		else if (known->rule.cfa == CFA_FP && !w->fp_lost)
+		else if (known->rule.cfa == CFA_FP && w->fp_source != FP_LOST)
 			cfa = fp;
 		else
 			break;
@@ -45,7 +45,7 @@ static __always_inline void step_known_frames(struct walk *w)
 			if (read_window(w, cfa + known->rule.fp_offset, &fp))
 				break;
 			w->fp = fp;
-			w->fp_lost = 0;
+			w->fp_source = FP_FROM_STACK;
 		} else if (known->rule.fp != FP_SAME) {
 			break;
 		}
@@ -62,17 +62,20 @@ static __always_inline int step_native(struct walk *w, struct mapping *m, __u64 
 {
 	switch (m->state) {
 	case FILE_READY:
-		push_frame(w, place_of(m, offset));
-		return step_by_row(w, find_rule(w, m, offset));
+		return step_by_row(w, m, offset, find_rule(w, m, offset));
 	case FILE_NO_TABLE:
-		push_frame(w, place_of(m, offset));
-		return step_frame_pointer(w, COUNTER_UnwindNativeErrNoRow);
+		return step_without_row(w, place_of(m, offset), COUNTER_UnwindNativeErrNoRow);
 	case MAPPING_ANONYMOUS:
 	case FILE_NO_ELF:
+		if (w->exact && m->end - m->start == PROBE_PAGE_BYTES && leave_probe_page()) {
+			w->user_frames--;
+			return STEPPED;
+		}
 		w->process_frames = 1;
-		push_frame(w, (__u64)FRAME_ANONYMOUS << FRAME_KIND_SHIFT |
-				      ((offset - m->offset + m->start) & FRAME_VALUE_MASK));
-		return step_frame_pointer(w, COUNTER_UnwindNativeErrAnonymous);
+		return step_without_row(w,
+					(__u64)FRAME_ANONYMOUS << FRAME_KIND_SHIFT |
+						((offset - m->offset + m->start) & FRAME_VALUE_MASK),
+					COUNTER_UnwindNativeErrAnonymous);
 	case FILE_UNREADABLE:
 		push_frame(w, place_of(m, offset));
 		return stop_walk(w, COUNTER_UnwindNativeErrFileUnreadable);
@@ -81,6 +84,27 @@ static __always_inline int step_native(struct walk *w, struct mapping *m, __u64 
 		return stop_walk(w, COUNTER_UnwindNativeErrNoRoom);
 	}
 	return stop_walk(w, COUNTER_UnwindNativeErrFilePending);
+}
+
+/* Goes on where no code is mapped before the return address: it may be the trampoline of a probe. */
+static __always_inline int step_unmapped(struct walk *w)
+{
+	w->user_frames--;
+	if (!w->exact && restore_probed_return(w->sp - RETURN_ADDRESS_BYTES))
+		return STEPPED;
+	return stop_walk(w, w->leaf == LEAF_FOREIGN ? COUNTER_UnwindNativeErrCompat : COUNTER_UnwindNativeErrNoMapping);
+}
+
+/* Steps over a leaf that is not LEAF_ORDINARY. */
+static __always_inline int step_special_leaf(struct walk *w, struct mapping *m, __u64 offset)
+{
+	__u32 kind = w->leaf;
+
+	w->leaf = LEAF_ORDINARY;
+	/* The system call is done, and what lies behind it may be another function. */
+	if (m->file)
+		push_frame(w, place_of(m, kind == LEAF_RETURNS_FROM_SIGNAL ? offset - 1 : offset));
+	return kind == LEAF_FOREIGN ? stop_walk(w, COUNTER_UnwindNativeErrCompat) : step_signal(w, w->sp);
 }
 
 /*
@@ -103,10 +127,12 @@ __noinline int step(void)
 		return step_known_interpreted();
 	__u32 index = find_mapping(w, address);
 	if (index >= MAPPINGS_CACHED)
-		return stop_walk(w, COUNTER_UnwindNativeErrNoMapping);
+		return step_unmapped(w);
 	struct mapping *m = &w->cache.mappings[index];
 	w->cache.last = index;
 	__u64 offset = address - m->start + m->offset;
+	if (w->leaf != LEAF_ORDINARY)
+		return step_special_leaf(w, m, offset);
 	if (m->interpreter != INTERPRETER_NONE)
 		meet_interpreter(w, m, index, offset);
 	int result = step_interpreted(w, m, index);
@@ -117,6 +143,20 @@ __noinline int step(void)
 	return result;
 }
 
+/* Says what the leaf is: enum leaf_kind. */
+static __always_inline __u32 leaf_kind(struct walk *w)
+{
+	__u64 code;
+
+	if (!is_64_bit_code(w->registers))
+		return LEAF_FOREIGN;
+	if (!w->record.kernel_count || !is_in_signal_return(w->registers))
+		return LEAF_ORDINARY;
+	/* The interrupted registers may be on their way back: then no system call precedes the address. */
+	return !READ_USER(&code, w->ip - sizeof(code)) && ends_in_system_call(code) ? LEAF_RETURNS_FROM_SIGNAL
+										    : LEAF_ORDINARY;
+}
+
 /* Walks the user stack from w->registers on into w->frames. Sets w->stop to the counter of its outcome. */
 static __always_inline void walk_user(struct walk *w)
 {
@@ -124,13 +164,12 @@ static __always_inline void walk_user(struct walk *w)
 	w->sp = w->registers[REG_SP];
 	w->fp = w->registers[REG_FP];
 	w->exact = 1;
-	w->fp_lost = 0;
+	w->fp_source = FP_OF_LEAF;
 	w->registers_known = 1;
+	w->guessed = 0;
+	w->return_checked = 0;
 	w->window_valid = 0;
-	if (is_32_bit_code(w->registers)) {
-		w->stop = COUNTER_UnwindNativeErrCompat;
-		return;
-	}
+	w->leaf = leaf_kind(w);
 	for (int i = 0; i <= MAX_USER_FRAMES; i++) {
 		if (step())
 			break;

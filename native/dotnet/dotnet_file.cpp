@@ -26,6 +26,10 @@ constexpr uint64_t kMaxSymbols = 1 << 20;
 constexpr uint64_t kMaxStrings = 16 << 20;
 constexpr uint64_t kMaxDescriptor = 1 << 20;
 constexpr uint64_t kMaxRelocations = 64 << 20;
+/// The symbols that are looked for have shorter names.
+constexpr size_t kMaxName = 64;
+/// So many segments are looked at for a version: a program has three or four.
+constexpr int kMaxScanned = 8;
 /// No structure of the runtime is so long.
 constexpr uint64_t kMaxOffset = 0x4000;
 constexpr uint64_t kMaxVersionScan = 64 << 20;
@@ -74,12 +78,12 @@ DynamicSymbols readDynamicSymbols(const ElfImage& image) {
 Exports findExports(const ElfImage& image) {
   Exports exports;
   const DynamicSymbols tables = readDynamicSymbols(image);
-  if (!memmem(tables.strings.data(), tables.strings.size(), kTableSymbol.data(), kTableSymbol.size())) return exports;
+  if (!findText(tables.strings, kTableSymbol)) return exports;
   for (size_t at = 0; at + sizeof(Elf64_Sym) <= tables.symbols.size(); at += sizeof(Elf64_Sym)) {
     const auto symbol = valueAt<Elf64_Sym>(tables.symbols, at);
     if (symbol.st_shndx == SHN_UNDEF || symbol.st_name >= tables.strings.size()) continue;
     const char* start = reinterpret_cast<const char*>(tables.strings.data()) + symbol.st_name;
-    const std::string_view name(start, strnlen(start, tables.strings.size() - symbol.st_name));
+    const std::string_view name(start, strnlen(start, std::min(tables.strings.size() - symbol.st_name, kMaxName)));
     if (name == kTableSymbol) exports.table = symbol.st_value;
     if (name == kDescriptorSymbol) exports.descriptor = symbol.st_value;
     if (name == kInfoSymbol) exports.info = symbol.st_value;
@@ -138,12 +142,13 @@ std::optional<uint64_t> fieldOf(std::string_view json, std::string_view group, s
 
 /// The major version in the image's version text, 0 if there is none.
 uint32_t versionByText(const ElfImage& image) {
+  int scansLeft = kMaxScanned;
   for (const Segment& segment : image.segments()) {
-    if (segment.type != PT_LOAD || (segment.flags & PF_X) != 0) continue;
+    if (segment.type != PT_LOAD || (segment.flags & PF_X) != 0 || scansLeft-- <= 0) continue;
     const std::vector<uint8_t> bytes = image.read(segment.offset, std::min(segment.fileSize, kMaxVersionScan));
-    const void* found = memmem(bytes.data(), bytes.size(), kVersionText.data(), kVersionText.size());
+    const uint8_t* found = findText(bytes, kVersionText);
     if (!found) continue;
-    const char* text = static_cast<const char*>(found) + kVersionText.size();
+    const char* text = reinterpret_cast<const char*>(found) + kVersionText.size();
     uint32_t major = 0;
     std::from_chars(text, reinterpret_cast<const char*>(bytes.data() + bytes.size()), major);
     if (major) return major;

@@ -23,7 +23,10 @@ struct MethodInfo {
   uint64_t space = 0;        ///< identifies the address space
   uint32_t pid = 0;
   uint32_t file = 0;  ///< id of the runtime's file
-  std::string name;   ///< the name of a dynamic method, bytes as they are
+  /// What its memory was allocated by, if that may be collected: the address of its number (0: not), and that number.
+  uint64_t allocator = 0;
+  uint64_t allocatorNumber = 0;
+  std::string name;  ///< the name of a dynamic method, bytes as they are
 };
 
 /// Methods on their way from the ring buffer to JavaScript, which is woken at the first one:

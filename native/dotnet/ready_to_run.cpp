@@ -13,10 +13,12 @@
 #include <cstring>
 #include <optional>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "arch/arch.h"
 #include "arch/seh.h"
+#include "dotnet/pe_file.h"
 #include "unwind/row_writer.h"
 #include "util/bytes.h"
 
@@ -25,11 +27,13 @@ namespace polytop {
 namespace {
 
 constexpr uint64_t kMaxImage = 512 << 20;
-constexpr uint32_t kMaxSections = 96, kMaxFunctions = 4 << 20, kMaxReadyToRunSections = 256;
+constexpr uint32_t kMaxFunctions = 4 << 20, kMaxReadyToRunSections = 256;
 constexpr uint32_t kRuntimeFunctions = 102;  // READYTORUN_SECTION_RUNTIME_FUNCTIONS
 constexpr uint64_t kMaxUnwindInfo = 4 + 2 * 255;
-constexpr char kHeaderExport[] = "RTR_HEADER";
-constexpr uint32_t kCorHeader = 14, kCorReadyToRun = 64;  // data directory; offset in the COR header
+/// The unwind codes of an image lie together: 1 MB in the largest assembly, some 10 MB in a composite framework.
+constexpr uint64_t kMaxUnwindBytes = 32 << 20;
+/// What a kept description of unwind codes takes, and what describing a row costs for each code in steps of a budget.
+constexpr uint64_t kRunBytes = 64, kCodeSteps = 4;
 constexpr unwind_rule kPrologRule = {CFA_PROLOG, FP_SAME, 0, 0, 0, 0, 0, 0};
 /// Less than this between two functions is the padding that aligns the second.
 constexpr uint64_t kPadding = 16;
@@ -40,85 +44,9 @@ constexpr std::array<uint8_t, 32> kBundleSignature = {0x8b, 0x12, 0x02, 0xb9, 0x
                                                       0x33, 0x18, 0xee, 0x3b, 0x2d, 0xce, 0x24, 0xb3, 0x6a, 0xae};
 constexpr uint64_t kMaxManifest = 4 << 20, kMaxDataScan = 16 << 20;
 constexpr uint32_t kMaxBundleFiles = 16384;
+/// So many writable segments are looked at for the place of the manifest: a program has one or two.
+constexpr int kMaxScanned = 4;
 constexpr uint8_t kAssembly = 1;
-
-/// A PE file within a file. Its code, most of it, is never read. Reading outside of it gives zeros.
-class PeFile {
- public:
-  PeFile(int fd, uint64_t base, uint64_t size)
-      : fd_(fd), base_(base), size_(size), head_(read(0, std::min(size, kPageSize))) {
-    const uint64_t header = value<uint32_t>(60);
-    if (value<uint16_t>(0) != 0x5a4d || value<uint32_t>(header) != 0x4550) return;
-    const uint32_t count = std::min<uint32_t>(value<uint16_t>(header + 6), kMaxSections);
-    const uint64_t optional = header + 24;
-    const uint64_t table = optional + value<uint16_t>(header + 20);
-    const uint64_t directories = optional + (value<uint16_t>(optional) == 0x20b ? 112 : 96);
-    for (uint32_t i = 0; i < count; i++) {
-      const uint64_t at = table + 40 * uint64_t{i};
-      sections_.push_back({value<uint32_t>(at + 12), value<uint32_t>(at + 20), value<uint32_t>(at + 16)});
-    }
-    uint64_t cor = 0;
-    isAssembly_ = toOffset(value<uint32_t>(directories + 8 * kCorHeader), cor) && value<uint32_t>(cor) == 72;
-    readyToRun_ = isAssembly_ ? value<uint32_t>(cor + kCorReadyToRun) : exportedHeader(value<uint32_t>(directories));
-    isAssembly_ = isAssembly_ || readyToRun_ != 0;
-  }
-
-  /// One assembly, or a composite image of several.
-  bool isAssembly() const { return isAssembly_; }
-  /// RVA of the ready-to-run header, 0 if the assembly is not precompiled.
-  uint32_t readyToRun() const { return readyToRun_; }
-
-  template <typename Value>
-  Value value(uint64_t offset) const {
-    if (sizeof(Value) <= head_.size() && offset <= head_.size() - sizeof(Value)) return valueAt<Value>(head_, offset);
-    return valueAt<Value>(read(offset, sizeof(Value)), 0);
-  }
-
-  /// Bytes of the file, fewer where it ends.
-  std::vector<uint8_t> read(uint64_t offset, uint64_t size) const {
-    if (offset >= size_) return {};
-    return readBytes(fd_, base_ + offset, std::min(size, size_ - offset));
-  }
-
-  bool toOffset(uint32_t rva, uint64_t& offset) const {
-    for (const Section& section : sections_) {
-      if (rva < section.rva || rva - section.rva >= section.size) continue;
-      offset = uint64_t{section.raw} + (rva - section.rva);
-      return offset < size_;
-    }
-    return false;
-  }
-
- private:
-  struct Section {
-    uint32_t rva, raw, size;
-  };
-
-  uint32_t valueAtRva(uint64_t rva) const {
-    uint64_t offset = 0;
-    return rva <= UINT32_MAX && toOffset(static_cast<uint32_t>(rva), offset) ? value<uint32_t>(offset) : 0;
-  }
-
-  /// A composite image need not have a COR header: the runtime finds its code by the one name that it exports. 0: none.
-  uint32_t exportedHeader(uint32_t directory) const {
-    uint64_t exports = 0, name = 0;
-    if (!toOffset(directory, exports)) return 0;
-    // Export directory of the PE format: addresses at 28, names at 32, ordinals at 36.
-    if (!toOffset(valueAtRva(value<uint32_t>(exports + 32)), name)) return 0;
-    const std::vector<uint8_t> text = read(name, sizeof kHeaderExport);
-    if (text.size() < sizeof kHeaderExport || memcmp(text.data(), kHeaderExport, text.size()) != 0) return 0;
-    const uint32_t ordinal = valueAtRva(value<uint32_t>(exports + 36)) & 0xffff;
-    return valueAtRva(uint64_t{value<uint32_t>(exports + 28)} + 4 * uint64_t{ordinal});
-  }
-
-  int fd_;
-  uint64_t base_;
-  uint64_t size_;
-  std::vector<uint8_t> head_;
-  std::vector<Section> sections_;
-  bool isAssembly_ = false;
-  uint32_t readyToRun_ = 0;
-};
 
 /// A function of an image, by file offset.
 struct Function {
@@ -141,6 +69,7 @@ std::vector<Function> readFunctions(const PeFile& file) {
   }
   const std::vector<uint8_t> bytes = file.read(
       list, uint64_t{arch::kRuntimeFunctionBytes} * std::min(size / arch::kRuntimeFunctionBytes, kMaxFunctions));
+  file.budget().takeBytes(bytes.size() / arch::kRuntimeFunctionBytes * sizeof(Function));
   functions.reserve(bytes.size() / arch::kRuntimeFunctionBytes);
   for (size_t at = 0; at + arch::kRuntimeFunctionBytes <= bytes.size(); at += arch::kRuntimeFunctionBytes) {
     const auto begin = valueAt<uint32_t>(bytes, at);
@@ -168,8 +97,8 @@ class ImageCodes {
         std::minmax_element(functions.begin(), functions.end(),
                             [](const Function& left, const Function& right) { return left.info < right.info; });
     start_ = first->info / arch::kUnwindInfoAlignment * arch::kUnwindInfoAlignment;
-    bytes_ = file.read(start_, last->info - start_ + kMaxUnwindInfo);
-    known_.resize(bytes_.size() / arch::kUnwindInfoAlignment + 1);
+    // What lies further behind has no rows.
+    bytes_ = file.read(start_, std::min(last->info - start_ + kMaxUnwindInfo, kMaxUnwindBytes));
   }
 
   /// A row of a function: its offset from the function's start and the index of its rule.
@@ -182,8 +111,14 @@ class ImageCodes {
   std::span<const Row> rowsOf(const Function& function, uint64_t base) {
     const uint64_t at = function.info - start_;
     if (at >= bytes_.size() || at % arch::kUnwindInfoAlignment != 0) return kUnsupported;
-    Run& run = known_[at / arch::kUnwindInfoAlignment];
-    if (run.count == 0) describe(at, run);
+    Run& run = known_[at];
+    if (run.count == 0) {
+      describe(at, run);
+      file_.budget().takeBytes(kRunBytes + (run.count + kShort) * sizeof(Row));
+      // All codes are looked at for each row.
+      file_.budget().takeSteps(kCodeSteps * run.count * bytes_[std::min(at + 2, bytes_.size() - 1)]);
+    }
+    file_.budget().takeSteps(run.count);
     const auto rows = std::span(rows_).subspan(run.first, run.count);
     const uint64_t start = base + function.offset, body = start + rows.back().offset;
     // A look-up sees the rows of one page: the start of the function must be among them.
@@ -233,7 +168,7 @@ class ImageCodes {
   FileRules& rules_;
   uint64_t start_ = 0;
   std::vector<uint8_t> bytes_;
-  std::vector<Run> known_;  ///< by (distance from start_) / arch::kUnwindInfoAlignment
+  std::unordered_map<uint64_t, Run> known_;  ///< by distance from start_
   std::vector<Row> rows_;
   std::vector<SehRow> described_;
 };
@@ -295,16 +230,19 @@ class ManifestReader {
 uint64_t findManifest(const ElfImage& image) {
   uint64_t end = 0;
   for (const Section& section : image.sections()) {
-    if (section.type != SHT_NOBITS) end = std::max(end, section.offset + section.size);
+    if (section.type == SHT_NOBITS || section.size > image.fileSize()) continue;
+    if (section.offset <= image.fileSize()) end = std::max(end, section.offset + section.size);
   }
   if (image.fileSize() < end + kPageSize) return 0;  // nothing behind the ELF file
+  int scansLeft = kMaxScanned;
   for (const Segment& segment : image.segments()) {
-    if (segment.type != PT_LOAD || (segment.flags & PF_W) == 0) continue;
+    if (segment.type != PT_LOAD || (segment.flags & PF_W) == 0 || scansLeft-- <= 0) continue;
     const std::vector<uint8_t> data = image.read(segment.offset, std::min(segment.fileSize, kMaxDataScan));
-    const auto found = std::search(data.begin(), data.end(), kBundleSignature.begin(), kBundleSignature.end());
-    if (found == data.end() || found - data.begin() < 8) continue;
+    const uint8_t* found =
+        findText(data, {reinterpret_cast<const char*>(kBundleSignature.data()), kBundleSignature.size()});
+    if (!found || found - data.data() < 8) continue;
     uint64_t offset = 0;
-    memcpy(&offset, &*(found - 8), 8);
+    memcpy(&offset, found - 8, 8);
     return offset < image.fileSize() ? offset : 0;
   }
   return 0;
@@ -335,6 +273,13 @@ std::vector<PlacedAssembly> readManifest(const ElfImage& image, uint64_t offset)
   return files;
 }
 
+void finish(const FileRules& rules, RowWriter& writer, UnwindTable& table) {
+  writer.flush();
+  if (!writer.full() && !rules.overflowed()) return;
+  table.isLimited = true;
+  if (table.warning.empty()) table.warning = writer.full() ? "too many rows" : "too many rules";
+}
+
 }  // namespace
 
 bool buildImageTable(int fd, RuleSet& rules, UnwindTable& table, std::string& error) {
@@ -346,15 +291,16 @@ bool buildImageTable(int fd, RuleSet& rules, UnwindTable& table, std::string& er
     error = "the assembly is too large";
     return false;
   }
-  const PeFile file(fd, 0, size);
+  Budget budget = Budget::ofFile(size);
+  const PeFile file(fd, 0, size, budget);
   if (!file.isAssembly()) {
     error = "a PE file that is no .NET assembly";
     return false;
   }
-  FileRules fileRules(rules);
+  FileRules fileRules(rules, table.lease);
   RowWriter writer(table);
   addImageRows(file, 0, fileRules, table, writer);
-  writer.flush();
+  finish(fileRules, writer, table);
   table.source = "unwind codes";
   return true;
 }
@@ -364,19 +310,19 @@ std::vector<PlacedAssembly> addBundleRows(int fd, const ElfImage& image, RuleSet
   std::vector<PlacedAssembly> placed;
   if (!manifest) return placed;
   const uint32_t lastPage = table.pages.empty() ? 0 : table.pages.back().page;
-  FileRules fileRules(rules);
+  FileRules fileRules(rules, table.lease);
   RowWriter writer(table);
   uint64_t end = 0;
   for (const PlacedAssembly& bundled : readManifest(image, manifest)) {
     // Rows are written in ascending order, and behind those of the program.
     if (bundled.offset < end || bundled.offset / kPageSize <= lastPage) continue;
-    const PeFile file(fd, bundled.offset, bundled.size);
+    const PeFile file(fd, bundled.offset, bundled.size, image.budget());
     if (!file.isAssembly()) continue;
     placed.push_back(bundled);
     addImageRows(file, bundled.offset, fileRules, table, writer);
     end = bundled.offset + bundled.size;
   }
-  writer.flush();
+  finish(fileRules, writer, table);
   return placed;
 }
 

@@ -2,6 +2,7 @@
 #include "drain/drain.h"
 
 #include <bpf/bpf.h>
+#include <sys/resource.h>
 
 #include <cerrno>
 #include <cstddef>
@@ -41,6 +42,16 @@ TaskKey taskKey(const count_key& key, const count_value& value) {
   return task;
 }
 
+/// In ns: the CPU time of all child processes that were waited for.
+uint64_t childTime() {
+  rusage usage = {};
+  getrusage(RUSAGE_CHILDREN, &usage);
+  const auto microseconds = [](const timeval& time) {
+    return static_cast<uint64_t>(time.tv_sec) * 1'000'000 + static_cast<uint64_t>(time.tv_usec);
+  };
+  return (microseconds(usage.ru_utime) + microseconds(usage.ru_stime)) * 1000;
+}
+
 std::string commString(const char (&comm)[COMM_LENGTH]) { return {comm, strnlen(comm, COMM_LENGTH)}; }
 
 }  // namespace
@@ -73,24 +84,33 @@ void Drain::consume() {
 }
 
 int Drain::onRecord(void* context, void* data, size_t size) {
-  auto* drain = static_cast<Drain*>(context);
-  if (size < sizeof(uint32_t)) return 0;
+  try {
+    static_cast<Drain*>(context)->take(data, size);
+  } catch (const std::exception&) {
+    // Memory ran out. Samples of a stack that is not known are counted as lost.
+  }
+  return 0;
+}
+
+void Drain::take(const void* data, size_t size) {
+  if (size < sizeof(uint32_t)) return;
   const uint32_t type = *static_cast<const uint32_t*>(data);
   if (type == RECORD_FILE && size >= sizeof(file_record)) {
-    drain->files_->builder.request(*static_cast<const file_record*>(data));
+    files_->builder.request(*static_cast<const file_record*>(data));
   } else if (type == RECORD_METHOD && size >= offsetof(method_record, name)) {
-    drain->methods_->add(*static_cast<const method_record*>(data), size);
+    methods_->add(*static_cast<const method_record*>(data), size);
   } else if (type == RECORD_STACK && size >= sizeof(stack_record)) {
     const auto* record = static_cast<const stack_record*>(data);
     if (size >=
         sizeof *record + record->frame_count * sizeof(uint64_t) + record->interpreted_count * sizeof(interpreted_frame))
-      drain->addStack(*record);
+      addStack(*record);
+  } else if (type == RECORD_BUSY_CPU && size >= sizeof(busy_cpu_record)) {
+    session_->events().wake(static_cast<const busy_cpu_record*>(data)->cpu);
   } else if (type == RECORD_NAME && size >= sizeof(name_record)) {
-    drain->stacks_.addName(*static_cast<const name_record*>(data));
+    stacks_.addName(*static_cast<const name_record*>(data));
   } else {
-    for (const auto& lines : drain->lines_) lines->take(type, data, size);
+    for (const auto& lines : lines_) lines->take(type, data, size);
   }
-  return 0;
 }
 
 void Drain::addStack(const stack_record& record) {
@@ -120,7 +140,7 @@ void Drain::numberStacks() {
 Drained Drain::drain() {
   Drained drained;
   if (files_->catalog.forgetEvicted()) files_->naming.renumber();
-  session_->followCpus();
+  session_->followSettings();
   const uint32_t epoch = session_->switchEpoch();
   // A stack is sent before it is counted: after this every stack of the old epoch is known.
   consume();
@@ -132,6 +152,9 @@ Drained Drain::drain() {
   drained.files = files_->catalog.takeNews();
   const uint64_t now = clockNanoseconds(CLOCK_MONOTONIC);
   drained.seconds = static_cast<double>(now - lastTime_) / 1e9;
+  const uint64_t children = childTime();
+  drained.childNanoseconds = children - lastChildTime_;
+  lastChildTime_ = children;
   lastTime_ = now;
   for (const auto& lines : lines_) lines->beginRefresh();
   renewIfFull();
@@ -147,6 +170,12 @@ void Drain::restart() {
   readCounts(epoch, ignored);
   readCounters(ignored);
   lastTime_ = clockNanoseconds(CLOCK_MONOTONIC);
+  lastChildTime_ = childTime();
+}
+
+uint32_t Drain::frameNumber(uint64_t word, uint32_t pid) {
+  std::lock_guard lock(ringMutex_);
+  return stacks_.numberOf(word, pid);
 }
 
 void Drain::readCounts(uint32_t epoch, Drained& drained) {
@@ -203,12 +232,15 @@ void Drain::readCounters(Drained& drained) {
   for (const cpu_totals& cpu : totals) {
     for (uint32_t id = 0; id < COUNTERS; id++) sums.counters[id] += cpu.counters[id];
     sums.nanoseconds += cpu.nanoseconds;
+    sums.ticks += cpu.ticks;
   }
   for (uint32_t id = 0; id < COUNTERS; id++) drained.counters[id] += sums.counters[id] - lastTotals_.counters[id];
   drained.bpfNanoseconds = sums.nanoseconds - lastTotals_.nanoseconds;
+  drained.ticks = sums.ticks - lastTotals_.ticks;
   lastTotals_ = sums;
   for (uint32_t loss : {COUNTER_SamplesLostRingFull, COUNTER_SamplesLostCountsFull, COUNTER_SamplesLostSkipped})
     drained.missed += drained.counters[loss];
+  session_->events().follow(totals);
 }
 
 void Drain::renewIfFull() {
@@ -218,11 +250,6 @@ void Drain::renewIfFull() {
   session_->renewStacks();
   stacks_.renewStacks();
   for (const auto& lines : lines_) lines->renew();
-}
-
-void Drain::renew() {
-  std::lock_guard lock(ringMutex_);
-  renewFrames();
 }
 
 void Drain::renewFrames() {

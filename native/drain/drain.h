@@ -38,6 +38,8 @@ struct Drained {
   uint64_t samples = 0;
   uint64_t missed = 0;
   uint64_t bpfNanoseconds = 0;
+  uint64_t ticks = 0;                            ///< of the sampling event, on all CPUs, idle ones too
+  uint64_t childNanoseconds = 0;  ///< CPU time of child processes that have ended
   std::array<uint64_t, COUNTERS> counters = {};  ///< increments, by counter id
   std::vector<uint32_t> counts;                  ///< for each: stack number, index in `tasks`, count
   std::vector<TaskInfo> tasks;
@@ -60,11 +62,12 @@ class Drain {
   /// Leaves out of the next drain what was counted until now; what became known of stacks and files stays
   /// in it.
   void restart();
-  /// Makes every stack and frame new: they are sent and numbered again.
-  void renew();
+  /// The number of a process's frame by its word; 0 if it has none.
+  uint32_t frameNumber(uint64_t word, uint32_t pid);
 
  private:
   static int onRecord(void* context, void* data, size_t size);
+  void take(const void* data, size_t size);
   void consume();
   void addStack(const stack_record& record);
   void numberStacks();
@@ -88,6 +91,7 @@ class Drain {
 
   uint64_t lastTime_ = 0;
   cpu_totals lastTotals_ = {};  ///< of all CPUs
+  uint64_t lastChildTime_ = 0;
 };
 
 }  // namespace polytop

@@ -125,6 +125,11 @@ Stacks::Known Stacks::find(uint64_t hash) const {
   return {};
 }
 
+uint32_t Stacks::numberOf(uint64_t word, uint32_t owner) const {
+  const uint32_t* number = frames_.find({word, 0, owner});
+  return number ? *number : 0;
+}
+
 Stacks::News Stacks::take() {
   News news = std::exchange(news_, {});
   news.firstFrame = nextFrame_ - static_cast<uint32_t>(new_.words.size() + news.frames.size());

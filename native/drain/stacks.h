@@ -37,6 +37,8 @@ class Stacks {
     std::span<const uint16_t> files;  ///< ids of the files in it, each once; valid until the next add() or renewal
   };
   Known find(uint64_t hash) const;
+  /// The number of a frame without an extra word; 0 if it has none.
+  uint32_t numberOf(uint64_t word, uint32_t owner) const;
 
   /// News for JavaScript since the last take().
   struct News {

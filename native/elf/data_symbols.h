@@ -2,9 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
+#include <span>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "bpf/types.h"
@@ -19,7 +20,8 @@ bool mayDefine(const ElfImage& image, std::string_view name);
 /// Whether a file is linked against musl: its dynamic strings name musl's library or loader.
 bool usesMusl(const ElfImage& image);
 
-/// Symbols of a file whose names begin with one of some prefixes, and the words that the dynamic linker fills in.
+/// The symbols of a file that have one of some names, and the words that the dynamic linker fills in. A file may have
+/// millions of others.
 class DataSymbols {
  public:
   struct Symbol {
@@ -27,33 +29,37 @@ class DataSymbols {
     uint64_t size = 0;
   };
 
-  DataSymbols(const ElfImage& image, std::vector<std::string_view> prefixes);
+  /// `wanted` outlives it, and names at most 63 characters long are found.
+  DataSymbols(const ElfImage& image, std::span<const std::string_view> wanted);
 
-  const Symbol* find(const std::string& name) const;
+  const Symbol* find(std::string_view name) const;
   /// The pointer at an address of the file, as an address of the file; 0 if it points nowhere.
   uint64_t pointerAt(uint64_t address) const;
   /// Bytes of the file at a symbol; fewer where the file ends, none if there is no such symbol.
-  std::vector<uint8_t> bytesAt(const std::string& name, size_t size) const;
+  std::vector<uint8_t> bytesAt(std::string_view name, size_t size) const;
   /// The code of a function; 0..0 if the file has none of that name.
-  code_range codeOf(const std::string& name) const;
+  code_range codeOf(std::string_view name) const;
   /// Where a variable lives. A program that is linked against a library may own the variable in its stead (a COPY
   /// relocation): then the word that the dynamic linker fills in leads to the one in use.
-  file_place placeOf(const std::string& name) const;
+  file_place placeOf(std::string_view name) const;
 
  private:
-  bool isWanted(std::string_view name) const;
+  const Section* firstOf(uint32_t type) const;
+  /// The name at an offset as it is in `wanted_`, empty if it is none of them.
+  std::string_view wanted(const std::vector<uint8_t>& names, uint32_t at) const;
   void readTable(const Section& section);
   void readRelocations(const Section& section);
 
   const ElfImage& image_;
-  std::vector<std::string_view> prefixes_;
+  std::span<const std::string_view> wanted_;
   /// Address minus file offset of the code: what must be taken off an address of the file to count from where file
   /// offset 0 would lie if all of the file were mapped as the code is.
   uint64_t codeBias_ = 0;
-  std::vector<std::string> dynamicNames_;
-  std::unordered_map<std::string, Symbol> defined_;
-  std::unordered_map<std::string, uint64_t> slots_;  ///< words that will hold the addresses of symbols
-  std::unordered_map<uint64_t, uint64_t> relative_;  ///< words that will hold addresses of the file
+  /// Wanted names by their index among the dynamic symbols.
+  std::unordered_map<uint32_t, std::string_view> dynamicNames_;
+  std::unordered_map<std::string_view, Symbol> defined_;
+  std::unordered_map<std::string_view, uint64_t> slots_;  ///< words that will hold the addresses of symbols
+  std::vector<std::pair<uint64_t, uint64_t>> relative_;   ///< by ascending address: what is put there
 };
 
 }  // namespace polytop

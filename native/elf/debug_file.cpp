@@ -22,6 +22,8 @@ namespace {
 
 // Checking a CRC reads the whole file: what is larger than this is not worth the wait.
 constexpr off_t kMaxCheckedFile = 512L << 20;
+// Steps of a budget that a byte of it takes.
+constexpr uint64_t kBytesPerStep = 4;
 constexpr size_t kCrcBlock = 256u << 10;
 constexpr size_t kMaxDebugLink = 4096;
 constexpr std::string_view kDebugFolder = "/usr/lib/debug";
@@ -49,7 +51,8 @@ std::optional<DebugLink> readDebugLink(const ElfImage& image) {
   return link;
 }
 
-bool hasCrc(int fd, uint32_t expected) {
+/// What it takes is taken from the budget of the file that the debug file is for: a name may lead to several.
+bool hasCrc(int fd, uint32_t expected, Budget& budget) {
   struct stat status;
   if (fstat(fd, &status) != 0 || status.st_size > kMaxCheckedFile) return false;
   std::vector<uint8_t> block(kCrcBlock);
@@ -62,6 +65,7 @@ bool hasCrc(int fd, uint32_t expected) {
     if (got == 0) return crc == expected;
     crc = lzma_crc32(block.data(), static_cast<size_t>(got), crc);
     at += got;
+    budget.takeSteps(static_cast<uint64_t>(got) / kBytesPerStep);
   }
   return false;
 }
@@ -107,7 +111,7 @@ FileDescriptor openNamed(const FileDescriptor& named) {
 
 /// Opens a candidate and keeps it if it belongs to the image.
 DebugFile openCandidate(const std::string& root, const std::string& path, const std::string& buildId,
-                        std::optional<uint32_t> crc) {
+                        std::optional<uint32_t> crc, Budget& budget) {
   DebugFile found;
   found.file = openUnderRoot(root, path);
   if (!found.file.valid()) return {};
@@ -115,7 +119,8 @@ DebugFile openCandidate(const std::string& root, const std::string& path, const 
   found.image = ElfImage::open(found.file.get(), error);
   if (!found.image) return {};
   const std::string foundId = found.image->buildId();
-  const bool belongs = buildId.empty() || foundId.empty() ? crc && hasCrc(found.file.get(), *crc) : foundId == buildId;
+  const bool belongs =
+      buildId.empty() || foundId.empty() ? crc && hasCrc(found.file.get(), *crc, budget) : foundId == buildId;
   return belongs ? std::move(found) : DebugFile{};
 }
 
@@ -142,14 +147,14 @@ DebugFile findDebugFile(int fd, const ElfImage& image, const std::string& root) 
   const std::string debugFolder(kDebugFolder);
   if (buildId.size() > 2) {
     const std::string path = debugFolder + "/.build-id/" + buildId.substr(0, 2) + "/" + buildId.substr(2) + ".debug";
-    DebugFile found = openCandidate(root, path, buildId, std::nullopt);
+    DebugFile found = openCandidate(root, path, buildId, std::nullopt, image.budget());
     if (found.image) return found;
   }
   const std::optional<DebugLink> link = readDebugLink(image);
   if (!link) return {};
   const std::string folder = folderOf(fd, root);
   for (const std::string& candidate : {folder, folder + "/.debug", debugFolder + folder}) {
-    DebugFile found = openCandidate(root, candidate + "/" + link->name, buildId, link->crc);
+    DebugFile found = openCandidate(root, candidate + "/" + link->name, buildId, link->crc, image.budget());
     if (found.image) return found;
   }
   return {};

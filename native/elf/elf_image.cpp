@@ -23,9 +23,14 @@ constexpr uint64_t kMaxSections = 1 << 16;
 constexpr uint64_t kMaxSegments = 4096;
 constexpr uint64_t kMaxSectionNames = 16 << 20;
 constexpr size_t kMaxSectionName = 256;
-constexpr uint64_t kMaxNotes = 1 << 20;
+// A build-id is in one of the first notes: linkers write two or three of them, of some 40 bytes.
+constexpr uint64_t kMaxNotes = 64 << 10;
+constexpr int kMaxNoteParts = 16;
 // Deflate cannot expand more than 1032 : 1; a header that claims more is lying.
 constexpr uint64_t kMaxExpansion = 1040;
+constexpr size_t kInflateBlock = 64 << 10;
+// What a read costs beside its bytes: some 0.3 us.
+constexpr uint64_t kReadSteps = 64;
 
 std::string_view stringAt(const std::vector<uint8_t>& table, uint64_t offset, size_t limit) {
   if (offset >= table.size()) return {};
@@ -37,19 +42,46 @@ std::string_view stringAt(const std::vector<uint8_t>& table, uint64_t offset, si
 
 // zlib only: the sections read here (.debug_frame) are not written with zstd by any
 // tool chain in use; an unknown method gives nothing rather than garbage.
-std::vector<uint8_t> decompress(const std::vector<uint8_t>& packed) {
-  Elf64_Chdr header;
-  if (packed.size() < sizeof header) return {};
+bool readHeader(const std::vector<uint8_t>& packed, Elf64_Chdr& header) {
+  if (packed.size() < sizeof header) return false;
   std::memcpy(&header, packed.data(), sizeof header);
   const uint64_t packedSize = packed.size() - sizeof header;
-  if (header.ch_type != ELFCOMPRESS_ZLIB || header.ch_size > kMaxRead) return {};
-  if (header.ch_size / kMaxExpansion > packedSize) return {};
+  return header.ch_type == ELFCOMPRESS_ZLIB && header.ch_size <= kMaxRead &&
+         header.ch_size / kMaxExpansion <= packedSize;
+}
+
+std::vector<uint8_t> decompress(const std::vector<uint8_t>& packed, Budget& budget) {
+  Elf64_Chdr header;
+  if (!readHeader(packed, header)) return {};
+  budget.takeBytes(header.ch_size);
   std::vector<uint8_t> plain(header.ch_size);
   uLongf size = plain.size();
   const uint8_t* from = packed.data() + sizeof header;
-  if (uncompress(plain.data(), &size, from, packedSize) != Z_OK) return {};
+  if (uncompress(plain.data(), &size, from, packed.size() - sizeof header) != Z_OK) return {};
   plain.resize(size);
   return plain;
+}
+
+// Inflates block by block and keeps none of them.
+uint8_t lastPlainByte(const std::vector<uint8_t>& packed) {
+  constexpr uint8_t kNone = 1;
+  Elf64_Chdr header;
+  z_stream stream = {};
+  if (!readHeader(packed, header) || inflateInit(&stream) != Z_OK) return kNone;
+  std::vector<uint8_t> input(packed.begin() + sizeof header, packed.end()), block(kInflateBlock);
+  stream.next_in = input.data();
+  stream.avail_in = static_cast<uInt>(input.size());
+  uint8_t last = kNone;
+  int state = Z_OK;
+  while (state == Z_OK && stream.total_out <= header.ch_size) {
+    stream.next_out = block.data();
+    stream.avail_out = static_cast<uInt>(block.size());
+    state = inflate(&stream, Z_NO_FLUSH);
+    if (stream.avail_out < block.size()) last = *(stream.next_out - 1);
+  }
+  const bool isWhole = state == Z_STREAM_END && stream.total_out == header.ch_size;
+  inflateEnd(&stream);
+  return isWhole ? last : kNone;
 }
 
 // The descriptor of the NT_GNU_BUILD_ID note in a block of notes (gABI chapter 5, "Note Section"), as hex.
@@ -94,17 +126,15 @@ std::unique_ptr<ElfImage> ElfImage::open(int fd, std::string& error) {
     error = "not a regular file";
     return nullptr;
   }
-  std::unique_ptr<ElfImage> image(new ElfImage());
+  std::unique_ptr<ElfImage> image(new ElfImage(static_cast<uint64_t>(status.st_size)));
   image->fd_ = fd;
-  image->fileSize_ = static_cast<uint64_t>(status.st_size);
   if (!image->load(error)) return nullptr;
   return image;
 }
 
 std::unique_ptr<ElfImage> ElfImage::openMemory(const uint8_t* data, size_t size, std::string& error) {
-  std::unique_ptr<ElfImage> image(new ElfImage());
+  std::unique_ptr<ElfImage> image(new ElfImage(size));
   image->memory_ = data;
-  image->fileSize_ = size;
   if (!image->load(error)) return nullptr;
   return image;
 }
@@ -176,6 +206,7 @@ const Section* ElfImage::section(std::string_view name) const {
 
 bool ElfImage::readExact(uint64_t offset, void* into, size_t size) const {
   if (offset > fileSize_ || size > fileSize_ - offset) return false;
+  budget_.takeSteps(kReadSteps);
   if (memory_ != nullptr) {
     std::memcpy(into, memory_ + offset, size);
     return true;
@@ -186,6 +217,8 @@ bool ElfImage::readExact(uint64_t offset, void* into, size_t size) const {
 std::vector<uint8_t> ElfImage::read(uint64_t offset, uint64_t size) const {
   if (size > kMaxRead || offset >= fileSize_) return {};
   size = std::min(size, fileSize_ - offset);
+  budget_.takeSteps(kReadSteps);
+  budget_.takeBytes(size);
   if (memory_ != nullptr) return {memory_ + offset, memory_ + offset + size};
   return readBytes(fd_, offset, size);
 }
@@ -193,8 +226,15 @@ std::vector<uint8_t> ElfImage::read(uint64_t offset, uint64_t size) const {
 std::vector<uint8_t> ElfImage::content(const Section& section) const {
   if (section.type == SHT_NOBITS) return {};
   std::vector<uint8_t> bytes = read(section.offset, section.size);
-  if ((section.flags & SHF_COMPRESSED) != 0) return decompress(bytes);
+  if ((section.flags & SHF_COMPRESSED) != 0) return decompress(bytes, budget_);
   return bytes;
+}
+
+uint8_t ElfImage::lastByte(const Section& section) const {
+  if (section.type == SHT_NOBITS || section.size == 0) return 1;
+  if ((section.flags & SHF_COMPRESSED) != 0) return lastPlainByte(read(section.offset, section.size));
+  const std::vector<uint8_t> bytes = read(section.offset + section.size - 1, 1);
+  return bytes.empty() ? 1 : bytes.back();
 }
 
 std::string ElfImage::readString(uint64_t offset, size_t limit) const {
@@ -203,6 +243,7 @@ std::string ElfImage::readString(uint64_t offset, size_t limit) const {
 }
 
 bool ElfImage::addressToOffset(uint64_t address, uint64_t& offset) const {
+  budget_.takeSteps(segments_.size());
   for (const Segment& segment : segments_) {
     if (segment.type != PT_LOAD || !within(address, segment.address, segment.fileSize)) continue;
     offset = segment.offset + (address - segment.address);
@@ -225,13 +266,15 @@ bool ElfImage::offsetToAddress(uint64_t offset, uint64_t& address) const {
 
 std::string ElfImage::buildId() const {
   // Sections first: in a separate debug file the program headers describe what is not in it.
+  int partsLeft = kMaxNoteParts;
   for (const Section& section : sections_) {
-    if (section.type != SHT_NOTE) continue;
+    if (section.type != SHT_NOTE || partsLeft-- <= 0) continue;
     std::string id = findBuildId(read(section.offset, std::min(section.size, kMaxNotes)));
     if (!id.empty()) return id;
   }
+  partsLeft = kMaxNoteParts;
   for (const Segment& segment : segments_) {
-    if (segment.type != PT_NOTE) continue;
+    if (segment.type != PT_NOTE || partsLeft-- <= 0) continue;
     std::string id = findBuildId(read(segment.offset, std::min(segment.fileSize, kMaxNotes)));
     if (!id.empty()) return id;
   }

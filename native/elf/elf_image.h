@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "util/budget.h"
+
 namespace polytop {
 
 /// One section of an ELF file, as its header describes it (bounds not yet checked).
@@ -38,7 +40,9 @@ struct Segment {
  *
  * Reads with pread, never through a mapping: another process may truncate the
  * file at any moment, and a mapped page that is gone would kill the reader.
- * Every byte is hostile: sizes and counts are capped, nothing is trusted.
+ * Every byte is hostile: sizes and counts are capped, nothing is trusted. What is
+ * read is taken from the budget of the image; each method that reads throws
+ * Overspent where that is used up.
  */
 class ElfImage {
  public:
@@ -55,11 +59,15 @@ class ElfImage {
   const Section* section(std::string_view name) const;
   uint64_t entry() const { return entry_; }
   uint64_t fileSize() const { return fileSize_; }
+  /// What may still be spent on this file; for those who parse what they read.
+  Budget& budget() const { return budget_; }
 
   /// Bytes [offset, offset + size) of the file, cut at its end. Empty on error or if size is above 1 GB.
   std::vector<uint8_t> read(uint64_t offset, uint64_t size) const;
   /// The content of a section, decompressed when it is SHF_COMPRESSED; empty for SHT_NOBITS or on error.
   std::vector<uint8_t> content(const Section& section) const;
+  /// The last byte of what content() would return, without keeping it all; 1 where it has none.
+  uint8_t lastByte(const Section& section) const;
   /// The string at `offset` of the file, at most `limit` bytes.
   std::string readString(uint64_t offset, size_t limit = 4096) const;
 
@@ -72,13 +80,14 @@ class ElfImage {
   std::string buildId() const;
 
  private:
-  ElfImage() = default;
+  explicit ElfImage(uint64_t size) : fileSize_(size), budget_(Budget::ofFile(size)) {}
   bool load(std::string& error);
   bool readExact(uint64_t offset, void* into, size_t size) const;
 
   int fd_ = -1;
   const uint8_t* memory_ = nullptr;
-  uint64_t fileSize_ = 0;
+  uint64_t fileSize_;
+  mutable Budget budget_;
   uint64_t entry_ = 0;
   std::vector<Segment> segments_;
   std::vector<Section> sections_;

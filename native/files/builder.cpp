@@ -7,7 +7,6 @@
 
 #include <utility>
 
-#include "util/allowance.h"
 #include "util/failure.h"
 #include "util/priority.h"
 
@@ -34,6 +33,13 @@ bool completeKey(int fd, file_key& key) {
   if (fd < 0 || fstat(fd, &status) != 0 || status.st_nlink == 0) return false;
   key.mtime = modificationTime(status);
   return true;
+}
+
+/// For who is told of a refusal; a copy of a remote file does not say it.
+std::string ownerOf(int fd) {
+  struct stat status = {};
+  const bool isKnown = fd >= 0 && fstat(fd, &status) == 0 && status.st_nlink > 0;
+  return isKnown ? ", a file of user " + std::to_string(status.st_uid) : "";
 }
 
 bool isLarge(int fd) {
@@ -100,25 +106,40 @@ void FileBuilder::buildSmall() {
   Allowance allowance;
   while (std::optional<Job> job = take({&queue_, &announced_})) {
     if (job->isAnnounced && !allowance.isLeft()) continue;
-    allowance.begin();
-    if (!openFile(*job)) {
-      if (!job->isAnnounced) queued_--;
-    } else if (!isLarge(job->file->file.get())) {
-      build(*job);
-    } else if (!job->isAnnounced) {
-      // A large file that is announced is not built before it is asked for.
-      std::lock_guard lock(mutex_);
-      large_.push_back(std::move(*job));
-      wake_.notify_all();
-      continue;
-    }
-    if (job->isAnnounced) allowance.end();
+    attempt(*job, [&] { buildSmallJob(*job, allowance); });
   }
+}
+
+void FileBuilder::buildSmallJob(Job& job, Allowance& allowance) {
+  allowance.begin();
+  if (!openFile(job)) {
+    if (!job.isAnnounced) queued_--;
+  } else if (!isLarge(job.file->file.get())) {
+    build(job);
+  } else if (!job.isAnnounced) {
+    // A large file that is announced is not built before it is asked for.
+    std::lock_guard lock(mutex_);
+    large_.push_back(std::move(job));
+    wake_.notify_all();
+    return;
+  }
+  if (job.isAnnounced) allowance.end();
 }
 
 void FileBuilder::buildLarge() {
   raisePriority();
-  while (std::optional<Job> job = take({&large_})) build(*job);
+  while (std::optional<Job> job = take({&large_})) attempt(*job, [&] { build(*job); });
+}
+
+template <typename Work>
+void FileBuilder::attempt(const Job& job, Work work) {
+  const bool isCounted = !job.isAnnounced;
+  try {
+    work();
+  } catch (const std::exception&) {
+    // Memory ran out where not even the file's misfortune could be noted: it is asked for again some time.
+    if (isCounted) queued_--;
+  }
 }
 
 bool FileBuilder::openFile(Job& job) {
@@ -150,19 +171,33 @@ BuiltFile FileBuilder::read(Job& job) {
   built.info.state = fd < 0 ? FILE_UNREADABLE : FILE_NO_ELF;
   built.info.why = mapped.why;
   std::unique_ptr<ElfImage> image;
-  if (fd >= 0) {
-    image = ElfImage::open(fd, built.info.why);
-    if (image) built.table = buildUnwindTable(*image, catalog_.rules());
-    if (image) built.info.why = built.table.warning;
-    ProbedFile probed{fd, image.get(), catalog_.rules(), built.table, image != nullptr, built.info.why};
-    for (const auto& probe : catalog_.probes()) {
-      if (!built.runtime) built.runtime = probe->find(probed);
-    }
-    built.hasCode = probed.hasCode;
+  try {
+    if (fd >= 0) image = ElfImage::open(fd, built.info.why);
+    if (fd >= 0) readInto(built, fd, image.get());
+  } catch (const std::exception& error) {
+    // Nothing of it is shown: a part of its rows would lead to wrong callers.
+    built.table = {};
+    built.runtime.reset();
+    built.hasCode = false;
+    image.reset();
+    built.info.state = FILE_UNREADABLE;
+    built.info.why = reasonOf(error);
+    built.info.refusal = "is not read: " + built.info.why + ownerOf(fd);
   }
   built.file = std::make_shared<OpenFile>(std::move(mapped.file), std::move(mapped.root), std::move(built.table.starts),
                                           image.get());
   return built;
+}
+
+void FileBuilder::readInto(BuiltFile& built, int fd, const ElfImage* image) {
+  if (image) built.table = buildUnwindTable(*image, catalog_.rules());
+  if (image) built.info.why = built.table.warning;
+  ProbedFile probed{fd, image, catalog_.rules(), built.table, image != nullptr, built.info.why};
+  for (const auto& probe : catalog_.probes()) {
+    if (!built.runtime) built.runtime = probe->find(probed);
+  }
+  built.hasCode = probed.hasCode;
+  if (built.table.isLimited) built.info.refusal = "is read in part: " + built.table.warning + ownerOf(fd);
 }
 
 }  // namespace polytop

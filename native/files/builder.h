@@ -15,6 +15,7 @@
 #include "files/mapped_file.h"
 #include "files/probe.h"
 #include "files/remote_file.h"
+#include "util/allowance.h"
 
 namespace polytop {
 
@@ -53,9 +54,14 @@ class FileBuilder {
   void buildLarge();
   /// False if there is nothing to build.
   bool openFile(Job& job);
+  void buildSmallJob(Job& job, Allowance& allowance);
+  /// Does some work for a job: what is wrong with one file must not end the thread of all.
+  template <typename Work>
+  void attempt(const Job& job, Work work);
   void build(Job& job);
-  /// Reads the file: its unwind table and its runtime.
+  /// Reads the file: its unwind table and its runtime. What cannot be read is told in `info`.
   BuiltFile read(Job& job);
+  void readInto(BuiltFile& built, int fd, const ElfImage* image);
 
   Catalog& catalog_;
   std::mutex mutex_;  ///< guards the queues

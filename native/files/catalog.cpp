@@ -28,6 +28,7 @@ void Catalog::addVdso() {
   entry.info.state = FILE_NO_TABLE;
   UnwindTable table = buildUnwindTable(*image, rules_);
   publish(entry, table);
+  entry.rules = std::move(table.lease);
   entry.file = std::make_shared<OpenFile>(std::move(table.starts), *image);
   news_.push_back(entry.info);
 }
@@ -49,7 +50,9 @@ size_t Catalog::add(BuiltFile built) {
     if (entry.runtime) entry.runtime->publish(id, entry.visible);
     if (!built.hasCode)
       show(entry);
-    else if (!publish(entry, built.table))
+    else if (publish(entry, built.table))
+      entry.rules = std::move(built.table.lease);
+    else
       wait(entry, std::move(built.table));
   }
   if (id == 0 || bpf_map_update_elem(idsFd_, &entry.key, &id, BPF_ANY) != 0) {

@@ -25,6 +25,7 @@ struct FileInfo {
   std::string path;
   uint32_t state = FILE_PENDING;                ///< enum file_state
   std::string why;                              ///< why there is no table, or what was wrong with it
+  std::string refusal;                          ///< what was refused to the file, and whose it is; empty: nothing
   std::shared_ptr<const FoundRuntime> runtime;  ///< the runtime in it; null: none
 };
 
@@ -85,6 +86,7 @@ class Catalog {
     uint64_t lastSeen = 0;
     uint64_t builtAt = 0;
     RowStore::Placement placement;
+    RuleLease rules;                       ///< of the rows that are placed
     Room lacks;                            ///< FILE_NO_ROOM: what its table needs
     std::unique_ptr<UnwindTable> waiting;  ///< that table, without its starts, where it could be kept
     std::shared_ptr<FoundRuntime> runtime;

@@ -90,6 +90,7 @@ void Catalog::evict(Session& session, const std::vector<uint32_t>& victims) {
     Entry& entry = entries_[id];
     store_.remove(entry.placement);
     entry.placement = {};
+    entry.rules = {};
     entry.waiting.reset();
     evicted_.push_back(id);
     if (entry.runtime) entry.runtime->withdraw(id);
@@ -102,6 +103,7 @@ void Catalog::admit(Session& session, const std::vector<uint32_t>& admitted) {
     // The pages that are free may lie apart: it waits on then.
     if (!publish(entry, *entry.waiting)) continue;
     entry.info.why = std::move(entry.waiting->warning);
+    entry.rules = std::move(entry.waiting->lease);
     entry.waiting.reset();
     news_.push_back(entry.info);
   }

@@ -2,6 +2,7 @@
 #include "files/open_file.h"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "elf/debug_file.h"
@@ -35,9 +36,13 @@ std::string OpenFile::rootPath() const { return root_.valid() ? "/proc/self/fd/"
 void OpenFile::indexSymbols() {
   if (indexed_ || !file_.valid()) return;
   indexed_ = true;
-  std::string why;
-  const std::unique_ptr<ElfImage> image = ElfImage::open(file_.get(), why);
-  if (image) symbols_ = SymbolIndex::build(file_.get(), *image, rootPath());
+  try {
+    std::string why;
+    const std::unique_ptr<ElfImage> image = ElfImage::open(file_.get(), why);
+    if (image) symbols_ = SymbolIndex::build(file_.get(), *image, rootPath());
+  } catch (const std::exception&) {
+    // It takes more than a file may take: its code is shown without names.
+  }
 }
 
 uint64_t OpenFile::enclosingStart(uint64_t offset) const {

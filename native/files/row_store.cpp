@@ -104,16 +104,15 @@ bool RowStore::takeRows(uint32_t count, uint32_t& first) {
   return freeRows_.take(count, first) || (addShard() && freeRows_.take(count, first));
 }
 
-void RowStore::publishRules(const RuleSet& rules) {
-  const std::vector<unwind_rule> added = rules.read(publishedRules_, rules.size());
-  for (const unwind_rule& rule : added) rules_[publishedRules_++] = rule;
+void RowStore::publishRules(RuleSet& rules) {
+  for (const auto& [index, rule] : rules.takeChanges()) rules_[index] = rule;
 }
 
 size_t RowStore::pagesOf(const UnwindTable& table) {
   return table.pages.empty() ? 0 : size_t{table.pages.back().page} - table.pages.front().page + 1;
 }
 
-bool RowStore::place(const UnwindTable& table, const RuleSet& rules, Placement& placement) {
+bool RowStore::place(const UnwindTable& table, RuleSet& rules, Placement& placement) {
   placement = {};
   if (table.pages.empty()) return true;
   const uint32_t base = table.pages.front().page;

@@ -57,7 +57,7 @@ class RowStore {
   /// How many pages place() needs for a table, one after the other.
   static size_t pagesOf(const UnwindTable& table);
   /// Writes the rows of a table and the rules that they use. False if there is no room: nothing is kept then.
-  bool place(const UnwindTable& table, const RuleSet& rules, Placement& placement);
+  bool place(const UnwindTable& table, RuleSet& rules, Placement& placement);
   void remove(const Placement& placement);
   /// Publishes what is known of a file id; the walk sees it from the next frame on.
   void setFile(uint32_t id, const file_entry& entry);
@@ -67,7 +67,7 @@ class RowStore {
  private:
   bool addShard();
   bool takeRows(uint32_t count, uint32_t& first);
-  void publishRules(const RuleSet& rules);
+  void publishRules(RuleSet& rules);
 
   struct Shard {
     FileDescriptor map;
@@ -84,7 +84,6 @@ class RowStore {
   page_entry* pages_ = nullptr;
   unwind_rule* rules_ = nullptr;
   file_entry* files_ = nullptr;
-  uint32_t publishedRules_ = 0;
   size_t rowCount_ = 0;
   size_t pageCount_ = 0;
 };

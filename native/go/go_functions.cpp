@@ -18,6 +18,7 @@ StringTable readGoFunctions(const ElfImage& file, int fd, const CodeRanges& code
     const uint32_t size = std::min(end - function.entry, SymbolEntry::kMaxSize);
     into.push_back({.start = offset, .bindingAndSize = size, .name = function.name});
   }
+  if (fd < 0) return StringTable(file.read(table.namesOffset(), table.namesSize()));
   return {fd, table.namesOffset(), table.namesSize()};
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint32_t kMagic118 = 0xfffffff0;
 constexpr uint32_t kMagic120 = 0xfffffff1;
-constexpr uint64_t kMaxTable = 512u << 20;
+constexpr uint64_t kMaxTable = 128u << 20;
 constexpr uint32_t kMaxFunctions = 4u << 20;
 /// What may follow a name, with the 0 behind it.
 constexpr std::string_view kNoSuffix("", 1);
@@ -58,7 +58,7 @@ uint64_t GoTable::findStart(const ElfImage& file) const {
     Function entry = {};
     uint32_t end = 0;
     if (!place(i, found) || text->address + found.entry != file.entry()) continue;
-    return function(i, entry, end) && isNamed(entry, arch::kGoEntryFunction) ? text->address : 0;
+    return function(i, entry, end) && isNamed(entry, arch::kGoEntryFunctions[0]) ? text->address : 0;
   }
   return 0;
 }

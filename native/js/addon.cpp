@@ -20,8 +20,11 @@
 #include "js/name_values.h"
 #include "js/values.h"
 #include "kernel/map_events.h"
+#include "kernel/pid_namespace.h"
 #include "kernel/self_test.h"
 #include "kernel/session.h"
+#include "kernel/tick_cost.h"
+#include "util/last_words.h"
 #include "util/memory.h"
 #include "util/unused_memory.h"
 
@@ -37,7 +40,9 @@ constexpr uint32_t kWarmUpFrequency = 997;
 constexpr std::chrono::milliseconds kWarmUpSampling{80};
 constexpr std::chrono::milliseconds kWarmUpBuilding{250};
 constexpr std::chrono::milliseconds kWarmUpPoll{5};
-constexpr std::chrono::milliseconds kWarmUpSpin{5};
+constexpr uint32_t kCalibrationFrequency = 4999;
+constexpr std::chrono::milliseconds kCalibrationSpin{15};
+constexpr int kCalibrationAttempts = 3;
 
 Napi::Array describeTasks(Napi::Env env, const std::vector<TaskInfo>& tasks) {
   return listOf(env, tasks, [env](const TaskInfo& task) {
@@ -58,8 +63,8 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
         {method<&Sampler::drain>("drain"), method<&Sampler::setTargets>("setTargets"), method<&Sampler::name>("name"),
          method<&Sampler::onMethods>("onMethods"), method<&Sampler::takeMethods>("takeMethods"),
          method<&Sampler::readFile>("readFile"), method<&Sampler::fileId>("fileId"),
-         method<&Sampler::setFrequency>("setFrequency"), method<&Sampler::describe>("describe"),
-         method<&Sampler::renew>("renew"), method<&Sampler::lines>("lines"),
+         method<&Sampler::frameNumber>("frameNumber"), method<&Sampler::setFrequency>("setFrequency"),
+         method<&Sampler::describe>("describe"), method<&Sampler::lines>("lines"),
          InstanceMethod<&Sampler::readMemory>("readMemory"), InstanceMethod<&Sampler::close>("close")});
   }
 
@@ -74,23 +79,32 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     options.targets = readTargets(given.Get("targets"));
     options.sources = readSources(given.Get("sources"));
     const bool byFunction = given.Get("byFunction").ToBoolean();
+    guarded(info.Env(), [&] {
+      open(options, byFunction);
+      return info.Env().Undefined();
+    });
+  }
+
+ private:
+  void open(const SessionOptions& options, bool byFunction) {
     parts_ = std::make_unique<Parts>();
     try {
       parts_->session.load(options);
       checkOwnMappings(parts_->session);
+      useNamespaceOfProc(parts_->session);
       parts_->files.open(parts_->session);
       parts_->drain.open(parts_->session, parts_->files, parts_->methods, byFunction);
       warmUp();
-      parts_->session.attach(options.frequency);
-      parts_->mapEvents.open(parts_->session,
-                             [this](const file_record& file) { parts_->files.builder.announce(file); });
-    } catch (const Failure& failure) {
+      parts_->session.events().attach(options.frequency);
+      // Not through parts_, which holds nothing any more while the parts are taken down.
+      FileBuilder& builder = parts_->files.builder;
+      parts_->mapEvents.open(parts_->session, [&builder](const file_record& file) { builder.announce(file); });
+    } catch (...) {
       parts_.reset();
-      throwFailure(info.Env(), failure);
+      throw;
     }
   }
 
- private:
   /// In the order in which they are built; the last is taken down first.
   struct Parts {
     Session session;
@@ -128,37 +142,32 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     return static_cast<uint64_t>(info[index].As<Napi::Number>().Int64Value());
   }
 
-  /// Keeps this thread on its CPU for some ticks, so that it is sampled itself.
-  static void spin() {
-    const auto end = std::chrono::steady_clock::now() + kWarmUpSpin;
-    while (std::chrono::steady_clock::now() < end) {
-    }
-  }
-
   /// Samples fast for a moment and builds the unwind tables of what is hot, before anything is
-  /// counted: the first refresh is as good as the others then.
+  /// counted: the first refresh is as good as the others then. What a tick costs is measured meanwhile.
   void warmUp() {
+    CpuEvents& events = parts_->session.events();
     do {
-      parts_->session.attach(kWarmUpFrequency);
-      spin();
-    } while (!parts_->session.trustEvents());
+      events.attach(allowedFrequency(kCalibrationFrequency));
+      // Another thread may have had the CPU.
+      for (int attempt = 0; attempt < kCalibrationAttempts && tickNanoseconds_ == 0; attempt++)
+        tickNanoseconds_ = measureTickCost(parts_->session, kCalibrationSpin);
+    } while (!events.trust());
+    events.setFrequency(allowedFrequency(kWarmUpFrequency));
     std::this_thread::sleep_for(kWarmUpSampling);
     const auto latest = std::chrono::steady_clock::now() + kWarmUpBuilding;
     while (parts_->files.builder.queued() > 0 && std::chrono::steady_clock::now() < latest)
       std::this_thread::sleep_for(kWarmUpPoll);
-    parts_->session.detach();
+    events.detach();
     parts_->drain.restart();
   }
 
-  /// Calls a method of an open sampler; a Failure becomes a JavaScript error.
+  /// Calls a method of an open sampler; an exception becomes a JavaScript error.
   template <Napi::Value (Sampler::*Method)(const Napi::CallbackInfo&)>
   Napi::Value call(const Napi::CallbackInfo& info) {
-    try {
+    return guarded(info.Env(), [&] {
       if (!parts_) throw Failure("the sampler is closed");
       return (this->*Method)(info);
-    } catch (const Failure& failure) {
-      return throwFailure(info.Env(), failure);
-    }
+    });
   }
 
   template <Napi::Value (Sampler::*Method)(const Napi::CallbackInfo&)>
@@ -173,18 +182,13 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     const Stacks::News& news = drained.news;
     const std::vector<double> counters(drained.counters.begin(), drained.counters.end());
     return object(env, "seconds", drained.seconds, "samples", drained.samples, "missed", drained.missed,
-                  "bpfNanoseconds", drained.bpfNanoseconds, "counters", counters, "counts", drained.counts, "tasks",
+                  "bpfNanoseconds", drained.bpfNanoseconds, "ticks", drained.ticks, "childNanoseconds",
+                  drained.childNanoseconds, "counters", counters, "counts", drained.counts, "tasks",
                   describeTasks(env, drained.tasks), "stacks", news.stacks, "firstFrame", news.firstFrame, "frames",
                   news.frames, "functions", news.functions, "extras", news.extras, "names",
                   describeNames(env, news.names), "renewed", news.renewed, "owners", news.owners, "forgottenStacks",
                   news.forgottenStacks, "forgottenFrames", news.forgottenFrames, "files",
                   describeFiles(env, drained.files));
-  }
-
-  /// renew(): all stacks and frames are new from the next drain on.
-  Napi::Value renew(const Napi::CallbackInfo& info) {
-    parts_->drain.renew();
-    return info.Env().Undefined();
   }
 
   /// setTargets(pids): narrows sampling in the kernel; none: every process.
@@ -195,7 +199,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
 
   /// setFrequency(hz): samples a second on each CPU from now on; at most those given at the start.
   Napi::Value setFrequency(const Napi::CallbackInfo& info) {
-    parts_->session.setFrequency(uint32At(info, 0));
+    parts_->session.events().setFrequency(uint32At(info, 0));
     return info.Env().Undefined();
   }
 
@@ -253,6 +257,13 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     return Napi::Number::New(info.Env(), parts_->files.catalog.idOf(key));
   }
 
+  /// frameNumber(word, pid): the number of a frame of a process; 0 if it has none.
+  Napi::Value frameNumber(const Napi::CallbackInfo& info) {
+    bool lossless = false;
+    const uint64_t word = info[0].As<Napi::BigInt>().Uint64Value(&lossless);
+    return Napi::Number::New(info.Env(), parts_->drain.frameNumber(word, uint32At(info, 1)));
+  }
+
   /// onMethods(callback): calls back when .NET methods were met for the first time.
   Napi::Value onMethods(const Napi::CallbackInfo& info) {
     wake_ = Napi::ThreadSafeFunction::New(info.Env(), info[0].As<Napi::Function>(), "methods", 0, 1);
@@ -266,11 +277,13 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     return describeMethods(info.Env(), parts_->methods.take(), parts_->files.catalog);
   }
 
-  /// describe(): the running events {event, cpus, frequency}, and {filesPending}, how many files are being read.
+  /// describe(): the running events {event, cpus, frequency}, {tickNanoseconds}, what a tick costs, and {filesPending},
+  /// how many files are being read.
   Napi::Value describe(const Napi::CallbackInfo& info) {
     const Session& session = parts_->session;
-    return object(info.Env(), "event", session.source().name, "cpus", session.onlineCpus(), "frequency",
-                  session.frequency(), "filesPending", parts_->files.builder.queued());
+    const CpuEvents& events = session.events();
+    return object(info.Env(), "event", events.source().name, "cpus", events.count(), "frequency", events.frequency(),
+                  "tickNanoseconds", tickNanoseconds_, "filesPending", parts_->files.builder.queued());
   }
 
   /// close(): ends sampling and frees everything; a second call does nothing.
@@ -282,6 +295,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
   }
 
   std::unique_ptr<Parts> parts_;
+  uint64_t tickNanoseconds_ = 0;  ///< what a tick costs, without the BPF program
   /// Shared with look-ups that are under way when everything else is closed.
   std::shared_ptr<LineTables> lines_ = std::make_shared<LineTables>();
   Napi::ThreadSafeFunction wake_;
@@ -290,12 +304,17 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
 namespace {
 
 Napi::Object initialize(Napi::Env env, Napi::Object exports) {
+  prepareLastWords();
   // Whole sections of files are read and freed: not through the heap, which would keep them.
   mallopt(M_MMAP_THRESHOLD, kMmapThreshold);
   exports.Set("Sampler", Sampler::define(env));
   exports.Set("readKernelSymbols", Napi::Function::New(env, describeKernelSymbols));
-  exports.Set("releaseUnusedMemory",
-              Napi::Function::New(env, [](const Napi::CallbackInfo&) { releaseUnusedMemory(); }));
+  exports.Set("releaseUnusedMemory", Napi::Function::New(env, [](const Napi::CallbackInfo& info) {
+                return guarded(info.Env(), [&] {
+                  releaseUnusedMemory();
+                  return info.Env().Undefined();
+                });
+              }));
   return exports;
 }
 

@@ -26,7 +26,8 @@ Napi::Array describeMethods(Napi::Env env, const std::vector<MethodInfo>& method
                   "bias", Big{method.bias}, "space", Big{method.space}, "pid", method.pid, "imageFile",
                   std::vector<uint64_t>{key.inode, key.mtime, key.device, key.generation}, "imageOffset",
                   method.imageOffset, "row", method.row, "major", runtime.major, "descriptor", Big{runtime.descriptor},
-                  "name", Bytes{method.name.data(), method.name.size()});
+                  "allocator", Big{method.allocator}, "allocatorNumber", Big{method.allocatorNumber}, "name",
+                  Bytes{method.name.data(), method.name.size()});
   });
 }
 

@@ -18,8 +18,8 @@ constexpr void (*kDescribers[])(Napi::Env, const FoundRuntime&, Napi::Object&) =
 
 Napi::Array describeFiles(Napi::Env env, const std::vector<FileInfo>& files) {
   return listOf(env, files, [env](const FileInfo& file) {
-    Napi::Object described =
-        object(env, "id", file.id, "path", file.path, "why", file.why, "assemblies", std::vector<double>{});
+    Napi::Object described = object(env, "id", file.id, "path", file.path, "why", file.why, "refusal", file.refusal,
+                                    "assemblies", std::vector<double>{});
     for (const auto describe : kDescribers) {
       if (file.runtime) describe(env, *file.runtime, described);
     }

@@ -10,15 +10,13 @@ namespace polytop {
 
 Napi::Value describeKernelSymbols(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
-  try {
+  return guarded(env, [&]() -> Napi::Value {
     const KernelSymbols symbols = readKernelSymbols(info[0].As<Napi::String>());
     if (symbols.hidden) return env.Undefined();
     return object(env, "addresses", symbols.addresses, "names", symbols.names, "owners", symbols.owners, "paddings",
                   symbols.paddings, "modules", symbols.modules, "text",
                   Bytes{symbols.text.data(), symbols.text.size()});
-  } catch (const Failure& failure) {
-    return throwFailure(env, failure);
-  }
+  });
 }
 
 }  // namespace polytop

@@ -16,7 +16,15 @@ class LineWorker final : public Napi::AsyncWorker {
 
   Napi::Promise promise() const { return deferred_.Promise(); }
 
-  void Execute() override { found_ = tables_->find(request_); }
+  /// Runs on a thread of its own, where an exception would end the program.
+  void Execute() override {
+    try {
+      found_ = tables_->find(request_);
+    } catch (const std::exception& error) {
+      tables_->forget();
+      found_ = {{}, {}, reasonOf(error)};
+    }
+  }
 
   void OnOK() override {
     deferred_.Resolve(object(Env(), "files", found_.files, "lines", found_.lines, "why", found_.why));

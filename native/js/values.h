@@ -89,4 +89,22 @@ inline Napi::Value throwFailure(Napi::Env env, const Failure& failure) {
   return env.Undefined();
 }
 
+/// The same for what nobody expects, such as the end of memory: it must not cross the frames of Node, which are C.
+inline Napi::Value throwUnexpected(Napi::Env env, const std::exception& error) {
+  Napi::Error::New(env, reasonOf(error)).ThrowAsJavaScriptException();
+  return env.Undefined();
+}
+
+/// Calls what a callback of Node does; an exception becomes a JavaScript error.
+template <typename Work>
+Napi::Value guarded(Napi::Env env, Work work) {
+  try {
+    return work();
+  } catch (const Failure& failure) {
+    return throwFailure(env, failure);
+  } catch (const std::exception& error) {
+    return throwUnexpected(env, error);
+  }
+}
+
 }  // namespace polytop

@@ -4,6 +4,7 @@
 #include <bpf/bpf.h>
 #include <linux/perf_event.h>
 
+#include <exception>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -55,7 +56,11 @@ void MapEvents::read() {
 }
 
 bpf_perf_event_ret MapEvents::onEvent(void* context, int /*cpu*/, perf_event_header* event) {
-  static_cast<MapEvents*>(context)->tell(*event);
+  try {
+    static_cast<MapEvents*>(context)->tell(*event);
+  } catch (const std::exception&) {
+    // Memory ran out. The file is asked for when it is sampled.
+  }
   return LIBBPF_PERF_EVENT_CONT;
 }
 

@@ -4,8 +4,6 @@
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <linux/membarrier.h>
-#include <linux/perf_event.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -17,15 +15,12 @@
 #include <cstring>
 #include <fstream>
 #include <map>
-#include <set>
 #include <type_traits>
 #include <utility>
 
 namespace polytop {
 
 namespace {
-
-constexpr uint64_t kNanosecondsPerSecond = 1'000'000'000;
 
 /// How many drains' samples a count map holds where all of them take little memory: a drain may come late.
 constexpr double kLateDrains = 6;
@@ -37,25 +32,22 @@ thread_local std::string libbpfLog;
 
 int keepLog(libbpf_print_level level, const char* format, va_list arguments) {
   if (level == LIBBPF_DEBUG) return 0;
-  char line[1024];
-  vsnprintf(line, sizeof line, format, arguments);
-  libbpfLog += line;
+  // The log of the verifier is one message, and says why at its end.
+  va_list counted;
+  va_copy(counted, arguments);
+  std::string text(std::max(vsnprintf(nullptr, 0, format, counted), 0) + 1, 0);
+  va_end(counted);
+  vsnprintf(text.data(), text.size(), format, arguments);
+  text.pop_back();
+  libbpfLog += text;
   if (libbpfLog.size() > 8192) libbpfLog.erase(0, libbpfLog.size() - 8192);
   return 0;
 }
 
-/// Parses a CPU list of sysfs, e.g. `0-3,8`.
-std::vector<uint32_t> readCpuList(const char* path) {
-  std::ifstream file(path);
-  std::vector<uint32_t> cpus;
-  unsigned first = 0, last = 0;
-  while (file >> first) {
-    last = first;
-    if (file.peek() == '-') file.ignore() && file >> last;
-    for (unsigned cpu = first; cpu <= last && cpu < 65536; cpu++) cpus.push_back(cpu);
-    if (file.peek() == ',') file.ignore();
-  }
-  return cpus;
+/// How many frames the kernel gives of its own stack at most: a setting that may lie below what is asked for.
+uint32_t readKernelStackLimit() {
+  uint32_t limit = 0;
+  return std::ifstream("/proc/sys/kernel/perf_event_max_stack") >> limit ? limit : MAX_KERNEL_FRAMES;
 }
 
 /// The verifier gives up with EAGAIN while a signal waits, and a sampling profiler of Node sends many.
@@ -82,7 +74,7 @@ void eachVariable(const bpf_object* object, const char* section, Found found) {
 }  // namespace
 
 Session::~Session() {
-  detach();
+  events_.detach();
   for (const Mapping& mapping : mappings_) munmap(mapping.memory, mapping.size);
   bpf_object__close(object_);
 }
@@ -91,13 +83,12 @@ void Session::load(const SessionOptions& options) {
   libbpf_set_print(keepLog);
   libbpfLog.clear();
   if (options.sources.empty()) throw Failure("there is no event to sample", EINVAL);
-  sources_ = options.sources;
   const int cpus = libbpf_num_possible_cpus();
   if (cpus <= 0) throw Failure("the number of CPUs cannot be read", -cpus);
   possibleCpus_ = static_cast<uint32_t>(cpus);
   object_ = bpf_object__open_file(options.objectPath.c_str(), nullptr);
   if (!object_) throw Failure("the BPF object cannot be opened: " + options.objectPath, errno);
-  program_ = bpf_object__find_program_by_name(object_, "sample");
+  const bpf_program* program = bpf_object__find_program_by_name(object_, "sample");
   bpf_map* counts = bpf_object__find_map_by_name(object_, "counts");
   bpf_map* constants = bpf_object__find_map_by_name(object_, ".rodata");
   bpf_map* records = bpf_object__find_map_by_name(object_, "records");
@@ -105,17 +96,19 @@ void Session::load(const SessionOptions& options) {
   auto* rodata = constants
                      ? const_cast<uint32_t*>(static_cast<const uint32_t*>(bpf_map__initial_value(constants, &size)))
                      : nullptr;
-  if (!program_ || !counts || !records || !rodata)
+  if (!program || !counts || !records || !rodata)
     throw Failure("the BPF object lacks a program or a map: " + options.objectPath);
   eachVariable(object_, ".rodata", [&](const char* name, uint32_t offset) {
     if (strcmp(name, "cpu_count") == 0) rodata[offset / 4] = possibleCpus_;
     if (strcmp(name, "ring_wakeup_bytes") == 0) rodata[offset / 4] = bpf_map__max_entries(records) / 4;
   });
   bpf_map__set_max_entries(counts, 2 * possibleCpus_);
+  bpf_map__set_max_entries(bpf_object__find_map_by_name(object_, "rates"), possibleCpus_);
   bpf_map__set_max_entries(bpf_object__find_map_by_name(object_, "known_rules"), possibleCpus_);
   const int error = loadUninterrupted(object_);
   if (error) throw Failure("the kernel refused the BPF program\n" + libbpfLog, -error);
   findVariables();
+  events_.open(program, mapFd("rates"), possibleCpus_, options.sources);
   createCountMaps(options);
   setTargets(options.targets);
 }
@@ -158,117 +151,12 @@ void Session::findVariables() {
   bind("target_count", variables_.targetCount);
   bind("generation", variables_.generation);
   bind("files_version", variables_.filesVersion);
-  bind("period", variables_.period);
   bind("has_perl_splits", variables_.hasPerlSplits);
+  bind("kernel_stack_limit", variables_.kernelStackLimit);
+  followSettings();
 }
 
-int Session::openEvent(uint32_t cpu) const {
-  perf_event_attr attributes = {};
-  attributes.size = sizeof attributes;
-  attributes.type = source().type;
-  attributes.config = source().config;
-  attributes.freq = 1;
-  attributes.sample_freq = frequency_;
-  attributes.disabled = 1;
-  attributes.exclude_idle = 1;
-  return static_cast<int>(
-      syscall(SYS_perf_event_open, &attributes, -1, static_cast<int>(cpu), -1, PERF_FLAG_FD_CLOEXEC));
-}
-
-void Session::startEvent(uint32_t cpu) {
-  Event event;
-  event.cpu = cpu;
-  event.fd = openEvent(cpu);
-  if (event.fd < 0) throw Failure("the sampling event cannot be opened on CPU " + std::to_string(cpu), errno);
-  event.link = bpf_program__attach_perf_event(program_, event.fd);
-  if (!event.link) {
-    const int error = errno;
-    close(event.fd);
-    throw Failure("the BPF program cannot be attached on CPU " + std::to_string(cpu), error);
-  }
-  events_.push_back(event);
-}
-
-void Session::stopEvent(Event& event) {
-  // Destroying the link closes the event too.
-  bpf_link__destroy(event.link);
-  event.link = nullptr;
-  event.fd = -1;
-}
-
-/// In ns; 0: it varies. A clock's period is fixed (perf_swevent_init_hrtimer()); that of a PMU follows the clock
-/// of the CPU.
-uint64_t Session::fixedPeriod() const { return source().isClock ? kNanosecondsPerSecond / frequency_ : 0; }
-
-void Session::attach(uint32_t frequency) {
-  const std::vector<uint32_t> cpus = readCpuList("/sys/devices/system/cpu/online");
-  if (cpus.empty()) throw Failure("the list of online CPUs cannot be read", errno);
-  frequency_ = frequency;
-  // A PMU may be missing, refuse some CPUs or be taken by somebody else: the clock always ticks.
-  for (;;) {
-    *variables_.period = fixedPeriod();
-    try {
-      for (const uint32_t cpu : cpus) startEvent(cpu);
-      return;
-    } catch (const Failure&) {
-      detach();
-      if (sources_.size() == 1) throw;
-      sources_.erase(sources_.begin());
-    }
-  }
-}
-
-bool Session::trustEvents() {
-  const bool counts = std::any_of(events_.begin(), events_.end(), [](const Event& event) {
-    uint64_t count = 0;
-    return read(event.fd, &count, sizeof count) == sizeof count && count > 0;
-  });
-  if (counts || sources_.size() == 1) return true;
-  detach();
-  sources_.erase(sources_.begin());
-  return false;
-}
-
-void Session::detach() {
-  for (Event& event : events_) stopEvent(event);
-  events_.clear();
-}
-
-void Session::setFrequency(uint32_t frequency) {
-  const uint64_t periodBefore = fixedPeriod();
-  frequency_ = std::max(frequency, 1u);
-  // The longer of both, so that no gap between an old and a new tick counts as skipped ones; followCpus()
-  // sets the new one.
-  *variables_.period = std::max(periodBefore, fixedPeriod());
-  // The kernel has made a period of cpu-clock's frequency when the event was opened.
-  uint64_t value = source().isClock ? fixedPeriod() : frequency_;
-  for (const Event& event : events_) {
-    if (ioctl(event.fd, PERF_EVENT_IOC_PERIOD, &value) != 0)
-      throw Failure("the sampling rate cannot be changed on CPU " + std::to_string(event.cpu), errno);
-  }
-}
-
-size_t Session::followCpus() {
-  *variables_.period = fixedPeriod();
-  const std::vector<uint32_t> cpus = readCpuList("/sys/devices/system/cpu/online");
-  const std::set<uint32_t> online(cpus.begin(), cpus.end());
-  if (online.empty()) return events_.size();
-  for (size_t i = events_.size(); i-- > 0;) {
-    if (online.contains(events_[i].cpu)) continue;
-    stopEvent(events_[i]);
-    events_.erase(events_.begin() + static_cast<ptrdiff_t>(i));
-  }
-  for (uint32_t cpu : online) {
-    const bool running =
-        std::any_of(events_.begin(), events_.end(), [cpu](const Event& event) { return event.cpu == cpu; });
-    try {
-      if (!running) startEvent(cpu);
-    } catch (const Failure&) {
-      // It went offline again meanwhile: the next call sees it.
-    }
-  }
-  return events_.size();
-}
+void Session::followSettings() { *variables_.kernelStackLimit = readKernelStackLimit(); }
 
 void Session::setTargets(const std::vector<uint32_t>& targets) {
   const int map = mapFd("targets");

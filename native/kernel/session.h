@@ -8,18 +8,11 @@
 #include <vector>
 
 #include "bpf/abi.h"
+#include "kernel/cpu_events.h"
 #include "util/failure.h"
 #include "util/file_descriptor.h"
 
 namespace polytop {
-
-/// A counter of the kernel that takes a sample each time it overflows; src/tick/events.ts lists them.
-struct EventSource {
-  std::string name;
-  uint32_t type = 0;  ///< of perf_event_attr, as is the next
-  uint64_t config = 0;
-  bool isClock = false;  ///< it overflows at even times
-};
 
 struct SessionOptions {
   std::string objectPath;            ///< the compiled BPF object
@@ -40,29 +33,15 @@ class Session {
 
   /// Loads the object and makes its maps, without sampling yet. Throws a Failure, as those that follow do.
   void load(const SessionOptions& options);
-  /// Opens and starts the sampling event on each online CPU, at `frequency` samples a second: of the first source
-  /// that can be had.
-  void attach(uint32_t frequency);
-  /// Whether the events count, asked after a CPU was busy. Some hypervisors have a PMU that never does: then
-  /// nothing is attached any more, and the next attach() takes the next source.
-  bool trustEvents();
-  /// Stops sampling; attach() may follow.
-  void detach();
-  /// Changes the rate of the running events; nothing that they counted is lost. After a Failure some CPUs have the
-  /// new rate.
-  void setFrequency(uint32_t frequency);
-  /// Follows CPUs that came online or went offline since. Returns how many events are running.
-  size_t followCpus();
+  /// The sampling events; none is attached at first.
+  CpuEvents& events() { return events_; }
+  const CpuEvents& events() const { return events_; }
   /// Narrows sampling to these processes, in the kernel, from the next sample on. Empty: all.
   void setTargets(const std::vector<uint32_t>& targets);
   /// Whether a process is sampled. Any thread.
   bool isTarget(uint32_t tgid) const;
 
-  /// The source that is sampled.
-  const EventSource& source() const { return sources_.front(); }
-  uint32_t frequency() const { return frequency_; }
   uint32_t possibleCpus() const { return possibleCpus_; }
-  uint32_t onlineCpus() const { return static_cast<uint32_t>(events_.size()); }
 
   int mapFd(const char* name) const;
   int programFd(const char* name) const;
@@ -72,6 +51,8 @@ class Session {
   uint32_t switchEpoch();
   /// Waits until every run of the program that is under way has ended: some 10 ms.
   static void waitForRuns();
+  /// Tells the program what settings of the kernel say by now.
+  void followSettings();
   /// Makes every stack new to the program: it sends them all again.
   void renewStacks();
   /// Makes the program forget cached mappings, which may hold a file id that is taken back.
@@ -80,20 +61,14 @@ class Session {
   void announcePerlSplits();
 
  private:
-  struct Event {
-    uint32_t cpu = 0;
-    int fd = -1;
-    bpf_link* link = nullptr;
-  };
-
   /// The variables of bpf/ that user space writes, in the memory of the program.
   struct Variables {
     volatile uint32_t* epoch = nullptr;
     volatile uint32_t* targetCount = nullptr;
     volatile uint64_t* generation = nullptr;
     volatile uint32_t* filesVersion = nullptr;
-    volatile uint64_t* period = nullptr;
     volatile uint32_t* hasPerlSplits = nullptr;
+    volatile uint32_t* kernelStackLimit = nullptr;
   };
 
   struct Mapping {
@@ -103,21 +78,14 @@ class Session {
 
   void createCountMaps(const SessionOptions& options);
   void findVariables();
-  int openEvent(uint32_t cpu) const;
-  void startEvent(uint32_t cpu);
-  uint64_t fixedPeriod() const;
-  void stopEvent(Event& event);
 
   bpf_object* object_ = nullptr;
-  bpf_program* program_ = nullptr;
-  std::vector<Event> events_;
+  CpuEvents events_;
   std::vector<FileDescriptor> countMaps_;
   std::vector<uint32_t> targets_;
   Variables variables_;
   std::vector<Mapping> mappings_;
   uint32_t possibleCpus_ = 0;
-  uint32_t frequency_ = 99;
-  std::vector<EventSource> sources_;  ///< those that have not failed
 };
 
 }  // namespace polytop

@@ -20,6 +20,12 @@ constexpr size_t kMaxOpName = 32;
 constexpr int kOldest = 28;       ///< perl 5.28
 constexpr int kLatestKnown = 42;  ///< perl 5.42
 
+/// The symbols that are asked for below.
+constexpr std::string_view kSymbols[] = {
+    "PL_curcop",    "PL_curpad",         "PL_curstack",          "PL_curstackinfo", "PL_op",      "PL_op_name",
+    "PL_revision",  "PL_stack_sp",       "PL_subversion",        "PL_thr_key",      "PL_version", "Perl_call_list",
+    "Perl_call_sv", "Perl_runops_debug", "Perl_runops_standard", "perl_destruct",   "perl_parse", "perl_run"};
+
 /// The byte at a symbol; -1 if there is none.
 int byteAt(const DataSymbols& symbols, const char* name) {
   const std::vector<uint8_t> bytes = symbols.bytesAt(name, 1);
@@ -76,7 +82,7 @@ void setLayout(perl_file& facts, int version) {
 
 std::optional<PerlFile> readPerlFile(const ElfImage& image) {
   if (!mayDefine(image, "PL_revision")) return std::nullopt;
-  const DataSymbols symbols(image, {"PL_", "Perl_", "perl_"});
+  const DataSymbols symbols(image, kSymbols);
   const int revision = byteAt(symbols, "PL_revision");
   const int version = byteAt(symbols, "PL_version");
   const int subversion = byteAt(symbols, "PL_subversion");

@@ -49,11 +49,7 @@ bool hasLines(const ElfImage& image) { return image.section(".debug_line") != nu
 bool stringsEnd(const ElfImage& image) {
   for (const std::string_view name : {".debug_str", ".debug_line_str"}) {
     const Section* section = image.section(name);
-    if (section == nullptr || section->size == 0) continue;
-    const bool isPacked = section->flags & SHF_COMPRESSED;
-    const std::vector<uint8_t> bytes =
-        isPacked ? image.content(*section) : image.read(section->offset + section->size - 1, 1);
-    if (bytes.empty() || bytes.back() != 0) return false;
+    if (section != nullptr && section->size > 0 && image.lastByte(*section) != 0) return false;
   }
   return true;
 }
@@ -259,6 +255,11 @@ void LineTables::Table::find(const LineRequest& request, FoundLines& found) {
 
 LineTables::LineTables() = default;
 LineTables::~LineTables() = default;
+
+void LineTables::forget() {
+  std::lock_guard lock(mutex_);
+  table_.reset();
+}
 
 FoundLines LineTables::find(const LineRequest& request) {
   std::lock_guard lock(mutex_);

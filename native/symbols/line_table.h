@@ -42,6 +42,8 @@ class LineTables {
 
   /// Takes as long as reading the debug information takes. Any thread.
   FoundLines find(const LineRequest& request);
+  /// Frees what was read. Any thread.
+  void forget();
 
  private:
   struct Table;

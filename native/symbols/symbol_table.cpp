@@ -15,7 +15,8 @@ namespace {
 
 constexpr uint64_t kMaxSymbols = 4u << 20;
 constexpr uint64_t kSymbolsAtOnce = 32768;
-constexpr size_t kMaxSections = 256;
+// Real programs have some ten; each symbol without a size is looked for in them.
+constexpr size_t kMaxSegments = 32, kMaxSections = 32;
 constexpr size_t kMaxName = 8192;
 constexpr size_t kRadixFrom = 2048;  // below that, std::stable_sort is as quick and needs no table
 
@@ -72,7 +73,7 @@ void sortByStart(std::vector<SymbolEntry>& entries) {
 CodeRanges::CodeRanges(const ElfImage& image) {
   for (const Segment& segment : image.segments()) {
     if (segment.type != PT_LOAD || (segment.flags & PF_X) == 0) continue;
-    segments_.push_back({segment.address, segment.offset, segment.fileSize});
+    if (segments_.size() < kMaxSegments) segments_.push_back({segment.address, segment.offset, segment.fileSize});
   }
   for (const Section& section : image.sections()) {
     if ((section.flags & SHF_EXECINSTR) == 0 || section.type == SHT_NOBITS) continue;

@@ -25,12 +25,10 @@ unwind_rule makeUnwindRule(const FrameSection& section, const Cie& cie, const Cf
  */
 class RuleFinder {
  public:
-  explicit RuleFinder(RuleSet& rules) : rules_(rules), slots_(kSlots) {}
+  explicit RuleFinder(FileRules& rules) : rules_(rules), slots_(kSlots) {}
 
-  /// The index of the rule of `state`, as RuleSet::intern gives it.
+  /// The index of the rule of `state`, as FileRules::intern gives it.
   uint32_t find(const FrameSection& section, const Cie& cie, const CfaState& state);
-  /// Whether a rule was refused because the file has too many.
-  bool overflowed() const { return rules_.overflowed(); }
 
  private:
   static constexpr unsigned kSlotBits = 10;
@@ -43,7 +41,7 @@ class RuleFinder {
   // The numbers of a row of the usual kind as one; never 0, so that an empty slot is none of them.
   static bool makeKey(const Cie& cie, const CfaState& state, uint64_t& key);
 
-  FileRules rules_;
+  FileRules& rules_;
   std::vector<Slot> slots_;
 };
 

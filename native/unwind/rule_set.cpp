@@ -27,26 +27,47 @@ bool RuleSet::Equal::operator()(const unwind_rule& left, const unwind_rule& righ
 
 RuleSet::RuleSet() {
   rules_.reserve(MAX_RULES);
-  // In the order of the fixed indexes of the header.
+  holders_.reserve(MAX_RULES);
+  // In the order of the fixed indexes of the header. The set holds them itself.
   for (const uint8_t kind : {CFA_NONE, CFA_UNSUPPORTED, CFA_END}) {
     unwind_rule rule{};
     rule.cfa = kind;
-    intern(rule);
+    take(rule, true);
   }
 }
 
-uint32_t RuleSet::intern(const unwind_rule& rule) {
+RuleSet::Taken RuleSet::take(const unwind_rule& rule, bool mayAdd) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto found = indexes_.find(rule);
-  if (found != indexes_.end()) return found->second;
-  if (rules_.size() >= MAX_RULES) {
-    refused_++;
-    return kUnsupportedRule;
+  if (found == indexes_.end() && (!mayAdd || (free_.empty() && rules_.size() >= MAX_RULES)))
+    return {kUnsupportedRule, false};
+  const bool isNew = found == indexes_.end();
+  const uint32_t index = isNew ? add(rule) : found->second;
+  holders_[index]++;
+  return {index, isNew};
+}
+
+uint32_t RuleSet::add(const unwind_rule& rule) {
+  if (free_.empty()) {
+    free_.push_back(static_cast<uint32_t>(rules_.size()));
+    rules_.emplace_back();
+    holders_.push_back(0);
   }
-  const uint32_t index = static_cast<uint32_t>(rules_.size());
-  rules_.push_back(rule);
+  const uint32_t index = free_.back();
+  free_.pop_back();
+  rules_[index] = rule;
   indexes_.emplace(rule, index);
+  changed_.push_back(index);
   return index;
+}
+
+void RuleSet::release(const std::vector<uint32_t>& indexes) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (const uint32_t index : indexes) {
+    if (--holders_[index] > 0) continue;
+    indexes_.erase(rules_[index]);
+    free_.push_back(index);
+  }
 }
 
 uint32_t RuleSet::size() const {
@@ -54,36 +75,49 @@ uint32_t RuleSet::size() const {
   return static_cast<uint32_t>(rules_.size());
 }
 
-std::vector<unwind_rule> RuleSet::read(uint32_t from, uint32_t to) const {
+uint32_t RuleSet::room() const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  to = std::min<uint32_t>(to, static_cast<uint32_t>(rules_.size()));
-  if (from >= to) return {};
-  return {rules_.begin() + from, rules_.begin() + to};
+  return static_cast<uint32_t>(MAX_RULES - rules_.size() + free_.size());
 }
 
-uint64_t RuleSet::refused() const {
+std::vector<unwind_rule> RuleSet::all() const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return refused_;
+  return rules_;
 }
 
-FileRules::FileRules(RuleSet& rules) : rules_(rules), known_(rules.size()), slots_(kSlots) {
+std::vector<RuleSet::Change> RuleSet::takeChanges() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::vector<Change> changes;
+  for (const uint32_t index : changed_) changes.push_back({index, rules_[index]});
+  changed_.clear();
+  return changes;
+}
+
+FileRules::FileRules(RuleSet& rules, RuleLease& lease)
+    : rules_(rules),
+      lease_(lease),
+      held_(MAX_RULES),
+      mayAdd_(std::clamp(rules.room() / kShare, kMinNewRules, kMaxNewRules)),
+      slots_(kSlots) {
   // Empty slots must not look like a rule: CFA_NONE at index 0 is what zeroed memory says, rightly.
+  lease_.rules_ = &rules;
+  for (const uint32_t index : lease_.indexes_) held_[index] = true;
 }
 
 uint32_t FileRules::intern(const unwind_rule& rule) {
   Slot& slot = slots_[hashRule(rule) % kSlots];
   if (sameRule(slot.rule, rule)) return slot.index;
-  if (added_ >= kMaxNewRules) {
-    overflowed_ = true;
-    return kUnsupportedRule;
-  }
-  const uint32_t index = rules_.intern(rule);
-  // Other threads add rules too; one counted twice does no harm.
-  if (index >= known_) {
-    added_++;
-    known_ = index + 1;
-  }
+  const auto [index, isNew] = rules_.take(rule, mayAdd_ > 0);
+  if (isNew) mayAdd_--;
   slot = {rule, index};
+  if (index == kUnsupportedRule && rule.cfa != CFA_UNSUPPORTED) {
+    overflowed_ = true;
+  } else if (held_[index]) {
+    rules_.release({index});
+  } else {
+    lease_.indexes_.push_back(index);
+    held_[index] = true;
+  }
   return index;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <mutex>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 // abi.h is C first; C++ spells its assertions differently.
@@ -23,26 +24,39 @@ constexpr uint32_t kUnsupportedRule = 1;
 constexpr uint32_t kEndRule = 2;
 
 /**
- * Interns unwind rules: equal rules of all files share one index below MAX_RULES.
- * Thread-safe. Rules are never changed or removed, so that an index stays good.
+ * Unwind rules: equal rules of all files share one index below MAX_RULES. Each file holds the rules that its
+ * rows refer to (RuleLease); the index of a rule that no file holds any more is given to another one.
+ * Thread-safe.
  */
 class RuleSet {
  public:
   RuleSet();
 
-  /// The index of `rule`. Fields that its kinds do not use must be 0, else equal rules get
-  /// several indexes. When the set is full: kUnsupportedRule for a rule not yet in it.
-  uint32_t intern(const unwind_rule& rule);
+  /// What take() says of a rule.
+  struct Taken {
+    uint32_t index;  ///< kUnsupportedRule where it was refused
+    bool isNew;      ///< no file held it before
+  };
+  /// Holds a rule once more, if it is known or `mayAdd` and the set has room. Fields that its kinds do not use must
+  /// be 0, else equal rules get several indexes.
+  Taken take(const unwind_rule& rule, bool mayAdd);
+  /// Holds rules once less. No row that the walk may find refers to them.
+  void release(const std::vector<uint32_t>& indexes);
 
-  /// How many rules there are; indexes [0, size()) are in use.
+  /// How many indexes were given out; all that are held are below.
   uint32_t size() const;
+  /// How many further rules there is room for.
+  uint32_t room() const;
+  /// Copies of all rules by their indexes.
+  std::vector<unwind_rule> all() const;
 
-  /// Copies of the rules [from, to), cut at size(). A loader keeps the `to` of its last call and
-  /// writes what is new before it publishes rows that may refer to it.
-  std::vector<unwind_rule> read(uint32_t from, uint32_t to) const;
-
-  /// How often a rule was refused because the set was full.
-  uint64_t refused() const;
+  struct Change {
+    uint32_t index;
+    unwind_rule rule;
+  };
+  /// The rules that were added since the last call. A loader writes them before it publishes rows that may refer to
+  /// them.
+  std::vector<Change> takeChanges();
 
  private:
   struct Hash {
@@ -52,10 +66,36 @@ class RuleSet {
     bool operator()(const unwind_rule& left, const unwind_rule& right) const;
   };
 
+  uint32_t add(const unwind_rule& rule);
+
   mutable std::mutex mutex_;
   std::vector<unwind_rule> rules_;
+  std::vector<uint32_t> holders_;  ///< how many files hold each
+  std::vector<uint32_t> free_;     ///< indexes that nobody holds
+  std::vector<uint32_t> changed_;
   std::unordered_map<unwind_rule, uint32_t, Hash, Equal> indexes_;
-  uint64_t refused_ = 0;
+};
+
+/// The rules that the rows of a file refer to, given back with it.
+class RuleLease {
+ public:
+  RuleLease() = default;
+  RuleLease(RuleLease&& other) noexcept { *this = std::move(other); }
+  RuleLease& operator=(RuleLease&& other) noexcept {
+    std::swap(rules_, other.rules_);
+    std::swap(indexes_, other.indexes_);
+    return *this;
+  }
+  ~RuleLease() {
+    if (rules_ && !indexes_.empty()) rules_->release(indexes_);
+  }
+
+  size_t size() const { return indexes_.size(); }
+
+ private:
+  friend class FileRules;
+  RuleSet* rules_ = nullptr;
+  std::vector<uint32_t> indexes_;
 };
 
 /// A hash of all bytes of a rule.
@@ -66,20 +106,22 @@ bool sameRule(const unwind_rule& left, const unwind_rule& right);
 /**
  * The rules of one file in front of the shared set: most rows repeat one of the last few
  * hundred rules, and those need no lock. Also limits how many rules one file may add, since a
- * file made for it could otherwise use up the indexes of all others. Not thread-safe.
+ * file made for it could otherwise use up the indexes of all others: an eighth of what is free, so that
+ * many such files leave room too. Not thread-safe.
  */
 class FileRules {
  public:
-  explicit FileRules(RuleSet& rules);
+  /// What is held is put into `lease`, beside what it has already.
+  FileRules(RuleSet& rules, RuleLease& lease);
 
-  /// Like RuleSet::intern; kUnsupportedRule for further rules of a file that has too many.
+  /// The index of a rule; kUnsupportedRule for further rules of a file that has too many, or where there is no room.
   uint32_t intern(const unwind_rule& rule);
   /// Whether a rule was refused because the file has too many.
   bool overflowed() const { return overflowed_; }
 
  private:
-  // The most seen in one file is 654 (a C++ compiler).
-  static constexpr uint32_t kMaxNewRules = 2048;
+  // The most seen in one file is 654 (a C++ compiler), with those that it shares with others.
+  static constexpr uint32_t kMaxNewRules = 1024, kMinNewRules = 128, kShare = 8;
   static constexpr uint32_t kSlots = 1024;
   struct Slot {
     unwind_rule rule;
@@ -87,9 +129,10 @@ class FileRules {
   };
 
   RuleSet& rules_;
-  uint32_t known_;
+  RuleLease& lease_;
+  std::vector<bool> held_;  ///< by index
+  uint32_t mayAdd_;
   bool overflowed_ = false;
-  uint32_t added_ = 0;
   std::vector<Slot> slots_;
 };
 

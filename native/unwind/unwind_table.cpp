@@ -22,6 +22,8 @@ constexpr uint64_t kMaxHeaderBytes = 32 << 20;
 constexpr uint64_t kPadding = 16;
 // Code at the entry point without an FDE: 61 bytes in the dynamic linker of glibc, about 20 in C libraries.
 constexpr uint64_t kEntryCode = 128;
+// A program has one, seldom two or three; each entry is looked for in all of them.
+constexpr size_t kMaxCodeRanges = 32;
 // File offsets have 40 bits in a frame.
 constexpr uint64_t kMaxOffset = 1ULL << FRAME_FILE_SHIFT;
 
@@ -37,6 +39,7 @@ std::vector<CodeRange> findCode(const ElfImage& image) {
   const uint64_t end = std::min(image.fileSize(), kMaxOffset);
   for (const Segment& segment : image.segments()) {
     if (segment.type != PT_LOAD || (segment.flags & PF_X) == 0 || segment.offset >= end) continue;
+    if (ranges.size() >= kMaxCodeRanges) break;
     ranges.push_back({segment.address, segment.offset, std::min(segment.fileSize, end - segment.offset)});
   }
   return ranges;
@@ -58,7 +61,12 @@ bool placeInFile(const std::vector<CodeRange>& code, Fde& fde) {
 class TableBuilder {
  public:
   TableBuilder(const ElfImage& image, RuleSet& rules, UnwindTable& table)
-      : code_(findCode(image)), allRules_(rules), rules_(rules), table_(table), writer_(table) {
+      : code_(findCode(image)),
+        budget_(image.budget()),
+        rules_(rules, table.lease),
+        finder_(rules_),
+        table_(table),
+        writer_(table) {
     Fde entry;
     entry.address = image.entry();
     entry.size = kEntryCode;
@@ -71,6 +79,7 @@ class TableBuilder {
 
   void build(const FrameSection& section, FrameReader& reader) {
     std::vector<Fde>& fdes = reader.fdes();
+    budget_.takeBytes(fdes.size() * sizeof(Fde));
     uint64_t outside = 0;
     size_t kept = 0;
     for (Fde& fde : fdes) {
@@ -112,13 +121,16 @@ class TableBuilder {
 
   /// What a Go program's own table says: for code without entries, and where entries do not know of another stack.
   void addGoRows(const std::vector<GoRow>& rows) {
+    uint64_t start = 0;
     for (const GoRow& row : rows) {
       Fde place;
       place.address = row.address;
       if (!placeInFile(code_, place)) continue;
       if (goRows_.empty() ? !row.isStart : place.offset < goRows_.back().offset) continue;
       goRows_.push_back({place.offset, goRule(row), row.isStart});
-      if (row.frame == GoFrame::kEnd) ends_.push_back(place.offset);
+      if (row.isStart) start = place.offset;
+      const bool isPlain = row.frame == GoFrame::kDepth || row.frame == GoFrame::kUnknown;
+      if (!isPlain && (replaced_.empty() || replaced_.back() != start)) replaced_.push_back(start);
     }
   }
 
@@ -128,6 +140,8 @@ class TableBuilder {
     writer_.flush();
     table_.fdeCount = table_.starts.size();
     if (table_.fdeCount > 0) table_.source = ".gopclntab";
+    table_.isLimited = writer_.full() || rules_.overflowed();
+    if (table_.isLimited) table_.warning = writer_.full() ? "too many rows" : "too many rules";
   }
 
  private:
@@ -141,6 +155,12 @@ class TableBuilder {
     std::vector<uint64_t>& starts = table_.starts;
     if (row.isStart && (starts.empty() || starts.back() < row.offset)) starts.push_back(row.offset);
     writer_.add(row.offset, row.rule);
+  }
+
+  void addGoFunction(uint64_t from, uint64_t end) {
+    const auto before = [](const PlacedRow& row, uint64_t offset) { return row.offset < offset; };
+    auto row = std::lower_bound(goRows_.begin(), goRows_.end(), from, before);
+    for (; row != goRows_.end() && row->offset < end; row++) writer_.add(row->offset, row->rule);
   }
 
   // The code from covered_ up to `next` has no FDE.
@@ -165,7 +185,7 @@ class TableBuilder {
 
   void addFunction(const FrameSection& section, const Cie& cie, const Fde& fde, uint64_t end) {
     table_.starts.push_back(fde.offset);
-    if (std::find(ends_.begin(), ends_.end(), fde.offset) != ends_.end()) return writer_.add(fde.offset, kEndRule);
+    if (std::binary_search(replaced_.begin(), replaced_.end(), fde.offset)) return addGoFunction(fde.offset, end);
     CfaMachine machine(section, cie, fde.programBegin, fde.programEnd, fde.address);
     uint64_t at = fde.offset;
     for (;;) {
@@ -175,7 +195,7 @@ class TableBuilder {
         writer_.add(at, kUnsupportedRule);
         return;
       }
-      writer_.add(at, rules_.find(section, cie, machine.state()));
+      writer_.add(at, finder_.find(section, cie, machine.state()));
       const uint64_t distance = machine.location() - fde.address;
       if (!more || distance >= end - fde.offset) return;
       at = fde.offset + distance;
@@ -186,10 +206,18 @@ class TableBuilder {
     if (row.frame == GoFrame::kEnd) return kEndRule;
     if (row.frame == GoFrame::kUnknown) return kNoRule;
     unwind_rule rule{};
-    rule.cfa = CFA_SP;
+    if (row.frame == GoFrame::kFp) {
+      rule.cfa = CFA_FP;
+      rule.cfa_offset = arch::kFrameBytes;
+      rule.ra_offset = arch::kReturnAddressOffset;
+      rule.fp = FP_CFA;
+      rule.fp_offset = -arch::kFrameBytes;
+      return rules_.intern(rule);
+    }
+    rule.cfa = row.frame == GoFrame::kStart ? CFA_START : CFA_SP;
     rule.cfa_offset = row.depth - arch::kReturnAddressOffset;
     rule.ra_offset = arch::kReturnAddressOffset;
-    return allRules_.intern(rule);
+    return rules_.intern(rule);
   }
 
   void warn(const FrameReader& reader, uint64_t outside) {
@@ -201,16 +229,18 @@ class TableBuilder {
                   reader.skipped(), malformed_, outside, reader.cut() ? ", section cut" : "",
                   writer_.full() ? ", too many rows" : "", rules_.overflowed() ? ", too many rules" : "");
     table_.warning = text;
+    table_.isLimited = writer_.full() || rules_.overflowed();
   }
 
   std::vector<CodeRange> code_;
-  RuleSet& allRules_;
-  RuleFinder rules_;
+  Budget& budget_;
+  FileRules rules_;
+  RuleFinder finder_;
   UnwindTable& table_;
   RowWriter writer_;
   std::vector<PlacedRow> goRows_;
   size_t goNext_ = 0;
-  std::vector<uint64_t> ends_;  // of goRows_, the functions whose callers are on another stack
+  std::vector<uint64_t> replaced_;  // of goRows_, the functions whose entries do not know of another stack
   uint64_t entryOffset_ = 0;
   uint64_t entryEnd_ = 0;
   uint64_t covered_ = 0;  // file offset up to which rows have been written

@@ -28,6 +28,8 @@ struct UnwindTable {
   uint64_t fdeCount = 0;  ///< how many entries, or functions of .gopclntab, were read
   std::string source;   ///< ".eh_frame", "PT_GNU_EH_FRAME", ".debug_frame" or ".gopclntab"; empty: none found, no rows
   std::string warning;  ///< what was malformed and skipped, empty if nothing was
+  RuleLease lease;      ///< holds the rules that the rows refer to
+  bool isLimited = false;  ///< it has more rows or rules than a file may have
 
   /// The start of the code that holds the file offset; false if it lies before all of them.
   bool findStart(uint64_t offset, uint64_t& start) const;
@@ -38,7 +40,7 @@ struct UnwindTable {
 /**
  * Builds the rows of an ELF file from .eh_frame, else from what PT_GNU_EH_FRAME
  * points to, else from .debug_frame (DWARF 5 section 6.4, LSB Core 10.6), else from Go's own table.
- * Never throws on malformed input: skips what is malformed and says so in `warning`.
+ * Malformed input is skipped, and `warning` says so. Throws Overspent where the file takes too much.
  * Takes up to about 0.4 ms for each 1000 FDEs: call it on a worker thread.
  */
 UnwindTable buildUnwindTable(const ElfImage& image, RuleSet& rules);

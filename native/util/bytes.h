@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string_view>
 #include <vector>
 
 namespace polytop {
@@ -37,6 +38,13 @@ Value valueAt(const std::vector<uint8_t>& bytes, size_t offset) {
   if (offset <= bytes.size() && sizeof value <= bytes.size() - offset)
     memcpy(&value, bytes.data() + offset, sizeof value);
   return value;
+}
+
+/// Where in some bytes a text is; null if it is not there.
+inline const uint8_t* findText(const std::vector<uint8_t>& bytes, std::string_view text) {
+  // memmem(3) must not be given the null pointer of an empty vector.
+  if (bytes.empty()) return nullptr;
+  return static_cast<const uint8_t*>(memmem(bytes.data(), bytes.size(), text.data(), text.size()));
 }
 
 }  // namespace polytop

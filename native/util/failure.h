@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstring>
+#include <new>
 #include <stdexcept>
 #include <string>
 
@@ -23,5 +24,10 @@ class Failure : public std::runtime_error {
  private:
   int error_;
 };
+
+/// What an exception says, as a reason: memory may have run out, too.
+inline std::string reasonOf(const std::exception& error) {
+  return dynamic_cast<const std::bad_alloc*>(&error) ? "there is not enough memory" : error.what();
+}
 
 }  // namespace polytop

@@ -6,6 +6,8 @@ export interface SampledFile {
   readonly path: string;
   /** What is wrong with the file, empty if nothing is. */
   readonly why: string;
+  /** What was refused to the file because it takes too much, and whose it is; empty if nothing. */
+  readonly refusal: string;
   /** The Perl interpreter in the file, if it holds one. */
   readonly perl?: PerlInterpreter;
   /** The Python interpreter in the file, if it holds one. */
@@ -87,6 +89,9 @@ export interface SeenMethod {
   /** The runtime's version, and the address of its contract descriptor in the file's headers (0: none). */
   readonly major: number;
   readonly descriptor: bigint;
+  /** What its memory was allocated by, if that may be collected: the address of its number (0: not), and that number. */
+  readonly allocator: bigint;
+  readonly allocatorNumber: bigint;
   /** The name of a dynamic method; empty for others. */
   readonly name: Uint8Array;
 }
@@ -110,6 +115,10 @@ export interface Drained {
   readonly samples: number;
   readonly missed: number;
   readonly bpfNanoseconds: number;
+  /** Ticks of the sampling event on all CPUs, idle ones too. */
+  readonly ticks: number;
+  /** CPU time of child processes of polytop that have ended. */
+  readonly childNanoseconds: number;
   /** Increments by counter id. */
   readonly counters: Float64Array;
   /** Three words a count: stack number, index in `tasks`, count. */

@@ -28,8 +28,6 @@ export interface SamplerOptions {
 export interface Sampler {
   /** Takes what was sampled since the last call. Blocks for some 10 ms: waits for runs of the BPF programs to end. */
   drain(): Drained;
-  /** Makes all stacks and frames new from the next drain on: what is known of them has changed. */
-  renew(): void;
   /** Narrows sampling to these processes; none: all. */
   setTargets(pids: readonly number[]): void;
   /** Sets the samples a second on each CPU, at most those of the start. */
@@ -47,6 +45,8 @@ export interface Sampler {
   readFile(file: number, offset: number, size: number, name?: string): Buffer;
   /** Finds the id of the file that a method is in; 0 while the file is not known. */
   fileId(key: BigUint64Array): number;
+  /** Finds the number of a frame of a process by its word; 0 if it has none. */
+  frameNumber(word: bigint, pid: number): number;
   /** Takes the methods that were met since the last call. */
   takeMethods(): readonly SeenMethod[];
   /** Looks up source lines at offsets of a file by its DWARF line table, beside; file 0 frees what was read. */
@@ -55,6 +55,8 @@ export interface Sampler {
     readonly event: string;
     readonly cpus: number;
     readonly frequency: number;
+    /** What a tick costs the code that it interrupts, without the BPF program; 0: not known. */
+    readonly tickNanoseconds: number;
     readonly filesPending: number;
   };
   close(): void;

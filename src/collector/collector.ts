@@ -30,6 +30,8 @@ interface Gathered {
   samples: number;
   missed: number;
   bpfNanoseconds: number;
+  ticks: number;
+  childNanoseconds: number;
   readonly counters: Float64Array;
 }
 
@@ -105,14 +107,15 @@ export class Collector {
     for (const reader of this.#readers) reader.ingest?.(drained, frames);
     const named = this.#frames.read(frames);
     if (!this.#mergesStacks) this.#lines.registerFrames(frames, named.functions);
-    if (this.#readers.some((reader) => reader.hasNewNames?.())) this.#sampler.renew();
     this.#interpreted.ingest(drained, frames);
     const stacks = this.#interpreted.merge(drained.stacks);
     for (const reader of this.#readers) reader.addCounts?.(drained.counters);
     this.#stacks.registerFrames(drained.firstFrame, named);
     this.#stacks.registerStacks(stacks);
+    this.#stacks.rename(this.#frames.renamed(drained));
     this.#count(drained);
     this.#stacks.forgetBelow(drained.forgottenStacks, drained.forgottenFrames);
+    for (const reader of this.#readers) reader.forgetBelow?.(drained.forgottenFrames);
     this.#gathered ??= emptyGathered(drained);
     gather(this.#gathered, drained);
   }
@@ -165,16 +168,27 @@ export class Collector {
     for (const reader of this.#readers) reader.resolveSeen?.();
   }
 
-  #ownCost({ seconds, bpfNanoseconds, counters }: Gathered): OwnCost {
+  #ownCost(gathered: Gathered): OwnCost {
+    const { seconds, bpfNanoseconds, ticks, childNanoseconds, counters } = gathered;
     const { user, system } = process.cpuUsage(this.#cpu);
     this.#cpu = process.cpuUsage();
-    const bpfCpuPercent = bpfNanoseconds / 1e7 / seconds;
+    const { tickNanoseconds } = this.#sampler.describe();
+    const percent = (nanoseconds: number): number => nanoseconds / 1e7 / seconds;
+    const parts = {
+      processPercent: percent((user + system) * 1000),
+      childrenPercent: percent(childNanoseconds),
+      ticksPercent: percent(ticks * tickNanoseconds),
+      tickNanoseconds,
+    };
+    const bpfCpuPercent = percent(bpfNanoseconds);
     const taken = counters[SAMPLES_TAKEN] ?? 0;
     return {
-      cpuPercent: (user + system) / 1e4 / seconds + bpfCpuPercent,
+      cpuPercent:
+        parts.processPercent + parts.childrenPercent + bpfCpuPercent + parts.ticksPercent,
       bpfCpuPercent,
       rssBytes: process.memoryUsage.rss(),
       bpfNanosecondsPerSample: taken > 0 ? Math.round(bpfNanoseconds / taken) : 0,
+      parts,
     };
   }
 }
@@ -184,6 +198,8 @@ const emptyGathered = ({ counters }: Drained): Gathered => ({
   samples: 0,
   missed: 0,
   bpfNanoseconds: 0,
+  ticks: 0,
+  childNanoseconds: 0,
   counters: new Float64Array(counters.length),
 });
 
@@ -192,6 +208,8 @@ function gather(into: Gathered, drained: Drained): void {
   into.samples += drained.samples;
   into.missed += drained.missed;
   into.bpfNanoseconds += drained.bpfNanoseconds;
+  into.ticks += drained.ticks;
+  into.childNanoseconds += drained.childNanoseconds;
   drained.counters.forEach((value, id) => {
     into.counters[id] = (into.counters[id] ?? 0) + value;
   });

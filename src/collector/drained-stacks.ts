@@ -2,7 +2,7 @@
  * The frames and stacks that were drained, by their numbers there, until they are forgotten. What is counted gets a
  * number of the store; what is never counted never reaches it.
  */
-import type { NamedFrames } from "../runtimes/frame-reader.ts";
+import type { NamedFrames, NumberedFrame } from "../runtimes/frame-reader.ts";
 import type { DeltaWriter } from "../tick/delta.ts";
 import { Numbers } from "../tick/numbers.ts";
 import type { FrameDetail } from "../tick/tick.ts";
@@ -16,7 +16,7 @@ export class DrainedStacks {
   /** For each frame the id of its function, and its number in the store: above 0, since stand-ins come first. */
   readonly #functions = new SlidingColumn();
   readonly #frameNumbers = new SlidingColumn();
-  readonly #details = new Map<number, FrameDetail>();
+  #details = new Map<number, FrameDetail>();
   /** For each function the number in the store of the frame that stands for all that are merged. */
   readonly #mergedFrames = new SlidingColumn();
   /** The stacks as they came, one after the other; for each where it begins and 1, and its number in the store and 1. */
@@ -53,6 +53,29 @@ export class DrainedStacks {
       this.#places.set(words[at] ?? 0, this.#words.length + at + 1);
     }
     this.#words.append(words);
+  }
+
+  /** Gives frames other functions: what is counted from now on enters the store with these. */
+  rename(renamed: ReadonlyMap<number, NumberedFrame>): void {
+    if (renamed.size === 0) return;
+    for (const [number, { id, detail }] of renamed) {
+      this.#functions.set(number, id);
+      this.#frameNumbers.set(number, 0);
+      this.#setDetail(number, detail);
+    }
+    const words = this.#words.values;
+    const { length } = this.#words;
+    for (let at = 0; at + 2 < length; at += 3 + (words[at + 2] ?? 0)) {
+      const frames = words.subarray(at + 3, at + 3 + (words[at + 2] ?? 0));
+      if (frames.some((frame) => renamed.has(frame))) this.#stackNumbers.set(words[at] ?? 0, 0);
+    }
+  }
+
+  #setDetail(number: number, detail: FrameDetail | undefined): void {
+    const isLate = detail && !this.#details.has(number);
+    if (detail) this.#details.set(number, detail);
+    else this.#details.delete(number);
+    if (isLate) this.#details = new Map([...this.#details].sort(([a], [b]) => a - b));
   }
 
   /** The number in the store of a stack, which is entered there if it is new; undefined if it was forgotten. */
@@ -112,7 +135,7 @@ export class DrainedStacks {
   forgetBelow(stack: number, frame: number): void {
     this.#functions.forgetBelow(frame);
     this.#frameNumbers.forgetBelow(frame);
-    // They were put in by ascending numbers.
+    // They are in the order of their numbers.
     for (const number of this.#details.keys()) {
       if (number >= frame) break;
       this.#details.delete(number);

@@ -10,3 +10,12 @@ export function startOfProcess(pid: number, proc?: string): string | undefined {
   const isOver = fields?.[0] === "Z" || fields?.[0] === "X";
   return isOver && !(Number(fields?.[17]) > 1) ? undefined : fields?.[19];
 }
+
+/**
+ * Identifies the program that a process runs: exec keeps the pid and the start of the process. It is where the code and
+ * the stack of the program begin, fields 26 and 28 of proc_pid_stat(5), which address space randomization chooses anew.
+ */
+export function startOfProgram(pid: number, proc?: string): string {
+  const fields = statFields(pid, proc);
+  return `${fields?.[23]} ${fields?.[25]}`;
+}

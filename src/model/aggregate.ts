@@ -51,6 +51,8 @@ export interface ProcessRow {
   readonly samples: number;
   /** Samples among them whose stack is complete. */
   readonly complete: number;
+  /** Samples among them whose stack reaches an outermost frame by guesses. */
+  readonly guessed: number;
   /** Perl and .NET where any frame is theirs; native and kernel where a leaf is. */
   readonly runtimes: readonly Runtime[];
 }
@@ -59,6 +61,7 @@ export interface ProcessRow {
 export interface RuntimeHealth {
   readonly samples: number;
   readonly complete: number;
+  readonly guessed: number;
 }
 
 /** What some ticks amount to. */
@@ -86,25 +89,29 @@ export interface AggregateOptions extends Choice {
 }
 
 const COMPLETE = OUTCOMES.indexOf("complete");
+const GUESSED = OUTCOMES.indexOf("guessed");
+
+const NOTHING_COUNTED = { samples: 0, complete: 0, guessed: 0, anywhere: 0, leaves: 0 };
 
 /** Sums beside those of functions. */
 class Sums {
   /** Weights by place in OUTCOMES, and in EVERY_RUNTIME. */
   readonly #outcomes = OUTCOMES.map(() => 0);
   readonly #leaves = EVERY_RUNTIME.map(() => 0);
-  readonly #held = EVERY_RUNTIME.map(() => ({ samples: 0, complete: 0 }));
+  readonly #held = EVERY_RUNTIME.map(() => ({ samples: 0, complete: 0, guessed: 0 }));
   /** For each store and number of a stack 1 if it was counted. */
   readonly #stacks = new Map<Store, Uint8Array>();
   uniqueStacks = 0;
   readonly processes: ProcessRow[] = [];
   samples = 0;
   /** Sums of the process whose stacks are counted now. */
-  #process = { samples: 0, complete: 0, anywhere: 0, leaves: 0 };
+  #process = { ...NOTHING_COUNTED };
 
   /** Counts a stack by its number, the runtime of its leaf, and the bits of all runtimes that it holds. */
   count(store: Store, stack: number, leaf: number, held: number, count: number): void {
     const outcome = store.columns.stackOutcomes.at(stack);
     const complete = outcome === COMPLETE ? count : 0;
+    const guessed = outcome === GUESSED ? count : 0;
     this.#meet(store, stack);
     this.#outcomes[outcome] = (this.#outcomes[outcome] ?? 0) + count;
     this.#leaves[leaf] = (this.#leaves[leaf] ?? 0) + count;
@@ -113,10 +120,12 @@ class Sums {
       if (!runtime || (held & (1 << i)) === 0) continue;
       runtime.samples += count;
       runtime.complete += complete;
+      runtime.guessed += guessed;
     }
     const process = this.#process;
     process.samples += count;
     process.complete += complete;
+    process.guessed += guessed;
     process.anywhere |= held;
     process.leaves |= 1 << leaf;
   }
@@ -137,13 +146,13 @@ class Sums {
     if (process.samples === 0) return false;
     this.samples += process.samples;
     this.processes.push(processRow(task, process));
-    this.#process = { samples: 0, complete: 0, anywhere: 0, leaves: 0 };
+    this.#process = { ...NOTHING_COUNTED };
     return true;
   }
 
   get outcomes(): Record<Outcome, number> {
-    const [complete = 0, truncated = 0, broken = 0] = this.#outcomes;
-    return { complete, truncated, broken };
+    const [complete = 0, truncated = 0, broken = 0, guessed = 0] = this.#outcomes;
+    return { complete, guessed, truncated, broken };
   }
 
   get runtimes(): Record<Runtime, number> {
@@ -151,7 +160,7 @@ class Sums {
   }
 
   get health(): Record<Runtime, RuntimeHealth> {
-    return byRuntime((_row, place) => this.#held[place] ?? { samples: 0, complete: 0 });
+    return byRuntime((_row, place) => this.#held[place] ?? { samples: 0, complete: 0, guessed: 0 });
   }
 }
 
@@ -190,6 +199,7 @@ export function aggregate(ticks: readonly Tick[], options: AggregateOptions): Ag
 interface ProcessSum {
   readonly samples: number;
   readonly complete: number;
+  readonly guessed: number;
   readonly anywhere: number;
   readonly leaves: number;
 }
@@ -197,6 +207,6 @@ interface ProcessSum {
 function processRow(task: Task, sum: ProcessSum): ProcessRow {
   const { pid, comm, uid, parentPid, startTime, cgroup } = task;
   const runtimes = bitsToRuntimes((sum.anywhere & MANAGED_BITS) | sum.leaves);
-  const { samples, complete } = sum;
-  return { pid, comm, uid, parentPid, startTime, cgroup, samples, complete, runtimes };
+  const { samples, complete, guessed } = sum;
+  return { pid, comm, uid, parentPid, startTime, cgroup, samples, complete, guessed, runtimes };
 }

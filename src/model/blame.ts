@@ -40,8 +40,8 @@ export function stackTest({ label, kind, runtime }: CounterDefinition): StackTes
   if (runtime === "sampler" || kind === "loss") return undefined;
   const holds: StackTest = (store, stack) =>
     runtime === "native" || someFunction(store, stack, (info) => info.runtime === runtime);
-  if (kind !== "truncated") return holds;
-  return (store, stack) => store.outcomeOf(stack) === "truncated" && holds(store, stack);
+  if (kind !== "truncated" && kind !== "guessed") return holds;
+  return (store, stack) => store.outcomeOf(stack) === kind && holds(store, stack);
 }
 
 /** Every thread and frame: a counter counts what its reader may have left out, too. */

@@ -8,12 +8,13 @@ const POOR_BELOW = 0.97;
 const FEW = 20;
 
 /** Makes a sentence about the stacks of a runtime. */
-export function healthWord(complete: number, samples: number): string {
-  const broken = samples - complete;
-  if (broken === 0) return "all stacks complete";
-  if (samples < FEW) return `${broken} of few stacks not complete`;
+export function healthWord(complete: number, guessed: number, samples: number): string {
+  const rest = samples - complete;
+  if (rest === 0) return "all stacks complete";
+  if (samples < FEW) return `${rest} of few stacks not complete`;
   if (complete >= samples * 0.995) return "good";
   if (complete >= samples * POOR_BELOW) return "usable: counters below say what is missing";
+  if (complete + guessed >= samples * POOR_BELOW) return "partly guessed: callers may be missing";
   return "poor: totals of outer functions are too low; enter on a counter says who";
 }
 

@@ -15,6 +15,7 @@ interface Sums {
   readonly tids: Set<number>;
   samples: number;
   complete: number;
+  guessed: number;
   bits: number;
 }
 
@@ -25,21 +26,23 @@ export function threadRows(ticks: readonly Tick[], choice: Choice): Map<number, 
     const key = `${task.pid} ${task.startTime} ${task.thread}`;
     let sums = groups.get(key);
     if (!sums) {
-      sums = { task, tids: new Set(), samples: 0, complete: 0, bits: 0 };
+      sums = { task, tids: new Set(), samples: 0, complete: 0, guessed: 0, bits: 0 };
       groups.set(key, sums);
     }
     sums.tids.add(task.tid);
     sums.samples += weight;
-    if (shown.store.outcomeOf(stack) === "complete") sums.complete += weight;
+    const outcome = shown.store.outcomeOf(stack);
+    if (outcome === "complete") sums.complete += weight;
+    if (outcome === "guessed") sums.guessed += weight;
     sums.bits |= BITS[shown.store.functionOf(shown.leaf(stack)).runtime];
   }
   const rows = new Map<number, ThreadRow[]>();
-  for (const { task, tids, samples, complete, bits } of groups.values()) {
+  for (const { task, tids, samples, complete, guessed, bits } of groups.values()) {
     const { pid, comm, uid, parentPid, startTime, cgroup, thread } = task;
     const runtimes = bitsToRuntimes(bits);
-    const process = { pid, comm, uid, parentPid, startTime, cgroup, samples, complete, runtimes };
+    const process = { pid, comm, uid, parentPid, startTime, cgroup, samples, complete, guessed };
     const siblings = rows.get(pid);
-    const row: ThreadRow = { ...process, thread, tids: [...tids] };
+    const row: ThreadRow = { ...process, runtimes, thread, tids: [...tids] };
     if (siblings) siblings.push(row);
     else rows.set(pid, [row]);
   }

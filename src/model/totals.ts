@@ -9,6 +9,7 @@ export class Totals {
   samples = 0;
   missed = 0;
   complete = 0;
+  guessed = 0;
   seconds = 0;
 
   /** Adds a tick; `all` is its aggregate without any filter. */
@@ -16,6 +17,7 @@ export class Totals {
     this.samples += tick.samples;
     this.missed += tick.missed;
     this.complete += all.outcomes.complete;
+    this.guessed += all.outcomes.guessed;
     this.seconds += tick.intervalSeconds;
     for (const [name, value] of Object.entries(tick.metrics)) {
       if (value !== 0) this.#metrics.set(name, (this.#metrics.get(name) ?? 0) + value);
@@ -33,6 +35,7 @@ export class Totals {
     this.samples = 0;
     this.missed = 0;
     this.complete = 0;
+    this.guessed = 0;
     this.seconds = 0;
   }
 }

@@ -1,7 +1,8 @@
 /** Files that are written at the end of a run, in the formats of ./formats.ts. */
-import { accessSync, constants, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { accessSync, closeSync, constants, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Choice } from "../model/selection.ts";
+import { createFile, nameBeside, openSpecial, placeToWrite } from "../recording/own-file.ts";
 import { UserError } from "../tick/errors.ts";
 import type { Tick } from "../tick/tick.ts";
 import { EXPORT_FORMATS, EXPORT_NAMES, type ExportPaths } from "./formats.ts";
@@ -48,8 +49,8 @@ export class Exports {
 /** Said before anything is sampled, not after an hour. */
 function check(path: string): void {
   try {
-    if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) throw new Error("is a directory");
-    accessSync(dirname(path), constants.W_OK);
+    const place = placeToWrite(path);
+    if (!place.isSpecial) accessSync(dirname(place.path), constants.W_OK);
   } catch (error) {
     throw new UserError(`cannot write ${path}: ${(error as Error).message}`);
   }
@@ -57,13 +58,21 @@ function check(path: string): void {
 
 /** Writes a file as a whole or not at all: what was there stays until the new one is complete. */
 function replaceFile(path: string, content: Buffer | string): void {
-  const isSpecial = statSync(path, { throwIfNoEntry: false })?.isFile() === false;
-  const target = isSpecial ? path : `${path}.${process.pid}.new`;
+  let temporary: string | undefined;
   try {
-    writeFileSync(target, content, { flag: isSpecial ? "w" : "wx" });
-    if (!isSpecial) renameSync(target, path);
+    // Another one may be there by now.
+    const place = placeToWrite(path);
+    const beside = nameBeside(place.path);
+    const file = place.isSpecial ? openSpecial(place.path) : createFile(beside);
+    if (!place.isSpecial) temporary = beside;
+    try {
+      writeFileSync(file, content);
+    } finally {
+      closeSync(file);
+    }
+    if (!place.isSpecial) renameSync(beside, place.path);
   } catch (error) {
-    if (!isSpecial) rmSync(target, { force: true });
+    if (temporary !== undefined) rmSync(temporary, { force: true });
     const { code, message } = error as NodeJS.ErrnoException;
     throw new UserError(
       `cannot write ${path}: ${code === "ENOSPC" ? "the disk is full" : message}`,

@@ -1,6 +1,6 @@
 /** `--folded`: collapsed stacks of the whole run, the input of flame graph tools. */
 import { cleanName } from "../tick/clean-name.ts";
-import { type ProfileFrame, RunProfile } from "./run-profile.ts";
+import { GUESSED_FRAME, type ProfileFrame, RunProfile } from "./run-profile.ts";
 import type { Sink, SinkOptions } from "./sink.ts";
 
 /** A sink that writes `comm;frame;frame count`, root first, once at the end. */
@@ -18,8 +18,9 @@ export function foldedSink(options: SinkOptions): Sink {
 function lines(profile: RunProfile): string {
   const names = profile.frames.map(frameName);
   const merged = new Map<string, number>();
-  for (const { comm, frames, weight } of profile.samples()) {
-    const line = [separate(comm), ...frames.map((frame) => names[frame])].join(";");
+  for (const { comm, frames, isGuessed, weight } of profile.samples()) {
+    const mark = isGuessed ? [GUESSED_FRAME] : [];
+    const line = [separate(comm), ...mark, ...frames.map((frame) => names[frame])].join(";");
     merged.set(line, (merged.get(line) ?? 0) + weight);
   }
   return [...merged]

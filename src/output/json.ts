@@ -7,7 +7,7 @@ import type { FunctionRow, ProcessRow } from "../model/aggregate.ts";
 import { cleanName } from "../tick/clean-name.ts";
 import { listed } from "../tick/runtimes.ts";
 import type { CounterDefinition } from "../tick/source.ts";
-import type { Tick } from "../tick/tick.ts";
+import type { OwnCost, Tick } from "../tick/tick.ts";
 import { areSamples } from "../tick/units.ts";
 import { firstRows, percentage, type Sink, type SinkOptions, sumsOf, tenth } from "./sink.ts";
 
@@ -42,13 +42,27 @@ function snapshot(tick: Tick, options: SinkOptions): object {
       .toSorted((a, b) => b.samples - a.samples || a.pid - b.pid)
       .map((row) => processObject(row, samples)),
     metrics: metrics(tick, options.counters),
-    self: {
-      cpuPercent: tenth(tick.self.cpuPercent),
-      rssBytes: tick.self.rssBytes,
-      bpfNanosecondsPerSample: Math.round(tick.self.bpfNanosecondsPerSample),
-    },
+    self: ownCost(tick.self),
   };
 }
+
+function ownCost({ parts, ...self }: OwnCost): object {
+  return {
+    cpuPercent: tenth(self.cpuPercent),
+    ...(parts && {
+      processCpuPercent: percentHundredth(parts.processPercent),
+      childrenCpuPercent: percentHundredth(parts.childrenPercent),
+      bpfCpuPercent: percentHundredth(self.bpfCpuPercent),
+      ticksCpuPercent: percentHundredth(parts.ticksPercent),
+    }),
+    rssBytes: self.rssBytes,
+    bpfNanosecondsPerSample: Math.round(self.bpfNanosecondsPerSample),
+    ...(parts && { tickNanoseconds: parts.tickNanoseconds }),
+  };
+}
+
+/** Parts are small: a tenth would show nothing of them. */
+const percentHundredth = (percent: number): number => Math.round(percent * 100) / 100;
 
 function functionObject(row: FunctionRow, samples: number): object {
   return {
@@ -72,6 +86,7 @@ function processObject(row: ProcessRow, samples: number): object {
     percent: percentage(row.samples, samples),
     runtimes: row.runtimes,
     complete: row.complete,
+    guessed: row.guessed,
   };
 }
 

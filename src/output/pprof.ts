@@ -16,6 +16,7 @@ export function pprofFile(profile: RunProfile): Buffer {
   const functions = numberFunctions(profile);
   const comm = text("comm");
   const pid = text("pid");
+  const [stack, guessed] = [text("stack"), text("guessed")];
   const types = areSamples(profile.unit)
     ? [valueType("samples", "count"), valueType("cpu", "nanoseconds")]
     : [valueType(unitRow(profile.unit).pprof.type, unitRow(profile.unit).pprof.unit)];
@@ -27,6 +28,7 @@ export function pprofFile(profile: RunProfile): Buffer {
     label: [
       { key: comm, str: text(sample.comm) },
       { key: pid, num: sample.pid },
+      ...(sample.isGuessed ? [{ key: stack, str: guessed }] : []),
     ],
   }));
   const encoded = new Profile({

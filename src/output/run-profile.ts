@@ -11,12 +11,17 @@ export interface ProfileFrame {
   readonly line: number | undefined;
 }
 
+/** The outermost frame of stacks that hold guesses, in formats that have no other place to say it. */
+export const GUESSED_FRAME = "[guessed]";
+
 /** A stack in a process, and how much it weighed. */
 export interface ProfileSample {
   readonly pid: number;
   readonly comm: string;
   /** Root first, numbers of `RunProfile.frames`. */
   readonly frames: readonly number[];
+  /** Some of its callers are guesses. */
+  readonly isGuessed: boolean;
   /** In the profile's unit. */
   readonly weight: number;
   /** CPU time that samples stand for; the weight itself where that is another unit. */
@@ -41,7 +46,9 @@ interface Amount {
 interface Process {
   readonly pid: number;
   readonly comm: string;
+  /** By leaf: those of which every frame is known, and those that hold guesses. */
   readonly stacks: Map<number, Amount>;
+  readonly guessed: Map<number, Amount>;
 }
 
 export class RunProfile {
@@ -82,7 +89,9 @@ export class RunProfile {
     const factor = areSamples(tick.unit) ? period : 1;
     for (const { shown, stack, task, weight } of this.#selection.counts([tick])) {
       if (!shown.wants(stack)) continue;
-      const { stacks } = this.#process(task);
+      const process = this.#process(task);
+      const isGuessed = shown.store.outcomeOf(stack) === "guessed";
+      const stacks = isGuessed ? process.guessed : process.stacks;
       const leaf = this.#leaf(shown, stack);
       const amount = stacks.get(leaf) ?? { weight: 0, value: 0 };
       amount.weight += weight;
@@ -93,22 +102,30 @@ export class RunProfile {
 
   /** The stacks of each process, in the order in which they were met. */
   *samples(): Generator<ProfileSample> {
-    for (const { pid, comm, stacks } of this.#processes.values()) {
-      for (const [leaf, { weight, value }] of stacks) {
-        const frames: number[] = [];
-        for (let node = leaf; node !== ROOT; node = this.#tree.parentOf(node)) {
-          frames.push(this.#tree.frameOf(node));
-        }
-        yield { pid, comm, frames: frames.reverse(), weight, value };
+    for (const { pid, comm, stacks, guessed } of this.#processes.values()) {
+      for (const [leaf, amount] of stacks) {
+        yield { pid, comm, frames: this.#framesOf(leaf), isGuessed: false, ...amount };
+      }
+      for (const [leaf, amount] of guessed) {
+        yield { pid, comm, frames: this.#framesOf(leaf), isGuessed: true, ...amount };
       }
     }
+  }
+
+  /** Root first. */
+  #framesOf(leaf: number): number[] {
+    const frames: number[] = [];
+    for (let node = leaf; node !== ROOT; node = this.#tree.parentOf(node)) {
+      frames.push(this.#tree.frameOf(node));
+    }
+    return frames.reverse();
   }
 
   #process({ pid, comm }: Task): Process {
     const key = `${pid} ${comm}`;
     let process = this.#processes.get(key);
     if (!process) {
-      process = { pid, comm, stacks: new Map() };
+      process = { pid, comm, stacks: new Map(), guessed: new Map() };
       this.#processes.set(key, process);
     }
     return process;

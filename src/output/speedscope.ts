@@ -4,7 +4,7 @@
  */
 import packageJson from "../../package.json" with { type: "json" };
 import { areSamples, unitRow } from "../tick/units.ts";
-import type { RunProfile } from "./run-profile.ts";
+import { GUESSED_FRAME, type RunProfile } from "./run-profile.ts";
 
 /** A profile of its own for so many programs, those with the most samples. */
 const MAX_PROGRAMS = 50;
@@ -17,14 +17,15 @@ interface Weighted {
 
 /** The file: one profile of all, programs as outermost frames, and one for each program. */
 export function speedscopeFile(profile: RunProfile): string {
-  const programs = byProgram(profile);
+  const mark = profile.frames.length;
+  const programs = byProgram(profile, mark);
   const names = [...programs.keys()];
   const frames = profile.frames.map(({ function: { name, module }, line }) => ({
     name: name || "-",
     ...(module ? { file: module } : {}),
     ...(line ? { line } : {}),
   }));
-  const first = frames.length;
+  const first = mark + 1;
   const unit = areSamples(profile.unit) ? "nanoseconds" : unitRow(profile.unit).speedscope;
   const all = names.flatMap((name, i) =>
     (programs.get(name) ?? []).map(({ frames: stack, weight }) => ({
@@ -37,7 +38,9 @@ export function speedscopeFile(profile: RunProfile): string {
     exporter: `${packageJson.name} ${packageJson.version}`,
     name: `${profile.host}, ${new Date(profile.begin ?? 0).toISOString()}`,
     activeProfileIndex: 0,
-    shared: { frames: [...frames, ...names.map((name) => ({ name: name || "-" }))] },
+    shared: {
+      frames: [...frames, { name: GUESSED_FRAME }, ...names.map((name) => ({ name: name || "-" }))],
+    },
     profiles: [
       sampled(`all of ${profile.host}`, all, unit),
       ...names
@@ -60,18 +63,22 @@ function sampled(name: string, stacks: readonly Weighted[], unit: string): objec
   };
 }
 
-/** Stacks of each program, whatever the number of its processes; the busiest program first. */
-function byProgram(profile: RunProfile): Map<string, Weighted[]> {
+/**
+ * Stacks of each program, whatever the number of its processes; the busiest program first. `mark` is the outermost
+ * frame of those that hold guesses.
+ */
+function byProgram(profile: RunProfile, mark: number): Map<string, Weighted[]> {
   const programs = new Map<string, Map<string, Weighted>>();
-  for (const { comm, frames, value } of profile.samples()) {
+  for (const { comm, frames: known, isGuessed, value } of profile.samples()) {
+    const frames = isGuessed ? [mark, ...known] : known;
     let stacks = programs.get(comm);
     if (!stacks) {
       stacks = new Map();
       programs.set(comm, stacks);
     }
     const key = frames.join();
-    const known = stacks.get(key);
-    if (known) known.weight += value;
+    const sum = stacks.get(key);
+    if (sum) sum.weight += value;
     else stacks.set(key, { frames, weight: value });
   }
   const weight = (stacks: Map<string, Weighted>): number =>

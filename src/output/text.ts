@@ -59,6 +59,7 @@ function header(tick: Tick, sums: Aggregate, filter: string): string[] {
     runtimes,
     [
       `${sharePercent(sums.outcomes.complete, sums.samples)} % complete`,
+      ...guessedPart(sums),
       `${tick.missed} missed`,
       `polytop ${tick.self.cpuPercent.toFixed(1)} % cpu ${bytes(tick.self.rssBytes)}`,
       ...(tick.pids.length > 0 ? [`pid ${tick.pids.join(",")}`] : []),
@@ -67,6 +68,10 @@ function header(tick: Tick, sums: Aggregate, filter: string): string[] {
   ];
   return parts.map((line) => `# ${line.map(cleanName).join("  ")}`);
 }
+
+/** Said where there is any: most machines have none. */
+const guessedPart = ({ outcomes: { guessed }, samples }: Aggregate): string[] =>
+  guessed > 0 ? [`${percent(guessed, samples)} % guessed`] : [];
 
 /** The heading and the rows, in columns as wide as their longest text. */
 function body(rows: readonly FunctionRow[], sums: Aggregate): string[] {

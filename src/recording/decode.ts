@@ -17,8 +17,33 @@ const LONGEST_INTERVAL_SECONDS = 1e6;
 /** Numbers of the system: pids, CPUs, users. */
 const UINT32 = 2 ** 32;
 
+/** Roughly what things take in memory beside their texts. */
+const FUNCTION_BYTES = 250;
+const FRAME_BYTES = 20;
+const STACK_BYTES = 40;
+const NODE_BYTES = 32;
+const TASK_BYTES = 200;
+const TEXT_BYTES = 50;
+
+/** What tables may take: a small file can stand for much. */
+class Memory {
+  #left: number;
+  readonly #what: string;
+
+  constructor(bytes: number, what: string) {
+    this.#left = bytes;
+    this.#what = what;
+  }
+
+  take(bytes: number): void {
+    this.#left -= bytes;
+    if (this.#left < 0) throw new FormatError(`its ${this.#what} take too much memory`);
+  }
+}
+
 /** What has a number, until numbering begins anew. */
 class Tables {
+  readonly memory = new Memory(LIMITS.tableBytes, "stacks and texts");
   readonly strings: string[] = [];
   /** Ids by the numbers of the file. */
   readonly functions: number[] = [];
@@ -36,6 +61,7 @@ export class TickDecoder {
   #tables: Tables | undefined;
   /** Functions keep their ids when numbering begins anew. */
   readonly #functions = new Map<string, number>();
+  readonly #memory = new Memory(LIMITS.functionBytes, "functions");
 
   /** `hasUnit`: since version 2 a tick says what its weights are. */
   constructor(hasUnit: boolean) {
@@ -74,6 +100,7 @@ export class TickDecoder {
       if (id === undefined) {
         if (this.#functions.size >= LIMITS.allFunctions)
           throw new FormatError("too many functions");
+        this.#memory.take(FUNCTION_BYTES + 2 * key.length);
         id = FIRST_FUNCTION + this.#functions.size;
         this.#functions.set(key, id);
         news.push({ id, runtime, name, module, ...(whyUnnamed ? { whyUnnamed } : {}) });
@@ -84,9 +111,13 @@ export class TickDecoder {
   }
 }
 
-function readStrings(reader: ByteReader, { strings }: Tables): string[] {
+function readStrings(reader: ByteReader, { strings, memory }: Tables): string[] {
   const count = reader.count(LIMITS.strings - strings.length, "texts");
-  const news = Array.from({ length: count }, () => cleanName(reader.bytes(LIMITS.stringBytes)));
+  const news = Array.from({ length: count }, () => {
+    const text = cleanName(reader.bytes(LIMITS.stringBytes));
+    memory.take(TEXT_BYTES + 2 * text.length);
+    return text;
+  });
   for (const text of news) strings.push(text);
   return news;
 }
@@ -97,6 +128,7 @@ const readString = (reader: ByteReader, strings: readonly string[]): string =>
 function readFrames(reader: ByteReader, tables: Tables) {
   const { functions, strings } = tables;
   const count = reader.count(LIMITS.frames - tables.frames, "frames");
+  tables.memory.take(FRAME_BYTES * count);
   const column = (): Uint32Array<ArrayBuffer> => new Uint32Array(count);
   const frames = {
     frameFunctions: column(),
@@ -125,6 +157,7 @@ const FIRST_FRAME = STAND_INS.length;
 function readStacks(reader: ByteReader, tables: Tables) {
   const { nodeDepths } = tables;
   const count = reader.count(LIMITS.stacks - tables.stacks, "stacks");
+  tables.memory.take(STACK_BYTES * count);
   const column = (): number[] => Array.from({ length: count }, () => reader.uint());
   const [outcomes, branches, lengths] = [column(), column(), column()];
   const backs: number[] = [];
@@ -138,6 +171,7 @@ function readStacks(reader: ByteReader, tables: Tables) {
     const depth = nodeDepths[node] ?? 0;
     if (depth + length > LIMITS.depth) throw new FormatError("a stack is too deep");
     if (size + length > LIMITS.nodes) throw new FormatError("too many stacks");
+    tables.memory.take(NODE_BYTES * length);
     for (let added = 1; added <= length; added++) {
       frames.push(FIRST_FRAME + reader.below(tables.frames, "frame"));
       const child = nodeDepths.push(depth + added) - 1;
@@ -159,6 +193,7 @@ function readTasks(reader: ByteReader, tables: Tables): Task[] {
   const { strings } = tables;
   const count = reader.count(LIMITS.tasks - tables.tasks, "threads");
   tables.tasks += count;
+  tables.memory.take(TASK_BYTES * count);
   return Array.from({ length: count }, () => ({
     pid: reader.below(UINT32, "process"),
     tid: reader.below(UINT32, "thread"),

@@ -1,5 +1,5 @@
 /**
- * The file format of recordings, version 2: refreshes ("ticks") with their stacks and names.
+ * The file format of recordings, version 3: refreshes ("ticks") with their stacks and names.
  *
  * A file is a signature, a version and a row of chunks. Whatever was written whole can be read, so a
  * file that is cut off anywhere opens up to there. Numbers of fixed width are little-endian.
@@ -31,7 +31,7 @@
  *     string = list byte (UTF-8)
  *     function = uint runtime (RuntimeRow.number) · uint name · uint module · maybe whyUnnamed
  *     frame  = uint function · maybe line · maybe note · uint flags (1: folded, 2: has a body) · body
- *     stacks = uint count · outcome… (complete, truncated, broken) · branch… · length… · uint frame…
+ *     stacks = uint count · outcome… (0 complete, 1 truncated, 2 broken, 3 guessed) · branch… · length… · uint frame…
  *     task   = uint pid · uint tid · uint comm · uint thread · uint parentPid · uint uid · uint cgroup ·
  *              number startTime
  *     facts  = number time · number intervalSeconds · uint event · uint unit · number frequency · uint cpus ·
@@ -49,7 +49,8 @@
  * given as the difference to the one before (the first: to 0). Metrics without a new shape use the one
  * of that number.
  *
- * Version 1, which is read too, has no unit: its weights are samples.
+ * Versions 1 and 2 are read too. They have no outcome `guessed`: their `complete` may hold guesses. Version 1 has no
+ * unit: its weights are samples.
  *
  * Everything in a file is taken for hostile: see the limits below.
  */
@@ -58,7 +59,7 @@ import type { CounterDefinition } from "../tick/source.ts";
 export const SIGNATURE = Uint8Array.from([
   0x89, 0x70, 0x6f, 0x6c, 0x79, 0x74, 0x6f, 0x70, 0x0d, 0x0a, 0x1a, 0x0a,
 ]);
-export const VERSION = 2;
+export const VERSION = 3;
 /** The oldest version that is read, and the last one without a unit. */
 export const OLDEST_VERSION = 1;
 export const LAST_WITHOUT_UNIT = 1;
@@ -100,6 +101,9 @@ export const LIMITS = {
   notices: 256,
   /** Different functions of a whole recording. */
   allFunctions: 1 << 21,
+  /** Memory of all functions, and of all else between two renewals, roughly. */
+  functionBytes: 128 << 20,
+  tableBytes: 192 << 20,
 } as const;
 
 /** The machine that was recorded and the program that did it. */

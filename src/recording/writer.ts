@@ -1,11 +1,10 @@
 /** Writes a recording to the disk, a chunk every few seconds: a kill loses no more than that. */
 import {
   closeSync,
-  constants,
   fdatasyncSync,
   fstatSync,
   ftruncateSync,
-  openSync,
+  lstatSync,
   renameSync,
   rmSync,
   writeSync,
@@ -23,14 +22,12 @@ import {
   KIND_TICKS,
   type RecordingHeader,
 } from "./format.ts";
+import { createFile, nameBeside, openSpecial, placeToWrite } from "./own-file.ts";
 import { looksLikeRecording } from "./reader.ts";
 
 /** A chunk is written after so many seconds of ticks, or so many bytes before they are packed. */
 const FLUSH_SECONDS = 4;
 const FLUSH_BYTES = 256 << 10;
-
-/** It holds names of processes, files and functions that others may not be meant to know. */
-const OWNER_ONLY = 0o600;
 
 export interface WriterOptions {
   /** Replace a recording that is there; else any file that is there is an error. */
@@ -38,16 +35,18 @@ export interface WriterOptions {
 }
 
 /**
- * A recording that is being written. A new one replaces an older one once its first refreshes are on
- * the disk, not before: until then it has a name of its own. Methods throw a UserError; what was
- * written before stays readable.
+ * A recording that is being written. It takes its name once its first refreshes are on the disk, in place
+ * of an older one: until then it has a name that nobody knows. Methods throw a UserError; what was written
+ * before stays readable.
  */
 export class RecordingWriter {
   readonly #path: string;
   readonly #encoder = new TickEncoder();
   readonly #header: RecordingHeader;
   readonly #file: number;
-  /** Where it is written as long as another recording has its name. */
+  /** Where the name leads to. */
+  readonly #target: string;
+  /** Where it is written as long as it does not have its name. */
   #temporary: string | undefined;
   #size = 0;
   #ticks = 0;
@@ -57,8 +56,10 @@ export class RecordingWriter {
   constructor(path: string, header: RecordingHeader, { replace }: WriterOptions) {
     this.#path = path;
     this.#header = header;
-    this.#temporary = replace && holdsRecording(path) ? `${path}.${process.pid}.new` : undefined;
-    this.#file = openNew(this.#temporary ?? path, path, replace);
+    const opened = openNew(path, replace);
+    this.#file = opened.file;
+    this.#target = opened.target;
+    this.#temporary = opened.temporary;
     this.#guard(() => {
       this.#write(prefix());
       const data = Buffer.from(JSON.stringify(this.#header));
@@ -106,7 +107,7 @@ export class RecordingWriter {
   discard(): void {
     if (this.#state === "open") closeSync(this.#file);
     this.#state = "failed";
-    rmSync(this.#temporary ?? this.#path, { force: true });
+    rmSync(this.#temporary ?? this.#target, { force: true });
   }
 
   #flush(): void {
@@ -120,7 +121,7 @@ export class RecordingWriter {
 
   #takeName(): void {
     if (this.#temporary === undefined) return;
-    renameSync(this.#temporary, this.#path);
+    renameSync(this.#temporary, this.#target);
     this.#temporary = undefined;
   }
 
@@ -152,51 +153,38 @@ export class RecordingWriter {
   }
 
   #left(): string {
-    if (this.#temporary !== undefined) return "; the recording that was there is as it was";
+    if (this.#temporary !== undefined) return "; what was there is as it was";
     return this.#ticks > 0 ? "; what was written before can be replayed" : "";
   }
 }
 
-/** Whether there is a recording to be replaced; throws a UserError where there is anything else. */
-function holdsRecording(path: string): boolean {
-  let found: boolean | undefined;
-  try {
-    const status = statOf(path);
-    // Nothing to lose: a file without content, or /dev/null.
-    if (!status || status.isEmpty) return false;
-    found = looksLikeRecording(path);
-  } catch (error) {
-    throw new UserError(`cannot write ${path}: ${(error as Error).message}`);
-  }
-  if (found === true) return true;
-  throw new UserError(`${path} is there and is no recording: it is not overwritten`);
+/** A file that is open, where it is to be in the end, and where it is until then if that is another place. */
+interface Opened {
+  readonly file: number;
+  readonly target: string;
+  readonly temporary: string | undefined;
 }
 
-function statOf(path: string): { readonly isEmpty: boolean } | undefined {
+/** Opens a file that nobody else has; throws a UserError where there is one that is not to be lost. */
+function openNew(path: string, replace: boolean): Opened {
   try {
-    const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    const status = fstatSync(file);
-    closeSync(file);
-    return { isEmpty: status.isFile() ? status.size === 0 : status.isCharacterDevice() };
+    if (!replace) return { file: createFile(path), target: path, temporary: undefined };
+    const { path: target, isSpecial } = placeToWrite(path);
+    if (isSpecial) return { file: openSpecial(target), target, temporary: undefined };
+    refuseOthers(target);
+    const temporary = nameBeside(target);
+    return { file: createFile(temporary), target, temporary };
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
-  }
-}
-
-/** Opens a file that nobody else has, unless an empty one is to be filled. */
-function openNew(path: string, name: string, replace: boolean): number {
-  const { O_WRONLY, O_CREAT, O_EXCL, O_NONBLOCK, O_NOCTTY } = constants;
-  try {
-    return openSync(path, O_WRONLY | O_CREAT | O_EXCL, OWNER_ONLY);
-  } catch (error) {
+    if (error instanceof UserError) throw error;
     const { code, message } = error as NodeJS.ErrnoException;
-    if (code !== "EEXIST") throw new UserError(`cannot write ${name}: ${message}`);
-    if (!replace || path !== name) throw new UserError(`cannot write ${name}: ${path} is there`);
+    const why = code === "EEXIST" ? `${path} is there` : message;
+    throw new UserError(`cannot write ${path}: ${why}`);
   }
-  try {
-    return openSync(path, O_WRONLY | O_NONBLOCK | O_NOCTTY);
-  } catch (error) {
-    throw new UserError(`cannot write ${name}: ${(error as Error).message}`);
-  }
+}
+
+/** Only a recording is replaced, or a file without content: there is nothing to lose. */
+function refuseOthers(path: string): void {
+  const status = lstatSync(path, { throwIfNoEntry: false });
+  if (!status || status.size === 0 || looksLikeRecording(path)) return;
+  throw new UserError(`${path} is there and is no recording: it is not overwritten`);
 }

@@ -1,4 +1,5 @@
 /** From new frames of the kernel side to functions: asks the readers of runtimes, and gives ids to what they say. */
+import type { Drained } from "../addon/drained.ts";
 import { cleanName } from "../tick/clean-name.ts";
 import { RUNTIMES } from "../tick/runtimes.ts";
 import type { CounterDefinition } from "../tick/source.ts";
@@ -8,7 +9,7 @@ import type { NewFrames } from "./new-frames.ts";
 import type { NamedFrame, NamedFunction, RuntimeReader } from "./reader.ts";
 
 /** A frame whose function has an id. */
-interface NumberedFrame {
+export interface NumberedFrame {
   readonly id: number;
   readonly detail?: FrameDetail;
 }
@@ -55,6 +56,16 @@ export class FrameReader {
       if (detail) details.set(index, detail);
     }
     return { functions, details };
+  }
+
+  /** Names anew, by their numbers, frames that were named before and mean something else now. */
+  renamed(drained: Drained): Map<number, NumberedFrame> {
+    const frames = new Map<number, NumberedFrame>();
+    for (const reader of this.#readers) {
+      for (const [number, frame] of reader.renamed?.(drained) ?? [])
+        frames.set(number, this.#intern(frame));
+    }
+    return frames;
   }
 
   #frame(frames: NewFrames, index: number): NumberedFrame {

@@ -44,8 +44,9 @@ export interface Interleaver {
  * for as long as they are sampled, so whatever it keeps of them has a limit.
  *
  * The collector calls all readers from one thread. At each drain it calls `ingest` of every reader, then `symbolize`
- * or `symbolizeCode` once for each new frame, then `interleaver` for each new stack and `addCounts`. Once a refresh it asks for
- * `notices`. A frame keeps its name for as long as stacks refer to it, unless a reader `hasNewNames`.
+ * or `symbolizeCode` once for each new frame, then `renamed`, `interleaver` for each new stack, `addCounts` and
+ * `forgetBelow`. Once a refresh it asks for `notices`. A frame keeps its name for as long as stacks refer to it, unless
+ * it is `renamed`.
  *
  * What a process or its file holds is hostile. A reader does not throw for it and guesses nothing: where a name is
  * not certain, it names the frame by what it is and says why in `whyUnnamed`.
@@ -63,8 +64,13 @@ export interface RuntimeReader {
   readonly interleaver?: Interleaver;
   /** Adds what the reader itself counted since the last call to increments of counters, by their ids. */
   addCounts?(counters: Float64Array): void;
-  /** Says whether frames that had no name could have one now: all are then named anew. Not asked at every drain. */
-  hasNewNames?(): boolean;
+  /**
+   * Names anew, by their numbers, frames that mean something else now than when they were named: their code gave way
+   * to other, or what names it came late. Asked once at each drain, when its new frames are named.
+   */
+  renamed?(drained: Drained): Iterable<readonly [number: number, frame: NamedFrame]>;
+  /** Frames with lower numbers will not be referred to again. */
+  forgetBelow?(number: number): void;
   /** Says what the user must know of the runtime; `metrics` are the increments of counters in this refresh. */
   notices?(metrics: Readonly<Partial<Record<CounterName, number>>>): readonly string[];
 }

@@ -124,6 +124,10 @@ function trustLine(data: HeaderData, width: number, theme: Theme): string {
   if (!tick || !all) return fitPieces(force, width, 3, theme);
   const complete = sharePercent(all.outcomes.complete, all.samples).padStart(4);
   const doubtful = all.samples > 50 && all.outcomes.complete < all.samples * 0.97;
+  const guessed: Piece = {
+    text: all.outcomes.guessed > 0 ? `${percent(all.outcomes.guessed, all.samples)} % guessed` : "",
+    giveWay: 2,
+  };
   const missed: Piece = {
     text: `${tick.missed} missed`,
     giveWay: tick.missed > 0 ? 2 : 4,
@@ -144,6 +148,7 @@ function trustLine(data: HeaderData, width: number, theme: Theme): string {
         giveWay: 1,
         ...(doubtful ? { paint: theme.warning } : {}),
       },
+      guessed,
       missed,
       {
         text: `polytop ${tick.self.cpuPercent.toFixed(1)} % cpu ${bytes(tick.self.rssBytes)}`,

@@ -37,6 +37,10 @@ export const HEADER_TERMS: readonly (readonly [string, string])[] = [
   ["busy", "part of the CPUs' time that was not idle; percentages of the lists are of this"],
   ["bars", "the same by the language of the innermost frame"],
   ["complete", "samples whose stack reaches the outermost frame of its thread"],
+  [
+    "guessed",
+    "samples whose stack reaches it through code without unwind rules: a caller may lack",
+  ],
   ["missed", "samples that the kernel took and that could not be counted"],
   ["polytop", "what it costs itself, of one CPU, the kernel side included"],
 ];

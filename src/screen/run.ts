@@ -55,12 +55,15 @@ function summaryOf(session: Session): string {
   if (totals.samples === 0) return "polytop: no samples.";
   const complete = (100 * totals.complete) / totals.samples;
   const missed = totals.missed > 0 ? `, ${thousands(totals.missed)} missed` : "";
-  return `polytop: ${thousands(totals.samples)} samples in ${duration(totals.seconds)}, ${complete.toFixed(1)} % complete${missed}.`;
+  const share = (100 * totals.guessed) / totals.samples;
+  const guessed = totals.guessed > 0 ? `, ${share.toFixed(1)} % guessed` : "";
+  return `polytop: ${thousands(totals.samples)} samples in ${duration(totals.seconds)}, ${complete.toFixed(1)} % complete${guessed}${missed}.`;
 }
 
 /**
  * Runs the live screen until its user, a signal or the terminal ends it. The terminal is as it was
- * afterwards, with a line of summary. There has to be a terminal on stdin and stdout.
+ * afterwards, with a line of summary. There has to be a terminal on stdin and stdout. Rejects with what the source
+ * failed of.
  */
 export async function runScreen(options: ScreenOptions): Promise<void> {
   const { source, host } = options;
@@ -86,6 +89,11 @@ export async function runScreen(options: ScreenOptions): Promise<void> {
     isGone = why === "terminal";
     end();
   });
+  const failures: unknown[] = [];
+  source.ended?.catch((error: unknown) => {
+    failures.push(error);
+    end();
+  });
   const unsubscribe = session.start();
   const stopCounting = session.subscribe(() => {
     if (options.iterations && session.received >= options.iterations) end();
@@ -98,5 +106,6 @@ export async function runScreen(options: ScreenOptions): Promise<void> {
     unwatch();
     options.signal?.removeEventListener("abort", end);
   }
+  if (failures.length > 0) throw failures[0];
   if (!isGone) stdout.write(`${summaryOf(session)}\n`);
 }

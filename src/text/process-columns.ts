@@ -122,6 +122,17 @@ export const PROCESS_COLUMNS: readonly Column<ListedTask, ProcessContext>[] = [
     json: "complete",
   },
   {
+    id: "guessed",
+    heading: "GUESSED%",
+    meaning:
+      "share of its stacks that reach it through code without unwind rules: a caller may lack",
+    width: { min: 8, max: 8 },
+    align: "right",
+    giveWay: 8,
+    value: (row, { glyphs }) => (row.guessed > 0 ? percent(row.guessed, row.samples) : glyphs.none),
+    json: "guessed",
+  },
+  {
     id: "history",
     heading: "HISTORY",
     meaning: "its share over the last minute, as with the functions",

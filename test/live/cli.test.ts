@@ -108,7 +108,7 @@ describe("plain output of the running machine", () => {
       expect(line).not.toMatch(ESCAPE);
       const { schema, samples, stacks, functions, intervalSeconds } = JSON.parse(line);
       expect(schema).toBe("polytop.snapshot/1");
-      expect(stacks.complete + stacks.truncated + stacks.broken).toBe(samples);
+      expect(stacks.complete + stacks.guessed + stacks.truncated + stacks.broken).toBe(samples);
       const selves = functions.map((row: { self: number }) => row.self);
       expect(selves.reduce((a: number, b: number) => a + b, 0)).toBe(samples);
       expect(intervalSeconds).toBeGreaterThan(0.2);

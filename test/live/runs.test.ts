@@ -24,7 +24,7 @@ describe("the sums of a busy machine", () => {
       expect(add(Object.values(runtimes))).toBe(samples);
       expect(add(processes.map((row) => row.samples))).toBe(samples);
       expect(add(processes.map((row) => row.complete))).toBe(stacks.complete);
-      expect(stacks.complete + stacks.truncated + stacks.broken).toBe(samples);
+      expect(stacks.complete + stacks.guessed + stacks.truncated + stacks.broken).toBe(samples);
       for (const { self, total } of functions) {
         expect(total).toBeGreaterThanOrEqual(self);
         expect(total).toBeLessThanOrEqual(samples);
@@ -42,7 +42,7 @@ describe("the sums of a busy machine", () => {
           .filter(({ kind }) => kinds.includes(kind))
           .reduce((sum, { name }) => sum + (metrics[name] ?? 0), 0);
       const outcomes =
-        count("complete", "truncated", "error", "loss") -
+        count("complete", "guessed", "truncated", "error", "loss") -
         // These were no runs of the program, or were counted by it before they got lost.
         (runtime === "sampler"
           ? (metrics.SamplesLostSkipped ?? 0) + (metrics.SamplesLostStackUnknown ?? 0)

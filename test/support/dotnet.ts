@@ -89,7 +89,7 @@ const sources = `${root}test/workloads/dotnet/`;
 /** The program in a shape, built unless it is there; throws Lacking where the SDK or a package cannot be had. */
 export function dotnetProgram(shape: Shape): string {
   const program = `${root}build/workloads/dotnet-${shape.name}/program`;
-  const changed = ["Program.cs", "program.csproj"].some(
+  const changed = ["Program.cs", "Reuse.cs", "program.csproj"].some(
     (it) => !existsSync(program) || statSync(sources + it).mtimeMs > statSync(program).mtimeMs,
   );
   if (!changed) return program;

@@ -13,12 +13,14 @@ export interface MadeType {
 export interface MadeOptions {
   /** Tables in the order of their keys. */
   readonly sorted?: boolean;
+  /** Names of other assemblies that it refers to. */
+  readonly referred?: readonly string[];
   /** The last name has no end. */
   readonly openEnd?: boolean;
 }
 
-const [MODULE, TYPE_DEF, METHOD, ASSEMBLY, NESTED_CLASS, GENERIC_PARAM] = [
-  0x00, 0x02, 0x06, 0x20, 0x29, 0x2a,
+const [MODULE, TYPE_DEF, METHOD, ASSEMBLY, ASSEMBLY_REF, NESTED_CLASS, GENERIC_PARAM] = [
+  0x00, 0x02, 0x06, 0x20, 0x23, 0x29, 0x2a,
 ] as const;
 
 const u16 = (...values: number[]): Buffer => Buffer.from(Uint16Array.from(values).buffer);
@@ -29,7 +31,7 @@ const padded = (bytes: Buffer): Buffer =>
 
 /** The bytes from `BSJB` on. Types and methods are numbered from 1 in their order. */
 export function makeMetadata(types: readonly MadeType[], options: MadeOptions = {}): Buffer {
-  const { sorted = true, openEnd = false } = options;
+  const { sorted = true, openEnd = false, referred = [] } = options;
   let strings = Buffer.from("\0");
   const text = (value: string): number => {
     if (value === "") return 0;
@@ -43,6 +45,8 @@ export function makeMetadata(types: readonly MadeType[], options: MadeOptions = 
   };
   add(MODULE, u16(0, text("made.dll"), 1, 0, 0));
   add(ASSEMBLY, Buffer.concat([u32(0x8004), u16(1, 2, 3, 4), u32(0), u16(0, text("made"), 0)]));
+  for (const it of referred)
+    add(ASSEMBLY_REF, Buffer.concat([u16(1, 0, 0, 0), u32(0), u16(0, text(it), 0, 0)]));
   let method = 1;
   types.forEach(({ namespace = "", name, methods = [], parameters = [], outer }, at) => {
     const names = u16(text(name), text(namespace));

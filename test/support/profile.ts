@@ -13,6 +13,7 @@ export interface Snapshot {
   readonly stacks: {
     readonly unique: number;
     readonly complete: number;
+    readonly guessed: number;
     readonly truncated: number;
     readonly broken: number;
   };
@@ -45,6 +46,7 @@ export interface Sums {
   readonly samples: number;
   readonly missed: number;
   readonly complete: number;
+  readonly guessed: number;
   readonly truncated: number;
   readonly broken: number;
   /** By function name, of all runtimes. */
@@ -206,11 +208,12 @@ export function sum(snapshots: readonly Snapshot[]): Sums {
   const self = new Map<string, number>();
   const total = new Map<string, number>();
   const metrics: Record<string, number> = {};
-  const count = { samples: 0, missed: 0, complete: 0, truncated: 0, broken: 0 };
+  const count = { samples: 0, missed: 0, complete: 0, guessed: 0, truncated: 0, broken: 0 };
   for (const snapshot of snapshots) {
     count.samples += snapshot.samples;
     count.missed += snapshot.missed;
     count.complete += snapshot.stacks.complete;
+    count.guessed += snapshot.stacks.guessed;
     count.truncated += snapshot.stacks.truncated;
     count.broken += snapshot.stacks.broken;
     for (const row of snapshot.functions) {

@@ -30,7 +30,7 @@ const MIN_OPTIONAL_HEADER = 96 + 15 * 8;
 const MAX_SECTIONS = 96;
 /** The list of streams fits into this. */
 const ROOT_BYTES = 256;
-const MAX_METADATA = 256 << 20;
+const MAX_METADATA = 64 << 20;
 const COR_HEADER_SIZE = 72;
 const SIGNATURE = 0x424a5342; // BSJB
 const EXPORTS_SIZE = 40;

@@ -7,6 +7,7 @@ import type { ImageMethod } from "./instance-name.ts";
 import { readOr, Unreadable } from "./memory.ts";
 import type { Metadata } from "./metadata.ts";
 import { ReadyToRunImage } from "./ready-to-run.ts";
+import { TimeShare } from "./work.ts";
 
 /** An image in a file: alone, or one of a single-file program. */
 interface PlacedImage {
@@ -15,6 +16,8 @@ interface PlacedImage {
   tables: ReadyToRunImage | undefined;
   /** The memory that it takes, roughly. */
   bytes: number;
+  /** Why its tables cannot be read. */
+  unreadable: Unreadable | undefined;
 }
 
 /** The memory of an image whose tables and metadata are not read yet, roughly. */
@@ -35,6 +38,8 @@ export class ImageNames {
   readonly #images = new Map<string, PlacedImage>();
   /** Places of assemblies in a single-file program by their build, by the id of the file. */
   readonly #builds = new Map<number, ReadonlyMap<string, number>>();
+  /** What is spent on a file that is read again and again. */
+  readonly #time = new Map<number, TimeShare>();
 
   constructor(sampler: Pick<Sampler, "readFile">, pages: PageBudget) {
     this.#sampler = sampler;
@@ -60,11 +65,25 @@ export class ImageNames {
   method(file: number, offset: number): ImageMethod {
     const [base] = this.#placeOf(file, offset);
     const placed = this.#at(file, base);
-    if (!placed.tables) {
-      placed.tables = this.#readTables(file, base, placed.image);
-      placed.bytes += placed.tables.memoryBytes;
+    const tables = placed.tables ?? this.#openTables(file, base, placed);
+    return tables.method(placed.image.rvaOfOffset(offset - base));
+  }
+
+  #openTables(file: number, base: number, placed: PlacedImage): ReadyToRunImage {
+    if (placed.unreadable) throw placed.unreadable;
+    const time = this.#time.get(file) ?? new TimeShare();
+    this.#time.set(file, time);
+    try {
+      const tables = time.spend(() => this.#readTables(file, base, placed.image));
+      placed.tables = tables;
+      placed.bytes += tables.memoryBytes;
+      return tables;
+    } catch (error) {
+      // It is not tried again for each method.
+      if (error instanceof RangeError) placed.unreadable = new Unreadable("its tables are cut");
+      if (error instanceof Unreadable) placed.unreadable = error;
+      throw placed.unreadable ?? error;
     }
-    return placed.tables.method(placed.image.rvaOfOffset(offset - base));
   }
 
   /** Names the method of a row of the metadata of the image at an offset of a file. */
@@ -86,7 +105,8 @@ export class ImageNames {
 
   #readImage(file: number, base: number): PlacedImage {
     const image = new PeImage((at, size) => this.#bytes(file, base + at, size), [false]);
-    return { image, metadata: undefined, tables: undefined, bytes: IMAGE_BYTES };
+    const nothing = { metadata: undefined, tables: undefined, unreadable: undefined };
+    return { image, ...nothing, bytes: IMAGE_BYTES };
   }
 
   #readTables(file: number, base: number, image: PeImage): ReadyToRunImage {
@@ -142,6 +162,7 @@ export class ImageNames {
 
   #forgetFile(file: number): void {
     this.#builds.delete(file);
+    this.#time.delete(file);
     for (const key of this.#images.keys()) {
       if (key.startsWith(`${file}:`)) this.#images.delete(key);
     }

@@ -24,6 +24,12 @@ import {
 const MAX_NESTING = 16;
 const MAX_NAME_BYTES = 1024;
 const MAX_STREAMS = 16;
+/** Compilers sort their tables; one that is not sorted is that of a dynamic assembly, or of one that was edited. */
+const MAX_UNSORTED_ROWS = 1 << 16;
+/** So many rows have the same key: a type has fewer generic parameters. */
+const MAX_EQUAL_ROWS = 256;
+const MAX_METHOD_POINTERS = 1 << 17;
+const MAX_ASSEMBLIES = 1 << 13;
 const GUID_BYTES = 16;
 /** So much of a type's signature is read. */
 const MAX_TYPE_BYTES = 64;
@@ -98,7 +104,7 @@ export class Metadata {
 
   /** Simple names of the assemblies that it refers to. */
   referredAssemblies(): string[] {
-    const count = this.#rows(ASSEMBLY_REF);
+    const count = Math.min(this.#rows(ASSEMBLY_REF), MAX_ASSEMBLIES);
     return Array.from({ length: count }, (_, at) => this.#string(ASSEMBLY_REF, at + 1, 6));
   }
 
@@ -198,6 +204,7 @@ export class Metadata {
   #methodPlaces(): Map<number, number> | undefined {
     const count = this.#rows(METHOD_PTR);
     if (count === 0) return undefined;
+    if (count > MAX_METHOD_POINTERS) throw new Unreadable("its methods are out of order");
     this.#methodPointers ??= new Map(
       Array.from({ length: count }, (_, at) => [this.#value(METHOD_PTR, at + 1, 0), at + 1]),
     );
@@ -215,8 +222,11 @@ export class Metadata {
     const count = this.#rows(table);
     const found: number[] = [];
     const isSorted = (this.#sorted & (1n << BigInt(table))) !== 0n;
+    if (!isSorted && count > MAX_UNSORTED_ROWS)
+      throw new Unreadable("a table of its metadata is out of order");
     const isReached = (row: number) => this.#value(table, row, column) >= value;
     for (let at = isSorted ? firstWhere(1, count + 1, isReached) : 1; at <= count; at++) {
+      if (found.length > MAX_EQUAL_ROWS) throw new Unreadable("its metadata repeats itself");
       if (this.#value(table, at, column) === value) found.push(at);
       else if (isSorted) break;
     }

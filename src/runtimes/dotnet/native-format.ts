@@ -1,5 +1,6 @@
 /** Reads the compact tables of precompiled images: src/coreclr/vm/nativeformatreader.h of .NET 8 to 10. */
 import { Unreadable } from "./memory.ts";
+import type { Work } from "./work.ts";
 
 const BLOCK = 16;
 const MAX_ELEMENTS = 1 << 22;
@@ -7,9 +8,16 @@ const MAX_BUCKETS = 1 << 22;
 
 export class NativeReader {
   readonly #bytes: Buffer;
+  readonly #work: Work;
 
-  constructor(bytes: Buffer) {
+  /** Each element and each entry that is looked for is taken from `work`. */
+  constructor(bytes: Buffer, work: Work) {
     this.#bytes = bytes;
+    this.#work = work;
+  }
+
+  step(): void {
+    this.#work.take(1);
   }
 
   get length(): number {
@@ -52,6 +60,7 @@ export class NativeReader {
     const width = 1 << (header & 3);
     if (width > 4) throw new Unreadable("a table of its image is damaged");
     for (let index = 0; index < count; index++) {
+      this.step();
       const root = base + this.index(base + Math.floor(index / BLOCK) * width, width);
       const at = this.#element(root, index % BLOCK);
       if (at !== undefined) yield [index, at];
@@ -82,11 +91,13 @@ export function* readHashtable(reader: NativeReader): Generator<number> {
   // Buckets must follow each other: so a table is gone through once, whatever it says.
   let last = 0;
   for (let bucket = 0; bucket < buckets; bucket++) {
+    reader.step();
     const start = 1 + reader.index(1 + bucket * width, width);
     const end = 1 + reader.index(1 + (bucket + 1) * width, width);
     if (start < last || end < start) throw new Unreadable("a table of its image is damaged");
     last = end;
     for (let at = start; at < end; ) {
+      reader.step();
       // An entry has the low byte of its hash, then its distance from here.
       const [distance, next] = reader.signed(at + 1);
       yield at + 1 + distance;

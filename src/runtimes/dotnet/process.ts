@@ -14,6 +14,9 @@ export interface RuntimeFile {
   readonly descriptor: number;
 }
 
+/** The number that the allocator of what may be collected had, and the address of it; 0: it cannot be collected. */
+type AllocatedBy = Pick<SeenMethod, "allocator" | "allocatorNumber">;
+
 const MAX_NAMES = 200_000;
 /** This many methods without a name, and none with one, are no accident. */
 const MISFITS = 8;
@@ -82,12 +85,21 @@ export class DotnetProcess {
     return this.method(start, this.#methodDescOf(start));
   }
 
-  /** The name of the MethodDesc whose code starts at an address. Throws Unreadable where it is not certain. */
-  method(start: number, methodDesc: number): MethodName {
+  /**
+   * The name of the MethodDesc whose code starts at an address, of what an allocator allocated. Throws Unreadable where
+   * it is not certain.
+   */
+  method(start: number, methodDesc: number, by?: AllocatedBy): MethodName {
     const name = this.#parts.reader.name(methodDesc);
-    // Code that was collected meanwhile may have given its place to another method.
-    if (this.#methodDescOf(start) !== methodDesc) throw new Unreadable("its code was collected");
+    // Code that was collected meanwhile may have given its place to another method, and all else with it.
+    if (this.#methodDescOf(start) !== methodDesc || (by && !this.#isAllocated(by)))
+      throw new Unreadable("its code was collected");
     return name;
+  }
+
+  #isAllocated({ allocator, allocatorNumber }: AllocatedBy): boolean {
+    if (allocator === 0n) return true;
+    return this.memory.bytes(Number(allocator), 8).readBigUInt64LE(0) === allocatorNumber;
   }
 
   /** Tells which body of its method the code at an address is. Throws Unreadable where it is not certain. */

@@ -34,22 +34,39 @@ const MAX_TABLE_BYTES = 16 << 20;
 /** The limit for pages of metadata of all images together. */
 const MAX_PAGE_BYTES = 4 << 20;
 
+/** What the reader needs of the sampler. */
+type DotnetSampler = Pick<
+  Sampler,
+  "readMemory" | "takeMethods" | "readFile" | "fileId" | "frameNumber"
+>;
+
 interface KnownProcess {
   /** Identifies the address space: exec makes another, and another process may get the pid. */
   readonly space: bigint;
+  /** Whether another process had the pid before, whose frame words may come again. */
+  readonly isNext: boolean;
   readonly process: DotnetProcess;
 }
 
+/** A word that was met before, and what it was named then in the same process. */
+interface MetAgain {
+  readonly word: bigint;
+  readonly pid: number;
+  readonly before: NamedFunction | undefined;
+}
+
 export class DotnetReader implements RuntimeReader {
-  readonly #sampler: Pick<Sampler, "readMemory" | "takeMethods" | "readFile" | "fileId">;
+  readonly #sampler: DotnetSampler;
   readonly #processes = new Map<number, KnownProcess>();
   readonly #pages = new PageBudget(MAX_PAGE_BYTES);
   readonly #shared = new SharedTables(this.#pages);
   readonly #images: ImageNames;
+  /** Words that came again for another method: of 512 that get an address one after the other, two have one word. */
+  #changed: MetAgain[] = [];
   /** Notices about files, by their id. */
   readonly #refused = new Map<number, string>();
 
-  constructor(sampler: Pick<Sampler, "readMemory" | "takeMethods" | "readFile" | "fileId">) {
+  constructor(sampler: DotnetSampler) {
     this.#sampler = sampler;
     this.#images = new ImageNames(sampler, this.#pages);
   }
@@ -86,6 +103,20 @@ export class DotnetReader implements RuntimeReader {
     return { function: this.name(frames.word(index), frames.owner(index)) };
   }
 
+  /** Names frames anew whose words were given to other methods. */
+  *renamed(): Iterable<readonly [number, NamedFrame]> {
+    const changed = this.#changed;
+    this.#changed = [];
+    for (const { word, pid, before } of changed) {
+      const number = this.#sampler.frameNumber(word, pid);
+      if (number === 0) continue;
+      const named = this.name(word, pid);
+      // The kernel side forgets whom it told of, and tells of the same method again.
+      if (named.name !== before?.name || named.module !== before.module)
+        yield [number, { function: named }];
+    }
+  }
+
   /** Resolves the methods met since the last call, while their processes live. */
   resolveSeen(): void {
     for (const seen of this.#sampler.takeMethods()) this.#resolve(seen);
@@ -116,9 +147,13 @@ export class DotnetReader implements RuntimeReader {
   }
 
   #resolve(seen: SeenMethod): void {
-    const process = this.#process(seen);
-    if (!process) return;
-    const start = Number(seen.word & START_MASK);
+    const known = this.#process(seen);
+    if (!known) return;
+    const { process, isNext } = known;
+    const { word, pid } = seen;
+    const start = Number(word & START_MASK);
+    const before = process.known(word);
+    if (isNext || before || process.awaited(word)) this.#changed.push({ word, pid, before });
     if (seen.name.length > 0) {
       const name = Buffer.from(seen.name).toString("utf8");
       const body: Tier = "compiled once";
@@ -130,7 +165,7 @@ export class DotnetReader implements RuntimeReader {
     } else {
       const named =
         seen.methodDesc > 0n
-          ? attempt(() => process.method(start, Number(seen.methodDesc)))
+          ? attempt(() => process.method(start, Number(seen.methodDesc), seen))
           : precompiled(() => process.imageMethod(start, Number(seen.image)));
       process.keep(seen.word, named);
     }
@@ -145,9 +180,9 @@ export class DotnetReader implements RuntimeReader {
     );
   }
 
-  #process({ pid, space, major, descriptor, bias }: SeenMethod): DotnetProcess | undefined {
+  #process({ pid, space, major, descriptor, bias }: SeenMethod): KnownProcess | undefined {
     const known = this.#processes.get(pid);
-    if (known?.space === space) return known.process;
+    if (known?.space === space) return known;
     if (major === 0) return undefined;
     const runtime: RuntimeFile = { major, descriptor: Number(descriptor) };
     if (this.#processes.size >= MAX_PROCESSES) this.#forgetOldest();
@@ -156,9 +191,10 @@ export class DotnetReader implements RuntimeReader {
       pid,
     );
     const process = new DotnetProcess(memory, runtime, Number(bias), this.#shared.of(ownerOf(pid)));
+    const next = { space, process, isNext: known !== undefined };
     this.#processes.delete(pid);
-    this.#processes.set(pid, { space, process });
-    return process;
+    this.#processes.set(pid, next);
+    return next;
   }
 
   #forgetOldest(): void {

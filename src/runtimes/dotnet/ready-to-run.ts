@@ -12,6 +12,7 @@ import { Unreadable } from "./memory.ts";
 import { CompressedReader, type Metadata } from "./metadata.ts";
 import { NativeReader, readHashtable } from "./native-format.ts";
 import { type ReadyToRunSections, readSections } from "./ready-to-run-header.ts";
+import { Work } from "./work.ts";
 
 const SECTION_FUNCTIONS = 102;
 const SECTION_METHODS = 103;
@@ -21,6 +22,10 @@ const FUNCTION_BYTES = 12;
 /** Funclets follow the body of their method, which is looked for so far back. */
 const MAX_FUNCLETS = 256;
 const MAX_SIGNATURE = 1024;
+/** What reading the tables of an image takes at most: a hundred times as much as the largest assembly needs. */
+const MAX_WORK = 8_000_000;
+/** Reading bytes costs less than looking at them. */
+const BYTES_PER_STEP = 8;
 
 /** Opens the parts of an image that are read later. */
 export interface ImageSource {
@@ -66,17 +71,18 @@ export class ReadyToRunImage {
   /** Parts of functions that were put behind all others, ascending: the index of each, and that of its function. */
   readonly #coldParts: Uint32Array;
   #maxFunclets = MAX_FUNCLETS;
+  readonly #work = new Work(MAX_WORK, "its tables");
 
   /** Reads the tables of an image; throws Unreadable where it is not precompiled. */
   constructor(image: PeImage, source: ImageSource) {
     const sections = readSections(image);
-    const functions = sections.bytes(SECTION_FUNCTIONS);
+    const functions = this.#table(sections, SECTION_FUNCTIONS);
     const count = Math.floor(functions.length / FUNCTION_BYTES);
     this.#begins = Uint32Array.from({ length: count }, (_, at) =>
       functions.readUInt32LE(at * FUNCTION_BYTES),
     );
     this.#methods = new Uint32Array(count);
-    const parts = sections.bytes(SECTION_COLD_PARTS);
+    const parts = this.#table(sections, SECTION_COLD_PARTS);
     this.#coldParts = Uint32Array.from({ length: 2 * Math.floor(parts.length / 8) }, (_, at) =>
       parts.readUInt32LE(at * 4),
     );
@@ -98,7 +104,7 @@ export class ReadyToRunImage {
     }
     const place = sections.get(SECTION_INSTANCES);
     if (!place) return;
-    this.#readInstances(sections.bytes(SECTION_INSTANCES));
+    this.#readInstances(this.#table(sections, SECTION_INSTANCES));
     this.#signatures = source.table(place);
   }
 
@@ -141,9 +147,8 @@ export class ReadyToRunImage {
   /** Finds the index of the function that a part belongs to, mostly itself. Funclets follow a cold part, too. */
   #hotPartOf(index: number): number {
     const parts = this.#coldParts;
-    for (let at = parts.length - 2; at >= 0 && index >= (parts[0] ?? 0); at -= 2)
-      if ((parts[at] ?? 0) <= index) return parts[at + 1] ?? index;
-    return index;
+    const behind = firstWhere(0, parts.length / 2, (at) => (parts[2 * at] ?? 0) > index);
+    return behind === 0 ? index : (parts[2 * behind - 1] ?? index);
   }
 
   /** Finds the index of the function that is the body of the method, -1 if it is not known. */
@@ -154,9 +159,14 @@ export class ReadyToRunImage {
     return -1;
   }
 
+  #table(sections: ReadyToRunSections, kind: number): Buffer {
+    this.#work.take((sections.get(kind)?.size ?? 0) / BYTES_PER_STEP);
+    return sections.bytes(kind);
+  }
+
   /** Reads entry points by the row of the method: an array of NativeFormat. */
   #readDefinitions(sections: ReadyToRunSections, component: number): void {
-    const reader = new NativeReader(sections.bytes(SECTION_METHODS));
+    const reader = new NativeReader(this.#table(sections, SECTION_METHODS), this.#work);
     for (const [row, at] of reader.array()) {
       const index = entryPoint(reader, at);
       this.#methods[index] = (row + 1) * 2;
@@ -166,16 +176,20 @@ export class ReadyToRunImage {
 
   /**
    * Reads entry points of generic instances: a hash table of NativeFormat; each entry is a signature and an entry
-   * point.
+   * point. Each instance has a function of its own, so there are no more of them.
    */
   #readInstances(bytes: Buffer): void {
-    const reader = new NativeReader(bytes);
+    const reader = new NativeReader(bytes, this.#work);
+    let left = this.#methods.length;
     for (const at of readHashtable(reader)) {
-      const signature = new CompressedReader(bytes, at, bytes.length);
+      if (left-- === 0) throw new Unreadable("a table of its image is damaged");
+      const signature = new CompressedReader(bytes, at, at + MAX_SIGNATURE);
       try {
         readMethodInstance(signature);
         this.#methods[entryPoint(reader, signature.at)] = at * 2 + 1;
+        this.#work.take(signature.at - at);
       } catch (error) {
+        this.#work.take(MAX_SIGNATURE);
         if (!(error instanceof Unreadable)) throw error;
         // Its function is not known: it could be taken for a funclet of the one before it.
         this.#maxFunclets = 0;

@@ -2,6 +2,7 @@
 import type { Layout } from "./layout.ts";
 import { type ProcessMemory, pointerAt, Unreadable } from "./memory.ts";
 import type { Module, ModuleReader } from "./modules.ts";
+import { Work } from "./work.ts";
 
 /** MethodTable flags (src/coreclr/vm/methodtable.h of .NET 8 to 10). */
 const HAS_COMPONENTS = 0x80000000;
@@ -26,6 +27,8 @@ const ARGUMENT_COUNT = 6;
 
 const MAX_DEPTH = 8;
 const MAX_ARGUMENTS = 64;
+/** So many types are read for one name: a generic type whose arguments are generic again has a few. */
+const MAX_TYPES = 256;
 
 /** Says whether a name has the generic arguments in it: `Pair`2[System.Int32,System.__Canon]`, else `Pair`2`. */
 type Form = "definition" | "instance";
@@ -35,6 +38,7 @@ export class TypeReader {
   readonly #memory: ProcessMemory;
   readonly #layout: Layout;
   readonly #modules: ModuleReader;
+  #work = new Work(MAX_TYPES, "its types");
 
   constructor(memory: ProcessMemory, layout: Layout, modules: ModuleReader) {
     this.#memory = memory;
@@ -43,8 +47,19 @@ export class TypeReader {
   }
 
   /** The name of a type as its metadata has it. */
-  name(type: number, form: Form = "definition", depth = 0): string {
+  name(type: number, form: Form = "definition"): string {
+    this.#begin();
+    return this.#name(type, form, 0);
+  }
+
+  /** What was read for one name says nothing of the next. */
+  #begin(): void {
+    this.#work = new Work(MAX_TYPES, "its types");
+  }
+
+  #name(type: number, form: Form, depth: number): string {
     if (depth > MAX_DEPTH) throw new Unreadable("its types are nested too deep");
+    this.#work.take(1);
     const memory = this.#memory;
     if (isDescription(type)) return this.#description(type - (type % 4), form, depth);
     const flags = memory.u32(type);
@@ -56,12 +71,14 @@ export class TypeReader {
 
   /** The generic arguments of a type: `System.__Canon` where the code is for every class. */
   typeArguments(type: number): string[] {
+    this.#begin();
     if (!isGeneric(this.#memory.u32(type))) return [];
     return this.#argumentNames(this.#argumentsOf(type));
   }
 
   /** Names of the types whose handles are in an array at an address. */
   names(address: number, count: number): string[] {
+    this.#begin();
     return this.#argumentNames(this.#handles(address, count));
   }
 
@@ -104,7 +121,7 @@ export class TypeReader {
 
   #arrayName(type: number, flags: number, form: Form, depth: number): string {
     const handle = this.#memory.pointer(type + this.#layout.at["MethodTable.PerInstInfo"]);
-    const element = this.name(handle, form, depth + 1);
+    const element = this.#name(handle, form, depth + 1);
     if ((flags & VECTOR_MASK) === VECTOR) return `${element}[]`;
     const rank = this.#memory.u8(this.#class(type) + this.#layout.at["ArrayClass.Rank"]);
     return `${element}[${rank > 1 ? ",".repeat(Math.min(rank, 32) - 1) : "*"}]`;
@@ -125,7 +142,7 @@ export class TypeReader {
   }
 
   #argumentNames(handles: readonly number[], depth = 0): string[] {
-    return handles.map((handle) => this.name(handle, "instance", depth + 1));
+    return handles.map((handle) => this.#name(handle, "instance", depth + 1));
   }
 
   #description(address: number, form: Form, depth: number): string {
@@ -133,7 +150,7 @@ export class TypeReader {
     const kind = this.#memory.u32(address) & 0xff;
     if (kind === POINTER || kind === REFERENCE) {
       const inner = this.#memory.pointer(address + at["ParamTypeDesc.TypeArg"]);
-      return this.name(inner, form, depth + 1) + (kind === POINTER ? "*" : "&");
+      return this.#name(inner, form, depth + 1) + (kind === POINTER ? "*" : "&");
     }
     if (kind === TYPE_VARIABLE || kind === METHOD_VARIABLE) {
       const module = this.#modules.at(this.#memory.pointer(address + at["TypeVarTypeDesc.Module"]));

@@ -4,7 +4,7 @@ import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } f
 import { uptime } from "node:os";
 import { TICKS_PER_SECOND } from "../../machine/process-start.ts";
 
-export const MAX_FILE_BYTES = 32 * 1024 * 1024;
+const MAX_UNREAD_BYTES = 32 * 1024 * 1024;
 /** The clocks of files, of processes and of this program may differ by this. */
 const STALE_MILLISECONDS = 2000;
 
@@ -14,7 +14,7 @@ const O_PATH = 0o10000000;
 const REMOTE = /^(fuse|fuseblk|nfs4?|cifs|smb3|9p|ceph|afs|coda|gpfs|lustre|virtiofs)(\.|$)/;
 
 const ABSENT = "generated code, and its process writes no /tmp/perf-PID.map";
-const GONE = "generated code of a process that is gone";
+export const GONE = "generated code of a process that is gone";
 const LINKED = "generated code; the /tmp of its process is a link, which is not followed";
 
 /** A file that is there and that must not be read, and why. */
@@ -22,22 +22,22 @@ export class Refusal extends Error {}
 
 /**
  * Opens /tmp/perf-PID.map of a process for reading; `folder` is the process's in /proc, `start` what startOfProcess()
- * says of it. Throws a Refusal.
+ * says of it, `read` how many bytes of the file were read before. Throws a Refusal.
  *
  * The process chooses what lies there, so nothing is followed: neither its /tmp nor the file may be a link, which
  * would be one of this program's own root; and each is looked at before it is opened, as opening a FIFO waits,
  * opening a device does what the device likes, and whatever touches a file system that another process or machine
  * answers for may wait for ever.
  */
-export function openPerfMap(folder: string, start: string | undefined): number {
+export function openPerfMap(folder: string, start: string | undefined, read: number): number {
   try {
-    return open(folder, readStatus(folder), start);
+    return open(folder, readStatus(folder), start, read);
   } catch (error) {
     throw error instanceof Refusal ? error : new Refusal(whyNotReadable(error));
   }
 }
 
-function open(process: string, status: string, start: string | undefined): number {
+function open(process: string, status: string, start: string | undefined, read: number): number {
   const opened: number[] = [];
   let known: string | undefined;
   const refer = (path: string, flags: number): number => {
@@ -61,6 +61,9 @@ function open(process: string, status: string, start: string | undefined): numbe
     const file = refer(within(folder, name), constants.O_NOFOLLOW);
     const stats = fstatSync(file);
     refuseUnlessTrusted(stats, name, effectiveUid(status));
+    // One that was followed from its beginning may grow for as long as its process compiles.
+    if (stats.size - read > MAX_UNREAD_BYTES)
+      throw new Refusal(`/tmp/${name} is larger than 32 MB`);
     if (stats.mtimeMs + STALE_MILLISECONDS < startTime(start)) {
       throw new Refusal(`/tmp/${name} was left by an earlier process`);
     }
@@ -96,7 +99,6 @@ function refuseUnlessTrusted(stats: Stats, name: string, uid: number): void {
   if (stats.uid !== uid && stats.uid !== 0) {
     throw new Refusal(`/tmp/${name} belongs to user ${stats.uid}, the process to user ${uid}`);
   }
-  if (stats.size > MAX_FILE_BYTES) throw new Refusal(`/tmp/${name} is larger than 32 MB`);
 }
 
 /** The pid in the innermost pid namespace: the one that the process itself knows (proc_pid_status(5)). */

@@ -1,42 +1,70 @@
 /** Names code that a process generated itself and that no file holds. */
 import { FRAME_ANONYMOUS } from "../../../build/abi.ts";
+import type { Drained } from "../../addon/drained.ts";
 import type { NewFrames } from "../new-frames.ts";
 import type { NamedFrame, RuntimeReader } from "../reader.ts";
-import { PerfMaps } from "./perf-map.ts";
+import { type PerfMapName, PerfMaps } from "./perf-map.ts";
 
 /** What stands for the file of such code. */
 const MODULE = "[jit]";
-/** Naming all anew costs something: the first time soon, then less and less often. */
-const FIRST_REST_MILLISECONDS = 1000;
-const LONGEST_REST_MILLISECONDS = 8000;
 
-/** Names functions by the maps that JIT compilers may write. */
+/** A frame that was named, or could not be. */
+interface Followed {
+  readonly address: bigint;
+  name: string;
+}
+
+/** Names functions by the maps that JIT compilers may write, and names them anew when their code gives way to other. */
 export class JitReader implements RuntimeReader {
   readonly #maps = new PerfMaps();
-  #rest = FIRST_REST_MILLISECONDS;
-  #restedFrom = 0;
+  /** Frames by their numbers, which ascend, of each process. */
+  readonly #followed = new Map<number, Map<number, Followed>>();
 
   symbolize(frames: NewFrames, index: number): NamedFrame | undefined {
     if (frames.kind(index) !== FRAME_ANONYMOUS) return undefined;
-    const found = this.#maps.resolve(frames.owner(index), frames.value(index));
-    if ("name" in found) return generated(found.name);
-    return generated("[generated code]", found.whyUnnamed);
+    const pid = frames.owner(index);
+    const address = frames.value(index);
+    const named = generated(this.#maps.resolve(pid, address));
+    const ofProcess = this.#followed.get(pid) ?? new Map<number, Followed>();
+    this.#followed.set(pid, ofProcess);
+    ofProcess.set(frames.first + index, { address, name: named.function.name });
+    return named;
   }
 
-  hasNewNames(): boolean {
-    const now = performance.now();
-    if (now - this.#restedFrom < this.#rest || !this.#maps.findMissed()) return false;
-    this.#restedFrom = now;
-    this.#rest = Math.min(2 * this.#rest, LONGEST_REST_MILLISECONDS);
-    return true;
+  *renamed({ tasks }: Pick<Drained, "tasks">): Iterable<readonly [number, NamedFrame]> {
+    for (const pid of new Set(tasks.map((task) => task.pid))) {
+      const frames = this.#followed.get(pid);
+      const changes = frames && this.#maps.takeChanges(pid);
+      if (!changes) continue;
+      for (const [number, frame] of frames) {
+        if (!changes(Number(frame.address))) continue;
+        const named = generated(this.#maps.resolve(pid, frame.address));
+        if (named.function.name === frame.name) continue;
+        frame.name = named.function.name;
+        yield [number, named];
+      }
+    }
+  }
+
+  forgetBelow(number: number): void {
+    for (const [pid, frames] of this.#followed) {
+      for (const known of frames.keys()) {
+        if (known >= number) break;
+        frames.delete(known);
+      }
+      if (frames.size === 0) this.#followed.delete(pid);
+    }
   }
 }
 
-const generated = (name: string, whyUnnamed?: string): NamedFrame => ({
-  function: {
-    runtime: "native",
-    name,
-    module: MODULE,
-    ...(whyUnnamed === undefined ? {} : { whyUnnamed }),
-  },
+const generated = (found: PerfMapName): NamedFrame => ({
+  function:
+    found.whyUnnamed === undefined
+      ? { runtime: "native", name: found.name, module: MODULE }
+      : {
+          runtime: "native",
+          name: "[generated code]",
+          module: MODULE,
+          whyUnnamed: found.whyUnnamed,
+        },
 });

@@ -7,13 +7,17 @@ import { dotnet } from "./dotnet.ts";
 import { dotnetCalls } from "./dotnet-calls.ts";
 import { dotnetPrecompiled } from "./dotnet-precompiled.ts";
 import { dotnetStacks } from "./dotnet-stacks.ts";
+import { guessSections } from "./guesses.ts";
 import { native } from "./native.ts";
 import { perf } from "./perf.ts";
 import { perl } from "./perl.ts";
+import { debianPrograms } from "./programs.ts";
 import { python } from "./python.ts";
+import { reuse } from "./reuse.ts";
 
 const held = await measure([
   ...native,
+  ...guessSections,
   ...perf,
   ...perl,
   ...python,
@@ -21,5 +25,7 @@ const held = await measure([
   ...dotnetStacks,
   ...dotnetCalls,
   ...dotnetPrecompiled,
+  ...debianPrograms,
+  ...reuse,
 ]);
 process.exit(held ? 0 : 1);

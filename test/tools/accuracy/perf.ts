@@ -26,13 +26,13 @@ const FIRST_CALLED = /^(__libc_start_main(_impl)?|start_thread|_dl_start)$/;
  * The one definition for both, root first: a stack is complete if its outermost frame is where a process,
  * a thread or an entry to the kernel begins, known by its own name or by what it calls.
  */
-const isComplete = (frames: readonly string[]): boolean =>
+export const isComplete = (frames: readonly string[]): boolean =>
   BEGINNINGS.test(frames[0] ?? "") || FIRST_CALLED.test(frames[1] ?? "");
 
-const names = ({ frames }: FoldedStack): string[] =>
+export const names = ({ frames }: FoldedStack): string[] =>
   frames.map((frame) => bare(frame.replace(/_\[k\]$/, "")));
 
-const perfNames = ({ frames }: PerfStack): string[] =>
+export const perfNames = ({ frames }: PerfStack): string[] =>
   frames.map(({ name }) => bare(name)).reverse();
 
 /** Without parameters, symbol versions, clone suffixes; glibc's memcpy and memmove are one function. */
@@ -43,7 +43,7 @@ const bare = (name: string): string =>
     .replace(/\(.*$/, "")
     .replace(/\.(constprop|isra|part|cold)\..*$/, "");
 
-const hasName = (name: string): boolean =>
+export const hasName = (name: string): boolean =>
   name !== "" && !name.startsWith("[") && !/\+0x[0-9a-f]+$/.test(name);
 
 /** Share of each function's own samples in all samples; those without a name are left out. */

@@ -37,6 +37,7 @@ const KINDS: Readonly<Record<string, string>> = {
   attempt: "tries",
   frames: "amount",
   complete: "good end",
+  guessed: "guessed end",
   truncated: "cut short",
   error: "error",
   loss: "loss",

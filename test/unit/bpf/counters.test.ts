@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { counters } from "../../../bpf/counters.json" with { type: "json" };
 
-const KINDS = ["attempt", "frames", "complete", "truncated", "error", "loss"];
+const KINDS = ["attempt", "frames", "complete", "guessed", "truncated", "error", "loss"];
 /** Every CPU keeps a sum for each id up to the highest (bpf/totals.h): ids are not to lie far apart. */
 const END_OF_IDS = 128;
 

@@ -192,3 +192,26 @@ test("frames of a function that say nothing more are one, where nobody asks for 
   };
   expect(frames(false) - frames(true)).toBe(2);
 });
+
+test("a frame that is renamed is another one in what is counted from then on, also where the store is new", () => {
+  for (const mergesFrames of [false, true]) {
+    const collecting = new Collecting(mergesFrames);
+    const { stacks } = collecting;
+    stacks.registerFrames(0, named(0, 10));
+    stacks.registerStacks(Uint32Array.of(0, 0, 2, 6, 1, 1, 0, 2, 2, 3, 2, 0, 1, 1));
+    const framesOf = (tick: Tick): readonly Frame[][] =>
+      stackCounts(tick).map(({ stack }) => [...stack.frames]);
+    const before = framesOf(collecting.count(0, 1, 2));
+    const other: Frame = { function: functionOf(5), note: "renamed" };
+    stacks.rename(new Map([[1, { id: functionOf(5).id, detail: { note: "renamed" } }]]));
+    const expected = [[frameOf(6), other], [frameOf(2), frameOf(3)], [other]];
+    expect(before).not.toEqual(expected);
+    expect(framesOf(collecting.count(0, 1, 2))).toEqual(expected);
+    collecting.renew();
+    expect(framesOf(collecting.count(0, 1, 2))).toEqual(expected);
+    // A frame with a detail that came late is forgotten like the others.
+    stacks.forgetBelow(2, 1);
+    stacks.rename(new Map([[1, { id: functionOf(4).id }]]));
+    expect(framesOf(collecting.count(2))).toEqual([[frameOf(4)]]);
+  }
+});

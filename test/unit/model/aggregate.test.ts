@@ -4,7 +4,13 @@ import { aggregate } from "../../../src/model/aggregate.ts";
 import { functionDetail } from "../../../src/model/detail.ts";
 import { KERNEL_ONLY } from "../../../src/tick/functions.ts";
 import { byRuntime, type Runtime } from "../../../src/tick/runtimes.ts";
-import type { FunctionInfo, Outcome, Task, Tick } from "../../../src/tick/tick.ts";
+import {
+  type FunctionInfo,
+  OUTCOMES,
+  type Outcome,
+  type Task,
+  type Tick,
+} from "../../../src/tick/tick.ts";
 import {
   filterOf,
   functionInfo,
@@ -98,8 +104,8 @@ test("processes keep apart who used a pid before, and know their runtimes", () =
     { pid: 1, comm: "later", samples: 2, complete: 2, runtimes: ["dotnet", "native"] },
     { pid: 5, samples: 4, complete: 0, runtimes: ["native"] },
   ]);
-  expect(all.outcomes).toEqual({ complete: 3, truncated: 0, broken: 4 });
-  expect(all.health.native).toEqual({ samples: 6, complete: 2 });
+  expect(all.outcomes).toEqual({ complete: 3, guessed: 0, truncated: 0, broken: 4 });
+  expect(all.health.native).toEqual({ samples: 6, complete: 2, guessed: 0 });
   // One pid is one entry, whoever had it.
   expect(rowOf(all, 2)?.pids).toEqual([
     { pid: 5, count: 4 },
@@ -142,7 +148,7 @@ const anyCount = fc
     ),
     pid: fc.integer({ min: 1, max: 4 }),
     count: fc.integer({ min: 1, max: 9 }),
-    outcome: fc.constantFrom("complete" as const, "truncated" as const, "broken" as const),
+    outcome: fc.constantFrom(...OUTCOMES),
   })
   .map(({ frames, pid, count, outcome }) => ({
     stack: stackOf(frames, outcome),

@@ -42,6 +42,7 @@ function groups<T>(list: readonly T[], keyOf: (one: T) => string): T[][] {
 }
 
 const isComplete = ({ stack }: StackCount): boolean => stack.outcome === "complete";
+const isGuessed = ({ stack }: StackCount): boolean => stack.outcome === "guessed";
 const named = ({ runtime, name, module }: FunctionInfo): string => `${runtime} ${name} ${module}`;
 
 /** Rows of functions, with all notes that a row may have. */
@@ -96,6 +97,7 @@ function reference(stores: readonly (readonly StackCount[])[], choice: Choice) {
     startTime: list[0]?.task.startTime,
     samples: sum(list),
     complete: sum(list.filter(isComplete)),
+    guessed: sum(list.filter(isGuessed)),
     runtimes: EVERY_RUNTIME.filter((runtime) =>
       list.some(
         (one) =>
@@ -114,13 +116,18 @@ function reference(stores: readonly (readonly StackCount[])[], choice: Choice) {
     processes: processes.sort(byPid),
     outcomes: {
       complete: ofOutcome("complete"),
+      guessed: ofOutcome("guessed"),
       truncated: ofOutcome("truncated"),
       broken: ofOutcome("broken"),
     },
     runtimes: EVERY_RUNTIME.map((it) => sum(counts.filter((one) => leafOf(one) === it))),
     health: EVERY_RUNTIME.map((it) => {
       const held = counts.filter((one) => holds(one, it));
-      return { samples: sum(held), complete: sum(held.filter(isComplete)) };
+      return {
+        samples: sum(held),
+        complete: sum(held.filter(isComplete)),
+        guessed: sum(held.filter(isGuessed)),
+      };
     }),
     uniqueStacks: unique.reduce((a, b) => a + b, 0),
   };
@@ -150,8 +157,8 @@ const said = (all: Aggregate) => ({
     })
     .sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1)),
   processes: all.processes
-    .map(({ pid, startTime, samples, complete, runtimes }) => {
-      return { pid, startTime, samples, complete, runtimes: [...runtimes] };
+    .map(({ pid, startTime, samples, complete, guessed, runtimes }) => {
+      return { pid, startTime, samples, complete, guessed, runtimes: [...runtimes] };
     })
     .sort(byPid),
   outcomes: all.outcomes,

@@ -6,7 +6,7 @@ import { foldedSink } from "../../../src/output/folded.ts";
 import { jsonSink } from "../../../src/output/json.ts";
 import type { SinkOptions } from "../../../src/output/sink.ts";
 import { textSink } from "../../../src/output/text.ts";
-import type { Outcome } from "../../../src/tick/tick.ts";
+import { OUTCOMES } from "../../../src/tick/tick.ts";
 import { COUNTERS, makeTick, type StackCount, TickMaker, task } from "../../support/ticks.ts";
 
 function options(more: Partial<SinkOptions> = {}, filterText = ""): SinkOptions {
@@ -137,7 +137,7 @@ describe("JSON", () => {
       cpus: 2,
       samples: 196,
       missed: 0,
-      stacks: { unique: 6, complete: 195, truncated: 0, broken: 1 },
+      stacks: { unique: 6, complete: 195, guessed: 0, truncated: 0, broken: 1 },
       runtimes: { perl: 80, dotnet: 60, native: 40, kernel: 16 },
       self: { cpuPercent: 0.7, rssBytes: 90_000_000, bpfNanosecondsPerSample: 3100 },
     });
@@ -161,6 +161,7 @@ describe("JSON", () => {
         percent: 59.2,
         runtimes: ["dotnet", "native", "kernel"],
         complete: 115,
+        guessed: 0,
       },
       {
         pid: 4211,
@@ -169,6 +170,7 @@ describe("JSON", () => {
         percent: 40.8,
         runtimes: ["perl"],
         complete: 80,
+        guessed: 0,
       },
     ]);
     expect(Object.keys(metrics)).toEqual(COUNTERS.map(({ name }) => name));
@@ -225,6 +227,19 @@ describe("collapsed stacks", () => {
     sink.tick(makeTick(example()));
     expect(sink.end()).toBe("Shop.Api;main;inflate_fast 39\n");
   });
+
+  test("a stack that holds guesses says so outside of its frames", () => {
+    const make = new TickMaker();
+    const frames = ["n:leaf", "n:main"];
+    const counts = (["complete", "guessed"] as const).map((outcome, i) => ({
+      stack: make.stack(frames, outcome),
+      task: task(1, "app"),
+      count: i + 1,
+    }));
+    const sink = foldedSink(options());
+    sink.tick(makeTick(counts));
+    expect(sink.end()).toBe("app;[guessed];main;leaf 2\napp;main;leaf 1\n");
+  });
 });
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0);
@@ -238,7 +253,7 @@ describe("whatever the samples are", () => {
     .array(
       fc.record({
         frames: fc.array(frame, { minLength: 1, maxLength: 6 }),
-        outcome: fc.constantFrom<Outcome>("complete", "truncated", "broken"),
+        outcome: fc.constantFrom(...OUTCOMES),
         pid: fc.integer({ min: 1, max: 4 }),
         comm: name,
         count: fc.integer({ min: 1, max: 9 }),
@@ -262,7 +277,7 @@ describe("whatever the samples are", () => {
         const json = JSON.parse(jsonSink(options({ rows: 0, ...more })).tick(tick));
         const { samples, stacks, functions, processes, runtimes } = json;
         expect(samples).toBe(tick.samples);
-        expect(stacks.complete + stacks.truncated + stacks.broken).toBe(samples);
+        expect(stacks.complete + stacks.guessed + stacks.truncated + stacks.broken).toBe(samples);
         expect(sum(functions.map((row: { self: number }) => row.self))).toBe(samples);
         expect(sum(processes.map((row: { samples: number }) => row.samples))).toBe(samples);
         expect(sum(Object.values(runtimes))).toBe(samples);

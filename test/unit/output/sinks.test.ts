@@ -11,7 +11,7 @@ import type { Choice } from "../../../src/model/selection.ts";
 import { foldedSink } from "../../../src/output/folded.ts";
 import { jsonSink } from "../../../src/output/json.ts";
 import { pprofFile } from "../../../src/output/pprof.ts";
-import { RunProfile } from "../../../src/output/run-profile.ts";
+import { GUESSED_FRAME, RunProfile } from "../../../src/output/run-profile.ts";
 import type { SinkOptions } from "../../../src/output/sink.ts";
 import { speedscopeFile } from "../../../src/output/speedscope.ts";
 import { textSink } from "../../../src/output/text.ts";
@@ -121,12 +121,18 @@ function saidByJson(ticks: readonly Tick[], choice: Choice): Said {
   return said;
 }
 
+/** Without what says that a stack holds guesses, its outermost frame. */
+const withoutMark = (frames: readonly string[]): readonly string[] =>
+  frames[0] === GUESSED_FRAME ? frames.slice(1) : frames;
+
 /** Without modules: their functions have marks for the kernel only. */
 function saidByFolded(ticks: readonly Tick[], choice: Choice): Said {
   const sink = foldedSink(sinkOptions(choice));
   for (const tick of ticks) sink.tick(tick);
   const said = new Said();
-  for (const { frames, count } of parseFolded(sink.end())) said.add(frames.toReversed(), count);
+  for (const { frames, count } of parseFolded(sink.end())) {
+    said.add(withoutMark(frames).toReversed(), count);
+  }
   return said;
 }
 
@@ -171,7 +177,8 @@ function saidBySpeedscope(ticks: readonly Tick[], choice: Choice): Said {
       return `${name},${module ?? ""}`;
     });
     // The outermost frame is the program.
-    said.add(names.slice(1).reverse(), (all.weights[i] ?? 0) / 1e7);
+    const inner = names.slice(names[1] === `${GUESSED_FRAME},` ? 2 : 1);
+    said.add(inner.reverse(), (all.weights[i] ?? 0) / 1e7);
   });
   const ends = programs.map(({ endValue }) => endValue);
   expect(ends.reduce((a, b) => a + b, 0)).toBe(all?.endValue);

@@ -226,8 +226,8 @@ describe("what is no recording", () => {
     ["another binary", Buffer.alloc(64, 0x89), "FILE is no recording of polytop"],
     [
       "a newer version",
-      Buffer.concat([prefix(3), header()]),
-      "FILE is a recording of format 3; this polytop reads formats up to 2: use a newer one",
+      Buffer.concat([prefix(4), header()]),
+      "FILE is a recording of format 4; this polytop reads formats up to 3: use a newer one",
     ],
     [
       "one that a transfer as text has changed",

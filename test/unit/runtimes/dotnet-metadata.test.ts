@@ -6,7 +6,10 @@ import { PeImage } from "../../../src/runtimes/dotnet/image.ts";
 import { Unreadable } from "../../../src/runtimes/dotnet/memory.ts";
 import { Metadata } from "../../../src/runtimes/dotnet/metadata.ts";
 import { NativeReader, readHashtable } from "../../../src/runtimes/dotnet/native-format.ts";
+import { Work } from "../../../src/runtimes/dotnet/work.ts";
 import { type MadeType, makeMetadata } from "../../support/metadata.ts";
+
+const work = () => new Work(1e6, "its tables");
 
 const TYPES: readonly MadeType[] = [
   { name: "<Module>" },
@@ -180,7 +183,7 @@ test("tables of precompiled code of any bytes end, and soon", () => {
         (reader: NativeReader) => [...reader.array()],
         (reader: NativeReader) => [...readHashtable(reader)],
       ]) {
-        isRefused(() => list(new NativeReader(Buffer.from(noise))));
+        isRefused(() => list(new NativeReader(Buffer.from(noise), work())));
       }
     }),
     { numRuns: 2000 },

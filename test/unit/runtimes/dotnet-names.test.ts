@@ -4,6 +4,7 @@ import { layoutOf } from "../../../src/runtimes/dotnet/layout.ts";
 import { ProcessMemory, Unreadable } from "../../../src/runtimes/dotnet/memory.ts";
 import { NativeReader, readHashtable } from "../../../src/runtimes/dotnet/native-format.ts";
 import { DotnetProcess } from "../../../src/runtimes/dotnet/process.ts";
+import { Work } from "../../../src/runtimes/dotnet/work.ts";
 import { parsePerfName } from "../../support/dotnet.ts";
 import {
   noCache,
@@ -11,6 +12,8 @@ import {
   readRecording,
   recordedMemory,
 } from "../../support/dotnet-recording.ts";
+
+const work = () => new Work(1e6, "its tables");
 
 const VERSIONS = [8, 9, 10];
 
@@ -89,16 +92,18 @@ test("a descriptor goes over the table of its version, and only where it says a 
 });
 
 test("tables of precompiled images: numbers, a sparse array, a hash table", () => {
-  const numbers = new NativeReader(Buffer.from([0x54, 0xa9, 0x0f, 0x03, 0x10, 0x00]));
+  const numbers = new NativeReader(Buffer.from([0x54, 0xa9, 0x0f, 0x03, 0x10, 0x00]), work());
   expect(numbers.unsigned(0)).toEqual([42, 1]);
   expect(numbers.unsigned(1)).toEqual([1002, 3]);
   expect(numbers.signed(3)[1]).toBe(6);
   // One element, number 0 of block 0, whose tree says "only element 0" at once: place 3.
-  const array = new NativeReader(Buffer.from([0x08, 0x01, 0x00, 0x54]));
+  const array = new NativeReader(Buffer.from([0x08, 0x01, 0x00, 0x54]), work());
   expect([...array.array()]).toEqual([[0, 3]]);
-  expect([...new NativeReader(Buffer.alloc(0)).array()]).toEqual([]);
-  expect([...readHashtable(new NativeReader(Buffer.alloc(0)))]).toEqual([]);
-  expect(() => [...readHashtable(new NativeReader(Buffer.from([0xfc])))]).toThrow(Unreadable);
+  expect([...new NativeReader(Buffer.alloc(0), work()).array()]).toEqual([]);
+  expect([...readHashtable(new NativeReader(Buffer.alloc(0), work()))]).toEqual([]);
+  expect(() => [...readHashtable(new NativeReader(Buffer.from([0xfc]), work()))]).toThrow(
+    Unreadable,
+  );
 });
 
 test("lines of the runtime's perf map", () => {

@@ -10,6 +10,7 @@ const file = (more: Partial<SampledFile>): SampledFile => ({
   id: 7,
   path: "/opt/\u001b[31m/libcoreclr.so",
   why: "",
+  refusal: "",
   assemblies: new Float64Array(),
   ...more,
 });
@@ -26,6 +27,8 @@ const seen = (pid: number, word: number, name = ""): SeenMethod => ({
   pid,
   major: 10,
   descriptor: 0n,
+  allocator: 0n,
+  allocatorNumber: 0n,
   name: Buffer.from(name),
 });
 
@@ -35,6 +38,7 @@ function after(methods: readonly SeenMethod[]): DotnetReader {
     readMemory: () => Buffer.alloc(0),
     readFile: () => Buffer.alloc(0),
     fileId: () => 0,
+    frameNumber: () => 0,
     takeMethods: () => methods,
   });
   names.resolveSeen();

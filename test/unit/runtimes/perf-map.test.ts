@@ -37,9 +37,9 @@ function makeProcess(map?: string, pid = ++lastPid): { pid: number; folder: stri
   return { pid, folder, file };
 }
 
-/** Says when a process was started, in seconds since boot. */
-function setStart(pid: number, seconds: number): void {
-  const fields = ["S", ...Array(18).fill("0"), String(seconds * 100)];
+/** Says when a process was started, in seconds since boot, and where the code of its program begins. */
+function setStart(pid: number, seconds: number, code = 0): void {
+  const fields = ["S", ...Array(18).fill("0"), String(Math.round(seconds * 100)), 0, 0, 0, code, 0];
   writeFileSync(join(proc, `${pid}`, "stat"), `${pid} (a) b) ${fields.join(" ")} 0\n`);
 }
 
@@ -121,20 +121,73 @@ describe("a map", () => {
     expect(nameAt(maps, pid, 0x1000n)).toMatch(/writes no/);
   });
 
-  test("names what was asked for too early, once it is written", () => {
-    const { pid, file } = makeProcess("1000 100 one\n");
+  test("says which names changed: asked for too early, given to other code, unreadable", () => {
+    const { pid, file } = makeProcess("1000 100 one\n2000 100 two\n");
     const maps = makeMaps();
     expect(nameAt(maps, pid, 0x1000n)).toBe("one");
-    expect(maps.findMissed()).toBe(false);
-    expect(nameAt(maps, pid, 0x2000n)).toMatch(/^\?/);
-    expect(maps.findMissed()).toBe(false);
-    appendFileSync(file, "3000 100 three\n");
-    for (let i = 0; i < 5; i++) expect(maps.findMissed()).toBe(false);
-    appendFileSync(file, "2000 100 two\n");
-    // It was looked for in vain until now: the next look is not at once.
-    const looks = Array.from({ length: 100 }, () => maps.findMissed());
-    expect(looks.filter((found) => found)).toHaveLength(1);
-    expect(nameAt(maps, pid, 0x2000n)).toBe("two");
+    expect(nameAt(maps, pid, 0x3000n)).toMatch(/^\?/);
+    maps.takeChanges(pid);
+    const changed = (): number[] => {
+      const changes = maps.takeChanges(pid);
+      return [0x1000, 0x1080, 0x2000, 0x3000].filter((address) => changes?.(address));
+    };
+    expect(changed()).toEqual([]);
+    appendFileSync(file, "3000 100 three\n1080 10 other\n");
+    expect(changed()).toEqual([0x1080, 0x3000]);
+    expect(nameAt(maps, pid, 0x1080n)).toBe("other");
+    expect(nameAt(maps, pid, 0x1000n)).toBe("one");
+    // It is asked for in between: the change is told all the same.
+    appendFileSync(file, "2000 100 again\n");
+    expect(nameAt(maps, pid, 0x2000n)).toBe("again");
+    expect(changed()).toEqual([0x2000]);
+    expect(changed()).toEqual([]);
+    rmSync(file);
+    expect(changed()).toHaveLength(4);
+    expect(nameAt(maps, pid, 0x1000n)).toMatch(/writes no/);
+  });
+
+  test("is read anew when it was written over and has its length", () => {
+    const { pid, file } = makeProcess(`1000 100 one\n${"2000 100 two\n".repeat(9)}`);
+    const maps = makeMaps();
+    expect(nameAt(maps, pid, 0x1000n)).toBe("one");
+    writeFileSync(file, `1000 100 six\n${"2000 100 two\n".repeat(9)}`);
+    utimesSync(file, Date.now() / 1000, Date.now() / 1000 + 1);
+    expect(nameAt(maps, pid, 0x1000n)).toBe("six");
+  });
+
+  test("of the program before an exec names nothing, what the next one appends does", () => {
+    const { pid, file } = makeProcess("1000 100 one\n2000 100 two\n");
+    setStart(pid, uptime() - 60, 0x1000);
+    const maps = makeMaps();
+    expect(nameAt(maps, pid, 0x1000n)).toBe("one");
+    setStart(pid, uptime() - 60, 0x2000);
+    expect(nameAt(maps, pid, 0x1000n)).toMatch(/has not put into/);
+    appendFileSync(file, "1000 100 next\n");
+    expect(nameAt(maps, pid, 0x1000n)).toBe("next");
+    expect(nameAt(maps, pid, 0x2000n)).toMatch(/has not put into/);
+    writeFileSync(file, "2000 100 anew\n");
+    expect(nameAt(maps, pid, 0x2000n)).toBe("anew");
+  });
+
+  test("that is followed from its beginning may grow beyond the largest that is read at once", () => {
+    const { pid, file } = makeProcess("1000 100 one\n");
+    const maps = makeMaps();
+    const line = `1000 100 ${"x".repeat(4000)}\n`;
+    for (let turn = 0; turn < 7; turn++) {
+      appendFileSync(file, line.repeat(1500));
+      appendFileSync(file, `1000 100 turn ${turn}\n`);
+      expect(nameAt(maps, pid, 0x1000n)).toBe(`turn ${turn}`);
+    }
+    expect(maps.memoryBytes).toBeLessThan(32 << 20);
+    expect(nameAt(makeMaps(), pid, 0x1000n)).toMatch(/larger than 32 MB/);
+  });
+
+  test("has no name to give while the newest of its lines are not read", () => {
+    const line = `1000 100 ${"x".repeat(4000)}\n`;
+    const { pid } = makeProcess(`${line.repeat(3000)}1000 100 last\n`);
+    const maps = makeMaps();
+    expect(nameAt(maps, pid, 0x1000n)).toMatch(/still being read/);
+    expect(nameAt(maps, pid, 0x1000n)).toBe("last");
   });
 
   test("names are cleaned, lines that are none are left out", () => {

@@ -122,6 +122,7 @@ test("the innermost frame says which op it executes", () => {
         path: "/usr/bin/perl",
         why: "",
         perl,
+        refusal: "",
         assemblies: new Float64Array(),
       },
     ],

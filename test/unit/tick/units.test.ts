@@ -117,7 +117,7 @@ describe.each(UNITS)("%s in %s", (event, unit, amount, type, pprofUnit, speedsco
         events: [{ name: event, unit, period: 1 }],
         samples: SUM,
         runtimes: { perl: 0, dotnet: 0, native: 5_250_000_000, kernel: 1_750_000_000 },
-        stacks: { unique: 2, complete: SUM, truncated: 0, broken: 0 },
+        stacks: { unique: 2, complete: SUM, guessed: 0, truncated: 0, broken: 0 },
       });
       expect(snapshot.functions[0]).toMatchObject({ name: "futex_wait", self: 5_250_000_000 });
       expect(snapshot.processes.map(({ samples }: { samples: number }) => samples)).toEqual([

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A .NET program whose stacks are known. Modes: shares, chains, mix, dynamic, deep N, threaded N, calls, framework; each runs until it is ended.
+// A .NET program whose stacks are known. Modes: shares, chains, mix, dynamic, deep N, threaded N, calls, framework, reuse KIND MILLISECONDS; each runs until it is ended.
 using System;
 using System.Collections.Concurrent;
 using System.Collections.Generic;
@@ -58,6 +58,7 @@ static class Program
         else if (mode == "threaded") new Thread(() => Deep(int.Parse(arguments[1]))).Start();
         else if (mode == "calls") Calls.Run();
         else if (mode == "framework") Framework.Run();
+        else if (mode == "reuse") Reuse.Run(arguments[1], int.Parse(arguments[2]));
         else if (mode == "brief")
         {
             long end = Environment.TickCount64 + int.Parse(arguments[1]);

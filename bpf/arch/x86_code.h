@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
+/*
+ * What the bytes of x86-64 instructions tell of a stack: whether a call precedes an address, and whether code returns
+ * from a signal. Encodings: Intel SDM volume 2, CALL and table 2-2.
+ */
+#ifndef POLYTOP_ARCH_X86_CODE_H
+#define POLYTOP_ARCH_X86_CODE_H
+
+#include "x86.h"
+
+/* The longest call that is looked for, less a prefix: opcode, ModRM, SIB and four bytes. */
+#define CALL_BYTES 8
+
+/* Whether ModRM and SIB make the indirect call (FF /2) that they belong to `length` bytes long. */
+static __always_inline int is_indirect_call(__u64 code, __u32 length)
+{
+	__u32 mode = code >> 14 & 3, operation = code >> 11 & 7, base = code >> 8 & 7, has_sib, size = 2;
+
+	if ((code & 0xff) != 0xff || operation != 2)
+		return 0;
+	has_sib = mode != 3 && base == 4;
+	if (has_sib)
+		base = code >> 16 & 7;
+	if (mode == 1)
+		size += 1;
+	else if (mode == 2 || (mode == 0 && base == 5))
+		size += 4;
+	return size + has_sib == length;
+}
+
+/* Whether a call ends with the last of eight bytes. `code` holds them, the first in its lowest bits. */
+static __always_inline int ends_in_call(__u64 code)
+{
+	return (code >> 24 & 0xff) == 0xe8 || is_indirect_call(code >> 48, 2) || is_indirect_call(code >> 40, 3) ||
+	       is_indirect_call(code >> 32, 4) || is_indirect_call(code >> 16, 6) || is_indirect_call(code >> 8, 7);
+}
+
+/* The address that a call goes to whose last eight bytes are `code`; 0 where that is not in its bytes. */
+static __always_inline __u64 call_target(__u64 return_address, __u64 code)
+{
+	if ((code >> 24 & 0xff) != 0xe8)
+		return 0;
+	return return_address + (__s64)(__s32)(code >> 32);
+}
+
+/* `code` and the byte behind it: mov $15, %rax; syscall. Or in seven bytes: mov $15, %eax; syscall. */
+static __always_inline int is_signal_return(__u64 code, __u8 next)
+{
+	return (code == 0x0f0000000fc0c748 && next == 5) || (code << 8) == 0x050f0000000fb800;
+}
+
+/* Whether a system call is the last of eight bytes. */
+static __always_inline int ends_in_system_call(__u64 code)
+{
+	return code >> 48 == 0x050f;
+}
+
+/* Whether `code` at the leaf returns from a signal at once: syscall, with the number of that call in its register. */
+static __always_inline int is_signal_return_now(__u64 code, const __u64 *registers)
+{
+	return (code & 0xffff) == 0x050f && registers[REG_RAX] == SYSCALL_RT_SIGRETURN;
+}
+
+#endif

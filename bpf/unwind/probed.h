@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
+/*
+ * Functions that are probed. A return probe (uretprobe) puts the address of a trampoline where the return address was,
+ * and a probed instruction may be carried out in a copy; both lie in one page that the kernel maps into the process
+ * ([uprobes]). What was there before is kept with the task (kernel/events/uprobes.c; the same from 5.10 to 6.18).
+ */
+#ifndef POLYTOP_UNWIND_PROBED_H
+#define POLYTOP_UNWIND_PROBED_H
+
+#include "../walk.h"
+
+/* The kernel lets no more returns of a thread be probed at a time (MAX_URETPROBE_DEPTH). */
+#define MAX_PROBED_RETURNS 64
+#define PROBE_PAGE_BYTES 4096
+
+struct return_instance {
+	unsigned long stack; /* where the return address was */
+	unsigned long orig_ret_vaddr;
+	struct return_instance *next;
+} RELOCATED;
+
+struct uprobe;
+
+struct uprobe_task {
+	struct return_instance *return_instances;
+	struct uprobe *active_uprobe; /* NULL: no copy of an instruction is being carried out */
+	unsigned long vaddr;          /* of the instruction */
+	unsigned long xol_vaddr;      /* of its copy */
+} RELOCATED;
+
+struct task_struct___probed {
+	struct uprobe_task *utask;
+} RELOCATED;
+
+struct xol_area {
+	unsigned long vaddr;
+} RELOCATED;
+
+struct uprobes_state {
+	struct xol_area *xol_area;
+} RELOCATED;
+
+struct mm_struct___probed {
+	struct uprobes_state uprobes_state;
+} RELOCATED;
+
+/* The address of the page that the kernel mapped for probes, 0 if there is none. */
+static __always_inline __u64 probe_page(struct walk *w)
+{
+	struct mm_struct___probed *mm = (void *)w->mm;
+
+	if (!bpf_core_field_exists(mm->uprobes_state))
+		return 0;
+	return BPF_CORE_READ(mm, uprobes_state.xol_area, vaddr);
+}
+
+static __always_inline struct uprobe_task *probed_task(void)
+{
+	struct task_struct___probed *task = (void *)bpf_get_current_task();
+
+	return BPF_CORE_READ(task, utask);
+}
+
+/*
+ * Sets w->ip to the return address that was at `slot` before a probe replaced it by w->ip. Returns whether one did.
+ */
+__noinline int restore_probed_return(__u64 slot)
+{
+	struct walk *w = current_walk();
+
+	if (!w)
+		return 0;
+	if (!w->ip || w->ip != probe_page(w))
+		return 0;
+	struct return_instance *instance = BPF_CORE_READ(probed_task(), return_instances);
+	for (int i = 0; i < MAX_PROBED_RETURNS && instance; i++) {
+		if (BPF_CORE_READ(instance, stack) == slot) {
+			w->ip = BPF_CORE_READ(instance, orig_ret_vaddr);
+			return 1;
+		}
+		instance = BPF_CORE_READ(instance, next);
+	}
+	return 0;
+}
+
+/*
+ * Leaves the page of probes, in which the leaf is: for the instruction whose copy is being carried out, or for the
+ * caller of the probed function that returned to the trampoline. Returns 0 where the leaf is in no such page.
+ */
+__noinline int leave_probe_page(void)
+{
+	struct walk *w = current_walk();
+
+	if (!w)
+		return 0;
+	__u64 page = probe_page(w);
+	if (!page || w->ip - page >= PROBE_PAGE_BYTES)
+		return 0;
+	struct uprobe_task *probed = probed_task();
+	__u64 copy = BPF_CORE_READ(probed, xol_vaddr);
+	if (BPF_CORE_READ(probed, active_uprobe) && w->ip >= copy && w->ip - copy < COPIED_INSTRUCTION_BYTES) {
+		w->ip += BPF_CORE_READ(probed, vaddr) - copy;
+		return 1;
+	}
+	struct return_instance *instance = BPF_CORE_READ(probed, return_instances);
+	if (!instance)
+		return 0;
+	w->ip = BPF_CORE_READ(instance, orig_ret_vaddr);
+	w->sp = BPF_CORE_READ(instance, stack) + RETURN_ADDRESS_BYTES;
+	w->exact = 0;
+	w->registers_known = 0;
+	w->window_valid = 0;
+	return 1;
+}
+
+#endif
