@@ -20,7 +20,7 @@ static __always_inline int python_step_trampoline(struct walk *w)
 	if (is_framed_trampoline(code)) {
 		if (read_stack(w, w->sp, &fp))
 			return NOT_INTERPRETED;
-		w->fp_lost = 0;
+		w->fp_source = FP_FROM_STACK;
 	} else if (!is_frameless_trampoline(code)) {
 		return NOT_INTERPRETED;
 	}
