@@ -242,12 +242,12 @@ _Static_assert(sizeof(struct count_value) == 64, "count_value");
 /* ---- records of the ring buffer ------------------------------------------ */
 
 enum record_type {
-	RECORD_STACK = 1,      /* struct stack_record, with its frames */
-	RECORD_FILE = 2,       /* struct file_record */
-	RECORD_NAME = 3,       /* struct name_record */
-	RECORD_METHOD = 4,     /* struct method_record */
-	RECORD_PERL_SITES = 5, /* struct perl_sites_record */
-	RECORD_BUSY_CPU = 6,   /* struct busy_cpu_record */
+	RECORD_STACK = 1,       /* struct stack_record, with its frames */
+	RECORD_FILE = 2,        /* struct file_record */
+	RECORD_NAME = 3,        /* struct name_record */
+	RECORD_METHOD = 4,      /* struct method_record */
+	RECORD_PERL_SITES = 5,  /* struct perl_sites_record */
+	RECORD_BUSY_CPU = 6,    /* struct busy_cpu_record */
 	RECORD_PYTHON_CODE = 7, /* struct python_code_record */
 };
 

@@ -181,14 +181,13 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     const Drained drained = parts_->drain.drain();
     const Stacks::News& news = drained.news;
     const std::vector<double> counters(drained.counters.begin(), drained.counters.end());
-    return object(env, "seconds", drained.seconds, "samples", drained.samples, "missed", drained.missed,
-                  "bpfNanoseconds", drained.bpfNanoseconds, "ticks", drained.ticks, "childNanoseconds",
-                  drained.childNanoseconds, "counters", counters, "counts", drained.counts, "tasks",
-                  describeTasks(env, drained.tasks), "stacks", news.stacks, "firstFrame", news.firstFrame, "frames",
-                  news.frames, "functions", news.functions, "extras", news.extras, "names",
-                  describeNames(env, news.names), "renewed", news.renewed, "owners", news.owners, "forgottenStacks",
-                  news.forgottenStacks, "forgottenFrames", news.forgottenFrames, "files",
-                  describeFiles(env, drained.files));
+    return object(
+        env, "seconds", drained.seconds, "samples", drained.samples, "missed", drained.missed, "bpfNanoseconds",
+        drained.bpfNanoseconds, "ticks", drained.ticks, "childNanoseconds", drained.childNanoseconds, "counters",
+        counters, "counts", drained.counts, "tasks", describeTasks(env, drained.tasks), "stacks", news.stacks,
+        "firstFrame", news.firstFrame, "frames", news.frames, "functions", news.functions, "extras", news.extras,
+        "names", describeNames(env, news.names), "renewed", news.renewed, "owners", news.owners, "forgottenStacks",
+        news.forgottenStacks, "forgottenFrames", news.forgottenFrames, "files", describeFiles(env, drained.files));
   }
 
   /// setTargets(pids): narrows sampling in the kernel; none: every process.

@@ -13,6 +13,8 @@ namespace polytop {
 
 namespace {
 
+constexpr std::string_view kSymbols[] = {"_PyRuntime", "PyCode_Type", "Py_Version", "_PyEval_EvalFrameDefault"};
+
 constexpr uint64_t kMaxReadOnlyData = 64 << 20;
 constexpr uint32_t kBetaLevel = 0xb;
 constexpr uint32_t kFinalLevel = 0xf;
@@ -83,7 +85,7 @@ std::string setLayout(const DataSymbols& symbols, uint32_t version, python_file&
 
 std::optional<PythonFile> readPythonFile(const ElfImage& image) {
   if (!mayDefine(image, "_PyRuntime")) return std::nullopt;
-  const DataSymbols symbols(image, {"_PyRuntime", "PyCode_Type", "Py_Version", "_PyEval_EvalFrameDefault"});
+  const DataSymbols symbols(image, kSymbols);
   // Who uses an interpreter names its variables too: the one that defines them holds it.
   for (const char* name : {"_PyRuntime", "PyCode_Type", "_PyEval_EvalFrameDefault"}) {
     if (!symbols.find(name)) return std::nullopt;

@@ -183,8 +183,7 @@ export class Collector {
     const bpfCpuPercent = percent(bpfNanoseconds);
     const taken = counters[SAMPLES_TAKEN] ?? 0;
     return {
-      cpuPercent:
-        parts.processPercent + parts.childrenPercent + bpfCpuPercent + parts.ticksPercent,
+      cpuPercent: parts.processPercent + parts.childrenPercent + bpfCpuPercent + parts.ticksPercent,
       bpfCpuPercent,
       rssBytes: process.memoryUsage.rss(),
       bpfNanosecondsPerSample: taken > 0 ? Math.round(bpfNanoseconds / taken) : 0,

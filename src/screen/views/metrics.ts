@@ -83,7 +83,10 @@ function costLines({ tick, width, height, theme }: BodyInput): readonly string[]
     `BPF ${bpfCpuPercent.toFixed(2)} %`,
     `ticks ${parts.ticksPercent.toFixed(2)} %, ${(parts.tickNanoseconds / 1000).toFixed(1)} us each`,
   ];
-  return [truncate(` polytop itself, of one CPU: ${words.join("  ")}`, width, "end", theme.glyphs), ""];
+  return [
+    truncate(` polytop itself, of one CPU: ${words.join("  ")}`, width, "end", theme.glyphs),
+    "",
+  ];
 }
 
 function metricsBody(input: BodyInput, memo: Memo<readonly string[]>): Body {
