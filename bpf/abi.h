@@ -11,6 +11,7 @@
 #include "perl/abi.h"
 #include "python/abi.h"
 #include "types.h"
+#include "wait/abi.h"
 
 /* ---- limits ------------------------------------------------------------ */
 
@@ -239,6 +240,17 @@ struct count_value {
 };
 _Static_assert(sizeof(struct count_value) == 64, "count_value");
 
+/* Waiting is counted by the same key; `task.count` is in nanoseconds. */
+struct wait_count {
+	struct count_value task;
+	__u64 since; /* when the thread's latest wait there began, ns of CLOCK_MONOTONIC */
+	__u64 seen;  /* when it was met there last */
+	__u64 sweep; /* the last that met it there */
+	__u32 owner; /* the word where glibc notes a mutex's owner; says nothing of other futexes */
+	__u32 reserved;
+};
+_Static_assert(sizeof(struct wait_count) == 96, "wait_count");
+
 /* ---- records of the ring buffer ------------------------------------------ */
 
 enum record_type {
@@ -263,7 +275,7 @@ struct stack_record {
 	__u16 kernel_count;      /* how many of the frames are kernel frames */
 	__u16 interpreted_count; /* frames of interpreters */
 	__u8 outcome;            /* enum outcome */
-	__u8 reserved;
+	__u8 wait;               /* enum wait_reason and its bits: how the thread waited; 0: it ran */
 };
 _Static_assert(sizeof(struct stack_record) == 24, "stack_record");
 

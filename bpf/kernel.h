@@ -35,8 +35,15 @@
 		__type(value, value_type);                                                                             \
 	} name SEC(".maps")
 
-/* Read memory of the sampled process: `size` bytes, or all that `into` points to. They give 0, or an error. */
+/*
+ * Read memory of the sampled process: `size` bytes, or all that `into` points to. They give 0, or an error. The last
+ * one reads a string of at most `size` bytes and gives its length, or an error. wait/remote.h has its own of them for
+ * processes that do not run.
+ */
+#ifndef READ_USER_BYTES
 #define READ_USER_BYTES(into, size, address) bpf_probe_read_user(into, size, (void *)(address))
+#define READ_USER_STRING(into, size, address) bpf_probe_read_user_str(into, size, (void *)(address))
+#endif
 #define READ_USER(into, address) READ_USER_BYTES(into, sizeof(*(into)), address)
 
 #define PF_IO_WORKER 0x00000010
@@ -130,6 +137,7 @@ typedef struct {
 } RELOCATED mm_context_t;
 
 struct mm_struct {
+	void *pgd;
 	mm_context_t context;
 } RELOCATED;
 

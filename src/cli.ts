@@ -3,6 +3,7 @@ import { hostname } from "node:os";
 import type { Writable } from "node:stream";
 import { putScreenFirst } from "./machine/priority.ts";
 import { type Filter, parseFilter } from "./model/filter.ts";
+import { ofActivity } from "./model/waits/activity.ts";
 import { helpText, versionText } from "./options/option-table.ts";
 import {
   type Options,
@@ -210,10 +211,10 @@ function budgetPercent({ POLYTOP_BUDGET: text }: NodeJS.ProcessEnv): number | un
 }
 
 async function openExports(options: ShowOptions): Promise<Exports | undefined> {
-  const { exports, kernel, nativeFrames } = options;
+  const { exports, kernel, nativeFrames, idle } = options;
   if (Object.keys(exports).length === 0) return undefined;
   const { Exports } = await import("./output/exports.ts");
-  return Exports.open(exports, { filter: filterOf(options), kernel, nativeFrames });
+  return Exports.open(exports, { filter: filterOf(options), kernel, nativeFrames, idle });
 }
 
 async function live(
@@ -226,7 +227,7 @@ async function live(
   const { headerOfMachine, writeTicks } = await import("./output/recording.ts");
   const { filter, iterations, ...shown } = options;
   const unsubscribe = source.subscribe((event) => {
-    if (exports && "tick" in event) exports.add(event.tick);
+    if (exports && "tick" in event) exports.add(ofActivity(event.tick));
   });
   const header = recorded ?? headerOfMachine(source.counters);
   await runScreen({
@@ -268,7 +269,7 @@ async function plain(
   const { runPlain } = await import("./output/run.ts");
   const writer = output ?? (await openOutput());
   const tick = (it: Tick): string => {
-    exports?.add(it);
+    exports?.add(ofActivity(it));
     return sink.tick(it);
   };
   await runPlain({
@@ -283,11 +284,12 @@ async function plain(
 }
 
 async function makeSink(options: ShowOptions, { counters }: TickSource): Promise<Sink> {
-  const { format, sort, rows, kernel, nativeFrames } = options;
-  const shown = { filter: filterOf(options), sort, rows, kernel, nativeFrames, counters };
+  const { format, sort, rows, kernel, nativeFrames, idle } = options;
+  const shown = { filter: filterOf(options), sort, rows, kernel, nativeFrames, idle, counters };
   // Without a terminal the live view is plain text.
   const makeSink = await SINK_FORMATS[format === "live" ? "batch" : format].load();
-  return makeSink(shown);
+  const sink = makeSink(shown);
+  return { tick: (tick) => sink.tick(ofActivity(tick)), end: () => sink.end() };
 }
 
 function filterOf({ filter }: ShowOptions): Filter | undefined {

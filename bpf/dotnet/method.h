@@ -35,7 +35,7 @@ static __always_inline __u64 read_dynamic_name(struct dotnet_walk *d)
 		return 0;
 	/* What is hashed is all zero behind the end of the name. */
 	__builtin_memset(r->name, 0, DOTNET_NAME_LENGTH);
-	long length = bpf_probe_read_user_str(r->name, DOTNET_NAME_LENGTH, (void *)name);
+	long length = READ_USER_STRING(r->name, DOTNET_NAME_LENGTH, name);
 	if (length <= 1)
 		return 0;
 	r->name_length = length - 1;

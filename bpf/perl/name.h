@@ -92,7 +92,7 @@ __noinline int perl_read_file(void)
 	part->length = 0;
 	if (!w->perl.string)
 		return 0;
-	long size = bpf_probe_read_user_str(part->bytes, NAME_PART_BYTES, (void *)w->perl.string);
+	long size = READ_USER_STRING(part->bytes, NAME_PART_BYTES, w->perl.string);
 	if (size <= 0)
 		return -1;
 	/* The longest that fits may be longer: then it is marked as cut. */

@@ -11,7 +11,6 @@
 #include "native.h"
 #include "probed.h"
 
-#define PAGE_BYTES 4096
 /* No function is longer than this: a call that goes further back is to another one. */
 #define LONGEST_FUNCTION (1 << 20)
 

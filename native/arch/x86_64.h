@@ -3,6 +3,7 @@
 #pragma once
 
 #include <elf.h>
+#include <linux/audit.h>
 
 #include <array>
 #include <cstddef>
@@ -17,6 +18,11 @@ constexpr std::string_view kName = "x86-64";
 constexpr uint16_t kElfMachine = EM_X86_64;
 constexpr uint32_t kRelativeRelocation = R_X86_64_RELATIVE;
 constexpr uint32_t kDataRelocation = R_X86_64_GLOB_DAT;
+
+/// The system calls that a seccomp filter sees are this processor's.
+constexpr uint32_t kAuditArchitecture = AUDIT_ARCH_X86_64;
+/// Tells the processor that this thread waits for a word to change.
+inline void pauseBriefly() { __builtin_ia32_pause(); }
 
 /// DWARF numbers of registers (figure 3.36): frame pointer, stack pointer, return address. Others have lower numbers
 /// than the return address.
@@ -52,6 +58,15 @@ constexpr uint32_t kKernelCodeHigh = 0xffffffff;
 
 /// Addresses of user space end here; what lies above (vsyscall) is no mapping of a process.
 constexpr uint64_t kUserEnd = 1ULL << 63;
+
+/// Levels of page tables: four, or five on machines with a lot of memory; this less one number is the other.
+constexpr uint32_t kOtherTableLevels = 9;
+/// The levels that this kernel uses, as far as the processor tells.
+uint32_t tableLevels();
+/// Bits of a page table entry that say that the memory is encrypted; 0 where none does.
+uint64_t encryptionMask();
+/// Memory lies around holes for devices and firmware: its highest address is at most so far above its size.
+constexpr uint64_t kMemoryHoleGigabytes = 64;
 
 /// Where the kernel enters a program that Go's own linker made, and where that jumps to.
 constexpr std::string_view kGoEntryFunctions[] = {"_rt0_amd64_linux", "_rt0_amd64"};

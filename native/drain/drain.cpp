@@ -4,10 +4,10 @@
 #include <bpf/bpf.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
-#include <unordered_map>
 
 #include "util/clock.h"
 #include "util/flat_map.h"
@@ -18,54 +18,21 @@ namespace polytop {
 namespace {
 
 constexpr uint32_t kBatch = 1024;
-
-/// An exec gives a thread another name: samples from before it and after it are those of two.
-struct TaskKey {
-  uint32_t tgid;
-  uint32_t tid;
-  uint64_t comm[COMM_LENGTH / sizeof(uint64_t)];
-  bool operator==(const TaskKey&) const = default;
-};
-static_assert(COMM_LENGTH == 2 * sizeof(uint64_t));
-
-struct TaskHash {
-  size_t operator()(const TaskKey& key) const {
-    const uint64_t ids = static_cast<uint64_t>(key.tgid) << 32 | key.tid;
-    return mix(mix(ids, key.comm[0]), key.comm[1]);
-  }
-};
-
-/// Names end at their first zero byte; what is behind it says nothing.
-TaskKey taskKey(const count_key& key, const count_value& value) {
-  TaskKey task = {key.tgid, key.tid, {}};
-  memcpy(task.comm, value.comm, strnlen(value.comm, COMM_LENGTH));
-  return task;
-}
-
-/// In ns: the CPU time of all child processes that were waited for.
-uint64_t childTime() {
-  rusage usage = {};
-  getrusage(RUSAGE_CHILDREN, &usage);
-  const auto microseconds = [](const timeval& time) {
-    return static_cast<uint64_t>(time.tv_sec) * 1'000'000 + static_cast<uint64_t>(time.tv_usec);
-  };
-  return (microseconds(usage.ru_utime) + microseconds(usage.ru_stime)) * 1000;
-}
-
-std::string commString(const char (&comm)[COMM_LENGTH]) { return {comm, strnlen(comm, COMM_LENGTH)}; }
+constexpr uint64_t kNanosecondsPerMillisecond = 1'000'000;
 
 }  // namespace
 
 Drain::~Drain() { close(); }
 
-void Drain::open(Session& session, Files& files, Methods& methods, bool byFunction) {
+void Drain::open(Session& session, Files& files, Methods& methods, MemoryReader& memory, bool byFunction) {
   if (byFunction) stacks_.mergeByFunction();
   session_ = &session;
   files_ = &files;
   methods_ = &methods;
   keys_.resize(kBatch);
   values_.resize(kBatch);
-  lines_ = makeFrameLines(session);
+  lines_ = makeFrameLines(session, memory);
+  memory_ = &memory;
   ring_ = ring_buffer__new(session.mapFd("records"), onRecord, this, nullptr);
   if (!ring_) throw Failure("the ring buffer cannot be opened", errno);
   lastTime_ = clockNanoseconds(CLOCK_MONOTONIC);
@@ -141,6 +108,7 @@ Drained Drain::drain() {
   Drained drained;
   if (files_->catalog.forgetEvicted()) files_->naming.renumber();
   session_->followSettings();
+  if (sweeper_ && sweeper_->isRunning()) waits_.collect(*sweeper_);
   const uint32_t epoch = session_->switchEpoch();
   // A stack is sent before it is counted: after this every stack of the old epoch is known.
   consume();
@@ -153,7 +121,8 @@ Drained Drain::drain() {
   const uint64_t now = clockNanoseconds(CLOCK_MONOTONIC);
   drained.seconds = static_cast<double>(now - lastTime_) / 1e9;
   const uint64_t children = childTime();
-  drained.childNanoseconds = children - lastChildTime_;
+  // A program that ended since may be told to have taken a little less than it said of itself.
+  drained.childNanoseconds = children - std::min(children, lastChildTime_);
   lastChildTime_ = children;
   lastTime_ = now;
   for (const auto& lines : lines_) lines->beginRefresh();
@@ -161,8 +130,19 @@ Drained Drain::drain() {
   return drained;
 }
 
+/// In ns: the CPU time of all child processes that were waited for, and of the one that runs.
+uint64_t Drain::childTime() {
+  rusage usage = {};
+  getrusage(RUSAGE_CHILDREN, &usage);
+  const auto microseconds = [](const timeval& time) {
+    return static_cast<uint64_t>(time.tv_sec) * 1'000'000 + static_cast<uint64_t>(time.tv_usec);
+  };
+  return (microseconds(usage.ru_utime) + microseconds(usage.ru_stime)) * 1000 + memory_->cpuNanoseconds();
+}
+
 void Drain::restart() {
   Drained ignored;
+  if (sweeper_ && sweeper_->isRunning()) waits_.collect(*sweeper_);
   const uint32_t epoch = session_->switchEpoch();
   consume();
   numberStacks();
@@ -179,7 +159,7 @@ uint32_t Drain::frameNumber(uint64_t word, uint32_t pid) {
 }
 
 void Drain::readCounts(uint32_t epoch, Drained& drained) {
-  std::unordered_map<TaskKey, uint32_t, TaskHash> tasks;
+  Tasks tasks;
   // Behind the count of a stack in a task: several CPUs may have counted it.
   FlatMap<uint64_t, uint32_t, NumberHash> places;
   for (uint32_t cpu = 0; cpu < session_->possibleCpus(); cpu++) {
@@ -201,13 +181,10 @@ void Drain::readCounts(uint32_t epoch, Drained& drained) {
           continue;
         }
         for (uint16_t file : stack.files) sampledFiles_.set(file);
-        const auto [it, isNew] = tasks.try_emplace(taskKey(key, value), static_cast<uint32_t>(drained.tasks.size()));
-        if (isNew)
-          drained.tasks.push_back({key.tgid, key.tid, value.parent, value.uid, value.cgroup, value.start_time,
-                                   commString(value.comm), commString(value.thread)});
-        const auto [place, isFirst] = places.add(static_cast<uint64_t>(stack.number) << 32 | it->second);
+        const uint32_t task = tasks.number(key, value, drained.tasks);
+        const auto [place, isFirst] = places.add(static_cast<uint64_t>(stack.number) << 32 | task);
         if (isFirst) {
-          drained.counts.insert(drained.counts.end(), {stack.number, it->second, 0});
+          drained.counts.insert(drained.counts.end(), {stack.number, task, 0});
           place = static_cast<uint32_t>(drained.counts.size());
         }
         drained.counts[place - 1] += static_cast<uint32_t>(value.count);
@@ -215,7 +192,41 @@ void Drain::readCounts(uint32_t epoch, Drained& drained) {
       }
     }
   }
+  if (sweeper_ && sweeper_->isRunning()) readWaits(tasks, drained);
   touchFiles(clockNanoseconds(CLOCK_MONOTONIC));
+}
+
+void Drain::readWaits(Tasks& tasks, Drained& drained) {
+  drained.sweeps = waits_.sweeps();
+  for (const Waits::Row& row : waits_.rows()) {
+    const count_value& value = row.count.task;
+    const Stacks::Known stack = stacks_.find(row.key.stack);
+    if (stack.number == 0) {
+      drained.counters[COUNTER_WaitLostNanoseconds] += value.count;
+      continue;
+    }
+    for (uint16_t file : stack.files) sampledFiles_.set(file);
+    const double age = static_cast<double>(row.count.seen - std::min(row.count.since, row.count.seen));
+    drained.waits.insert(
+        drained.waits.end(),
+        {static_cast<double>(stack.number), static_cast<double>(tasks.number(row.key, value, drained.tasks)),
+         static_cast<double>(value.count), waits_.isPresent(row) ? age : -age, static_cast<double>(row.count.owner)});
+  }
+  for (const auto& [pid, times] : waits_.times())
+    drained.waitTimes.insert(
+        drained.waitTimes.end(),
+        {static_cast<double>(pid), static_cast<double>(times.start_time / kNanosecondsPerMillisecond),
+         static_cast<double>(times.threads), static_cast<double>(times.running), static_cast<double>(times.runnable),
+         static_cast<double>(times.blocked)});
+  for (uint32_t id = 0; id < COUNTERS; id++)
+    drained.counters[id] += waits_.totals().counters[id] - lastWaitTotals_.counters[id];
+  lastWaitTotals_ = waits_.totals();
+}
+
+void Drain::sweepWith(Sweeper* sweeper) {
+  std::lock_guard lock(ringMutex_);
+  sweeper_ = sweeper;
+  lastWaitTotals_ = {};
 }
 
 void Drain::touchFiles(uint64_t now) {

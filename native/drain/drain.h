@@ -14,23 +14,13 @@
 #include "dotnet/methods.h"
 #include "drain/frame_lines.h"
 #include "drain/stacks.h"
+#include "drain/tasks.h"
+#include "drain/waits.h"
 #include "files/files.h"
 #include "kernel/session.h"
 #include "util/reader_thread.h"
 
 namespace polytop {
-
-/// A thread that was sampled, as the kernel knew it.
-struct TaskInfo {
-  uint32_t pid = 0;
-  uint32_t tid = 0;
-  uint32_t parent = 0;
-  uint32_t uid = 0;
-  uint64_t cgroup = 0;
-  uint64_t startTime = 0;  ///< nanoseconds since boot
-  std::string comm;        ///< bytes as they are
-  std::string thread;
-};
 
 /// What was sampled since the last drain.
 struct Drained {
@@ -39,10 +29,17 @@ struct Drained {
   uint64_t missed = 0;
   uint64_t bpfNanoseconds = 0;
   uint64_t ticks = 0;                            ///< of the sampling event, on all CPUs, idle ones too
-  uint64_t childNanoseconds = 0;                 ///< CPU time of child processes that have ended
+  uint64_t childNanoseconds = 0;  ///< CPU time of child processes
   std::array<uint64_t, COUNTERS> counters = {};  ///< increments, by counter id
   std::vector<uint32_t> counts;                  ///< for each: stack number, index in `tasks`, count
   std::vector<TaskInfo> tasks;
+  uint64_t sweeps = 0;  ///< over all threads
+  /// For each wait: stack number, index in `tasks`, nanoseconds of waiting, nanoseconds that its latest wait there
+  /// has lasted (negative: it is in another one now), and who may hold what it waits for.
+  std::vector<double> waits;
+  /// For each process: pid, start in milliseconds since boot, threads, nanoseconds of running, of waiting for a CPU,
+  /// and of waiting for anything else.
+  std::vector<double> waitTimes;
   Stacks::News news;
   std::vector<FileInfo> files;
 };
@@ -55,13 +52,15 @@ class Drain {
   ~Drain();
 
   /// `byFunction`: stacks of the same functions are one. Throws a Failure.
-  void open(Session& session, Files& files, Methods& methods, bool byFunction);
+  void open(Session& session, Files& files, Methods& methods, MemoryReader& memory, bool byFunction);
   void close();
   /// Everything since the last call. Waits for the runs that are under way: some 10 ms.
   Drained drain();
   /// Leaves out of the next drain what was counted until now; what became known of stacks and files stays
   /// in it.
   void restart();
+  /// Drains what a sweeper counts too, from now on; it must stay until another one, or none, is given.
+  void sweepWith(Sweeper* sweeper);
   /// The number of a process's frame by its word; 0 if it has none.
   uint32_t frameNumber(uint64_t word, uint32_t pid);
 
@@ -71,7 +70,9 @@ class Drain {
   void consume();
   void addStack(const stack_record& record);
   void numberStacks();
+  uint64_t childTime();
   void readCounts(uint32_t epoch, Drained& drained);
+  void readWaits(Tasks& tasks, Drained& drained);
   void touchFiles(uint64_t now);
   void readCounters(Drained& drained);
   void renewIfFull();
@@ -80,6 +81,7 @@ class Drain {
   Session* session_ = nullptr;
   Files* files_ = nullptr;
   Methods* methods_ = nullptr;
+  MemoryReader* memory_ = nullptr;
   ring_buffer* ring_ = nullptr;
   ReaderThread reader_;
   std::mutex ringMutex_;  ///< guards the ring buffer's reader side, stacks_ and lines_
@@ -92,6 +94,10 @@ class Drain {
   uint64_t lastTime_ = 0;
   cpu_totals lastTotals_ = {};  ///< of all CPUs
   uint64_t lastChildTime_ = 0;
+
+  Sweeper* sweeper_ = nullptr;
+  Waits waits_;
+  cpu_totals lastWaitTotals_ = {};
 };
 
 }  // namespace polytop

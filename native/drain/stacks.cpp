@@ -13,6 +13,10 @@ namespace {
 constexpr uint64_t kBeside = static_cast<uint64_t>(INTERPRETED_NATIVE) << 32;
 constexpr uint64_t kFolded = static_cast<uint64_t>(INTERPRETED_FOLDED) << 32;
 
+/// Of the kind of a stack: how its thread waits stands above what News::stacks holds.
+constexpr uint32_t kWaitShift = 24;
+constexpr uint32_t kKindMask = (1u << kWaitShift) - 1;
+
 }  // namespace
 
 uint32_t Stacks::numberFrame(uint64_t word, uint64_t extra, uint32_t owner) {
@@ -52,7 +56,9 @@ void Stacks::add(const stack_record& record, const uint64_t* frames) {
   if (!isNew) return;
   stack.number = kUnnumbered;
   stack.firstFile = static_cast<uint32_t>(current_.files.size());
-  unnumbered_.push_back({record.hash, record.outcome | static_cast<uint32_t>(record.interpreted_count) << 8,
+  unnumbered_.push_back({record.hash,
+                         record.outcome | static_cast<uint32_t>(record.interpreted_count) << 8 |
+                             static_cast<uint32_t>(record.wait) << kWaitShift,
                          static_cast<uint32_t>(unnumberedFrames_.size()),
                          static_cast<uint32_t>(record.frame_count + record.interpreted_count)});
   const uint64_t beside = record.interpreted_count > 0 ? kBeside : 0;
@@ -92,8 +98,10 @@ void Stacks::number(const std::vector<uint32_t>& functions) {
       if (!isNew) continue;
     }
     stack.number = nextStack_++;
-    news_.stacks.insert(news_.stacks.end(), {stack.number, added.kind, added.frameCount});
+    news_.stacks.insert(news_.stacks.end(), {stack.number, added.kind & kKindMask, added.frameCount});
     news_.stacks.insert(news_.stacks.end(), frames, frames + added.frameCount);
+    const uint32_t wait = added.kind >> kWaitShift;
+    if (wait) news_.waits.insert(news_.waits.end(), {stack.number, wait});
   }
   unnumbered_.erase(unnumbered_.begin(), unnumbered_.begin() + static_cast<ptrdiff_t>(done));
   // The frames of the few stacks that are left stay where they are.

@@ -45,6 +45,7 @@ class Stacks {
     /// For each: number, outcome | count of interpreted frames << 8, count of all frames, numbers of the frames (leaf
     /// first), numbers of the interpreted frames (of each interpreter innermost first).
     std::vector<uint32_t> stacks;
+    std::vector<uint32_t> waits;      ///< for each new stack of a thread that waits: number, how (stack_record::wait)
     uint32_t firstFrame = 0;          ///< number of the first new frame
     std::vector<uint64_t> frames;     ///< words of the new frames, numbered on from firstFrame
     std::vector<uint32_t> functions;  ///< for each: the number of its function, 0 if it has none
@@ -103,7 +104,7 @@ class Stacks {
   /// A stack without a number.
   struct Unnumbered {
     uint64_t hash;
-    uint32_t kind;        ///< the second word of News::stacks
+    uint32_t kind;        ///< the second word of News::stacks; above it how the thread waits
     uint32_t firstFrame;  ///< in unnumberedFrames_
     uint32_t frameCount;
   };

@@ -24,8 +24,8 @@
 #include "kernel/self_test.h"
 #include "kernel/session.h"
 #include "kernel/tick_cost.h"
+#include "memory/memory_reader.h"
 #include "util/last_words.h"
-#include "util/memory.h"
 #include "util/unused_memory.h"
 
 namespace polytop {
@@ -39,6 +39,7 @@ constexpr size_t kMaxRead = 64 << 20;
 constexpr uint32_t kWarmUpFrequency = 997;
 constexpr std::chrono::milliseconds kWarmUpSampling{80};
 constexpr std::chrono::milliseconds kWarmUpBuilding{250};
+constexpr std::chrono::milliseconds kWarmUpSweeps{400};
 constexpr std::chrono::milliseconds kWarmUpPoll{5};
 constexpr uint32_t kCalibrationFrequency = 4999;
 constexpr std::chrono::milliseconds kCalibrationSpin{15};
@@ -65,11 +66,12 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
          method<&Sampler::readFile>("readFile"), method<&Sampler::fileId>("fileId"),
          method<&Sampler::frameNumber>("frameNumber"), method<&Sampler::setFrequency>("setFrequency"),
          method<&Sampler::describe>("describe"), method<&Sampler::lines>("lines"),
-         InstanceMethod<&Sampler::readMemory>("readMemory"), InstanceMethod<&Sampler::close>("close")});
+         method<&Sampler::sweep>("sweep"), method<&Sampler::readMemory>("readMemory"),
+         InstanceMethod<&Sampler::close>("close")});
   }
 
-  /// new Sampler({objectPath, sources, frequency, drainSeconds, targets, byFunction}): loads, attaches, samples from
-  /// now on.
+  /// new Sampler({objectPath, sources, frequency, drainSeconds, targets, byFunction, onlyWaits}): loads, attaches,
+  /// samples from now on.
   explicit Sampler(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Sampler>(info) {
     const Napi::Object given = info[0].As<Napi::Object>();
     SessionOptions options;
@@ -78,6 +80,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     options.drainSeconds = given.Get("drainSeconds").As<Napi::Number>().DoubleValue();
     options.targets = readTargets(given.Get("targets"));
     options.sources = readSources(given.Get("sources"));
+    options.onlyWaits = given.Get("onlyWaits").ToBoolean();
     const bool byFunction = given.Get("byFunction").ToBoolean();
     guarded(info.Env(), [&] {
       open(options, byFunction);
@@ -87,15 +90,15 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
 
  private:
   void open(const SessionOptions& options, bool byFunction) {
-    parts_ = std::make_unique<Parts>();
+    parts_ = std::make_unique<Parts>(options.objectPath);
     try {
       parts_->session.load(options);
       checkOwnMappings(parts_->session);
       useNamespaceOfProc(parts_->session);
       parts_->files.open(parts_->session);
-      parts_->drain.open(parts_->session, parts_->files, parts_->methods, byFunction);
+      parts_->drain.open(parts_->session, parts_->files, parts_->methods, parts_->memory, byFunction);
       warmUp();
-      parts_->session.events().attach(options.frequency);
+      if (!options.onlyWaits) parts_->session.events().attach(options.frequency);
       // Not through parts_, which holds nothing any more while the parts are taken down.
       FileBuilder& builder = parts_->files.builder;
       parts_->mapEvents.open(parts_->session, [&builder](const file_record& file) { builder.announce(file); });
@@ -107,11 +110,16 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
 
   /// In the order in which they are built; the last is taken down first.
   struct Parts {
+    explicit Parts(const std::string& objectPath)
+        : memory(objectPath.substr(0, objectPath.rfind('/') + 1) + "polytop-reader") {}
+
     Session session;
+    MemoryReader memory;
     Files files;
     Methods methods;
     Drain drain;
     MapEvents mapEvents;
+    Sweeper sweeper;
   };
 
   static std::vector<uint32_t> readTargets(const Napi::Value& value) {
@@ -142,6 +150,13 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     return static_cast<uint64_t>(info[index].As<Napi::Number>().Int64Value());
   }
 
+  /// Waits until the tables of the files that were asked for are built, no longer than `longest`.
+  void waitForFiles(std::chrono::milliseconds longest) {
+    const auto latest = std::chrono::steady_clock::now() + longest;
+    do std::this_thread::sleep_for(kWarmUpPoll);
+    while (parts_->files.builder.queued() > 0 && std::chrono::steady_clock::now() < latest);
+  }
+
   /// Samples fast for a moment and builds the unwind tables of what is hot, before anything is
   /// counted: the first refresh is as good as the others then. What a tick costs is measured meanwhile.
   void warmUp() {
@@ -154,9 +169,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     } while (!events.trust());
     events.setFrequency(allowedFrequency(kWarmUpFrequency));
     std::this_thread::sleep_for(kWarmUpSampling);
-    const auto latest = std::chrono::steady_clock::now() + kWarmUpBuilding;
-    while (parts_->files.builder.queued() > 0 && std::chrono::steady_clock::now() < latest)
-      std::this_thread::sleep_for(kWarmUpPoll);
+    waitForFiles(kWarmUpBuilding);
     events.detach();
     parts_->drain.restart();
   }
@@ -181,13 +194,39 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     const Drained drained = parts_->drain.drain();
     const Stacks::News& news = drained.news;
     const std::vector<double> counters(drained.counters.begin(), drained.counters.end());
-    return object(
-        env, "seconds", drained.seconds, "samples", drained.samples, "missed", drained.missed, "bpfNanoseconds",
-        drained.bpfNanoseconds, "ticks", drained.ticks, "childNanoseconds", drained.childNanoseconds, "counters",
-        counters, "counts", drained.counts, "tasks", describeTasks(env, drained.tasks), "stacks", news.stacks,
-        "firstFrame", news.firstFrame, "frames", news.frames, "functions", news.functions, "extras", news.extras,
-        "names", describeNames(env, news.names), "renewed", news.renewed, "owners", news.owners, "forgottenStacks",
-        news.forgottenStacks, "forgottenFrames", news.forgottenFrames, "files", describeFiles(env, drained.files));
+    return object(env, "seconds", drained.seconds, "samples", drained.samples, "missed", drained.missed,
+                  "bpfNanoseconds", drained.bpfNanoseconds, "ticks", drained.ticks, "childNanoseconds",
+                  drained.childNanoseconds, "counters", counters, "counts", drained.counts, "tasks",
+                  describeTasks(env, drained.tasks), "sweeps", drained.sweeps, "waits", drained.waits, "waitTimes",
+                  drained.waitTimes, "stackWaits", news.waits, "stacks", news.stacks, "firstFrame", news.firstFrame, "frames",
+                  news.frames, "functions", news.functions, "extras", news.extras, "names",
+                  describeNames(env, news.names), "renewed", news.renewed, "owners", news.owners, "forgottenStacks",
+                  news.forgottenStacks, "forgottenFrames", news.forgottenFrames, "files",
+                  describeFiles(env, drained.files), "notices", parts_->memory.takeNotices());
+  }
+
+  /// sweep(objectPath, isPrepared): visits waiting threads too from now on; an empty path ends that. Prepared: the
+  /// files of what waits are read before anything is counted, so that the first refresh is as good as the others.
+  Napi::Value sweep(const Napi::CallbackInfo& info) {
+    const std::string path = info[0].As<Napi::String>().Utf8Value();
+    if (path.empty()) {
+      parts_->drain.sweepWith(nullptr);
+      parts_->sweeper.stop();
+    } else {
+      const bool isFirst = info[1].ToBoolean();
+      parts_->sweeper.start(path, parts_->session);
+      if (isFirst) {
+        // Each sweep gets as far as the files go that are known: some are needed to meet all files of deep stacks.
+        std::this_thread::sleep_for(kWarmUpSweeps);
+        waitForFiles(kWarmUpBuilding);
+      }
+      parts_->drain.sweepWith(&parts_->sweeper);
+      if (isFirst) {
+        parts_->sweeper.restart();
+        parts_->drain.restart();
+      }
+    }
+    return info.Env().Undefined();
   }
 
   /// setTargets(pids): narrows sampling in the kernel; none: every process.
@@ -221,7 +260,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     const size_t size = std::min<size_t>(info[2].As<Napi::Number>().Uint32Value(), kMaxRead);
     Napi::Buffer<uint8_t> buffer = Napi::Buffer<uint8_t>::New(info.Env(), size);
     if (buffer.IsEmpty()) return info.Env().Undefined();
-    const size_t got = readProcessMemory(pid, address, buffer.Data(), size);
+    const size_t got = parts_->memory.read(pid, address, buffer.Data(), size);
     return got == size ? buffer : Napi::Buffer<uint8_t>::Copy(info.Env(), buffer.Data(), got);
   }
 

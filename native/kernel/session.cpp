@@ -2,7 +2,6 @@
 #include "kernel/session.h"
 
 #include <bpf/bpf.h>
-#include <bpf/btf.h>
 #include <linux/membarrier.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -10,13 +9,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
-#include <cstdarg>
-#include <cstring>
 #include <fstream>
 #include <map>
 #include <type_traits>
 #include <utility>
+
+#include "kernel/object.h"
 
 namespace polytop {
 
@@ -27,48 +25,10 @@ constexpr double kLateDrains = 6;
 /// How many entries the count maps of all CPUs hold together for late drains: some 150 bytes each.
 constexpr double kLateEntries = 8192;
 
-/// libbpf explains failures on its log only: the last lines are kept for the error message.
-thread_local std::string libbpfLog;
-
-int keepLog(libbpf_print_level level, const char* format, va_list arguments) {
-  if (level == LIBBPF_DEBUG) return 0;
-  // The log of the verifier is one message, and says why at its end.
-  va_list counted;
-  va_copy(counted, arguments);
-  std::string text(std::max(vsnprintf(nullptr, 0, format, counted), 0) + 1, 0);
-  va_end(counted);
-  vsnprintf(text.data(), text.size(), format, arguments);
-  text.pop_back();
-  libbpfLog += text;
-  if (libbpfLog.size() > 8192) libbpfLog.erase(0, libbpfLog.size() - 8192);
-  return 0;
-}
-
 /// How many frames the kernel gives of its own stack at most: a setting that may lie below what is asked for.
 uint32_t readKernelStackLimit() {
   uint32_t limit = 0;
   return std::ifstream("/proc/sys/kernel/perf_event_max_stack") >> limit ? limit : MAX_KERNEL_FRAMES;
-}
-
-/// The verifier gives up with EAGAIN while a signal waits, and a sampling profiler of Node sends many.
-int loadUninterrupted(bpf_object* object) {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  const int error = bpf_object__load(object);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return error;
-}
-
-/// Calls `found` with the name and the offset of each variable in a data section of the object.
-template <typename Found>
-void eachVariable(const bpf_object* object, const char* section, Found found) {
-  const btf* types = bpf_object__btf(object);
-  const btf_type* type = btf__type_by_id(types, btf__find_by_name_kind(types, section, BTF_KIND_DATASEC));
-  for (int i = 0; type && i < btf_vlen(type); i++) {
-    const btf_var_secinfo& variable = btf_var_secinfos(type)[i];
-    found(btf__name_by_offset(types, btf__type_by_id(types, variable.type)->name_off), variable.offset);
-  }
 }
 
 }  // namespace
@@ -80,33 +40,18 @@ Session::~Session() {
 }
 
 void Session::load(const SessionOptions& options) {
-  libbpf_set_print(keepLog);
-  libbpfLog.clear();
   if (options.sources.empty()) throw Failure("there is no event to sample", EINVAL);
   const int cpus = libbpf_num_possible_cpus();
   if (cpus <= 0) throw Failure("the number of CPUs cannot be read", -cpus);
   possibleCpus_ = static_cast<uint32_t>(cpus);
-  object_ = bpf_object__open_file(options.objectPath.c_str(), nullptr);
-  if (!object_) throw Failure("the BPF object cannot be opened: " + options.objectPath, errno);
+  object_ = openObject(options.objectPath);
   const bpf_program* program = bpf_object__find_program_by_name(object_, "sample");
   bpf_map* counts = bpf_object__find_map_by_name(object_, "counts");
-  bpf_map* constants = bpf_object__find_map_by_name(object_, ".rodata");
-  bpf_map* records = bpf_object__find_map_by_name(object_, "records");
-  size_t size = 0;
-  auto* rodata = constants
-                     ? const_cast<uint32_t*>(static_cast<const uint32_t*>(bpf_map__initial_value(constants, &size)))
-                     : nullptr;
-  if (!program || !counts || !records || !rodata)
-    throw Failure("the BPF object lacks a program or a map: " + options.objectPath);
-  eachVariable(object_, ".rodata", [&](const char* name, uint32_t offset) {
-    if (strcmp(name, "cpu_count") == 0) rodata[offset / 4] = possibleCpus_;
-    if (strcmp(name, "ring_wakeup_bytes") == 0) rodata[offset / 4] = bpf_map__max_entries(records) / 4;
-  });
+  if (!program || !counts) throw Failure("the BPF object lacks a program or a map: " + options.objectPath);
+  setConstants(object_, possibleCpus_);
   bpf_map__set_max_entries(counts, 2 * possibleCpus_);
   bpf_map__set_max_entries(bpf_object__find_map_by_name(object_, "rates"), possibleCpus_);
-  bpf_map__set_max_entries(bpf_object__find_map_by_name(object_, "known_rules"), possibleCpus_);
-  const int error = loadUninterrupted(object_);
-  if (error) throw Failure("the kernel refused the BPF program\n" + libbpfLog, -error);
+  loadObject(object_);
   findVariables();
   events_.open(program, mapFd("rates"), possibleCpus_, options.sources);
   createCountMaps(options);
@@ -139,8 +84,9 @@ void Session::findVariables() {
     void* mapped = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
     if (mapped == MAP_FAILED) continue;
     mappings_.push_back({mapped, size});
-    eachVariable(object_, section,
-                 [&](const char* name, uint32_t offset) { places[name] = static_cast<char*>(mapped) + offset; });
+    eachVariable(object_, section, [&](const char* name, uint32_t offset, uint32_t) {
+      places[name] = static_cast<char*>(mapped) + offset;
+    });
   }
   const auto bind = [&](const char* name, auto& variable) {
     const auto place = places.find(name);

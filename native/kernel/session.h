@@ -18,6 +18,7 @@ struct SessionOptions {
   std::string objectPath;            ///< the compiled BPF object
   uint32_t frequency = 99;           ///< samples a second on each CPU: sizes the count maps
   double drainSeconds = 1;           ///< longest time between two drains: sizes the count maps
+  bool onlyWaits = false;            ///< nothing that runs is sampled once the start is over
   std::vector<uint32_t> targets;     ///< processes wanted; empty: all
   std::vector<EventSource> sources;  ///< the first that can be had is sampled; one at least
 };
@@ -43,6 +44,8 @@ class Session {
 
   uint32_t possibleCpus() const { return possibleCpus_; }
 
+  /// The loaded object, whose maps another one may share.
+  const bpf_object* object() const { return object_; }
   int mapFd(const char* name) const;
   int programFd(const char* name) const;
   /// The count map of a CPU in an epoch (0 or 1).

@@ -13,6 +13,7 @@ namespace polytop {
 
 namespace {
 
+/// The symbols that are asked for below.
 constexpr std::string_view kSymbols[] = {"_PyRuntime", "PyCode_Type", "Py_Version", "_PyEval_EvalFrameDefault"};
 
 constexpr uint64_t kMaxReadOnlyData = 64 << 20;

@@ -117,13 +117,24 @@ export interface Drained {
   readonly bpfNanoseconds: number;
   /** Ticks of the sampling event on all CPUs, idle ones too. */
   readonly ticks: number;
-  /** CPU time of child processes of polytop that have ended. */
+  /** CPU time of the child processes of polytop. */
   readonly childNanoseconds: number;
   /** Increments by counter id. */
   readonly counters: Float64Array;
   /** Three words a count: stack number, index in `tasks`, count. */
   readonly counts: Uint32Array<ArrayBuffer>;
   readonly tasks: readonly SampledTask[];
+  /** Sweeps over all threads since the last drain. */
+  readonly sweeps: number;
+  /**
+   * Five numbers for each wait: stack number, index in `tasks`, nanoseconds of waiting, nanoseconds that its
+   * latest wait there has lasted (negative: it is in another one now), and what glibc would note as the lock's owner.
+   */
+  readonly waits: Float64Array;
+  /** Six numbers for each process: pid, start, threads, nanoseconds running, runnable, blocked; see ProcessTimes. */
+  readonly waitTimes: Float64Array;
+  /** Two words for each new stack of a thread that waits: its number, and how (enum wait_reason and its bits). */
+  readonly stackWaits: Uint32Array;
   /**
    * New stacks; the words of each: number, outcome | count of interpreted frames << 8, count of all frames, numbers
    * of the frames (leaf first), numbers of the interpreted frames (of each interpreter innermost first).
@@ -149,4 +160,6 @@ export interface Drained {
   readonly forgottenStacks: number;
   readonly forgottenFrames: number;
   readonly files: readonly SampledFile[];
+  /** What users must know of reading memory of processes. */
+  readonly notices: readonly string[];
 }

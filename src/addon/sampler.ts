@@ -20,6 +20,8 @@ export interface SamplerOptions {
   /** Longest time between two drains, in seconds. */
   readonly drainSeconds: number;
   readonly targets: readonly number[];
+  /** Nothing that runs is sampled once the start is over. */
+  readonly onlyWaits?: boolean;
   /** Stacks of the same functions are one, wherever in these they are; nothing tells addresses apart then. */
   readonly byFunction?: boolean;
 }
@@ -28,6 +30,11 @@ export interface SamplerOptions {
 export interface Sampler {
   /** Takes what was sampled since the last call. Blocks for some 10 ms: waits for runs of the BPF programs to end. */
   drain(): Drained;
+  /**
+   * Visits waiting threads too from now on, by the BPF object at a path; an empty one ends that. With
+   * `isPrepared`, files of what waits are read before anything is counted, which takes up to a second.
+   */
+  sweep(objectPath: string, isPrepared: boolean): void;
   /** Narrows sampling to these processes; none: all. */
   setTargets(pids: readonly number[]): void;
   /** Sets the samples a second on each CPU, at most those of the start. */

@@ -16,9 +16,11 @@ import { DeltaWriter, type TickDelta } from "../tick/delta.ts";
 import { EVENTS, type EventName, type EventRow } from "../tick/events.ts";
 import type { CounterDefinition } from "../tick/source.ts";
 import type { OwnCost, Task } from "../tick/tick.ts";
+import type { Activity } from "../tick/waits.ts";
 import { DrainedStacks } from "./drained-stacks.ts";
 import { type FrameLines, NativeLines } from "./native-lines.ts";
 import { TargetWatch } from "./target-watch.ts";
+import { DrainedWaits } from "./waits.ts";
 
 export const COUNTERS: readonly CounterDefinition[] = counterFile.counters;
 
@@ -33,11 +35,14 @@ interface Gathered {
   ticks: number;
   childNanoseconds: number;
   readonly counters: Float64Array;
+  readonly notices: string[];
 }
 
 /** What is sampled, and how. */
 export interface CollectorOptions extends Omit<SamplerOptions, "sources"> {
   readonly event: EventName;
+  /** The BPF object that visits waiting threads. */
+  readonly sweepPath: string;
 }
 
 export class Collector {
@@ -54,15 +59,23 @@ export class Collector {
   readonly #mergesStacks: boolean;
   readonly #writer = new DeltaWriter();
   readonly #stacks: DrainedStacks;
+  readonly #waits: DrainedWaits;
+  readonly #sweepPath: string;
+  #activity: Activity;
   #gathered: Gathered | undefined;
   #closed = false;
+  #sweeps = false;
   #cpu = process.cpuUsage();
+  /** CPU time of the program that reads memory of processes, at the last tick and now. */
 
   /** Loads the BPF programs and starts sampling; throws an Error with `errno` where that fails. */
-  constructor({ event, ...options }: CollectorOptions) {
+  constructor({ event, sweepPath, ...options }: CollectorOptions) {
     const addon = loadAddon();
     this.#event = EVENTS[event];
-    this.#sampler = new addon.Sampler({ ...options, sources: this.#event.sources });
+    this.#activity = this.#event.activity;
+    this.#sweepPath = sweepPath;
+    const onlyWaits = this.#activity === "waiting";
+    this.#sampler = new addon.Sampler({ ...options, onlyWaits, sources: this.#event.sources });
     this.#lines = new NativeLines(this.#sampler);
     this.#readers = runtimeReaders(addon, this.#sampler);
     this.#sampler.onMethods(() => this.#resolveSeen());
@@ -73,6 +86,8 @@ export class Collector {
     );
     this.#frames = new FrameReader(this.#readers, COUNTERS, this.#functions);
     this.#stacks = new DrainedStacks(this.#writer, this.#mergesStacks);
+    this.#waits = new DrainedWaits(this.#stacks, this.#functions.info);
+    if (this.#activity !== "running") this.#sweep(true);
     // What the start cost is no part of the first refresh.
     this.#cpu = process.cpuUsage();
   }
@@ -80,6 +95,16 @@ export class Collector {
   setTargets(pids: readonly number[]): void {
     this.#sampler.setTargets(pids);
     this.#targets.set(pids);
+  }
+
+  /** Looks at threads that wait too, from now on. Throws an Error with `errno` where this machine cannot. */
+  watchWaits(): void {
+    if (!this.#sweeps) this.#sweep(false);
+  }
+
+  #sweep(isPrepared: boolean): void {
+    this.#sampler.sweep(this.#sweepPath, isPrepared);
+    this.#sweeps = true;
   }
 
   setFrequency(frequency: number): void {
@@ -113,6 +138,7 @@ export class Collector {
     this.#stacks.registerFrames(drained.firstFrame, named);
     this.#stacks.registerStacks(stacks);
     this.#stacks.rename(this.#frames.renamed(drained));
+    this.#waits.register(drained);
     this.#count(drained);
     this.#stacks.forgetBelow(drained.forgottenStacks, drained.forgottenFrames);
     for (const reader of this.#readers) reader.forgetBelow?.(drained.forgottenFrames);
@@ -120,8 +146,10 @@ export class Collector {
     gather(this.#gathered, drained);
   }
 
-  #count({ counts, tasks }: Drained): void {
+  #count(drained: Drained): void {
+    const { counts, tasks } = drained;
     const numbers = tasks.map((task) => this.#writer.task(cleanTask(task)));
+    this.#waits.count(drained, numbers, (...count) => this.#writer.count(...count));
     for (let at = 0; at + 2 < counts.length; at += 3) {
       const stack = this.#stacks.stack(counts[at] ?? 0);
       const task = numbers[counts[at + 1] ?? 0];
@@ -154,8 +182,11 @@ export class Collector {
         missed: gathered.missed,
         metrics,
         self: this.#ownCost(gathered),
+        ...(this.#activity === "running" ? {} : { activity: this.#activity }),
+        ...(this.#sweeps ? { waiting: this.#waits.take(metrics.WaitLostNanoseconds ?? 0) } : {}),
         notices: [
           ...gone.notices,
+          ...gathered.notices,
           ...this.#readers.flatMap((reader) => reader.notices?.(metrics) ?? []),
         ],
       },
@@ -200,6 +231,7 @@ const emptyGathered = ({ counters }: Drained): Gathered => ({
   ticks: 0,
   childNanoseconds: 0,
   counters: new Float64Array(counters.length),
+  notices: [],
 });
 
 function gather(into: Gathered, drained: Drained): void {
@@ -209,6 +241,7 @@ function gather(into: Gathered, drained: Drained): void {
   into.bpfNanoseconds += drained.bpfNanoseconds;
   into.ticks += drained.ticks;
   into.childNanoseconds += drained.childNanoseconds;
+  into.notices.push(...drained.notices);
   drained.counters.forEach((value, id) => {
     into.counters[id] = (into.counters[id] ?? 0) + value;
   });

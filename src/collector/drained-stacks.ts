@@ -5,7 +5,8 @@
 import type { NamedFrames, NumberedFrame } from "../runtimes/frame-reader.ts";
 import type { DeltaWriter } from "../tick/delta.ts";
 import { Numbers } from "../tick/numbers.ts";
-import type { FrameDetail } from "../tick/tick.ts";
+import { type FrameDetail, OUTCOMES } from "../tick/tick.ts";
+import { WAIT_IDLE, type Wait } from "../tick/waits.ts";
 import { SlidingColumn } from "./sliding-column.ts";
 
 export class DrainedStacks {
@@ -23,6 +24,8 @@ export class DrainedStacks {
   #words = new Numbers();
   readonly #places = new SlidingColumn();
   readonly #stackNumbers = new SlidingColumn();
+  /** The same for stacks of threads that wait for work: they may be counted as both. */
+  readonly #idleNumbers = new SlidingColumn();
 
   constructor(writer: DeltaWriter, mergesFrames: boolean) {
     this.#writer = writer;
@@ -44,6 +47,7 @@ export class DrainedStacks {
   registerStacks(words: Uint32Array): void {
     for (let at = 0; at + 2 < words.length; at += 3 + (words[at + 2] ?? 0)) {
       this.#stackNumbers.set(words[at] ?? 0, 0);
+      this.#idleNumbers.set(words[at] ?? 0, 0);
     }
     this.#keep(words);
   }
@@ -67,7 +71,9 @@ export class DrainedStacks {
     const { length } = this.#words;
     for (let at = 0; at + 2 < length; at += 3 + (words[at + 2] ?? 0)) {
       const frames = words.subarray(at + 3, at + 3 + (words[at + 2] ?? 0));
-      if (frames.some((frame) => renamed.has(frame))) this.#stackNumbers.set(words[at] ?? 0, 0);
+      if (!frames.some((frame) => renamed.has(frame))) continue;
+      this.#stackNumbers.set(words[at] ?? 0, 0);
+      this.#idleNumbers.set(words[at] ?? 0, 0);
     }
   }
 
@@ -78,10 +84,14 @@ export class DrainedStacks {
     if (isLate) this.#details = new Map([...this.#details].sort(([a], [b]) => a - b));
   }
 
-  /** The number in the store of a stack, which is entered there if it is new; undefined if it was forgotten. */
-  stack(number: number): number | undefined {
+  /**
+   * The number in the store of a stack, which is entered there if it is new; undefined if it was forgotten. The wait of
+   * a stack is always the same but for being idle.
+   */
+  stack(number: number, wait: Wait = 0): number | undefined {
     this.#followGeneration();
-    const known = this.#stackNumbers.get(number);
+    const numbers = wait & WAIT_IDLE ? this.#idleNumbers : this.#stackNumbers;
+    const known = numbers.get(number);
     if (known !== 0) return known - 1;
     const place = this.#places.get(number) - 1;
     if (place < 0) return undefined;
@@ -89,9 +99,21 @@ export class DrainedStacks {
     const frames: number[] = [];
     const end = place + 3 + (words[place + 2] ?? 0);
     for (let at = place + 3; at < end; at++) frames.push(this.#frame(words[at] ?? 0));
-    const entered = this.#writer.stack(frames, words[place + 1] ?? 0);
-    this.#stackNumbers.set(number, entered + 1);
+    const entered = this.#writer.stack(frames, words[place + 1] ?? 0, wait);
+    numbers.set(number, entered + 1);
     return entered;
+  }
+
+  /** The ids of a stack's functions, leaf first, and whether none is missing. */
+  describe(number: number): { readonly functions: readonly number[]; readonly isWhole: boolean } {
+    const place = this.#places.get(number) - 1;
+    if (place < 0) return { functions: [], isWhole: false };
+    const words = this.#words.values;
+    const frames = words.subarray(place + 3, place + 3 + (words[place + 2] ?? 0));
+    return {
+      functions: Array.from(frames, (frame) => this.#functions.get(frame)),
+      isWhole: OUTCOMES[words[place + 1] ?? 0] === "complete",
+    };
   }
 
   /** The number in the store of a frame; undefined if it is not in use there. */
@@ -127,8 +149,14 @@ export class DrainedStacks {
   #followGeneration(): void {
     if (this.#generation === this.#writer.generation) return;
     this.#generation = this.#writer.generation;
-    for (const column of [this.#frameNumbers, this.#mergedFrames, this.#stackNumbers])
+    for (const column of [
+      this.#frameNumbers,
+      this.#mergedFrames,
+      this.#stackNumbers,
+      this.#idleNumbers,
+    ]) {
       column.clear();
+    }
   }
 
   /** Forgets stacks and frames with lower numbers. */
@@ -142,6 +170,7 @@ export class DrainedStacks {
     }
     if (!this.#places.holdsBelow(stack)) return;
     this.#stackNumbers.forgetBelow(stack);
+    this.#idleNumbers.forgetBelow(stack);
     this.#places.forgetBelow(stack);
     const words = this.#words;
     const first = this.#places.get(stack) - 1;

@@ -12,6 +12,7 @@ import {
 } from "../tick/runtimes.ts";
 import type { Store } from "../tick/store.ts";
 import { type FunctionInfo, OUTCOMES, type Outcome, type Task, type Tick } from "../tick/tick.ts";
+import type { Reason } from "../tick/waits.ts";
 import { byProcess } from "./by-process.ts";
 import { type FirstRows, FunctionCounts } from "./function-counts.ts";
 import { type Choice, selectionOf } from "./selection.ts";
@@ -33,6 +34,8 @@ export interface FunctionRow {
   readonly line?: number;
   /** What it was doing there, e.g. the Perl op, where it is the leaf. */
   readonly note?: string;
+  /** What threads mostly wait for whose innermost function of the application it is, if any do. */
+  readonly why?: Reason;
   /** Processes, most samples first, at most 20. */
   readonly pids: readonly PidCount[];
   /** How many processes there are in all. */
@@ -177,6 +180,7 @@ export function aggregate(ticks: readonly Tick[], options: AggregateOptions): Ag
         const weight = counts.weights[place] ?? 0;
         if (weight <= 0) continue;
         const stack = counts.stacks[place] ?? 0;
+        if (!shown.counts(stack)) continue;
         const leaf = functions.count(shown, stack, weight);
         sums.count(store, stack, leaf, functions.held, weight);
       }

@@ -43,7 +43,8 @@ export function compare(now: Functions, then: Functions): Changes {
 }
 
 /** The plain part of a row, whose processes are made when they are asked for. */
-const rowOf = ({ function: info, line }: FunctionRow) => ({
+const rowOf = ({ function: info, line, why }: FunctionRow) => ({
   function: info,
+  ...(why === undefined ? {} : { why }),
   ...(line === undefined ? {} : { line }),
 });

@@ -6,6 +6,16 @@
 import { setFlagsFromString } from "node:v8";
 import { RUNTIMES, runtimeNamed } from "../tick/runtimes.ts";
 import type { FunctionInfo, Task } from "../tick/tick.ts";
+import {
+  REASON_LABELS,
+  REASONS,
+  type Reason,
+  reasonOf,
+  stateOf,
+  THREAD_STATES,
+  WAIT_IDLE,
+  type Wait,
+} from "../tick/waits.ts";
 import { Family } from "./family.ts";
 
 const MAX_LENGTH = 500;
@@ -22,13 +32,27 @@ export interface Filter {
   /** `parents` knows processes that were not sampled; without it those that were met are known. */
   matchesTask(task: Task, parents?: Family): boolean;
   matchesFunction(info: FunctionInfo): boolean;
+  /** It has terms about what threads wait for, which choose samples too. */
+  readonly hasWaitTerms: boolean;
+  /** It names waits for work, which are left out otherwise. */
+  readonly asksForIdle: boolean;
+  matchesWait(wait: Wait): boolean;
 }
 
 type Test<T> = (value: T) => boolean;
 type TaskTest = (task: Task, parents: Family) => boolean;
 
 /** These words may stand before a colon. */
-export const FILTER_KEYS = ["pid", "tree", "comm", "thread", "lang", "module"] as const;
+export const FILTER_KEYS = [
+  "pid",
+  "tree",
+  "comm",
+  "thread",
+  "lang",
+  "module",
+  "why",
+  "state",
+] as const;
 const KEY = new RegExp(`^(${FILTER_KEYS.join("|")}):`);
 
 interface Word {
@@ -193,6 +217,31 @@ function taskTest({ key, value, column }: Word): TaskTest | undefined {
     : (task, parents) => pids.some((pid) => parents.isBelow(task, pid));
 }
 
+/** Any reason that can be idle. */
+const IDLE_REASON = REASONS.indexOf("poll");
+
+/** Makes the test of a word about what threads wait for: several of these, with commas, are any of them. */
+function waitTest({ key, value, column }: Word): Test<Wait> | undefined {
+  if (key !== "why" && key !== "state") return undefined;
+  const wanted = value.toLowerCase().split(",");
+  const known = key === "why" ? REASON_WORDS : new Set<string>(THREAD_STATES);
+  const unknown = wanted.find((word) => !known.has(word));
+  if (unknown !== undefined) {
+    throw new FilterError(
+      `${key}: at ${column} is one of ${[...known].join(", ")}, not "${unknown}"`,
+    );
+  }
+  if (key === "state") return (wait) => wanted.includes(stateOf(wait));
+  return (wait) => wordsOf(reasonOf(wait)).some((word) => wanted.includes(word));
+}
+
+const wordsOf = (reason: Reason): string[] =>
+  REASON_LABELS[reason].split(" ").filter((word) => word !== "");
+
+const REASON_WORDS: ReadonlySet<string> = new Set(
+  REASONS.flatMap(wordsOf).filter((word) => word !== "queue" && word !== "page"),
+);
+
 function functionTest(word: Word): Test<FunctionInfo> {
   if (word.regexp) {
     const test = regexpTest(word);
@@ -225,6 +274,8 @@ export function parseFilter(text: string): { filter: Filter } | { error: string 
   try {
     const taskTests: TaskTest[] = [];
     const functionTests: Test<FunctionInfo>[] = [];
+    const waitTests: Test<Wait>[] = [];
+    let asksForIdle = false;
     for (const word of words(text)) {
       const task = taskTest(word);
       const { negated } = word;
@@ -232,10 +283,17 @@ export function parseFilter(text: string): { filter: Filter } | { error: string 
         taskTests.push((one, parents) => task(one, parents) !== negated);
         continue;
       }
+      const wait = waitTest(word);
+      if (wait) {
+        waitTests.push((one) => wait(one) !== negated);
+        asksForIdle ||= word.key === "state" && !negated && wait(WAIT_IDLE | IDLE_REASON);
+        continue;
+      }
       const test = functionTest(word);
       functionTests.push((info) => test(info) !== negated);
     }
-    return { filter: makeFilter(text.trim(), taskTests, functionTests) };
+    const waits = { waitTests, asksForIdle };
+    return { filter: makeFilter(text.trim(), taskTests, functionTests, waits) };
   } catch (error) {
     if (error instanceof FilterError) return { error: error.message };
     throw error;
@@ -246,6 +304,7 @@ function makeFilter(
   text: string,
   taskTests: readonly TaskTest[],
   functionTests: readonly Test<FunctionInfo>[],
+  { waitTests, asksForIdle }: { waitTests: readonly Test<Wait>[]; asksForIdle: boolean },
 ): Filter {
   // Functions are interned: each is asked about once, not again each refresh.
   const known = new WeakMap<FunctionInfo, boolean>();
@@ -254,6 +313,9 @@ function makeFilter(
     text,
     hasTaskTerms: taskTests.length > 0,
     hasFunctionTerms: functionTests.length > 0,
+    hasWaitTerms: waitTests.length > 0,
+    asksForIdle,
+    matchesWait: (wait) => waitTests.every((test) => test(wait)),
     matchesTask: (task, parents = met) => taskTests.every((test) => test(task, parents)),
     matchesFunction: (info) => {
       let matches = known.get(info);

@@ -1,6 +1,8 @@
 /** Weights by function: the inner loop of the aggregate. */
+import { WAIT_REASON_MASK } from "../../build/abi.ts";
 import { ROOT } from "../tick/store.ts";
 import type { FunctionInfo } from "../tick/tick.ts";
+import { type Reason, reasonOf } from "../tick/waits.ts";
 import type { FunctionRow, PidCount } from "./aggregate.ts";
 import { CountLists, grown, grownWeights } from "./count-lists.ts";
 import type { Filter } from "./filter.ts";
@@ -19,6 +21,7 @@ interface RowCounts {
   readonly total: number;
   readonly line: number | undefined;
   readonly note: string | undefined;
+  readonly why: Reason | undefined;
 }
 
 /** A row whose list of processes is made when somebody looks at it: few rows are shown. */
@@ -28,6 +31,7 @@ class LazyFunctionRow implements FunctionRow {
   readonly total: number;
   readonly line?: number;
   readonly note?: string;
+  readonly why?: Reason;
   readonly #lists: CountLists;
   #made: { pids: PidCount[]; all: number } | undefined;
 
@@ -37,6 +41,7 @@ class LazyFunctionRow implements FunctionRow {
     this.total = counts.total;
     if (counts.line !== undefined) this.line = counts.line;
     if (counts.note !== undefined) this.note = counts.note;
+    if (counts.why !== undefined) this.why = counts.why;
     this.#lists = lists;
   }
 
@@ -106,6 +111,7 @@ export class FunctionCounts {
   readonly #pids = new CountLists();
   readonly #lines = new CountLists();
   readonly #notes = new Map<number, string>();
+  readonly #reasons = new CountLists();
   readonly #slots = takeSlots();
   /** Lengths of the lists of ids. */
   #used = 0;
@@ -143,6 +149,10 @@ export class FunctionCounts {
     }
     this.held = held;
     if (leaf < 0) leaf = this.#countStandIn(shown, stack, weight);
+    const own = shown.own(stack);
+    if (own >= 0) leaf = own;
+    const wait = store.waitOf(stack);
+    if (wait !== 0) this.#reasons.add(functions[leaf] ?? 0, wait & WAIT_REASON_MASK, weight);
     const id = functions[leaf] ?? 0;
     slots.self[id] = (slots.self[id] ?? 0) + weight;
     const note = store.noteOf(leaf);
@@ -199,7 +209,9 @@ export class FunctionCounts {
       const isWanted = (ranked[id] ?? 0) >= least;
       if (isWanted && !(filter?.hasFunctionTerms && !filter.matchesFunction(info))) {
         const [line, note] = [this.#lines.busiest(id), this.#notes.get(id)];
-        const counts = { self: self[id] ?? 0, total: total[id] ?? 0, line, note };
+        const reason = this.#reasons.busiest(id);
+        const why = reason === undefined ? undefined : reasonOf(reason);
+        const counts = { self: self[id] ?? 0, total: total[id] ?? 0, line, note, why };
         rows.push(new LazyFunctionRow(info, counts, this.#pids));
       }
       self[id] = 0;

@@ -1,5 +1,6 @@
 /** Own and total samples of functions, added up over any number of ticks. */
 import type { FunctionInfo, Tick } from "../tick/tick.ts";
+import type { Reason } from "../tick/waits.ts";
 import type { Aggregate, FunctionRow } from "./aggregate.ts";
 import type { Sum } from "./covered.ts";
 
@@ -8,6 +9,7 @@ interface Entry {
   self: number;
   total: number;
   line: number | undefined;
+  why: Reason | undefined;
 }
 
 /** Sums of aggregates; knows no processes, whose number has no bound. */
@@ -27,12 +29,13 @@ export class FunctionSums implements Sum {
       const { id } = row.function;
       let entry = this.#entries.get(id);
       if (!entry) {
-        entry = { function: row.function, self: 0, total: 0, line: undefined };
+        entry = { function: row.function, self: 0, total: 0, line: undefined, why: undefined };
         this.#entries.set(id, entry);
       }
       entry.self += sign * row.self;
       entry.total += sign * row.total;
       if (row.line !== undefined) entry.line = row.line;
+      if (row.why !== undefined) entry.why = row.why;
     }
   }
 
@@ -49,12 +52,14 @@ export class FunctionSums implements Sum {
       if (entry.total <= 0) continue;
       const row = current.get(entry.function.id);
       const line = row?.line ?? entry.line;
+      const why = row?.why ?? entry.why;
       rows.push({
         function: entry.function,
         self: entry.self,
         total: entry.total,
         ...(line === undefined ? {} : { line }),
         ...(row?.note === undefined ? {} : { note: row.note }),
+        ...(why === undefined ? {} : { why }),
         pids: row?.pids ?? [],
         processCount: row?.processCount ?? 0,
       });

@@ -1,6 +1,8 @@
 /** The last minutes of ticks, so that a frozen screen can step back. */
 import type { Store } from "../tick/store.ts";
 import type { Counts, Tick } from "../tick/tick.ts";
+import type { Activity } from "../tick/waits.ts";
+import { ofActivity } from "./waits/activity.ts";
 
 /** How much history is kept. */
 export interface HistoryLimits {
@@ -31,9 +33,28 @@ export class History {
   #ticks: Tick[] = [];
   readonly #stores = new Map<Store, StoreUse>();
   #countBytes = 0;
+  #activity: Activity | undefined;
 
   constructor(limits: HistoryLimits = HISTORY_LIMITS) {
     this.#limits = limits;
+  }
+
+  /**
+   * Which threads its ticks are of, as everybody but `recorded` gets them; undefined: those that were asked for when
+   * they were collected. What is kept is the same in any case.
+   */
+  get activity(): Activity | undefined {
+    return this.#activity;
+  }
+
+  set activity(activity: Activity | undefined) {
+    this.#activity = activity;
+  }
+
+  #shown(tick: Tick): Tick;
+  #shown(tick: Tick | undefined): Tick | undefined;
+  #shown(tick: Tick | undefined): Tick | undefined {
+    return tick && ofActivity(tick, this.#activity);
   }
 
   /** Takes the newest tick and forgets what is too old or too much; the newest always stays. */
@@ -75,12 +96,12 @@ export class History {
   }
 
   get latest(): Tick | undefined {
-    return this.#ticks.at(-1);
+    return this.#shown(this.#ticks.at(-1));
   }
 
   /** The tick at a place, 0 is the oldest. */
   at(index: number): Tick | undefined {
-    return this.#ticks[index];
+    return this.#shown(this.#ticks[index]);
   }
 
   /** How many ticks are not younger than `time`: the place of the first that is. */
@@ -106,8 +127,13 @@ export class History {
   /** Ticks of the last `seconds` up to `end`, oldest first; up to now when left out. */
   last(seconds: number, end: Tick | undefined = this.latest): readonly Tick[] {
     if (!end) return [];
-    const first = this.placeAfter(end.time - seconds * 1000);
-    const ticks = this.#ticks.slice(first, this.placeAfter(end.time));
+    const ticks = this.recorded(seconds, end).map((tick) => this.#shown(tick));
     return ticks.length > 0 ? ticks : [end];
+  }
+
+  /** The same as they were collected. */
+  recorded(seconds: number, end: Tick): readonly Tick[] {
+    const first = this.placeAfter(end.time - seconds * 1000);
+    return this.#ticks.slice(first, this.placeAfter(end.time));
   }
 }

@@ -3,10 +3,12 @@
  * left out on request; frames of an interpreter that are folded into those that it executes are, unless they are asked
  * for or nothing else is there. A stack of which nothing is left is shown as a stand-in, so that no sample is lost.
  */
+import { innermostOwn } from "../tick/application.ts";
 import { KERNEL_ONLY, NO_FRAMES } from "../tick/functions.ts";
 import { PLACES } from "../tick/runtimes.ts";
 import { FRAME_FOLDED, ROOT, type Store } from "../tick/store.ts";
 import type { Task, Tick } from "../tick/tick.ts";
+import { stateOf } from "../tick/waits.ts";
 import type { Family } from "./family.ts";
 import type { Filter } from "./filter.ts";
 
@@ -19,6 +21,8 @@ export interface Choice {
   readonly kernel: boolean;
   /** Show the interpreter's own frames. */
   readonly nativeFrames: boolean;
+  /** Show waits for work. */
+  readonly idle?: boolean;
 }
 
 /** Says whether two choices show the same: only a filter asks for parents. */
@@ -26,7 +30,8 @@ export const isSameChoice = (a: Choice, b: Choice): boolean =>
   a.filter === b.filter &&
   (a.filter === undefined || a.parents === b.parents) &&
   a.kernel === b.kernel &&
-  a.nativeFrames === b.nativeFrames;
+  a.nativeFrames === b.nativeFrames &&
+  (a.idle ?? false) === (b.idle ?? false);
 
 const KERNEL = PLACES.kernel;
 
@@ -42,6 +47,8 @@ export class Shown {
   #hidden = new Uint8Array(0);
   #judged = 0;
   readonly #wanted = new Map<number, boolean>();
+  /** By stack of a thread that waits: its innermost frame that is the application's own, -1 where it has none. */
+  readonly #own = new Map<number, number>();
 
   constructor(store: Store, choice: Choice) {
     this.store = store;
@@ -84,8 +91,38 @@ export class Shown {
     return shown.length > 0 ? shown : this.standIn(stack);
   }
 
-  /** The innermost frame of a stack that is shown. */
+  /** Whether the counts of a stack are a part of the picture: waits for work are not, unless they are asked for. */
+  counts(stack: number): boolean {
+    const wait = this.store.columns.stackWaits.at(stack);
+    const { filter, idle } = this.#choice;
+    if (wait !== 0 && stateOf(wait) === "idle" && !idle && !filter?.asksForIdle) return false;
+    return !filter?.hasWaitTerms || filter.matchesWait(wait);
+  }
+
+  /**
+   * The frame that a wait is told by: the innermost one of the application that is shown, else the innermost one
+   * outside of the kernel. -1: the stack does not wait, or has no such frame.
+   */
+  own(stack: number): number {
+    if (this.store.columns.stackWaits.at(stack) === 0) return -1;
+    const known = this.#own.get(stack);
+    if (known !== undefined) return known;
+    const frames = this.frames(stack);
+    const functions = frames.map((frame) => this.store.functionOf(frame));
+    const place = innermostOwn(functions);
+    const user = functions.findIndex(({ runtime }) => runtime !== "kernel");
+    const own = frames[place < 0 ? user : place] ?? -1;
+    this.#own.set(stack, own);
+    return own;
+  }
+
+  /** The frame that a stack is told by: its innermost one that is shown, or what own() says of a wait. */
   leaf(stack: number): number {
+    const own = this.own(stack);
+    return own < 0 ? this.#innermost(stack) : own;
+  }
+
+  #innermost(stack: number): number {
     const hidden = this.hidden();
     const { stackLeaves, nodeBacks, nodeFrames } = this.store.columns;
     for (let node = stackLeaves.at(stack); node !== ROOT; node -= nodeBacks.at(node)) {
@@ -171,7 +208,8 @@ export class Selection {
           if (task && !this.wants(task)) task = undefined;
           wanted.set(number, task);
         }
-        if (task) yield { shown, stack: counts.stacks[i] ?? 0, task, weight };
+        const stack = counts.stacks[i] ?? 0;
+        if (task && shown.counts(stack)) yield { shown, stack, task, weight };
       }
     }
   }

@@ -54,7 +54,7 @@ export const OPTIONS = {
     type: "string",
     shortFlag: "f",
     value: "TEXT",
-    help: "show what matches: text /regex/ pid: comm: lang: module: and ! for not",
+    help: "show what matches: text /regex/ pid: comm: lang: module: why: and ! for not",
   },
   sort: {
     type: "string",
@@ -76,6 +76,7 @@ export const OPTIONS = {
   },
   kernel: { type: "boolean", negative: true, help: "leave kernel frames out" },
   nativeFrames: { type: "boolean", help: "show the interpreters' own native frames too" },
+  idle: { type: "boolean", help: "with -e wait and wall, show waits for work too" },
   readableNames: {
     type: "boolean",
     help: "on the screen, name what the C# compiler made after its source",

@@ -30,6 +30,8 @@ export interface ShowOptions {
   readonly rows: number;
   readonly kernel: boolean;
   readonly nativeFrames: boolean;
+  /** Waits for work too. */
+  readonly idle: boolean;
   /** On the screen only. */
   readonly readableNames: boolean;
   readonly color: boolean;
@@ -275,6 +277,7 @@ function showOptions(flags: Flags): ShowOptions {
     rows: flags.number("rows", 0, Number.MAX_SAFE_INTEGER, "whole") ?? 50,
     kernel: !flags.isOff("kernel"),
     nativeFrames: flags.boolean("nativeFrames"),
+    idle: flags.boolean("idle"),
     readableNames: flags.boolean("readableNames"),
     color: !flags.isOff("color"),
     exports: exportPaths(flags),

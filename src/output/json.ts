@@ -4,11 +4,20 @@
  */
 
 import type { FunctionRow, ProcessRow } from "../model/aggregate.ts";
+import { isWaiting } from "../model/waits/activity.ts";
+import {
+  type StatesByProcess,
+  type ThreadStates,
+  threadStates,
+  waitAges,
+} from "../model/waits/states.ts";
+import { deadlocks } from "../model/waits/stuck.ts";
 import { cleanName } from "../tick/clean-name.ts";
 import { listed } from "../tick/runtimes.ts";
 import type { CounterDefinition } from "../tick/source.ts";
 import type { OwnCost, Tick } from "../tick/tick.ts";
 import { areSamples } from "../tick/units.ts";
+import { isUninterruptible, REASON_LABELS, reasonOf } from "../tick/waits.ts";
 import { firstRows, percentage, type Sink, type SinkOptions, sumsOf, tenth } from "./sink.ts";
 
 /** A sink that writes each refresh as one line of JSON. */
@@ -23,6 +32,8 @@ export function jsonSink(options: SinkOptions): Sink {
 function snapshot(tick: Tick, options: SinkOptions): object {
   const sums = sumsOf(tick, options);
   const { samples } = sums;
+  const ages = waitAges(tick, options);
+  const states = isWaiting(tick) ? threadStates(tick) : undefined;
   return {
     schema: areSamples(tick.unit) ? "polytop.snapshot/1" : "polytop.snapshot/2",
     time: new Date(tick.time).toISOString(),
@@ -37,10 +48,13 @@ function snapshot(tick: Tick, options: SinkOptions): object {
     missed: tick.missed,
     stacks: { unique: sums.uniqueStacks, ...sums.outcomes },
     runtimes: Object.fromEntries(listed(sums.runtimes).map((it) => [it, sums.runtimes[it]])),
-    functions: firstRows(sums.functions, options).map((row) => functionObject(row, samples)),
+    functions: firstRows(sums.functions, options).map((row) =>
+      functionObject(row, samples, ages.get(row.function.id)),
+    ),
     processes: sums.processes
       .toSorted((a, b) => b.samples - a.samples || a.pid - b.pid)
-      .map((row) => processObject(row, samples)),
+      .map((row) => processObject(row, samples, states)),
+    ...(isWaiting(tick) ? { waiting: waitingObject(tick) } : {}),
     metrics: metrics(tick, options.counters),
     self: ownCost(tick.self),
   };
@@ -64,7 +78,7 @@ function ownCost({ parts, ...self }: OwnCost): object {
 /** Parts are small: a tenth would show nothing of them. */
 const percentHundredth = (percent: number): number => Math.round(percent * 100) / 100;
 
-function functionObject(row: FunctionRow, samples: number): object {
+function functionObject(row: FunctionRow, samples: number, age: number | undefined): object {
   return {
     runtime: row.function.runtime,
     name: cleanName(row.function.name),
@@ -74,11 +88,18 @@ function functionObject(row: FunctionRow, samples: number): object {
     total: row.total,
     selfPercent: percentage(row.self, samples),
     totalPercent: percentage(row.total, samples),
+    ...(row.why === undefined ? {} : { why: REASON_LABELS[row.why] }),
+    ...(age === undefined ? {} : { ageSeconds: thousandth(age) }),
     pids: row.pids.map(({ pid }) => pid),
   };
 }
 
-function processObject(row: ProcessRow, samples: number): object {
+function processObject(
+  row: ProcessRow,
+  samples: number,
+  states: StatesByProcess | undefined,
+): object {
+  const threads = states?.of.get(row.pid);
   return {
     pid: row.pid,
     comm: cleanName(row.comm),
@@ -87,6 +108,36 @@ function processObject(row: ProcessRow, samples: number): object {
     runtimes: row.runtimes,
     complete: row.complete,
     guessed: row.guessed,
+    ...(threads ? statesObject(threads) : {}),
+  };
+}
+
+const thousandth = (value: number): number => Math.round(value * 1000) / 1000;
+
+const statesObject = (states: ThreadStates): object =>
+  Object.fromEntries(Object.entries(states).map(([key, value]) => [key, thousandth(value)]));
+
+/** Threads by state, on average; waits that have lasted or whose lock has an owner; rings of owners. */
+function waitingObject(tick: Tick): object {
+  const { store, waiting } = tick;
+  const longWaits = waiting?.longWaits ?? [];
+  return {
+    ...statesObject(threadStates(tick).all),
+    longWaits: longWaits.flatMap(({ task, stack, seconds, owner }) => {
+      const thread = store.tasks[task];
+      if (!thread) return [];
+      const wait = store.waitOf(stack);
+      return {
+        pid: thread.pid,
+        tid: thread.tid,
+        thread: cleanName(thread.thread),
+        why: REASON_LABELS[reasonOf(wait)],
+        seconds: thousandth(seconds),
+        uninterruptible: isUninterruptible(wait),
+        ...(owner > 0 ? { owner } : {}),
+      };
+    }),
+    deadlocks: deadlocks(store, longWaits),
   };
 }
 

@@ -1,4 +1,5 @@
 /** Runs a source into a plain output until it has had enough. */
+import { ofActivity } from "../model/waits/activity.ts";
 import type { TickSource } from "../tick/source.ts";
 import type { Tick } from "../tick/tick.ts";
 import type { Sink } from "./sink.ts";
@@ -32,7 +33,7 @@ function refreshes({ source, sink, iterations, signal, write, warn }: PlainRun):
     let left = iterations ?? Number.POSITIVE_INFINITY;
     let unsubscribe = (): void => {};
     const print = (tick: Tick): void => {
-      for (const notice of tick.notices) {
+      for (const notice of ofActivity(tick).notices) {
         if (!said.has(notice)) warn(notice);
         said.add(notice);
       }

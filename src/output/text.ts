@@ -2,6 +2,8 @@
 
 import type { Aggregate, FunctionRow } from "../model/aggregate.ts";
 import { busyShare } from "../model/health.ts";
+import { isWaiting } from "../model/waits/activity.ts";
+import { waitAges } from "../model/waits/states.ts";
 import {
   type Column,
   FUNCTION_COLUMNS,
@@ -9,6 +11,7 @@ import {
   RUNTIME_LABELS,
 } from "../text/columns.ts";
 import { ASCII_GLYPHS, bytes, displayWidth, percent, sharePercent } from "../text/format.ts";
+import { statesText, WAITING_COLUMNS } from "../text/wait-columns.ts";
 import { cleanName } from "../tick/clean-name.ts";
 import { listed } from "../tick/runtimes.ts";
 import type { Tick } from "../tick/tick.ts";
@@ -37,7 +40,7 @@ function table(tick: Tick, options: SinkOptions): string {
   const { filter } = options;
   const sums = sumsOf(tick, options);
   const rows = firstRows(sums.functions, options);
-  const lines = [...header(tick, sums, filter?.text ?? ""), ...body(rows, sums)];
+  const lines = [...header(tick, sums, filter?.text ?? ""), ...body(rows, sums, tick, options)];
   if (rows.length === 0) lines.push(`# ${whyEmpty(tick, filter?.text ?? "")}`);
   return `${lines.map((line) => line.trimEnd()).join("\n")}\n`;
 }
@@ -57,10 +60,11 @@ function header(tick: Tick, sums: Aggregate, filter: string): string[] {
       `${unitRow(tick.unit).text(sums.samples)} in ${tick.intervalSeconds.toFixed(1)} s`,
     ],
     runtimes,
+    ...(isWaiting(tick) ? [[statesText(tick)]] : []),
     [
       `${sharePercent(sums.outcomes.complete, sums.samples)} % complete`,
       ...guessedPart(sums),
-      `${tick.missed} missed`,
+      `${isWaiting(tick) ? unitRow(tick.unit).text(tick.missed) : tick.missed} missed`,
       `polytop ${tick.self.cpuPercent.toFixed(1)} % cpu ${bytes(tick.self.rssBytes)}`,
       ...(tick.pids.length > 0 ? [`pid ${tick.pids.join(",")}`] : []),
       ...(filter ? [`filter ${filter}`] : []),
@@ -74,9 +78,22 @@ const guessedPart = ({ outcomes: { guessed }, samples }: Aggregate): string[] =>
   guessed > 0 ? [`${percent(guessed, samples)} % guessed`] : [];
 
 /** The heading and the rows, in columns as wide as their longest text. */
-function body(rows: readonly FunctionRow[], sums: Aggregate): string[] {
-  const columns: readonly PlainColumn[] = FUNCTION_COLUMNS.filter(({ plain }) => plain);
-  const context = { samples: sums.samples, glyphs: ASCII_GLYPHS, moduleLine: true };
+function body(
+  rows: readonly FunctionRow[],
+  sums: Aggregate,
+  tick: Tick,
+  options: SinkOptions,
+): string[] {
+  const all = isWaiting(tick) ? WAITING_COLUMNS : FUNCTION_COLUMNS;
+  const columns: readonly PlainColumn[] = all.filter(({ plain }) => plain);
+  const ages = waitAges(tick, options);
+  const context: FunctionContext = {
+    samples: sums.samples,
+    glyphs: ASCII_GLYPHS,
+    moduleLine: true,
+    seconds: sums.seconds,
+    age: (row) => ages.get(row.function.id),
+  };
   const cells = rows.map((row) => columns.map((column) => cleanName(column.value(row, context))));
   const widths = columns.map((column, i) => {
     const longest = cells.reduce((most, row) => Math.max(most, displayWidth(row[i] ?? "")), 0);

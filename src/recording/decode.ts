@@ -6,8 +6,19 @@ import { FIRST_FUNCTION, STAND_INS } from "../tick/functions.ts";
 import { RUNTIME_NUMBERS, runtimeOfNumber } from "../tick/runtimes.ts";
 import { FRAME_FOLDED as FOLDED, ROOT } from "../tick/store.ts";
 import { type FunctionInfo, OUTCOMES, type Task, type TickHeader } from "../tick/tick.ts";
+import { WAITS } from "../tick/waits.ts";
 import { ByteReader } from "./bytes.ts";
-import { FormatError, FRAME_BODY, FRAME_FLAGS, FRAME_FOLDED, LIMITS } from "./format.ts";
+import {
+  FormatError,
+  FRAME_BODY,
+  FRAME_FLAGS,
+  FRAME_FOLDED,
+  LAST_WITHOUT_UNIT,
+  LAST_WITHOUT_WAITS,
+  LIMITS,
+  WAIT_FACTOR,
+} from "./format.ts";
+import { readWaiting } from "./waiting.ts";
 
 /** Milliseconds that a Date can hold, ECMA-262 "Time Values and Time Range". */
 const MAX_TIME = 8.64e15;
@@ -57,15 +68,15 @@ class Tables {
 
 /** Decodes chunks in their order. Throws a FormatError where a chunk is not what it should be. */
 export class TickDecoder {
-  readonly #hasUnit: boolean;
+  readonly #version: number;
   #tables: Tables | undefined;
   /** Functions keep their ids when numbering begins anew. */
   readonly #functions = new Map<string, number>();
   readonly #memory = new Memory(LIMITS.functionBytes, "functions");
 
-  /** `hasUnit`: since version 2 a tick says what its weights are. */
-  constructor(hasUnit: boolean) {
-    this.#hasUnit = hasUnit;
+  /** `version`: that of the file. */
+  constructor(version: number) {
+    this.#version = version;
   }
 
   /** The deltas of a chunk, each when it is asked for. */
@@ -79,7 +90,7 @@ export class TickDecoder {
       const functions = this.#readFunctions(reader, tables);
       const columns = { ...readFrames(reader, tables), ...readStacks(reader, tables) };
       const tasks = readTasks(reader, tables);
-      const header = readFacts(reader, tables, this.#hasUnit);
+      const header = readFacts(reader, tables, this.#version);
       const counts = readCounts(reader, tables);
       yield { header, renewed, functions, texts, columns, tasks, counts };
     }
@@ -159,7 +170,10 @@ function readStacks(reader: ByteReader, tables: Tables) {
   const count = reader.count(LIMITS.stacks - tables.stacks, "stacks");
   tables.memory.take(STACK_BYTES * count);
   const column = (): number[] => Array.from({ length: count }, () => reader.uint());
-  const [outcomes, branches, lengths] = [column(), column(), column()];
+  const [hows, branches, lengths] = [column(), column(), column()];
+  const outcomes = hows.map((how) => how % WAIT_FACTOR);
+  const waits = hows.map((how) => Math.floor(how / WAIT_FACTOR));
+  if (waits.some((wait) => wait >= WAITS)) throw new FormatError("a thread waits in no known way");
   const backs: number[] = [];
   const frames: number[] = [];
   const leaves = outcomes.map((outcome, i) => {
@@ -186,6 +200,7 @@ function readStacks(reader: ByteReader, tables: Tables) {
     nodeFrames: Uint32Array.from(frames),
     stackLeaves: Uint32Array.from(leaves),
     stackOutcomes: Uint32Array.from(outcomes),
+    stackWaits: Uint32Array.from(waits),
   };
 }
 
@@ -206,14 +221,14 @@ function readTasks(reader: ByteReader, tables: Tables): Task[] {
   }));
 }
 
-function readFacts(reader: ByteReader, tables: Tables, hasUnit: boolean): TickHeader {
+function readFacts(reader: ByteReader, tables: Tables, version: number): TickHeader {
   const { strings } = tables;
   const time = reader.number();
   if (Math.abs(time) > MAX_TIME) throw new FormatError("a time that cannot be");
   const intervalSeconds = reader.amount();
   if (intervalSeconds > LONGEST_INTERVAL_SECONDS) throw new FormatError("a refresh is too long");
   const event = readString(reader, strings);
-  const unit = hasUnit ? readString(reader, strings) : "samples";
+  const unit = version > LAST_WITHOUT_UNIT ? readString(reader, strings) : "samples";
   const frequency = reader.amount();
   const cpus = reader.below(UINT32, "CPU");
   const host = readString(reader, strings);
@@ -230,7 +245,8 @@ function readFacts(reader: ByteReader, tables: Tables, hasUnit: boolean): TickHe
   const notices = Array.from({ length: noticeCount }, () => readString(reader, strings));
   const metrics = readMetrics(reader, tables);
   const what = { time, intervalSeconds, event, unit, frequency, cpus, host, pids };
-  return { ...what, samples, missed, metrics, self, notices };
+  const waiting = version > LAST_WITHOUT_WAITS ? readWaiting(reader, tables) : {};
+  return { ...what, samples, missed, metrics, self, notices, ...waiting };
 }
 
 function readMetrics(reader: ByteReader, { shapes, strings }: Tables): Record<string, number> {

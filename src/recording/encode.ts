@@ -7,7 +7,8 @@ import type { LineOf } from "../tick/source.ts";
 import { ROOT, type Store } from "../tick/store.ts";
 import type { FunctionInfo, Task, Tick } from "../tick/tick.ts";
 import { ByteWriter } from "./bytes.ts";
-import { FRAME_BODY, FRAME_FOLDED } from "./format.ts";
+import { FRAME_BODY, FRAME_FOLDED, WAIT_FACTOR } from "./format.ts";
+import { writeWaiting } from "./waiting.ts";
 
 /** Numbering begins anew beyond these: what is kept here, and by a reader, stays below some 30 MB. */
 const RENEW_AT = {
@@ -27,7 +28,8 @@ interface FrameRow {
 }
 
 interface StackRow {
-  readonly outcome: number;
+  /** Its outcome and how its thread waits. */
+  readonly how: number;
   readonly branch: number;
   readonly frames: readonly number[];
 }
@@ -101,7 +103,7 @@ class Dictionary {
   }
 
   /** Numbers the stack of some frames, outermost first. */
-  stack(frames: readonly number[], outcome: number): number {
+  stack(frames: readonly number[], how: number): number {
     const before = this.#tree.size;
     let [node, branch, known] = [ROOT, ROOT, 0];
     for (const frame of frames) {
@@ -111,13 +113,16 @@ class Dictionary {
       known++;
     }
     for (const frame of frames.slice(known + 1)) node = this.#tree.child(node, frame);
-    return this.stacks.number(`${node} ${outcome}`, {
-      outcome,
+    return this.stacks.number(`${node} ${how}`, {
+      how,
       branch: branch === ROOT ? 0 : before - branch,
       frames: frames.slice(known),
     });
   }
 }
+
+const howOf = ({ columns }: Store, stack: number): number =>
+  columns.stackOutcomes.at(stack) + WAIT_FACTOR * columns.stackWaits.at(stack);
 
 /** Encodes ticks in their order. */
 export class TickEncoder {
@@ -148,7 +153,7 @@ export class TickEncoder {
         numbers.frames[frame] ??= dictionary.frame(store, frame, lineOf);
         return numbers.frames[frame];
       });
-      numbers.stacks[stack] = dictionary.stack(listed, store.columns.stackOutcomes.at(stack));
+      numbers.stacks[stack] = dictionary.stack(listed, howOf(store, stack));
     }
     for (const task of new Set(counts.tasks)) {
       const known = store.tasks[task];
@@ -157,6 +162,7 @@ export class TickEncoder {
     const body = facts(tick, dictionary);
     this.#news();
     body(this.#out);
+    writeWaiting(this.#out, tick, numbers);
     this.#counts(tick, numbers);
   }
 
@@ -220,7 +226,7 @@ export class TickEncoder {
     const out = this.#out;
     const rows = this.#dictionary.stacks.takeNews();
     out.uint(rows.length);
-    for (const { outcome } of rows) out.uint(outcome);
+    for (const { how } of rows) out.uint(how);
     for (const { branch } of rows) out.uint(branch);
     for (const { frames } of rows) out.uint(frames.length);
     for (const { frames } of rows) for (const frame of frames) out.uint(frame);

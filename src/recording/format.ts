@@ -1,5 +1,5 @@
 /**
- * The file format of recordings, version 3: refreshes ("ticks") with their stacks and names.
+ * The file format of recordings, version 4: refreshes ("ticks") with their stacks and names.
  *
  * A file is a signature, a version and a row of chunks. Whatever was written whole can be read, so a
  * file that is cut off anywhere opens up to there. Numbers of fixed width are little-endian.
@@ -31,26 +31,33 @@
  *     string = list byte (UTF-8)
  *     function = uint runtime (RuntimeRow.number) · uint name · uint module · maybe whyUnnamed
  *     frame  = uint function · maybe line · maybe note · uint flags (1: folded, 2: has a body) · body
- *     stacks = uint count · outcome… (0 complete, 1 truncated, 2 broken, 3 guessed) · branch… · length… · uint frame…
+ *     stacks = uint count · how… (its outcome: 0 complete, 1 truncated, 2 broken, 3 guessed, and 16 times how its
+ *              thread waits) · branch… · length… · uint frame…
  *     task   = uint pid · uint tid · uint comm · uint thread · uint parentPid · uint uid · uint cgroup ·
  *              number startTime
  *     facts  = number time · number intervalSeconds · uint event · uint unit · number frequency · uint cpus ·
  *              uint host · list pid · number samples · number missed · number cpuPercent ·
  *              number bpfCpuPercent · number rssBytes · number bpfNanosecondsPerSample ·
- *              list notice (a string) · metrics
+ *              list notice (a string) · metrics · waiting
  *     metrics = maybe shape · (a new shape: list name) · number… (a value for each name of the shape)
+ *     waiting = maybe activity (running, waiting, both) · uint 0, or uint 1 · uint sweeps ·
+ *              number lost · list process · list wait
+ *     process = uint pid · uint threads · number startTime · number running · number runnable · number blocked
+ *     wait   = uint stack · uint task · number seconds · uint owner
  *     counts = uint count · signed stack… · signed task… · uint weight…
  *
  * Names, comm, thread, cgroup, notes, bodies, notices, event, unit and host are numbers of strings. Stacks share their
  * outer frames, so they are a tree: node 0 is its root, and a stack is `branch` (how far back from the
  * number that the next node will get; 0: the root) and `length` new nodes below it, each with its frame,
  * outermost first; the stack's leaf is the last of them, or the branch itself when there are none. The
- * columns `outcome…`, `branch…`, `length…` each hold `count` numbers. In `counts`, stacks and tasks are
+ * columns `how…`, `branch…`, `length…` each hold `count` numbers. In `counts`, stacks and tasks are
  * given as the difference to the one before (the first: to 0). Metrics without a new shape use the one
  * of that number.
  *
- * Versions 1 and 2 are read too. They have no outcome `guessed`: their `complete` may hold guesses. Version 1 has no
- * unit: its weights are samples.
+ * The weight of a stack that waits is in nanoseconds, whatever the unit; bpf/wait/abi.h numbers how it waits.
+ *
+ * Versions 1 to 3 are read too, and know nothing of waiting. Versions 1 and 2 have no outcome `guessed`: their
+ * `complete` may hold guesses. Version 1 has no unit: its weights are samples.
  *
  * Everything in a file is taken for hostile: see the limits below.
  */
@@ -59,10 +66,13 @@ import type { CounterDefinition } from "../tick/source.ts";
 export const SIGNATURE = Uint8Array.from([
   0x89, 0x70, 0x6f, 0x6c, 0x79, 0x74, 0x6f, 0x70, 0x0d, 0x0a, 0x1a, 0x0a,
 ]);
-export const VERSION = 3;
-/** The oldest version that is read, and the last one without a unit. */
+export const VERSION = 4;
+/** The oldest version that is read, the last one without a unit, and the last one without waits. */
 export const OLDEST_VERSION = 1;
 export const LAST_WITHOUT_UNIT = 1;
+export const LAST_WITHOUT_WAITS = 3;
+/** How a thread waits is so many times higher than an outcome in the same number. */
+export const WAIT_FACTOR = 16;
 /** Signature and version. */
 export const PREFIX_BYTES = SIGNATURE.length + 4;
 export const CHUNK_HEADER_BYTES = 16;

@@ -14,7 +14,6 @@ import {
   KIND_END,
   KIND_HEADER,
   KIND_TICKS,
-  LAST_WITHOUT_UNIT,
   LIMITS,
   OLDEST_VERSION,
   PREFIX_BYTES,
@@ -81,7 +80,7 @@ export class RecordingReader {
 
   /** All ticks, each read when it is asked for; to be called once. */
   *ticks(): Generator<Tick> {
-    const decoder = new TickDecoder(this.#version > LAST_WITHOUT_UNIT);
+    const decoder = new TickDecoder(this.#version);
     const assembler = new TickAssembler();
     let count = 0;
     try {

@@ -1,6 +1,6 @@
 /** Functions by their names: each different one has one id. */
 import { cleanName } from "../tick/clean-name.ts";
-import { FIRST_FUNCTION } from "../tick/functions.ts";
+import { FIRST_FUNCTION, NO_FRAMES, STAND_INS } from "../tick/functions.ts";
 import type { Runtime } from "../tick/runtimes.ts";
 import type { FunctionInfo } from "../tick/tick.ts";
 import type { NamedFunction } from "./reader.ts";
@@ -21,6 +21,7 @@ export class FunctionTable {
   readonly #cleanModules = new Map<Runtime, Map<string, ModuleFunctions>>();
   #count = FIRST_FUNCTION;
   #added: FunctionInfo[] = [];
+  readonly #infos: FunctionInfo[] = [...STAND_INS];
 
   /** Returns the id of a function; its names are cleaned here, once. */
   intern(named: NamedFunction): number {
@@ -32,9 +33,14 @@ export class FunctionTable {
     const id = this.#count++;
     ids.set(name, id);
     const unnamed = whyUnnamed === undefined ? {} : { whyUnnamed };
-    this.#added.push({ id, runtime, name, module, ...unnamed });
+    const info = { id, runtime, name, module, ...unnamed };
+    this.#added.push(info);
+    this.#infos.push(info);
     return id;
   }
+
+  /** Returns the function of an id. */
+  readonly info = (id: number): FunctionInfo => this.#infos[id] ?? NO_FRAMES;
 
   #module(runtime: Runtime, named: string): ModuleFunctions {
     const modules = innerMap(this.#modules, runtime);

@@ -14,6 +14,7 @@ import {
   sharePercent,
   timeOfDay,
 } from "../text/format.ts";
+import { statesText } from "../text/wait-columns.ts";
 import { listed } from "../tick/runtimes.ts";
 import type { Tick } from "../tick/tick.ts";
 import { areSamples, unitRow } from "../tick/units.ts";
@@ -72,7 +73,7 @@ function machineLine(
   // What changes has a fixed place: nothing on this line moves.
   const share = percent(busyShare(tick), 1).padStart(4);
   const shareOfCpus = only === "" ? `${cpus} ${share} % busy` : `${only}${share} % of ${cpus}`;
-  const busy = areSamples(tick.unit) ? shareOfCpus : only + cpus;
+  const busy = areSamples(tick.unit) ? shareOfCpus : only + otherUnit(tick, cpus);
   const perSecond = tick.samples / (tick.intervalSeconds || 1);
   const amount = areSamples(tick.unit)
     ? `${rate(perSecond).padStart(5)} samples`
@@ -92,6 +93,8 @@ function machineLine(
     theme,
   );
 }
+
+const otherUnit = (tick: Tick, cpus: string): string => (tick.waiting ? statesText(tick) : cpus);
 
 function runtimeLine({ all }: HeaderData, width: number, theme: Theme): string {
   if (!all) return "";
@@ -129,7 +132,7 @@ function trustLine(data: HeaderData, width: number, theme: Theme): string {
     giveWay: 2,
   };
   const missed: Piece = {
-    text: `${tick.missed} missed`,
+    text: `${areSamples(tick.unit) ? tick.missed : unitRow(tick.unit).text(tick.missed)} missed`,
     giveWay: tick.missed > 0 ? 2 : 4,
     ...(tick.missed > 0 ? { paint: theme.bold } : {}),
   };
@@ -165,7 +168,7 @@ function trustLine(data: HeaderData, width: number, theme: Theme): string {
 
 /** Names what narrows or stops the picture, the frozen moment first. */
 function inForce({ tick, state, view, now, sinceSeconds }: HeaderData, theme: Theme): Piece[] {
-  const { frozen, mark, span, filterText, language, kernel } = state;
+  const { frozen, mark, span, filterText, language, kernel, idle } = state;
   const pieces: Piece[] = [];
   const say = (text: string, paint = theme.bold): number => pieces.push({ text, paint });
   if (frozen && tick) {
@@ -181,5 +184,6 @@ function inForce({ tick, state, view, now, sinceSeconds }: HeaderData, theme: Th
   if (filterText !== "") say(`filter ${filterText}`);
   if (language) say(`only ${RUNTIME_LABELS[language]}`);
   if (!kernel) say("no kernel");
+  if (idle && tick?.waiting) say("idle too");
   return pieces;
 }

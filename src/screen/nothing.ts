@@ -1,5 +1,6 @@
 /** Says why there is nothing to list, and which key helps. */
 
+import { isWaiting } from "../model/waits/activity.ts";
 import { RUNTIME_LABELS } from "../text/columns.ts";
 import { seconds, thousands } from "../text/format.ts";
 import type { Tick } from "../tick/tick.ts";
@@ -24,6 +25,10 @@ export function nothingLines(session: Session, tick: Tick | undefined, alive: Is
     if (session.error !== undefined) return [session.error];
     return [`Collecting: the first refresh comes after ${seconds(state.delaySeconds)}.`];
   }
+  if (isWaiting(tick) && tick.samples === 0) return ["No thread waits."];
+  if (state.activity !== "running" && tick.samples === 0) {
+    return ["Threads that wait are looked at from now on."];
+  }
   if (tick.samples === 0) {
     if (tick.pids.length > 0) return [pidText(tick.pids, alive)];
     const recent = session.history.last(10);
@@ -38,6 +43,9 @@ export function nothingLines(session: Session, tick: Tick | undefined, alive: Is
   const amount = areSamples(tick.unit)
     ? `${thousands(tick.samples)} samples`
     : unitRow(tick.unit).text(tick.samples);
+  if (isWaiting(tick) && wanted.length === 0) {
+    return ["All threads wait for work: i shows them."];
+  }
   return [
     `Nothing matches ${wanted.join(" and ") || "this view"} in this refresh;`,
     `${amount} in all. ${state.language ? "l shows other languages." : "esc clears the filter."}`,

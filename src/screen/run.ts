@@ -7,6 +7,8 @@ import { watchForEnd } from "../terminal/process.ts";
 import { openWindow } from "../terminal/window.tsx";
 import { duration, thousands } from "../text/format.ts";
 import type { TickSource } from "../tick/source.ts";
+import type { Unit } from "../tick/tick.ts";
+import { areSamples, unitRow } from "../tick/units.ts";
 import { Composer } from "./composer.ts";
 import { Bodies, type FrameTools } from "./frame.ts";
 import type { IsAlive } from "./nothing.ts";
@@ -24,6 +26,7 @@ export interface ScreenOptions {
   readonly sort: SortKey;
   readonly kernel: boolean;
   readonly nativeFrames: boolean;
+  readonly idle?: boolean;
   readonly readableNames?: boolean;
   readonly color: boolean;
   readonly unicode: boolean;
@@ -50,14 +53,21 @@ function factsOfHere(): MachineFacts {
   return { user: userNames(), cgroup: (process) => cgroups.name(process) };
 }
 
+/** Totals are in the unit of what was asked for. */
+const unitOf = ({ asked }: Session): Unit => asked?.unit ?? "samples";
+const isInSamples = (session: Session): boolean => areSamples(unitOf(session));
+const amountOf = (session: Session, amount: number): string =>
+  isInSamples(session) ? thousands(amount) : unitRow(unitOf(session)).text(amount);
+
 function summaryOf(session: Session): string {
   const { totals } = session;
   if (totals.samples === 0) return "polytop: no samples.";
   const complete = (100 * totals.complete) / totals.samples;
-  const missed = totals.missed > 0 ? `, ${thousands(totals.missed)} missed` : "";
+  const missed = totals.missed > 0 ? `, ${amountOf(session, totals.missed)} missed` : "";
   const share = (100 * totals.guessed) / totals.samples;
   const guessed = totals.guessed > 0 ? `, ${share.toFixed(1)} % guessed` : "";
-  return `polytop: ${thousands(totals.samples)} samples in ${duration(totals.seconds)}, ${complete.toFixed(1)} % complete${guessed}${missed}.`;
+  const amount = `${amountOf(session, totals.samples)}${isInSamples(session) ? " samples" : ""}`;
+  return `polytop: ${amount} in ${duration(totals.seconds)}, ${complete.toFixed(1)} % complete${guessed}${missed}.`;
 }
 
 /**

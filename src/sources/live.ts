@@ -40,6 +40,7 @@ export async function openLiveSource(options: LiveOptions): Promise<LiveSource> 
   const setup: WorkerSetup = {
     sampler: {
       objectPath: fileURLToPath(new URL("./polytop.bpf.o", import.meta.url)),
+      sweepPath: fileURLToPath(new URL("./wait.bpf.o", import.meta.url)),
       event: options.event,
       frequency: options.frequency,
       drainSeconds: 1,
@@ -143,6 +144,10 @@ class WorkerSource implements LiveSource {
     const answer = new Promise<string | undefined>((resolve) => this.#answers.set(id, resolve));
     this.#send(request(id));
     return answer;
+  }
+
+  watchWaits(): Promise<string | undefined> {
+    return this.#ask((id) => ({ kind: "waits", id }));
   }
 
   setInterval(seconds: number): void {

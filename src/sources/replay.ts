@@ -5,6 +5,7 @@ import { RecordingReader } from "../recording/reader.ts";
 import { UserError } from "../tick/errors.ts";
 import type { CounterDefinition, SourceEvent, TickSource } from "../tick/source.ts";
 import type { Tick } from "../tick/tick.ts";
+import type { Waiting } from "../tick/waits.ts";
 
 export interface ReplayOptions {
   /** Leaves other processes out; a recording of one process knows no others. */
@@ -176,11 +177,15 @@ function narrowed(tick: Tick, pids: readonly number[]): Tick {
   const isWanted = store.tasks.map(({ pid }) => pids.includes(pid));
   const places = [...counts.tasks.keys()].filter((i) => isWanted[counts.tasks[i] ?? 0]);
   const weights = Float64Array.from(places, (i) => counts.weights[i] ?? 0);
-  const samples = weights.reduce((sum, weight) => sum + weight, 0);
+  const samples = places.reduce((sum, i) => {
+    const isWait = store.waitOf(counts.stacks[i] ?? 0) !== 0;
+    return isWait ? sum : sum + (counts.weights[i] ?? 0);
+  }, 0);
   return {
     ...tick,
     pids,
     samples,
+    ...(tick.waiting ? { waiting: narrowedWaiting(tick.waiting, pids, isWanted) } : {}),
     counts: {
       length: places.length,
       stacks: Uint32Array.from(places, (i) => counts.stacks[i] ?? 0),
@@ -189,3 +194,14 @@ function narrowed(tick: Tick, pids: readonly number[]): Tick {
     },
   };
 }
+
+const narrowedWaiting = (
+  { processes, longWaits, sweeps, lost }: Waiting,
+  pids: readonly number[],
+  isWanted: readonly boolean[],
+): Waiting => ({
+  processes: processes.filter(({ pid }) => pids.includes(pid)),
+  longWaits: longWaits.filter(({ task }) => isWanted[task]),
+  sweeps,
+  lost,
+});

@@ -27,6 +27,7 @@ export interface WorkerSetup {
 export type WorkerRequest =
   | { readonly kind: "pids"; readonly id: number; readonly pids: readonly number[] }
   | { readonly kind: "interval"; readonly seconds: number }
+  | { readonly kind: "waits"; readonly id: number }
   | { readonly kind: "flush"; readonly id: number }
   | { readonly kind: "lines"; readonly id: number; readonly function: number | undefined }
   | { readonly kind: "close" };
@@ -147,6 +148,7 @@ function serve(setup: WorkerSetup): void {
       schedule.flush();
       reply(setPids(collector, request));
     }
+    if (request.kind === "waits") reply(watchWaits(collector, request.id));
     if (request.kind === "lines") void answerLines(collector, request);
     if (request.kind === "flush") {
       schedule.flush();
@@ -173,6 +175,15 @@ async function answerLines(
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     reply({ kind: "lines", id, found: { files: [], lines: new Uint32Array(), why } });
+  }
+}
+
+function watchWaits(collector: Collector, id: number): WorkerReply {
+  try {
+    collector.watchWaits();
+    return { kind: "answer", id, error: undefined };
+  } catch (error) {
+    return { kind: "answer", id, error: error instanceof Error ? error.message : String(error) };
   }
 }
 

@@ -61,6 +61,10 @@ export interface FunctionContext extends RowContext {
   nameOf?(info: FunctionInfo): string;
   /** Draws its history in so many cells. */
   trail?(row: FunctionRow, cells: number): string;
+  /** The time covered, where waits are counted. */
+  readonly seconds?: number;
+  /** Says how long the oldest wait in its name has lasted, in seconds. */
+  age?(row: FunctionRow): number | undefined;
   /** Returns the percentage points that its own share grew since the mark. */
   change?(row: FunctionRow): number;
 }

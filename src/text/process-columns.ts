@@ -1,6 +1,7 @@
 /** Lists every column of the list of processes once. */
 import type { ProcessRow } from "../model/aggregate.ts";
 import type { ThreadRow } from "../model/threads.ts";
+import type { ThreadStates } from "../model/waits/states.ts";
 import { RUNTIME_ROWS, RUNTIMES } from "../tick/runtimes.ts";
 import { type Column, type RowContext, RUNTIME_LABELS, runtimeList } from "./columns.ts";
 import { percent, sharePercent, thousands } from "./format.ts";
@@ -17,6 +18,8 @@ export interface ProcessContext extends RowContext {
   /** One CPU takes so many samples in the time shown. */
   readonly samplesPerCpu: number;
   user?(uid: number): string | undefined;
+  /** Says how many of its threads were in each state. */
+  states?(pid: number): ThreadStates | undefined;
   /** Says how deep it is below a process that is shown. */
   depth?(row: ListedTask): number;
   /** Names its container or unit. */

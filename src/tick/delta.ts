@@ -7,6 +7,7 @@ import { Interner } from "./interner.ts";
 import { PrefixTree } from "./prefix-tree.ts";
 import { type ColumnName, eachColumn, FRAME_FOLDED, ROOT, Store } from "./store.ts";
 import type { Counts, FrameDetail, FunctionInfo, Task, Tick, TickHeader } from "./tick.ts";
+import { WAITS, type Wait } from "./waits.ts";
 
 /** A column whose memory can be handed over to another thread. */
 type Column = Uint32Array<ArrayBuffer>;
@@ -122,7 +123,7 @@ const isSameTask = (a: Task, b: Task): boolean =>
   a.uid === b.uid &&
   a.cgroup === b.cgroup;
 
-/** Stack numbers are made of a node and an outcome. */
+/** Stack numbers are made of a node, an outcome and a wait. */
 const OUTCOME_PLACES = 4;
 
 /** Counts of the next delta, and the place and 1 of each by its thread and stack. */
@@ -156,16 +157,17 @@ export class DeltaWriter {
     return this.#filling.frames++;
   }
 
-  /** Numbers a stack: frames leaf first, the place of the outcome in OUTCOMES. */
-  stack(frames: readonly number[], outcome: number): number {
+  /** Numbers a stack: frames leaf first, the place of the outcome in OUTCOMES, and how the thread waits. */
+  stack(frames: readonly number[], outcome: number, wait: Wait = 0): number {
     const { stacks } = this.#filling;
     const node = this.#filling.enter(frames);
-    const key = node * OUTCOME_PLACES + outcome;
+    const key = (node * OUTCOME_PLACES + outcome) * WAITS + wait;
     const known = stacks.get(key);
     if (known !== undefined) return known;
     stacks.set(key, stacks.size);
     this.#columns.stackLeaves.push(node);
     this.#columns.stackOutcomes.push(outcome);
+    this.#columns.stackWaits.push(wait);
     return stacks.size - 1;
   }
 

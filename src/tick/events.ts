@@ -1,5 +1,6 @@
 /** What can be sampled: a row for each event of `-e`, of which the parser and the help are made. */
 import type { Unit } from "./tick.ts";
+import type { Activity } from "./waits.ts";
 
 /** A counter of the kernel that takes a sample each time it overflows. */
 export interface EventSource {
@@ -16,7 +17,9 @@ export interface EventRow {
   readonly help: string;
   /** What a sample's weight counts. */
   readonly unit: Unit;
-  /** The first of these that a machine has is taken. */
+  /** Which threads are looked at. */
+  readonly activity: Activity;
+  /** The first of these that a machine has is taken; none where nothing that runs is sampled. */
   readonly sources: readonly EventSource[];
 }
 
@@ -26,25 +29,25 @@ const PERF_TYPE_SOFTWARE = 1;
 const PERF_COUNT_HW_CPU_CYCLES = 0;
 const PERF_COUNT_SW_CPU_CLOCK = 0;
 
-export const EVENTS = {
-  cpu: {
-    help: "time on the CPU",
-    unit: "samples",
-    sources: [
-      {
-        name: "cycles",
-        type: PERF_TYPE_HARDWARE,
-        config: PERF_COUNT_HW_CPU_CYCLES,
-        isClock: false,
-      },
-      {
-        name: "cpu-clock",
-        type: PERF_TYPE_SOFTWARE,
-        config: PERF_COUNT_SW_CPU_CLOCK,
-        isClock: true,
-      },
-    ],
+const CPU_SOURCES: readonly EventSource[] = [
+  {
+    name: "cycles",
+    type: PERF_TYPE_HARDWARE,
+    config: PERF_COUNT_HW_CPU_CYCLES,
+    isClock: false,
   },
+  {
+    name: "cpu-clock",
+    type: PERF_TYPE_SOFTWARE,
+    config: PERF_COUNT_SW_CPU_CLOCK,
+    isClock: true,
+  },
+];
+
+export const EVENTS = {
+  cpu: { help: "time on the CPU", unit: "samples", activity: "running", sources: CPU_SOURCES },
+  wait: { help: "time spent waiting", unit: "samples", activity: "waiting", sources: CPU_SOURCES },
+  wall: { help: "both", unit: "samples", activity: "both", sources: CPU_SOURCES },
 } as const satisfies Readonly<Record<string, EventRow>>;
 
 export type EventName = keyof typeof EVENTS;

@@ -48,6 +48,8 @@ export interface TickSource {
    * whose samples are taken already has none: what is shown can be filtered.
    */
   setPids?(pids: readonly number[]): Promise<string | undefined>;
+  /** Looks at threads that wait too, from now on. Resolves to why it cannot, or to nothing. */
+  watchWaits?(): Promise<string | undefined>;
   /** Brings the tick of what there is since the last one, before its time; resolves when listeners have it. */
   flush?(): Promise<void>;
   /**

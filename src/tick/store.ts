@@ -7,6 +7,7 @@ import type { TickDelta } from "./delta.ts";
 import { type Functions, STAND_INS } from "./functions.ts";
 import { Numbers, release } from "./numbers.ts";
 import { type FrameDetail, type FunctionInfo, OUTCOMES, type Outcome, type Task } from "./tick.ts";
+import type { Wait } from "./waits.ts";
 
 /** The node that is the parent of outermost frames. */
 export const ROOT = 0;
@@ -22,7 +23,7 @@ export interface Frame extends FrameDetail {
 /**
  * The columns of a store. A frame has an id of a function, a line and 1, numbers of a note and of a body and 1 (0 for
  * none), and flags. A node of the tree has its number less that of its parent, and its frame. A stack has the node of
- * its innermost frame, ROOT if it has none, and the place of its outcome in OUTCOMES.
+ * its innermost frame, ROOT if it has none, the place of its outcome in OUTCOMES, and how its thread waits (Wait).
  */
 export const COLUMNS = [
   "frameFunctions",
@@ -34,6 +35,7 @@ export const COLUMNS = [
   "nodeFrames",
   "stackLeaves",
   "stackOutcomes",
+  "stackWaits",
 ] as const;
 
 export type ColumnName = (typeof COLUMNS)[number];
@@ -85,6 +87,11 @@ export class Store {
 
   outcomeOf(stack: number): Outcome {
     return OUTCOMES[this.columns.stackOutcomes.at(stack)] ?? "broken";
+  }
+
+  /** How the thread of a stack waits; 0 where it ran. */
+  waitOf(stack: number): Wait {
+    return this.columns.stackWaits.at(stack);
   }
 
   /** The numbers of a stack's frames, leaf first. */

@@ -6,6 +6,7 @@
 import { OUTCOME_WORDS } from "../../build/abi.ts";
 import type { Runtime } from "./runtimes.ts";
 import type { Store } from "./store.ts";
+import type { Activity, Waiting } from "./waits.ts";
 
 /** How the walk of a stack ended; see the contract of `stacks` in the JSON output. */
 export type Outcome = (typeof OUTCOME_WORDS)[number];
@@ -63,7 +64,10 @@ export interface Counts {
   readonly stacks: Uint32Array;
   /** Numbers of threads in the tick's store. */
   readonly tasks: Uint32Array;
-  /** Weights in the tick's unit; how many samples there were, where that is the unit. */
+  /**
+   * Weights in the tick's unit; how many samples there were, where that is the unit. In a tick with `waiting`, as a
+   * source makes it, stacks that wait have nanoseconds whatever the unit; src/model/waits/activity.ts makes one unit of both.
+   */
   readonly weights: Float64Array;
 }
 
@@ -112,6 +116,10 @@ export interface TickHeader {
   /** Increments of every counter of bpf/counters.json, by its name. */
   readonly metrics: Readonly<Record<string, number>>;
   readonly self: OwnCost;
+  /** Which threads were asked for, where that is not only those that run. */
+  readonly activity?: Activity;
+  /** Threads that do not run; missing where they were not looked at. */
+  readonly waiting?: Waiting;
   /** What the reader must know, e.g. that a fallback is in use. */
   readonly notices: readonly string[];
 }

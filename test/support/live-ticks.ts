@@ -22,6 +22,7 @@ export async function liveTicks(options: LiveTicksOptions): Promise<Tick[]> {
   const setup: WorkerSetup = {
     sampler: {
       objectPath: `${root}dist/polytop.bpf.o`,
+      sweepPath: `${root}dist/wait.bpf.o`,
       event: "cpu",
       frequency,
       drainSeconds: 1,

@@ -1,7 +1,9 @@
 /** These are the keys that do more than change the state: they need to know what is listed, or ask the source. */
 
+import { setTimeout } from "node:timers/promises";
 import { TRAIL_CELLS } from "../../model/trails.ts";
 import { clock } from "../../text/format.ts";
+import { ACTIVITIES, type Activity } from "../../tick/waits.ts";
 import type { Motion } from "../state/rows.ts";
 import type { Session } from "../state/session.ts";
 import { type PromptMode, RECENT_SECONDS, type Span } from "../state/state.ts";
@@ -38,7 +40,7 @@ export const prompt =
 
 /** Changes a choice between two. */
 export const toggle =
-  (choice: "reverse" | "threads" | "kernel"): Action =>
+  (choice: "reverse" | "threads" | "kernel" | "idle"): Action =>
   (session) =>
     session.update(toggleChoice, choice);
 
@@ -76,6 +78,46 @@ export const setInterval =
 export const clearTotals: Action = (session) => {
   session.clearTotals();
   session.note("totals cleared");
+};
+
+const ACTIVITY_TEXTS: Readonly<Record<Activity, string>> = {
+  running: "time on the CPUs",
+  waiting: "time spent waiting",
+  both: "time on the CPUs and spent waiting",
+};
+
+/** Files of what waits are read in so many milliseconds, for the most part. */
+const FIRST_WAITS_MS = 250;
+
+/** Asks the source for threads that wait, unless it brings them. */
+async function watchWaits(session: Session): Promise<void> {
+  const { source } = session;
+  if (session.history.latest?.waiting) return;
+  const error = source.watchWaits
+    ? await source.watchWaits()
+    : "nobody looked at threads that wait when this was recorded";
+  if (error !== undefined) {
+    session.look("running");
+    session.say(`! ${error}`);
+    return;
+  }
+  await setTimeout(FIRST_WAITS_MS);
+  await source.flush?.();
+}
+
+/** Looks at threads that run, at those that wait, at both; the history is of them too. */
+export const showNextActivity: Action = (session) => {
+  const at = ACTIVITIES.indexOf(session.state.activity);
+  const next = ACTIVITIES[(at + 1) % ACTIVITIES.length] ?? "running";
+  session.look(next);
+  session.note(ACTIVITY_TEXTS[next]);
+  if (next !== "running") void watchWaits(session);
+};
+
+/** Shows waits for work, or leaves them out again. */
+export const toggleIdle: Action = (session) => {
+  session.update(toggleChoice, "idle");
+  session.note(session.state.idle ? "waits for work too" : "without waits for work");
 };
 
 const SPAN_TEXTS: Readonly<Record<Span, string>> = {
@@ -157,7 +199,7 @@ async function writeShown(session: Session): Promise<void> {
     session.say("! there is nothing to write to here");
     return;
   }
-  const ticks = session.history.last(WRITTEN_SECONDS, tick);
+  const ticks = session.history.recorded(WRITTEN_SECONDS, tick);
   try {
     const path = await session.write(ticks, session.lines.of);
     const first = ticks[0]?.time ?? tick.time;

@@ -61,7 +61,7 @@ export const BINDINGS: readonly Binding[] = [
   }),
   key(
     "/",
-    "filter: text /regexp/ pid:42 tree:42 comm:nginx thread:worker lang:perl module:libc, ! negates; in tree and flame names are searched for",
+    "filter: text /regexp/ pid:42 tree:42 comm:nginx thread:worker lang:perl module:libc why:lock state:runnable, ! negates; in tree and flame names are searched for",
     act.prompt("filter"),
     { footer: ["filter", 3], group: "samples" },
   ),
@@ -136,6 +136,11 @@ export const BINDINGS: readonly Binding[] = [
     footer: ["10 s", 6],
     group: "samples",
   }),
+  key("e", "threads that run, threads that wait, both; the history too", act.showNextActivity, {
+    footer: ["waiting", 6],
+    group: "samples",
+  }),
+  key("i", "waits for work too, or without these", act.toggleIdle, { group: "samples" }),
   key("m", "mark this moment: what grew and shrank since; again: without", act.toggleMark, {
     footer: ["mark", 7],
   }),

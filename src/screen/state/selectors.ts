@@ -101,8 +101,8 @@ export class Selectors {
   }
 
   /** Says what the state leaves out. */
-  options({ filter, kernel, nativeFrames }: ViewState): AggregateOptions {
-    return { ...(filter ? { filter } : {}), kernel, nativeFrames, parents: this.#family };
+  options({ filter, kernel, nativeFrames, idle }: ViewState): AggregateOptions {
+    return { ...(filter ? { filter } : {}), kernel, nativeFrames, idle, parents: this.#family };
   }
 
   #aggregate(ticks: readonly Tick[], options: AggregateOptions): Aggregate {
@@ -125,13 +125,18 @@ export class Selectors {
   }
 
   /** Adds a tick up whole, as the header tells it. */
-  everything(tick: Tick, { nativeFrames }: ViewState): Aggregate {
-    return this.#aggregate([tick], { kernel: true, nativeFrames });
+  everything(tick: Tick, { nativeFrames, idle }: ViewState): Aggregate {
+    return this.#aggregate([tick], { kernel: true, nativeFrames, idle });
   }
 
   /** Adds the last seconds up. */
   recent(tick: Tick, state: ViewState): Aggregate {
     return this.#aggregate(this.#history.last(RECENT_SECONDS, tick), this.options(state));
+  }
+
+  /** The ticks of the history are others now: sums of them begin anew. */
+  forget(): void {
+    this.#choice = undefined;
   }
 
   #chosen(state: ViewState): Choice {

@@ -9,9 +9,11 @@ import { withTaskWords } from "../../model/filter.ts";
 import { History } from "../../model/history.ts";
 import { parsePids } from "../../model/pids.ts";
 import { Totals } from "../../model/totals.ts";
+import { ofActivity } from "../../model/waits/activity.ts";
 import type { TerminalActions } from "../../terminal/window.tsx";
 import type { CounterDefinition, LineOf, SourceEvent, TickSource } from "../../tick/source.ts";
 import { type Tick, tasksOf } from "../../tick/tick.ts";
+import type { Activity } from "../../tick/waits.ts";
 import { bindingFor } from "../keys/lookup.ts";
 import { openFunction } from "../views/function.ts";
 import { VIEWS, viewOf } from "../views/registry.ts";
@@ -29,7 +31,16 @@ import {
   withFilter,
   without,
 } from "./state.ts";
-import { enterMode, expire, type ListNow, select, withMessage, withPids } from "./transitions.ts";
+import {
+  enterMode,
+  expire,
+  freeze,
+  type ListNow,
+  select,
+  withActivity,
+  withMessage,
+  withPids,
+} from "./transitions.ts";
 
 /** Shows lists that a filter chooses from their first rows on: it is another one. */
 function fromTheTop(state: ViewState): ViewState {
@@ -69,7 +80,8 @@ export interface SessionTools {
 /** A session is the live screen without its drawing. */
 export class Session {
   state: ViewState;
-  latest: Tick | undefined;
+  /** The newest refresh, of the threads that were asked for at the start. */
+  asked: Tick | undefined;
   error: string | undefined;
   /** Says what is to be known of the source. */
   notice: string | undefined;
@@ -130,14 +142,30 @@ export class Session {
     } else {
       const { tick } = event;
       this.error = undefined;
-      this.latest = tick;
+      if (this.received === 0) this.look(tick.activity ?? "running");
       this.received++;
       for (const task of tasksOf(tick)) this.family.register(task);
       this.history.push(tick);
-      this.totals.add(tick, this.everything(tick));
+      // Totals are of what was asked for, whatever is looked at.
+      this.asked = ofActivity(tick);
+      this.totals.add(this.asked, this.everything(this.asked));
       this.update(expire, this.now());
     }
     this.changed();
+  }
+
+  /** The newest refresh, of the threads that are looked at. */
+  get latest(): Tick | undefined {
+    return this.history.latest;
+  }
+
+  /** Looks at other threads, in the past too. */
+  look(activity: Activity): void {
+    const { frozen } = this.state;
+    this.history.activity = activity;
+    this.selectors.forget();
+    this.update(withActivity, activity);
+    if (frozen) this.update(freeze, this.history.step(frozen, 0));
   }
 
   /** Returns the tick that is looked at. */

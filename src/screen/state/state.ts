@@ -4,6 +4,7 @@ import { type Filter, parseFilter } from "../../model/filter.ts";
 import type { SortKey, ViewSort } from "../../model/sort.ts";
 import type { Runtime } from "../../tick/runtimes.ts";
 import type { Tick } from "../../tick/tick.ts";
+import type { Activity } from "../../tick/waits.ts";
 
 /** The screen begins with this view, which also shows what a filter was narrowed to. */
 export const FIRST_VIEW = "functions";
@@ -73,6 +74,10 @@ export interface ViewState {
   readonly span: Span;
   readonly kernel: boolean;
   readonly nativeFrames: boolean;
+  /** Which threads are looked at. */
+  readonly activity: Activity;
+  /** Waits for work are shown too. */
+  readonly idle: boolean;
   /** What a compiler made is named after its source. */
   readonly readableNames: boolean;
   readonly language?: Runtime;
@@ -105,7 +110,7 @@ export interface ViewState {
 export type ViewOptions = Pick<
   ViewState,
   "filterText" | "pids" | "kernel" | "nativeFrames" | "delaySeconds"
-> & { readonly sort: SortKey; readonly readableNames?: boolean };
+> & { readonly sort: SortKey; readonly readableNames?: boolean; readonly idle?: boolean };
 
 /** A prompt that is closed. */
 export const NO_PROMPT: Prompt = { text: "", recall: -1 };
@@ -115,6 +120,8 @@ const MAX_FILTER_HISTORY = 50;
 export function initialState(options: ViewOptions): ViewState {
   const state: ViewState = {
     readableNames: false,
+    activity: "running",
+    idle: false,
     ...options,
     filterText: "",
     view: FIRST_VIEW,

@@ -3,6 +3,7 @@ import { withTaskWords } from "../../model/filter.ts";
 import { nextSortKey } from "../../model/sort.ts";
 import { RUNTIMES } from "../../tick/runtimes.ts";
 import type { Tick } from "../../tick/tick.ts";
+import type { Activity } from "../../tick/waits.ts";
 import { openPrompt } from "./prompt.ts";
 import { type Motion, moveIndex, windowOffset } from "./rows.ts";
 import {
@@ -141,8 +142,11 @@ export const changeSort = (state: ViewState, step: 1 | -1): ViewState => ({
   sort: nextSortKey(state.sort, step, state.mark !== undefined),
 });
 
-/** Changes a choice between two: the order, threads under their processes, kernel frames. */
-export const toggle = (state: ViewState, choice: "reverse" | "threads" | "kernel"): ViewState => ({
+/** Changes a choice between two: the order, threads under their processes, kernel frames, waits for work. */
+export const toggle = (
+  state: ViewState,
+  choice: "reverse" | "threads" | "kernel" | "idle",
+): ViewState => ({
   ...without(state, "held"),
   [choice]: !state[choice],
 });
@@ -207,6 +211,12 @@ export function unmark(state: ViewState): ViewState {
   const sort = state.sort === "change" ? "self" : state.sort;
   return { ...without(state, "mark", "held"), sort };
 }
+
+/** Looks at other threads: a mark and a row that is held are of those before. */
+export const withActivity = (state: ViewState, activity: Activity): ViewState => ({
+  ...(state.mark ? unmark(state) : without(state, "held")),
+  activity,
+});
 
 /** Stays at a tick; with none, follows what is collected again. */
 export const freeze = (state: ViewState, tick: Tick | undefined): ViewState =>

@@ -1,6 +1,9 @@
 /** Shows which functions take the time. */
+
 import type { FunctionRow } from "../../model/aggregate.ts";
 import { sortFunctions } from "../../model/sort.ts";
+import { isWaiting } from "../../model/waits/activity.ts";
+import { waitAges } from "../../model/waits/states.ts";
 import {
   CHANGE_COLUMN,
   FUNCTION_COLUMNS,
@@ -8,6 +11,7 @@ import {
   MARKED_COLUMNS,
 } from "../../text/columns.ts";
 import { drawTrail } from "../../text/trail.ts";
+import { WAIT_COLUMNS, WAITING_COLUMNS, WAITING_MARKED_COLUMNS } from "../../text/wait-columns.ts";
 import { Memo } from "../state/memo.ts";
 import { holdOrder } from "../state/rows.ts";
 import type { FunctionPicture } from "../state/selectors.ts";
@@ -29,6 +33,8 @@ const withIds = (rows: readonly FunctionRow[]): Ordered => ({ rows, ids: rows.ma
 class FunctionList {
   readonly #functions = new TableLayout(FUNCTION_COLUMNS);
   readonly #marked = new TableLayout(MARKED_COLUMNS);
+  readonly #waiting = new TableLayout(WAITING_COLUMNS);
+  readonly #waitingMarked = new TableLayout(WAITING_MARKED_COLUMNS);
   readonly #sorted = new Memo<Ordered>();
   #kept: { sorted: Ordered; held: readonly string[] | undefined; result: Ordered } | undefined;
 
@@ -58,11 +64,14 @@ class FunctionList {
     const { sums } = selectors.since(tick, state);
     const trails = selectors.trails(tick, state);
     const kind = state.sort === "total" ? "total" : "self";
+    const ages = waitAges(tick, selectors.options(state));
     let comms: Map<number, string> | undefined;
     const context: FunctionContext = {
       samples: picture.samples,
       glyphs: theme.glyphs,
       moduleLine: width >= 70,
+      seconds: picture.seconds,
+      age: (row) => ages.get(row.function.id),
       comm: (pid) => {
         const { processes } = selectors.picture(tick, state);
         comms ??= new Map(processes.map((row) => [row.pid, row.comm]));
@@ -78,7 +87,10 @@ class FunctionList {
       const isLarge = columnId === "change" && Math.abs(changes?.of(row) ?? 0) >= 1;
       return isLarge ? theme.bold : undefined;
     };
-    const table = changes ? this.#marked : this.#functions;
+    const [plain, marked] = isWaiting(tick)
+      ? [this.#waiting, this.#waitingMarked]
+      : [this.#functions, this.#marked];
+    const table = changes ? marked : plain;
     return listBody(table, ordered, context, input, paintOf);
   }
 }
@@ -87,7 +99,7 @@ export const functionsView: View = {
   id: FIRST_VIEW,
   key: { name: "1", help: "functions" },
   keys: ["samples", "sorted", "rows", "names", "languages"],
-  columns: [...FUNCTION_COLUMNS, CHANGE_COLUMN],
+  columns: [...FUNCTION_COLUMNS, CHANGE_COLUMN, ...WAIT_COLUMNS],
   longestSpan: "since",
   makeBody: () => {
     const list = new FunctionList();

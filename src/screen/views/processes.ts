@@ -1,12 +1,16 @@
 /** Shows the processes that have samples as a tree, and their threads where these are wanted. */
+
 import { sortProcesses } from "../../model/sort.ts";
 import { type ThreadRow, threadRows } from "../../model/threads.ts";
+import { isWaiting } from "../../model/waits/activity.ts";
+import { threadStates } from "../../model/waits/states.ts";
 import {
   type ListedTask,
   PROCESS_COLUMNS,
   type ProcessContext,
 } from "../../text/process-columns.ts";
 import { drawTrail } from "../../text/trail.ts";
+import { STATE_COLUMNS, WAITING_PROCESS_COLUMNS } from "../../text/wait-columns.ts";
 import type { Tick } from "../../tick/tick.ts";
 import { quoted } from "../state/complete.ts";
 import { holdOrder } from "../state/rows.ts";
@@ -35,7 +39,8 @@ function partsOf(id: string): { readonly pid: string; readonly thread?: string }
 
 /** Makes what draws the view; it remembers the layout for a width. */
 function makeProcessBody(): DrawBody {
-  const table = new TableLayout(PROCESS_COLUMNS);
+  const running = new TableLayout(PROCESS_COLUMNS);
+  const waiting = new TableLayout(WAITING_PROCESS_COLUMNS);
   return (input) => {
     const { session, tick, theme, machine } = input;
     const { state, selectors, family } = session;
@@ -48,19 +53,21 @@ function makeProcessBody(): DrawBody {
     const ordered = holdOrder(listed, (one) => one.id, state.held?.ids);
     const depths = new Map(ordered.map((one) => [one.row, one.depth]));
     const trails = selectors.trails(tick, state);
+    const states = threadStates(tick);
     const context: ProcessContext = {
       samples: all.samples,
       glyphs: theme.glyphs,
       moduleLine: true,
       samplesPerCpu: tick.frequency * all.seconds,
       user: machine.user,
+      states: (pid) => states.of.get(pid),
       depth: (row) => depths.get(row) ?? 0,
       cgroup: (row) => ("thread" in row ? "" : (machine.cgroup(row) ?? "")),
       trail: (row, cells) =>
         "thread" in row ? "" : drawTrail(trails.shares("pids", row.pid, cells), theme.glyphs),
     };
     const list = { rows: ordered.map(({ row }) => row), ids: ordered.map(({ id }) => id) };
-    return listBody(table, list, context, input);
+    return listBody(isWaiting(tick) ? waiting : running, list, context, input);
   };
 }
 
@@ -89,7 +96,7 @@ export const processesView: View = {
   id: "processes",
   key: { name: "2", help: "processes" },
   keys: ["samples", "sorted", "rows", "names", "processes"],
-  columns: PROCESS_COLUMNS,
+  columns: [...PROCESS_COLUMNS, ...STATE_COLUMNS],
   longestSpan: "recent",
   makeBody: makeProcessBody,
   open: (session, row) => {

@@ -12,6 +12,9 @@ export interface Program {
   readonly function: string;
 }
 
+/** The program of waits: built before too. */
+export const WAITS_FILE = `${root}build/workloads/waits`;
+
 /** The list of programs: written before the virtual machine starts, which cannot build any. */
 export const PROGRAMS_FILE = `${root}build/kernels/programs.json`;
 
@@ -36,6 +39,19 @@ export interface Findings {
   /** Until the first refresh was written; emulated CPUs are some ten times slower than real ones. */
   readonly startSeconds: number;
   readonly programs: readonly ProgramFindings[];
+  readonly waits: WaitFindings;
+}
+
+/** What came of threads that wait. */
+export interface WaitFindings {
+  /** Functions that wait for something else than test/support/waits.ts says, or that were not seen. */
+  readonly wrong: readonly string[];
+  /** Shares of three functions that wait 60, 30 and 10 % of the time, in percent. */
+  readonly shares: readonly number[];
+  /** Share of the waiting whose stack is complete. */
+  readonly complete: number;
+  /** Whether the two threads that hold each other's lock were told of. */
+  readonly hasDeadlock: boolean;
 }
 
 /** Begins the line of the console that holds the findings. */

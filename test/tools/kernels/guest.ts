@@ -8,12 +8,15 @@ import { basename, join } from "node:path";
 import type { Diagnosis } from "../../../src/doctor/doctor.ts";
 import { polytop } from "../../support/polytop.ts";
 import { during, type Snapshot, sleep, start } from "../../support/profile.ts";
+import { sharesOf, type WaitSnapshot, wrongKinds } from "../../support/waits.ts";
 import {
   type Findings,
   MARK,
   PROGRAMS_FILE,
   type Program,
   type ProgramFindings,
+  WAITS_FILE,
+  type WaitFindings,
 } from "./findings.ts";
 
 /** Until the slowest program, emulated, does what it is for. */
@@ -48,6 +51,41 @@ async function complaints(): Promise<string[]> {
   return bad.map(({ id, state, text }) => `${state} ${id}: ${text}`);
 }
 
+/** The unit of the shares, long beside what an emulated CPU needs to switch. */
+const SHARES_UNIT_MS = "20";
+
+/** The refreshes of a program's waits, and why there are not enough. */
+async function waitsOf(pid: number): Promise<{ snapshots: WaitSnapshot[]; error: string }> {
+  const args = ["--json", "-e", "wait", "--rows", "0", "-n", String(REFRESHES), "-p", String(pid)];
+  const { status, signal, stdout, stderr } = await polytop(args, {
+    env: { POLYTOP_DEBUG: "1" },
+    timeoutMs: TIMEOUT_SECONDS * 1000,
+  });
+  const lines = stdout.split("\n").filter((line) => line.endsWith("}"));
+  const snapshots = lines.map((line) => JSON.parse(line) as WaitSnapshot);
+  return {
+    snapshots: snapshots.slice(REFRESHES_TO_LEARN),
+    error: status === 0 ? "" : `ended with ${status ?? signal}: ${stderr}`,
+  };
+}
+
+async function findWaits(): Promise<WaitFindings> {
+  const copy = join(tmpdir(), basename(WAITS_FILE));
+  copyFileSync(WAITS_FILE, copy);
+  const { snapshots: kinds, error } = await during([start(copy, ["kinds"])], ([pid = -1]) =>
+    waitsOf(pid),
+  );
+  const shares = await during([start(copy, ["shares", "8", SHARES_UNIT_MS])], ([pid = -1]) =>
+    waitsOf(pid),
+  );
+  return {
+    wrong: [error, shares.error, ...wrongKinds(kinds)].filter(Boolean),
+    shares: sharesOf(shares.snapshots),
+    complete: add(kinds.map(({ stacks }) => stacks.complete)) / add(kinds.map((it) => it.samples)),
+    hasDeadlock: kinds.some(({ waiting }) => waiting.deadlocks.length === 1),
+  };
+}
+
 async function find(): Promise<Findings> {
   const programs = JSON.parse(readFileSync(PROGRAMS_FILE, "utf8")) as Program[];
   const running = programs.map(({ command, args, isCopied }) => {
@@ -77,6 +115,7 @@ async function find(): Promise<Findings> {
       event: snapshots[0]?.event ?? "",
       startSeconds,
       programs: programs.map((program, at) => judge(program, pids[at] ?? -1, learnt)),
+      waits: await findWaits(),
     };
   });
 }

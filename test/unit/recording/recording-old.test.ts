@@ -111,6 +111,8 @@ function recordingOf(number: number, unit: string): Buffer {
   // Sum and missed, own cost; no notices, a new list of no counters.
   for (const value of [5, 0, 0, 0, 0, 0]) out.number(value);
   for (const value of [0, 0, 0]) out.uint(value);
+  // Nothing of waiting: no activity, no threads.
+  for (const value of [0, 0]) out.uint(value);
   // One count: stack, thread, weight.
   out.uint(1);
   out.signed(0);

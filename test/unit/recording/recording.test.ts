@@ -8,7 +8,13 @@ import { ByteReader, ByteWriter } from "../../../src/recording/bytes.ts";
 import { packChunk, prefix } from "../../../src/recording/chunks.ts";
 import { TickDecoder } from "../../../src/recording/decode.ts";
 import { TickEncoder } from "../../../src/recording/encode.ts";
-import { FormatError, KIND_END, KIND_HEADER, KIND_TICKS } from "../../../src/recording/format.ts";
+import {
+  FormatError,
+  KIND_END,
+  KIND_HEADER,
+  KIND_TICKS,
+  VERSION,
+} from "../../../src/recording/format.ts";
 import { RecordingReader } from "../../../src/recording/reader.ts";
 import { RecordingWriter } from "../../../src/recording/writer.ts";
 import { TickAssembler } from "../../../src/tick/delta.ts";
@@ -122,7 +128,7 @@ describe("a whole recording", () => {
 
   test("shares equal functions and stacks, also when numbering begins anew", () => {
     const [first, second] = [example(2), example(2)];
-    const decoder = new TickDecoder(true);
+    const decoder = new TickDecoder(VERSION);
     const assembler = new TickAssembler();
     const read = [first, second].flatMap((list) => {
       const encoder = new TickEncoder();

@@ -71,6 +71,7 @@ test("what is new comes once", () => {
   expect(lengths.map(([name, { length }]) => [name, length])).toEqual([
     ["stackLeaves", 1],
     ["stackOutcomes", 1],
+    ["stackWaits", 1],
   ]);
   const second = assembler.assemble(delta);
   expect(second.store).toBe(first.store);

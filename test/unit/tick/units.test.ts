@@ -100,8 +100,10 @@ describe.each(UNITS)("%s in %s", (event, unit, amount, type, pprofUnit, speedsco
   });
 
   test("an empty table says what there is in all", () => {
-    const filter = { text: "none", hasTaskTerms: true, hasFunctionTerms: false };
-    const nobody = { ...filter, matchesTask: () => false, matchesFunction: () => true };
+    const words = { hasTaskTerms: true, hasFunctionTerms: false, hasWaitTerms: false };
+    const filter = { text: "none", asksForIdle: false, ...words };
+    const tests = { matchesTask: () => false, matchesFunction: () => true };
+    const nobody = { ...filter, ...tests, matchesWait: () => true };
     const text = textSink({ ...OPTIONS, filter: nobody }).tick(ticks[0] as Tick);
     expect(text).toContain(`# nothing matched none in 1.0 s; ${amount} in all`);
   });

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+
+#include <string>
+
+#include "util/failure.h"
+
+namespace polytop {
+
+/// Opens a compiled BPF object, to be closed with bpf_object__close(). Throws a Failure.
+bpf_object* openObject(const std::string& path);
+
+/// Sets the constants that both objects have, and sizes what has a part for each CPU. Before loadObject().
+void setConstants(bpf_object* object, uint32_t possibleCpus);
+
+/// Makes the maps of an object and has the kernel verify its programs. Throws a Failure with the kernel's reasons.
+void loadObject(bpf_object* object);
+
+/// Calls `found` with the name, the offset and the size of each variable in a data section of the object.
+template <typename Found>
+void eachVariable(const bpf_object* object, const char* section, Found found) {
+  const btf* types = bpf_object__btf(object);
+  const btf_type* type = btf__type_by_id(types, btf__find_by_name_kind(types, section, BTF_KIND_DATASEC));
+  for (int i = 0; type && i < btf_vlen(type); i++) {
+    const btf_var_secinfo& variable = btf_var_secinfos(type)[i];
+    found(btf__name_by_offset(types, btf__type_by_id(types, variable.type)->name_off), variable.offset, variable.size);
+  }
+}
+
+}  // namespace polytop

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel/sweeper.h"
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <random>
+
+#include "util/clock.h"
+
+namespace polytop {
+
+namespace {
+
+constexpr uint64_t kInterval = 100'000'000;
+/// The part of the interval by which it is longer or shorter at most.
+constexpr double kJitter = 0.5;
+/// A sweep may be one part in so many of the time between two.
+constexpr uint64_t kCostShare = 100;
+/// A refresh that ends sooner than this behind a sweep needs no other one.
+constexpr uint64_t kFresh = 20'000'000;
+
+/// Room for several stacks of each thread in a refresh, and for threads that are yet to come.
+constexpr uint32_t kRowsPerThread = 4;
+constexpr uint32_t kFewestRows = 8192;
+constexpr uint32_t kMostRows = 131072;
+
+/// How many threads the machine has: the fourth field of /proc/loadavg is `running/all`, see proc_loadavg(5).
+uint32_t countThreads() {
+  std::ifstream file("/proc/loadavg");
+  std::string skipped;
+  file >> skipped >> skipped >> skipped;
+  uint32_t running = 0, all = 0;
+  char slash = 0;
+  file >> running >> slash >> all;
+  return all;
+}
+
+}  // namespace
+
+void Sweeper::start(const std::string& objectPath, const Session& session) {
+  if (isRunning()) return;
+  auto object = std::make_unique<WaitObject>();
+  object->load(objectPath, session, std::clamp(kRowsPerThread * countThreads(), kFewestRows, kMostRows));
+  object_ = std::move(object);
+  stopping_ = false;
+  sweep();
+  thread_ = std::thread([this] { run(); });
+}
+
+void Sweeper::stop() {
+  if (!thread_.joinable()) return;
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  thread_.join();
+  object_.reset();
+}
+
+void Sweeper::run() {
+  std::minstd_rand random(std::random_device{}());
+  std::uniform_real_distribution<double> jitter(1 - kJitter, 1 + kJitter);
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    const auto wanted = static_cast<uint64_t>(kInterval * jitter(random));
+    const uint64_t next = began_ + std::max(wanted, kCostShare * cost_);
+    const uint64_t now = clockNanoseconds(CLOCK_MONOTONIC);
+    if (next > now) {
+      wake_.wait_for(lock, std::chrono::nanoseconds(next - now));
+      continue;
+    }
+    try {
+      sweep();
+    } catch (const Failure& failure) {
+      failure_ = failure.what();
+      error_ = failure.error();
+      return;
+    }
+  }
+}
+
+void Sweeper::sweep() {
+  wait_settings settings = object_->settings();
+  settings.sweep = sweeps_ + 1;
+  settings.previous = began_;
+  const uint64_t began = clockNanoseconds(CLOCK_MONOTONIC);
+  const uint64_t used = clockNanoseconds(CLOCK_THREAD_CPUTIME_ID);
+  object_->sweep(settings);
+  cost_ = clockNanoseconds(CLOCK_THREAD_CPUTIME_ID) - used;
+  cpuNanoseconds_ += cost_;
+  began_ = began;
+  sweeps_++;
+}
+
+/// Whether a sweep now would be more than its share since the one before.
+bool Sweeper::isDear(uint64_t now) const { return now - began_ < std::max(kFresh, kCostShare * cost_); }
+
+void Sweeper::collect(const std::function<void(const WaitObject&, uint64_t)>& read) {
+  std::lock_guard lock(mutex_);
+  if (!failure_.empty()) throw Failure(failure_, error_);
+  if (!isDear(clockNanoseconds(CLOCK_MONOTONIC))) sweep();
+  read(*object_, sweeps_);
+}
+
+void Sweeper::restart() {
+  std::lock_guard lock(mutex_);
+  // No thread was met by the sweep before the one that comes now: all of them are new to it.
+  sweeps_++;
+  began_ = 0;
+  sweep();
+}
+
+}  // namespace polytop

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "kernel/wait_object.h"
+
+namespace polytop {
+
+/**
+ * Sweeps over all threads ten times a second on a thread of its own, at uneven times, so that nothing that happens at
+ * even times is met always or never. Where a sweep takes long they are further apart: all of them together never take
+ * more than one percent of a CPU.
+ */
+class Sweeper {
+ public:
+  ~Sweeper() { stop(); }
+
+  /// Loads the second object and sweeps from now on. Throws a Failure where this machine cannot.
+  void start(const std::string& objectPath, const Session& session);
+  void stop();
+  bool isRunning() const { return object_ != nullptr; }
+  /// Sweeps once more if that is not too dear, then calls `read` while no sweep is under way. Throws a Failure, also
+  /// one of the sweeps since the last call.
+  void collect(const std::function<void(const WaitObject&, uint64_t sweep)>& read);
+  /// Sweeps anew: what was waiting until now is not counted. Throws a Failure.
+  void restart();
+  /// CPU time of the sweeps until now, in nanoseconds.
+  uint64_t cpuNanoseconds() const { return cpuNanoseconds_; }
+
+ private:
+  void run();
+  void sweep();
+  bool isDear(uint64_t now) const;
+
+  std::unique_ptr<WaitObject> object_;
+  std::thread thread_;
+  std::mutex mutex_;  ///< guards everything below
+  std::condition_variable wake_;
+  bool stopping_ = false;
+  uint64_t sweeps_ = 0;
+  uint64_t began_ = 0;  ///< the latest sweep, CLOCK_MONOTONIC
+  uint64_t cost_ = 0;   ///< its CPU time, in nanoseconds
+  uint64_t cpuNanoseconds_ = 0;
+  std::string failure_;
+  int error_ = 0;
+};
+
+}  // namespace polytop

@@ -1,0 +1,74 @@
+/**
+ * Which threads of a refresh are looked at: those that run, those that wait, or both. A source counts samples of what
+ * runs and nanoseconds of what waits; here both become a tick of one unit, which all views and outputs know.
+ */
+import type { Counts, Tick } from "../../tick/tick.ts";
+import type { Activity } from "../../tick/waits.ts";
+import { stuckNotices } from "./stuck.ts";
+
+/** What a refresh of these is called, as the option -e is. */
+const EVENTS: Readonly<Record<Activity, string>> = {
+  running: "cpu",
+  waiting: "wait",
+  both: "wall",
+};
+
+/** Whether a tick of an activity counts time in which threads wait, and knows these threads. */
+export const isWaiting = ({ event, waiting }: Tick): boolean =>
+  waiting !== undefined && (event === EVENTS.waiting || event === EVENTS.both);
+
+/** What was made of a tick, by activity: it is asked for again with every key. */
+const made = new WeakMap<Tick, Partial<Record<Activity, Tick>>>();
+
+/** Nanoseconds that a sample stands for. */
+const periodOf = ({ frequency }: Tick): number => (frequency > 0 ? 1e9 / frequency : 0);
+
+/** The part of a tick that an activity is about; left out: what was asked for when it was collected. */
+export function ofActivity(tick: Tick, activity: Activity = tick.activity ?? "running"): Tick {
+  // What was collected without waits has samples of what runs, and nothing else.
+  if (activity === "running" && !tick.waiting) return tick;
+  const known = made.get(tick) ?? {};
+  made.set(tick, known);
+  known[activity] ??= make(tick, activity);
+  return known[activity];
+}
+
+function make(raw: Tick, activity: Activity): Tick {
+  const tick = { ...raw, notices: [...stuckNotices(raw), ...raw.notices] };
+  const counts = countsOf(tick, activity);
+  const samples = counts.weights.reduce((sum, weight) => sum + weight, 0);
+  if (activity === "running") return { ...tick, counts, samples };
+  const lost = tick.waiting?.lost ?? 0;
+  return {
+    ...tick,
+    event: EVENTS[activity],
+    unit: "nanoseconds",
+    frequency: activity === "waiting" ? sweepsPerSecond(tick) : tick.frequency,
+    counts,
+    samples,
+    missed: Math.round(lost + (activity === "both" ? tick.missed * periodOf(tick) : 0)),
+  };
+}
+
+const sweepsPerSecond = ({ waiting, intervalSeconds }: Tick): number =>
+  intervalSeconds > 0 ? Math.round((10 * (waiting?.sweeps ?? 0)) / intervalSeconds) / 10 : 0;
+
+function countsOf(tick: Tick, activity: Activity): Counts {
+  const { counts, store } = tick;
+  const waits = store.columns.stackWaits;
+  const factor = activity === "both" ? Math.round(periodOf(tick)) : 1;
+  const places: number[] = [];
+  const weights: number[] = [];
+  for (let i = 0; i < counts.length; i++) {
+    const isWait = waits.at(counts.stacks[i] ?? 0) !== 0;
+    if (activity !== "both" && isWait !== (activity === "waiting")) continue;
+    places.push(i);
+    weights.push((counts.weights[i] ?? 0) * (isWait ? 1 : factor));
+  }
+  return {
+    length: places.length,
+    stacks: Uint32Array.from(places, (i) => counts.stacks[i] ?? 0),
+    tasks: Uint32Array.from(places, (i) => counts.tasks[i] ?? 0),
+    weights: Float64Array.from(weights),
+  };
+}

@@ -1,0 +1,32 @@
+/**
+ * Which functions are an application's own: a thread always waits in the kernel, called by the C library or a
+ * framework, and what its reader asks is who called these.
+ */
+import type { FunctionInfo } from "./tick.ts";
+
+/** The C library, the loader, and what language runtimes are made of; by the names of their files. */
+const RUNTIME_FILES =
+  /^(libc|libpthread|librt|libm|libdl|libgcc_s|libstdc\+\+|libc\+\+|ld-linux[-\w]*|ld-musl[-\w]*|libcoreclr|libclrjit|libclrgc|libhostpolicy|libhostfxr|libSystem\.[\w.]+|libperl|libuv)(-[\d.]+)?\.so|^(ld-linux[-\w]*|ld-musl[-\w]*|dotnet|perl|\[vdso\])$/;
+
+/** Assemblies that come with .NET. */
+const FRAMEWORK = /^(System|Microsoft|mscorlib|netstandard|WindowsBase)(\.|$)/;
+
+/** Whether a function is the kernel's, a library's that everybody has, or a language runtime's. */
+export function isLibrary({ runtime, name, module }: FunctionInfo): boolean {
+  if (runtime === "kernel") return true;
+  if (runtime === "dotnet") return module === "" || FRAMEWORK.test(module);
+  // Code outside of any file, and the reason why a walk ended, belong to nobody that is known.
+  if (runtime === "native") return name.startsWith("[") || RUNTIME_FILES.test(module);
+  return false;
+}
+
+/**
+ * The place of the innermost function that is the application's, in a stack with its leaf first; -1 if there is none.
+ * Native code that a Perl sub called is that sub's: it is the sub that somebody wrote.
+ */
+export function innermostOwn(stack: readonly FunctionInfo[]): number {
+  const own = stack.findIndex((info) => !isLibrary(info));
+  if (own < 0 || stack[own]?.runtime !== "native") return own;
+  const perl = stack.findIndex(({ runtime }) => runtime === "perl");
+  return Math.max(own, perl);
+}
