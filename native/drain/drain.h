@@ -29,7 +29,7 @@ struct Drained {
   uint64_t missed = 0;
   uint64_t bpfNanoseconds = 0;
   uint64_t ticks = 0;                            ///< of the sampling event, on all CPUs, idle ones too
-  uint64_t childNanoseconds = 0;  ///< CPU time of child processes
+  uint64_t childNanoseconds = 0;                 ///< CPU time of child processes
   std::array<uint64_t, COUNTERS> counters = {};  ///< increments, by counter id
   std::vector<uint32_t> counts;                  ///< for each: stack number, index in `tasks`, count
   std::vector<TaskInfo> tasks;

@@ -65,9 +65,8 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
          method<&Sampler::onMethods>("onMethods"), method<&Sampler::takeMethods>("takeMethods"),
          method<&Sampler::readFile>("readFile"), method<&Sampler::fileId>("fileId"),
          method<&Sampler::frameNumber>("frameNumber"), method<&Sampler::setFrequency>("setFrequency"),
-         method<&Sampler::describe>("describe"), method<&Sampler::lines>("lines"),
-         method<&Sampler::sweep>("sweep"), method<&Sampler::readMemory>("readMemory"),
-         InstanceMethod<&Sampler::close>("close")});
+         method<&Sampler::describe>("describe"), method<&Sampler::lines>("lines"), method<&Sampler::sweep>("sweep"),
+         method<&Sampler::readMemory>("readMemory"), InstanceMethod<&Sampler::close>("close")});
   }
 
   /// new Sampler({objectPath, sources, frequency, drainSeconds, targets, byFunction, onlyWaits}): loads, attaches,
@@ -198,8 +197,8 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
                   "bpfNanoseconds", drained.bpfNanoseconds, "ticks", drained.ticks, "childNanoseconds",
                   drained.childNanoseconds, "counters", counters, "counts", drained.counts, "tasks",
                   describeTasks(env, drained.tasks), "sweeps", drained.sweeps, "waits", drained.waits, "waitTimes",
-                  drained.waitTimes, "stackWaits", news.waits, "stacks", news.stacks, "firstFrame", news.firstFrame, "frames",
-                  news.frames, "functions", news.functions, "extras", news.extras, "names",
+                  drained.waitTimes, "stackWaits", news.waits, "stacks", news.stacks, "firstFrame", news.firstFrame,
+                  "frames", news.frames, "functions", news.functions, "extras", news.extras, "names",
                   describeNames(env, news.names), "renewed", news.renewed, "owners", news.owners, "forgottenStacks",
                   news.forgottenStacks, "forgottenFrames", news.forgottenFrames, "files",
                   describeFiles(env, drained.files), "notices", parts_->memory.takeNotices());
