@@ -35,6 +35,7 @@ void Drain::open(Session& session, Files& files, Methods& methods, MemoryReader&
   memory_ = &memory;
   ring_ = ring_buffer__new(session.mapFd("records"), onRecord, this, nullptr);
   if (!ring_) throw Failure("the ring buffer cannot be opened", errno);
+  bootedAt_ = clockNanoseconds(CLOCK_REALTIME) - clockNanoseconds(CLOCK_BOOTTIME);
   lastTime_ = clockNanoseconds(CLOCK_MONOTONIC);
   reader_.start(ring_buffer__epoll_fd(ring_), [this] { consume(); });
 }
@@ -106,9 +107,12 @@ void Drain::numberStacks() {
 
 Drained Drain::drain() {
   Drained drained;
-  if (files_->catalog.forgetEvicted()) files_->naming.renumber();
+  files_->catalog.forgetEvicted();
+  files_->catalog.letGo(*session_, clockNanoseconds(CLOCK_MONOTONIC));
   session_->followSettings();
   if (sweeper_ && sweeper_->isRunning()) waits_.collect(*sweeper_);
+  // What follows takes a while on a busy machine, and is no part of the time that was counted.
+  const uint64_t now = clockNanoseconds(CLOCK_MONOTONIC);
   const uint32_t epoch = session_->switchEpoch();
   // A stack is sent before it is counted: after this every stack of the old epoch is known.
   consume();
@@ -118,12 +122,13 @@ Drained Drain::drain() {
   readCounters(drained);
   drained.news = stacks_.take();
   drained.files = files_->catalog.takeNews();
-  const uint64_t now = clockNanoseconds(CLOCK_MONOTONIC);
   drained.seconds = static_cast<double>(now - lastTime_) / 1e9;
   const uint64_t children = childTime();
   // A program that ended since may be told to have taken a little less than it said of itself.
   drained.childNanoseconds = children - std::min(children, lastChildTime_);
   lastChildTime_ = children;
+  // Goes on while the machine is suspended, as the time of day does.
+  drained.time = bootedAt_ + clockNanoseconds(CLOCK_BOOTTIME);
   lastTime_ = now;
   for (const auto& lines : lines_) lines->beginRefresh();
   renewIfFull();
@@ -143,13 +148,13 @@ uint64_t Drain::childTime() {
 void Drain::restart() {
   Drained ignored;
   if (sweeper_ && sweeper_->isRunning()) waits_.collect(*sweeper_);
+  lastTime_ = clockNanoseconds(CLOCK_MONOTONIC);
   const uint32_t epoch = session_->switchEpoch();
   consume();
   numberStacks();
   std::lock_guard lock(ringMutex_);
   readCounts(epoch, ignored);
   readCounters(ignored);
-  lastTime_ = clockNanoseconds(CLOCK_MONOTONIC);
   lastChildTime_ = childTime();
 }
 
@@ -255,8 +260,8 @@ void Drain::readCounters(Drained& drained) {
 }
 
 void Drain::renewIfFull() {
-  const bool evicted = files_->catalog.makeRoom(*session_, lastTime_);
-  if (evicted || stacks_.mustRenewFrames()) return renewFrames();
+  files_->catalog.makeRoom(*session_, lastTime_);
+  if (files_->catalog.wantsRenewal() || stacks_.mustRenewFrames()) return renewFrames();
   if (!stacks_.mustRenewStacks()) return;
   session_->renewStacks();
   stacks_.renewStacks();
@@ -266,6 +271,7 @@ void Drain::renewIfFull() {
 void Drain::renewFrames() {
   session_->renewStacks();
   stacks_.renewFrames();
+  if (files_->catalog.renewed()) files_->naming.renumber();
   for (const auto& lines : lines_) lines->renew();
 }
 

@@ -25,6 +25,9 @@ namespace polytop {
 /// What was sampled since the last drain.
 struct Drained {
   double seconds = 0;
+  /// When the drain was, ns since 1970 by the clock of the start: that clock may be set while polytop runs, and no time
+  /// between two drains may change by it.
+  uint64_t time = 0;
   uint64_t samples = 0;
   uint64_t missed = 0;
   uint64_t bpfNanoseconds = 0;
@@ -91,6 +94,7 @@ class Drain {
   std::vector<count_value> values_;
   std::bitset<1 << 16> sampledFiles_;  ///< by id: in a stack that was counted since the last drain
 
+  uint64_t bootedAt_ = 0;  ///< ns since 1970, as the clock said at the start
   uint64_t lastTime_ = 0;
   cpu_totals lastTotals_ = {};  ///< of all CPUs
   uint64_t lastChildTime_ = 0;

@@ -24,7 +24,7 @@ std::vector<uint8_t> Naming::read(uint32_t file, const std::string& name, uint64
 
 void Naming::openAgain(uint32_t file, LineRequest& request) {
   const std::shared_ptr<OpenFile> found = catalog_.open(file);
-  if (!found) return;
+  if (!found || !found->isUnchanged()) return;
   request.key = catalog_.keyOf(file);
   request.file = found->file().duplicate();
   request.root = found->root().duplicate();

@@ -18,6 +18,7 @@ constexpr std::string_view kStackSwitches[] = {"runtime.systemstack", "runtime.m
 constexpr int32_t kMaxDepth = 1 << 30;
 /// What a row takes here, and again where it has got its place in the file.
 constexpr uint64_t kRowBytes = 2 * sizeof(GoRow);
+
 /// They ask the vDSO for the time on their thread's stack, and keep a frame pointer on the goroutine's
 /// (runtime/sys_linux_*.s and time_linux_*.s of Go 1.18 to 1.25).
 constexpr std::string_view kClocks[] = {"time.now", "runtime.nanotime1", "runtime.walltime"};
@@ -60,11 +61,11 @@ void addClock(const ElfImage& file, const GoTable& table, const GoTable::Functio
   addDepths(table, function, end, file.budget(), rows, [&](uint32_t from, uint32_t to, int32_t depth) {
     add(from, GoFrame::kDepth, depth);
     if (depth < 2 * arch::kWordBytes || to - function.entry > code.size()) return;
-    const uint8_t* bytes = code.data() - function.entry;
-    const uint8_t* first = arch::behindFpSetUp(bytes + from, bytes + to);
-    add(from + static_cast<uint32_t>(first - (bytes + from)), GoFrame::kFp, 0);
-    const uint8_t* last = arch::behindFpRestored(bytes + from, bytes + to);
-    if (last != bytes + to) add(from + static_cast<uint32_t>(last - (bytes + from)), GoFrame::kDepth, depth);
+    const uint8_t* begin = code.data() + (from - function.entry);
+    const uint8_t* stop = code.data() + (to - function.entry);
+    add(from + static_cast<uint32_t>(arch::behindFpSetUp(begin, stop) - begin), GoFrame::kFp, 0);
+    const uint8_t* restored = arch::behindFpRestored(begin, stop);
+    if (restored != stop) add(from + static_cast<uint32_t>(restored - begin), GoFrame::kDepth, depth);
   });
 }
 

@@ -24,7 +24,7 @@ Napi::Array describeMethods(Napi::Env env, const std::vector<MethodInfo>& method
     const DotnetRuntime runtime = dotnet ? dotnet->runtime().value_or(DotnetRuntime{}) : DotnetRuntime{};
     return object(env, "word", Big{method.word}, "methodDesc", Big{method.methodDesc}, "image", Big{method.image},
                   "bias", Big{method.bias}, "space", Big{method.space}, "pid", method.pid, "imageFile",
-                  std::vector<uint64_t>{key.inode, key.mtime, key.device, key.generation}, "imageOffset",
+                  std::vector<uint64_t>{key.inode, key.ctime, key.device, key.generation}, "imageOffset",
                   method.imageOffset, "row", method.row, "major", runtime.major, "descriptor", Big{runtime.descriptor},
                   "allocator", Big{method.allocator}, "allocatorNumber", Big{method.allocatorNumber}, "name",
                   Bytes{method.name.data(), method.name.size()});

@@ -207,7 +207,7 @@ class TableBuilder {
     if (row.frame == GoFrame::kUnknown) return kNoRule;
     unwind_rule rule{};
     if (row.frame == GoFrame::kFp) {
-      rule.cfa = CFA_FP;
+      rule.cfa = CFA_OTHER_STACK;
       rule.cfa_offset = arch::kFrameBytes;
       rule.ra_offset = arch::kReturnAddressOffset;
       rule.fp = FP_CFA;

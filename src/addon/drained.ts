@@ -112,6 +112,8 @@ export interface SampledTask {
 /** What was sampled since the last drain. Numbers of stacks and frames only grow. */
 export interface Drained {
   readonly seconds: number;
+  /** Milliseconds since 1970, by the clock as it was at the start. */
+  readonly time: number;
   readonly samples: number;
   readonly missed: number;
   readonly bpfNanoseconds: number;

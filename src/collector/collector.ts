@@ -29,6 +29,7 @@ const { SamplesTaken: SAMPLES_TAKEN } = COUNTER_IDS;
 /** What was drained since the last tick: a long refresh is drained several times. */
 interface Gathered {
   seconds: number;
+  time: number;
   samples: number;
   missed: number;
   bpfNanoseconds: number;
@@ -170,7 +171,7 @@ export class Collector {
     if (gone.changed) this.#sampler.setTargets(this.#targets.sampled());
     return this.#writer.take(
       {
-        time: Date.now(),
+        time: gathered.time,
         intervalSeconds: gathered.seconds,
         event,
         unit: this.#event.unit,
@@ -225,6 +226,7 @@ export class Collector {
 
 const emptyGathered = ({ counters }: Drained): Gathered => ({
   seconds: 0,
+  time: 0,
   samples: 0,
   missed: 0,
   bpfNanoseconds: 0,
@@ -236,6 +238,7 @@ const emptyGathered = ({ counters }: Drained): Gathered => ({
 
 function gather(into: Gathered, drained: Drained): void {
   into.seconds += drained.seconds;
+  into.time = Math.round(drained.time);
   into.samples += drained.samples;
   into.missed += drained.missed;
   into.bpfNanoseconds += drained.bpfNanoseconds;
