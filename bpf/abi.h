@@ -99,6 +99,7 @@ enum cfa_kind {
 	CFA_END = 8,         /* outermost frame: the return address is undefined */
 	CFA_UNSUPPORTED = 9, /* there is a rule, and this unwinder cannot follow it */
 	CFA_PROLOG = 10,     /* prolog of a managed function that begins at the row: by its instructions */
+	CFA_START = 11,      /* sp + cfa_offset; the outermost frame if no call precedes the return address there */
 };
 
 /* Where the caller's fp is. */

@@ -174,9 +174,11 @@ static __always_inline __u32 register_word(__u32 dwarf_number)
 		REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15,
 	};
 
-	/* Keep clang from testing the number before a subtraction: verifiers up to 6.1 forget the bound by that. */
-	asm volatile("" : "+r"(dwarf_number));
-	return dwarf_number < sizeof(words) ? words[dwarf_number] : REG_COUNT;
+	/* Verifiers up to 6.1 know the bound of the register only that was tested: keep clang from testing another. */
+	__u64 number = dwarf_number;
+
+	asm volatile("" : "+r"(number));
+	return number < sizeof(words) ? words[number] : REG_COUNT;
 }
 
 /*

@@ -8,7 +8,6 @@
 #define POLYTOP_DOTNET_STEP_H
 
 #include "code.h"
-#include "../unwind/guess.h"
 #include "method.h"
 #include "unwind.h"
 
@@ -156,8 +155,8 @@ static __always_inline int dotnet_step_prolog(struct walk *w)
 }
 
 /*
- * Steps over a frame in a cached mapping whose file has rows: the runtime itself, or precompiled managed code, whose
- * epilogs rows do not tell. Returns enum step_result: NOT_INTERPRETED where managed code has no row.
+ * Steps over a frame of precompiled managed code in a cached mapping whose file has rows, which do not tell epilogs.
+ * Returns enum step_result: NOT_INTERPRETED where the code has no row.
  */
 __noinline int dotnet_step_rows(__u32 index)
 {
@@ -167,12 +166,9 @@ __noinline int dotnet_step_rows(__u32 index)
 		return WALK_ENDED;
 	struct mapping *m = &w->cache.mappings[index & (MAPPINGS_CACHED - 1)];
 	__u64 offset = (w->exact ? w->ip : w->ip - 1) - m->start + m->offset;
-	int managed = is_managed(w, m, offset);
 	struct known_rule *known = find_rule(w, m, offset);
-	if (managed && (!known || known->rule.cfa == CFA_NONE))
+	if (!known || known->rule.cfa == CFA_NONE)
 		return NOT_INTERPRETED;
-	if (!managed)
-		return step_by_row(w, m, offset, known);
 	push_frame(w, place_of(m, offset));
 	w->dotnet.frames++;
 	if (w->exact && dotnet_read_epilog())
@@ -192,6 +188,9 @@ static __always_inline int dotnet_step_mapped(struct walk *w, struct mapping *m,
 {
 	int result = NOT_INTERPRETED, has_rows = m->state == FILE_READY;
 
+	/* The runtime itself is native code. */
+	if (has_rows && !is_managed(w, m, (w->exact ? w->ip : w->ip - 1) - m->start + m->offset))
+		return NOT_INTERPRETED;
 	if (has_rows)
 		result = dotnet_step_rows(index);
 	if (result == NOT_INTERPRETED && dotnet_know_process(w))

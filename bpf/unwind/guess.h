@@ -163,6 +163,19 @@ static __always_inline int step_without_row(struct walk *w, __u64 frame, __u32 f
 }
 
 /*
+ * Steps over a leaf that was called, or is the first code of a thread with a stack of its own: what lies where the
+ * return address would be tells which.
+ */
+static __always_inline int step_start(struct walk *w, struct unwind_rule *rule)
+{
+	__u64 return_address, cfa = w->sp + rule->cfa_offset;
+
+	if (read_stack(w, cfa + rule->ra_offset, &return_address) || !is_behind_call(return_address))
+		return stop_walk(w, COUNTER_UnwindNativeComplete);
+	return enter_caller(w, return_address, cfa);
+}
+
+/*
  * Steps over a frame at an offset of a file that has rows; `known` is NULL where it has none for it. A return address
  * that no call made, at the start of a function, with none above it, is what a coroutine starts from: it is the end of
  * the stack, and what lies before the function is no caller. (A function that jumps to another with a return address
@@ -183,7 +196,9 @@ static __always_inline int step_by_row(struct walk *w, struct mapping *m, __u64 
 	if (!has_row)
 		return step_without_row(w, place_of(m, offset), COUNTER_UnwindNativeErrNoRow);
 	push_frame(w, place_of(m, kind == RETURN_SIGNAL ? offset + 1 : offset));
-	return kind == RETURN_SIGNAL ? step_signal(w, w->sp) : step_rule(w, &known->rule);
+	if (kind == RETURN_SIGNAL)
+		return step_signal(w, w->sp);
+	return known->rule.cfa == CFA_START ? step_start(w, &known->rule) : step_rule(w, &known->rule);
 }
 
 #endif

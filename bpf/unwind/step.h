@@ -101,8 +101,9 @@ static __always_inline int step_special_leaf(struct walk *w, struct mapping *m, 
 	__u32 kind = w->leaf;
 
 	w->leaf = LEAF_ORDINARY;
+	/* The system call is done, and what lies behind it may be another function. */
 	if (m->file)
-		push_frame(w, place_of(m, offset));
+		push_frame(w, place_of(m, kind == LEAF_RETURNS_FROM_SIGNAL ? offset - 1 : offset));
 	return kind == LEAF_FOREIGN ? stop_walk(w, COUNTER_UnwindNativeErrCompat) : step_signal(w, w->sp);
 }
 

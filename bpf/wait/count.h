@@ -28,8 +28,7 @@ static __always_inline void describe_waiter(struct count_value *value, struct ta
 static __noinline __u64 count_wait(struct task_struct *task, struct waiter *waiter)
 {
 	struct task_struct___wait *t = (void *)task;
-	struct count_key key = {
-	    .stack = waiter->hash, .tgid = visible_tgid(task), .tid = visible_pid(task, t->pid)};
+	struct count_key key = {.stack = waiter->hash, .tgid = visible_tgid(task), .tid = visible_pid(task, t->pid)};
 	struct wait_count *known = bpf_map_lookup_elem(&wait_counts, &key);
 	__u64 weight = waiter->unspent;
 

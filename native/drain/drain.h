@@ -29,6 +29,7 @@ struct Drained {
   uint64_t missed = 0;
   uint64_t bpfNanoseconds = 0;
   uint64_t ticks = 0;                            ///< of the sampling event, on all CPUs, idle ones too
+  uint64_t childNanoseconds = 0;                 ///< CPU time of child processes
   std::array<uint64_t, COUNTERS> counters = {};  ///< increments, by counter id
   std::vector<uint32_t> counts;                  ///< for each: stack number, index in `tasks`, count
   std::vector<TaskInfo> tasks;
@@ -51,7 +52,7 @@ class Drain {
   ~Drain();
 
   /// `byFunction`: stacks of the same functions are one. Throws a Failure.
-  void open(Session& session, Files& files, Methods& methods, bool byFunction);
+  void open(Session& session, Files& files, Methods& methods, MemoryReader& memory, bool byFunction);
   void close();
   /// Everything since the last call. Waits for the runs that are under way: some 10 ms.
   Drained drain();
@@ -69,6 +70,7 @@ class Drain {
   void consume();
   void addStack(const stack_record& record);
   void numberStacks();
+  uint64_t childTime();
   void readCounts(uint32_t epoch, Drained& drained);
   void readWaits(Tasks& tasks, Drained& drained);
   void touchFiles(uint64_t now);
@@ -79,6 +81,7 @@ class Drain {
   Session* session_ = nullptr;
   Files* files_ = nullptr;
   Methods* methods_ = nullptr;
+  MemoryReader* memory_ = nullptr;
   ring_buffer* ring_ = nullptr;
   ReaderThread reader_;
   std::mutex ringMutex_;  ///< guards the ring buffer's reader side, stacks_ and lines_
@@ -90,6 +93,7 @@ class Drain {
 
   uint64_t lastTime_ = 0;
   cpu_totals lastTotals_ = {};  ///< of all CPUs
+  uint64_t lastChildTime_ = 0;
 
   Sweeper* sweeper_ = nullptr;
   Waits waits_;

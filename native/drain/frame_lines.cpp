@@ -5,9 +5,9 @@
 
 namespace polytop {
 
-std::vector<std::unique_ptr<FrameLines>> makeFrameLines(Session& session) {
+std::vector<std::unique_ptr<FrameLines>> makeFrameLines(Session& session, MemoryReader& memory) {
   std::vector<std::unique_ptr<FrameLines>> lines;
-  lines.push_back(std::make_unique<PerlLines>(session));
+  lines.push_back(std::make_unique<PerlLines>(session, memory));
   return lines;
 }
 

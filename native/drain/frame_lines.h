@@ -8,6 +8,7 @@
 
 #include "bpf/abi.h"
 #include "kernel/session.h"
+#include "memory/memory_reader.h"
 
 namespace polytop {
 
@@ -23,7 +24,7 @@ class FrameLines {
   virtual void beginRefresh() {}
 };
 
-/// Those of all interpreters. The session must outlive them.
-std::vector<std::unique_ptr<FrameLines>> makeFrameLines(Session& session);
+/// Those of all interpreters. Both must outlive them.
+std::vector<std::unique_ptr<FrameLines>> makeFrameLines(Session& session, MemoryReader& memory);
 
 }  // namespace polytop

@@ -18,23 +18,54 @@ constexpr std::string_view kStackSwitches[] = {"runtime.systemstack", "runtime.m
 constexpr int32_t kMaxDepth = 1 << 30;
 /// What a row takes here, and again where it has got its place in the file.
 constexpr uint64_t kRowBytes = 2 * sizeof(GoRow);
+/// They ask the vDSO for the time on their thread's stack, and keep a frame pointer on the goroutine's
+/// (runtime/sys_linux_*.s and time_linux_*.s of Go 1.18 to 1.25).
+constexpr std::string_view kClocks[] = {"time.now", "runtime.nanotime1", "runtime.walltime"};
+/// The new thread goes on in it, on a stack of its own.
+constexpr std::string_view kThreadStarts[] = {"runtime.clone"};
+/// Far more than any function of kClocks has.
+constexpr uint32_t kMaxClockCode = 4096;
 
-bool switchesStack(const GoTable& table, const GoTable::Function& function) {
-  return std::any_of(std::begin(kStackSwitches), std::end(kStackSwitches),
+template <size_t count>
+bool isOneOf(const std::string_view (&names)[count], const GoTable& table, const GoTable::Function& function) {
+  return std::any_of(std::begin(names), std::end(names),
                      [&](std::string_view name) { return table.isNamed(function, name); });
 }
 
+/// Adds a row for each depth of the stack in the function, of the kind that `frame` says of the row's code.
+template <typename Frame>
 void addDepths(const GoTable& table, const GoTable::Function& function, uint32_t end, Budget& budget,
-               std::vector<GoRow>& rows) {
+               std::vector<GoRow>& rows, Frame frame) {
   GoTable::Values values = table.depths(function);
   uint32_t from = function.entry;
   while (function.depths != 0 && from < end && table.next(values)) {
     if (values.value < 0 || values.value > kMaxDepth || values.value % arch::kWordBytes != 0) break;
     budget.takeBytes(kRowBytes);
-    rows.push_back({table.start() + from, GoFrame::kDepth, values.value, from == function.entry});
+    frame(from, std::min(values.end, end), values.value);
     from = values.end;
   }
   if (from < end) rows.push_back({table.start() + from, GoFrame::kUnknown, 0, from == function.entry});
+}
+
+/// Adds the rows of a function of kClocks. Where its frame is whole, its frame pointer tells the caller, whatever stack
+/// sp is of; but for the instructions that set the frame pointer, and those behind the one that restores it.
+void addClock(const ElfImage& file, const GoTable& table, const GoTable::Function& function, uint32_t end,
+              std::vector<GoRow>& rows) {
+  uint64_t offset = 0;
+  if (end - function.entry > kMaxClockCode || !file.addressToOffset(table.start() + function.entry, offset)) return;
+  const std::vector<uint8_t> code = file.read(offset, end - function.entry);
+  const auto add = [&](uint32_t from, GoFrame frame, int32_t depth) {
+    rows.push_back({table.start() + from, frame, depth, from == function.entry});
+  };
+  addDepths(table, function, end, file.budget(), rows, [&](uint32_t from, uint32_t to, int32_t depth) {
+    add(from, GoFrame::kDepth, depth);
+    if (depth < 2 * arch::kWordBytes || to - function.entry > code.size()) return;
+    const uint8_t* bytes = code.data() - function.entry;
+    const uint8_t* first = arch::behindFpSetUp(bytes + from, bytes + to);
+    add(from + static_cast<uint32_t>(first - (bytes + from)), GoFrame::kFp, 0);
+    const uint8_t* last = arch::behindFpRestored(bytes + from, bytes + to);
+    if (last != bytes + to) add(from + static_cast<uint32_t>(last - (bytes + from)), GoFrame::kDepth, depth);
+  });
 }
 
 }  // namespace
@@ -47,10 +78,18 @@ std::vector<GoRow> readGoRows(const ElfImage& file) {
     GoTable::Function function = {};
     uint32_t end = 0;
     if (!table.function(i, function, end)) continue;
-    if (switchesStack(table, function) || table.isOutermost(i)) {
+    const auto plain = [&](GoFrame frame) {
+      addDepths(table, function, end, file.budget(), rows, [&](uint32_t from, uint32_t, int32_t depth) {
+        rows.push_back({table.start() + from, frame, depth, from == function.entry});
+      });
+    };
+    if (isOneOf(kStackSwitches, table, function) || isOneOf(arch::kGoEntryFunctions, table, function) ||
+        table.isOutermost(i)) {
       rows.push_back({table.start() + function.entry, GoFrame::kEnd, 0, true});
+    } else if (isOneOf(kClocks, table, function)) {
+      addClock(file, table, function, end, rows);
     } else {
-      addDepths(table, function, end, file.budget(), rows);
+      plain(isOneOf(kThreadStarts, table, function) ? GoFrame::kStart : GoFrame::kDepth);
     }
     rows.push_back({table.start() + end, GoFrame::kUnknown, 0, false});
     file.budget().takeBytes(kRowBytes);

@@ -58,7 +58,7 @@ uint64_t GoTable::findStart(const ElfImage& file) const {
     Function entry = {};
     uint32_t end = 0;
     if (!place(i, found) || text->address + found.entry != file.entry()) continue;
-    return function(i, entry, end) && isNamed(entry, arch::kGoEntryFunction) ? text->address : 0;
+    return function(i, entry, end) && isNamed(entry, arch::kGoEntryFunctions[0]) ? text->address : 0;
   }
   return 0;
 }

@@ -23,7 +23,9 @@
 #include "kernel/pid_namespace.h"
 #include "kernel/self_test.h"
 #include "kernel/session.h"
-#include "util/memory.h"
+#include "kernel/tick_cost.h"
+#include "memory/memory_reader.h"
+#include "util/last_words.h"
 #include "util/unused_memory.h"
 
 namespace polytop {
@@ -39,7 +41,9 @@ constexpr std::chrono::milliseconds kWarmUpSampling{80};
 constexpr std::chrono::milliseconds kWarmUpBuilding{250};
 constexpr std::chrono::milliseconds kWarmUpSweeps{400};
 constexpr std::chrono::milliseconds kWarmUpPoll{5};
-constexpr std::chrono::milliseconds kWarmUpSpin{5};
+constexpr uint32_t kCalibrationFrequency = 4999;
+constexpr std::chrono::milliseconds kCalibrationSpin{15};
+constexpr int kCalibrationAttempts = 3;
 
 Napi::Array describeTasks(Napi::Env env, const std::vector<TaskInfo>& tasks) {
   return listOf(env, tasks, [env](const TaskInfo& task) {
@@ -61,9 +65,8 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
          method<&Sampler::onMethods>("onMethods"), method<&Sampler::takeMethods>("takeMethods"),
          method<&Sampler::readFile>("readFile"), method<&Sampler::fileId>("fileId"),
          method<&Sampler::frameNumber>("frameNumber"), method<&Sampler::setFrequency>("setFrequency"),
-         method<&Sampler::describe>("describe"), method<&Sampler::lines>("lines"),
-         method<&Sampler::sweep>("sweep"),
-         InstanceMethod<&Sampler::readMemory>("readMemory"), InstanceMethod<&Sampler::close>("close")});
+         method<&Sampler::describe>("describe"), method<&Sampler::lines>("lines"), method<&Sampler::sweep>("sweep"),
+         method<&Sampler::readMemory>("readMemory"), InstanceMethod<&Sampler::close>("close")});
   }
 
   /// new Sampler({objectPath, sources, frequency, drainSeconds, targets, byFunction, onlyWaits}): loads, attaches,
@@ -86,13 +89,13 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
 
  private:
   void open(const SessionOptions& options, bool byFunction) {
-    parts_ = std::make_unique<Parts>();
+    parts_ = std::make_unique<Parts>(options.objectPath);
     try {
       parts_->session.load(options);
       checkOwnMappings(parts_->session);
       useNamespaceOfProc(parts_->session);
       parts_->files.open(parts_->session);
-      parts_->drain.open(parts_->session, parts_->files, parts_->methods, byFunction);
+      parts_->drain.open(parts_->session, parts_->files, parts_->methods, parts_->memory, byFunction);
       warmUp();
       if (!options.onlyWaits) parts_->session.events().attach(options.frequency);
       // Not through parts_, which holds nothing any more while the parts are taken down.
@@ -106,7 +109,11 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
 
   /// In the order in which they are built; the last is taken down first.
   struct Parts {
+    explicit Parts(const std::string& objectPath)
+        : memory(objectPath.substr(0, objectPath.rfind('/') + 1) + "polytop-reader") {}
+
     Session session;
+    MemoryReader memory;
     Files files;
     Methods methods;
     Drain drain;
@@ -142,13 +149,6 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     return static_cast<uint64_t>(info[index].As<Napi::Number>().Int64Value());
   }
 
-  /// Keeps this thread on its CPU for some ticks, so that it is sampled itself.
-  static void spin() {
-    const auto end = std::chrono::steady_clock::now() + kWarmUpSpin;
-    while (std::chrono::steady_clock::now() < end) {
-    }
-  }
-
   /// Waits until the tables of the files that were asked for are built, no longer than `longest`.
   void waitForFiles(std::chrono::milliseconds longest) {
     const auto latest = std::chrono::steady_clock::now() + longest;
@@ -157,15 +157,19 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
   }
 
   /// Samples fast for a moment and builds the unwind tables of what is hot, before anything is
-  /// counted: the first refresh is as good as the others then.
+  /// counted: the first refresh is as good as the others then. What a tick costs is measured meanwhile.
   void warmUp() {
+    CpuEvents& events = parts_->session.events();
     do {
-      parts_->session.events().attach(kWarmUpFrequency);
-      spin();
-    } while (!parts_->session.events().trust());
+      events.attach(allowedFrequency(kCalibrationFrequency));
+      // Another thread may have had the CPU.
+      for (int attempt = 0; attempt < kCalibrationAttempts && tickNanoseconds_ == 0; attempt++)
+        tickNanoseconds_ = measureTickCost(parts_->session, kCalibrationSpin);
+    } while (!events.trust());
+    events.setFrequency(allowedFrequency(kWarmUpFrequency));
     std::this_thread::sleep_for(kWarmUpSampling);
     waitForFiles(kWarmUpBuilding);
-    parts_->session.events().detach();
+    events.detach();
     parts_->drain.restart();
   }
 
@@ -190,13 +194,14 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     const Stacks::News& news = drained.news;
     const std::vector<double> counters(drained.counters.begin(), drained.counters.end());
     return object(env, "seconds", drained.seconds, "samples", drained.samples, "missed", drained.missed,
-                  "bpfNanoseconds", drained.bpfNanoseconds, "counters", counters, "counts", drained.counts, "tasks",
+                  "bpfNanoseconds", drained.bpfNanoseconds, "ticks", drained.ticks, "childNanoseconds",
+                  drained.childNanoseconds, "counters", counters, "counts", drained.counts, "tasks",
                   describeTasks(env, drained.tasks), "sweeps", drained.sweeps, "waits", drained.waits, "waitTimes",
                   drained.waitTimes, "stackWaits", news.waits, "stacks", news.stacks, "firstFrame", news.firstFrame,
                   "frames", news.frames, "functions", news.functions, "extras", news.extras, "names",
                   describeNames(env, news.names), "renewed", news.renewed, "owners", news.owners, "forgottenStacks",
                   news.forgottenStacks, "forgottenFrames", news.forgottenFrames, "files",
-                  describeFiles(env, drained.files));
+                  describeFiles(env, drained.files), "notices", parts_->memory.takeNotices());
   }
 
   /// sweep(objectPath, isPrepared): visits waiting threads too from now on; an empty path ends that. Prepared: the
@@ -254,7 +259,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     const size_t size = std::min<size_t>(info[2].As<Napi::Number>().Uint32Value(), kMaxRead);
     Napi::Buffer<uint8_t> buffer = Napi::Buffer<uint8_t>::New(info.Env(), size);
     if (buffer.IsEmpty()) return info.Env().Undefined();
-    const size_t got = readProcessMemory(pid, address, buffer.Data(), size);
+    const size_t got = parts_->memory.read(pid, address, buffer.Data(), size);
     return got == size ? buffer : Napi::Buffer<uint8_t>::Copy(info.Env(), buffer.Data(), got);
   }
 
@@ -309,12 +314,13 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     return describeMethods(info.Env(), parts_->methods.take(), parts_->files.catalog);
   }
 
-  /// describe(): the running events {event, cpus, frequency}, and {filesPending}, how many files are being read.
+  /// describe(): the running events {event, cpus, frequency}, {tickNanoseconds}, what a tick costs, and {filesPending},
+  /// how many files are being read.
   Napi::Value describe(const Napi::CallbackInfo& info) {
     const Session& session = parts_->session;
     const CpuEvents& events = session.events();
     return object(info.Env(), "event", events.source().name, "cpus", events.count(), "frequency", events.frequency(),
-                  "filesPending", parts_->files.builder.queued());
+                  "tickNanoseconds", tickNanoseconds_, "filesPending", parts_->files.builder.queued());
   }
 
   /// close(): ends sampling and frees everything; a second call does nothing.
@@ -326,6 +332,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
   }
 
   std::unique_ptr<Parts> parts_;
+  uint64_t tickNanoseconds_ = 0;  ///< what a tick costs, without the BPF program
   /// Shared with look-ups that are under way when everything else is closed.
   std::shared_ptr<LineTables> lines_ = std::make_shared<LineTables>();
   Napi::ThreadSafeFunction wake_;
@@ -334,6 +341,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
 namespace {
 
 Napi::Object initialize(Napi::Env env, Napi::Object exports) {
+  prepareLastWords();
   // Whole sections of files are read and freed: not through the heap, which would keep them.
   mallopt(M_MMAP_THRESHOLD, kMmapThreshold);
   exports.Set("Sampler", Sampler::define(env));

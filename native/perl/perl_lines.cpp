@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "util/memory.h"
+#include "memory/memory_reader.h"
 
 namespace polytop {
 
@@ -25,8 +25,8 @@ PerlSite siteOf(uint64_t word) {
 
 }  // namespace
 
-PerlLines::PerlLines(Session& session)
-    : session_(session), perlsFd_(session.mapFd("perls")), splitsFd_(session.mapFd("perl_splits")) {}
+PerlLines::PerlLines(Session& session, MemoryReader& memory)
+    : session_(session), memory_(memory), perlsFd_(session.mapFd("perls")), splitsFd_(session.mapFd("perl_splits")) {}
 
 void PerlLines::take(uint32_t type, const void* data, size_t size) {
   if (type != RECORD_PERL_SITES || size < offsetof(perl_sites_record, sites)) return;
@@ -50,7 +50,7 @@ uint32_t PerlLines::exactLine(const perl_file& perl, uint32_t tgid, uint64_t wor
   const auto read = [tgid, this](uint64_t address, void* into, size_t size) {
     if (readsLeft_ == 0) return false;
     readsLeft_--;
-    return readProcessMemory(static_cast<pid_t>(tgid), address, into, size) == size;
+    return memory_.read(static_cast<pid_t>(tgid), address, into, size) == size;
   };
   const auto isStatement = [&perl](uint32_t number) {
     return (perl.op_class[number & (PERL_OPS - 1)] & PERL_OP_STATEMENT) != 0;

@@ -7,6 +7,7 @@
 #include "bpf/abi.h"
 #include "drain/frame_lines.h"
 #include "kernel/session.h"
+#include "memory/memory_reader.h"
 #include "perl/perl_statements.h"
 
 namespace polytop {
@@ -18,8 +19,8 @@ namespace polytop {
  */
 class PerlLines : public FrameLines {
  public:
-  /// `session` must outlive this object.
-  explicit PerlLines(Session& session);
+  /// Both must outlive this object.
+  PerlLines(Session& session, MemoryReader& memory);
   /// Takes in where the frames of a stack are, of which the record comes next.
   void take(uint32_t type, const void* data, size_t size) override;
   void correct(const stack_record& record, uint64_t* frames) override;
@@ -37,6 +38,7 @@ class PerlLines : public FrameLines {
   uint32_t exactLine(const perl_file& perl, uint32_t tgid, uint64_t site, uint32_t line);
 
   Session& session_;
+  MemoryReader& memory_;
   int perlsFd_;
   int splitsFd_;
   perl_sites_record sites_ = {};  ///< of the stack to come

@@ -121,13 +121,16 @@ class TableBuilder {
 
   /// What a Go program's own table says: for code without entries, and where entries do not know of another stack.
   void addGoRows(const std::vector<GoRow>& rows) {
+    uint64_t start = 0;
     for (const GoRow& row : rows) {
       Fde place;
       place.address = row.address;
       if (!placeInFile(code_, place)) continue;
       if (goRows_.empty() ? !row.isStart : place.offset < goRows_.back().offset) continue;
       goRows_.push_back({place.offset, goRule(row), row.isStart});
-      if (row.frame == GoFrame::kEnd) ends_.push_back(place.offset);
+      if (row.isStart) start = place.offset;
+      const bool isPlain = row.frame == GoFrame::kDepth || row.frame == GoFrame::kUnknown;
+      if (!isPlain && (replaced_.empty() || replaced_.back() != start)) replaced_.push_back(start);
     }
   }
 
@@ -154,6 +157,12 @@ class TableBuilder {
     writer_.add(row.offset, row.rule);
   }
 
+  void addGoFunction(uint64_t from, uint64_t end) {
+    const auto before = [](const PlacedRow& row, uint64_t offset) { return row.offset < offset; };
+    auto row = std::lower_bound(goRows_.begin(), goRows_.end(), from, before);
+    for (; row != goRows_.end() && row->offset < end; row++) writer_.add(row->offset, row->rule);
+  }
+
   // The code from covered_ up to `next` has no FDE.
   void closeHole(uint64_t next) {
     const bool first = table_.starts.empty();
@@ -176,7 +185,7 @@ class TableBuilder {
 
   void addFunction(const FrameSection& section, const Cie& cie, const Fde& fde, uint64_t end) {
     table_.starts.push_back(fde.offset);
-    if (std::binary_search(ends_.begin(), ends_.end(), fde.offset)) return writer_.add(fde.offset, kEndRule);
+    if (std::binary_search(replaced_.begin(), replaced_.end(), fde.offset)) return addGoFunction(fde.offset, end);
     CfaMachine machine(section, cie, fde.programBegin, fde.programEnd, fde.address);
     uint64_t at = fde.offset;
     for (;;) {
@@ -197,7 +206,15 @@ class TableBuilder {
     if (row.frame == GoFrame::kEnd) return kEndRule;
     if (row.frame == GoFrame::kUnknown) return kNoRule;
     unwind_rule rule{};
-    rule.cfa = CFA_SP;
+    if (row.frame == GoFrame::kFp) {
+      rule.cfa = CFA_FP;
+      rule.cfa_offset = arch::kFrameBytes;
+      rule.ra_offset = arch::kReturnAddressOffset;
+      rule.fp = FP_CFA;
+      rule.fp_offset = -arch::kFrameBytes;
+      return rules_.intern(rule);
+    }
+    rule.cfa = row.frame == GoFrame::kStart ? CFA_START : CFA_SP;
     rule.cfa_offset = row.depth - arch::kReturnAddressOffset;
     rule.ra_offset = arch::kReturnAddressOffset;
     return rules_.intern(rule);
@@ -223,7 +240,7 @@ class TableBuilder {
   RowWriter writer_;
   std::vector<PlacedRow> goRows_;
   size_t goNext_ = 0;
-  std::vector<uint64_t> ends_;  // of goRows_ in their order, the functions whose callers are on another stack
+  std::vector<uint64_t> replaced_;  // of goRows_, the functions whose entries do not know of another stack
   uint64_t entryOffset_ = 0;
   uint64_t entryEnd_ = 0;
   uint64_t covered_ = 0;  // file offset up to which rows have been written

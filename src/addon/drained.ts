@@ -105,6 +105,10 @@ export interface Drained {
   readonly samples: number;
   readonly missed: number;
   readonly bpfNanoseconds: number;
+  /** Ticks of the sampling event on all CPUs, idle ones too. */
+  readonly ticks: number;
+  /** CPU time of the child processes of polytop. */
+  readonly childNanoseconds: number;
   /** Increments by counter id. */
   readonly counters: Float64Array;
   /** Three words a count: stack number, index in `tasks`, count. */
@@ -146,4 +150,6 @@ export interface Drained {
   readonly forgottenStacks: number;
   readonly forgottenFrames: number;
   readonly files: readonly SampledFile[];
+  /** What users must know of reading memory of processes. */
+  readonly notices: readonly string[];
 }

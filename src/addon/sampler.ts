@@ -62,6 +62,8 @@ export interface Sampler {
     readonly event: string;
     readonly cpus: number;
     readonly frequency: number;
+    /** What a tick costs the code that it interrupts, without the BPF program; 0: not known. */
+    readonly tickNanoseconds: number;
     readonly filesPending: number;
   };
   close(): void;

@@ -3,7 +3,7 @@
  * while it runs. Pure: each refresh's cost goes in, the rate to sample at comes out.
  */
 
-/** Percent of one CPU that the process and its BPF programs may take together. */
+/** Percent of one CPU that all of polytop may take: threads, children, BPF programs and ticks. */
 export const DEFAULT_BUDGET_PERCENT = 3;
 
 /** Below this a rate shows too little to be of use; a rate that was asked to be lower stays. */
@@ -51,6 +51,8 @@ export interface BudgetState {
   readonly calmSeconds: number;
   /** How long that must be. */
   readonly waitSeconds: number;
+  /** What the rate before this one cost, where that was too much. */
+  readonly refused?: { readonly frequency: number; readonly percent: number };
   /** The rate of now was tried after a lower one. */
   readonly raised: boolean;
 }
@@ -90,7 +92,7 @@ export function spend(state: BudgetState, seconds: number, percent: number): Bud
       : Math.max(0, state.calmSeconds - SETBACK * seconds),
   };
   if (next.seconds < WINDOW_SECONDS || next.refreshes < WINDOW_REFRESHES) return next;
-  if (average > next.budgetPercent) return lowered(next);
+  if (average > next.budgetPercent) return lowered(next, average);
   return next.frequency < next.wanted && next.calmSeconds >= next.waitSeconds ? raised(next) : next;
 }
 
@@ -102,13 +104,14 @@ function atHalvings(state: BudgetState, halvings: number): BudgetState {
   return { ...state, ...UNKNOWN, halvings, frequency: rateAt(state.wanted, halvings) };
 }
 
-function lowered(state: BudgetState): BudgetState {
+function lowered(state: BudgetState, average: number): BudgetState {
   const next = atHalvings(state, state.halvings + 1);
   if (next.frequency === state.frequency) return state;
   const waitSeconds = state.raised
     ? Math.min(LONGEST_WAIT_SECONDS, state.waitSeconds * 2)
     : state.waitSeconds;
-  return { ...next, waitSeconds, raised: false };
+  const refused = { frequency: state.frequency, percent: average };
+  return { ...next, waitSeconds, raised: false, refused };
 }
 
 const raised = (state: BudgetState): BudgetState => ({
@@ -116,10 +119,16 @@ const raised = (state: BudgetState): BudgetState => ({
   raised: true,
 });
 
+/** A lower rate shows so little that its reader must know what a higher one would cost. */
+const FEW_HZ = 25;
+
 /** What to tell the reader while the rate is lower than asked for. */
 export function budgetNotice(state: BudgetState): string | undefined {
-  const { frequency, wanted, budgetPercent } = state;
-  return frequency < wanted
-    ? `${frequency} Hz, not ${wanted}: polytop took over ${budgetPercent} % of a CPU`
-    : undefined;
+  const { frequency, wanted, budgetPercent, refused } = state;
+  if (frequency >= wanted) return undefined;
+  const otherwise =
+    frequency < FEW_HZ && refused
+      ? `, ${refused.percent.toFixed(1)} % at ${refused.frequency} Hz`
+      : "";
+  return `${frequency} Hz, not ${wanted}: polytop took over ${budgetPercent} % of a CPU${otherwise}`;
 }

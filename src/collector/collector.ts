@@ -1,5 +1,5 @@
 /** Turns what the kernel side counted into tick deltas: drain, name, add up. */
-import { hostname } from "node:os";
+import { availableParallelism, hostname } from "node:os";
 import counterFile from "../../bpf/counters.json" with { type: "json" };
 import { COUNTER_IDS } from "../../build/abi.ts";
 import { loadAddon } from "../addon/binding.ts";
@@ -32,7 +32,10 @@ interface Gathered {
   samples: number;
   missed: number;
   bpfNanoseconds: number;
+  ticks: number;
+  childNanoseconds: number;
   readonly counters: Float64Array;
+  readonly notices: string[];
 }
 
 /** What is sampled, and how. */
@@ -63,6 +66,7 @@ export class Collector {
   #closed = false;
   #sweeps = false;
   #cpu = process.cpuUsage();
+  /** CPU time of the program that reads memory of processes, at the last tick and now. */
 
   /** Loads the BPF programs and starts sampling; throws an Error with `errno` where that fails. */
   constructor({ event, sweepPath, ...options }: CollectorOptions) {
@@ -159,7 +163,9 @@ export class Collector {
     this.drain();
     const gathered = this.#gathered as Gathered;
     this.#gathered = undefined;
-    const { event, cpus, frequency } = this.#sampler.describe();
+    const { event, cpus: sampled, frequency } = this.#sampler.describe();
+    // Where nothing that runs is sampled, no event says how many there are.
+    const cpus = sampled || availableParallelism();
     const metrics: Record<string, number> = {};
     for (const { id, name } of COUNTERS) metrics[name] = gathered.counters[id] ?? 0;
     const gone = this.#targets.check();
@@ -182,6 +188,7 @@ export class Collector {
         ...(this.#sweeps ? { waiting: this.#waits.take(metrics.WaitLostNanoseconds ?? 0) } : {}),
         notices: [
           ...gone.notices,
+          ...gathered.notices,
           ...this.#readers.flatMap((reader) => reader.notices?.(metrics) ?? []),
         ],
       },
@@ -194,16 +201,26 @@ export class Collector {
     for (const reader of this.#readers) reader.resolveSeen?.();
   }
 
-  #ownCost({ seconds, bpfNanoseconds, counters }: Gathered): OwnCost {
+  #ownCost(gathered: Gathered): OwnCost {
+    const { seconds, bpfNanoseconds, ticks, childNanoseconds, counters } = gathered;
     const { user, system } = process.cpuUsage(this.#cpu);
     this.#cpu = process.cpuUsage();
-    const bpfCpuPercent = bpfNanoseconds / 1e7 / seconds;
+    const { tickNanoseconds } = this.#sampler.describe();
+    const percent = (nanoseconds: number): number => nanoseconds / 1e7 / seconds;
+    const parts = {
+      processPercent: percent((user + system) * 1000),
+      childrenPercent: percent(childNanoseconds),
+      ticksPercent: percent(ticks * tickNanoseconds),
+      tickNanoseconds,
+    };
+    const bpfCpuPercent = percent(bpfNanoseconds);
     const taken = counters[SAMPLES_TAKEN] ?? 0;
     return {
-      cpuPercent: (user + system) / 1e4 / seconds + bpfCpuPercent,
+      cpuPercent: parts.processPercent + parts.childrenPercent + bpfCpuPercent + parts.ticksPercent,
       bpfCpuPercent,
       rssBytes: process.memoryUsage.rss(),
       bpfNanosecondsPerSample: taken > 0 ? Math.round(bpfNanoseconds / taken) : 0,
+      parts,
     };
   }
 }
@@ -213,7 +230,10 @@ const emptyGathered = ({ counters }: Drained): Gathered => ({
   samples: 0,
   missed: 0,
   bpfNanoseconds: 0,
+  ticks: 0,
+  childNanoseconds: 0,
   counters: new Float64Array(counters.length),
+  notices: [],
 });
 
 function gather(into: Gathered, drained: Drained): void {
@@ -221,6 +241,9 @@ function gather(into: Gathered, drained: Drained): void {
   into.samples += drained.samples;
   into.missed += drained.missed;
   into.bpfNanoseconds += drained.bpfNanoseconds;
+  into.ticks += drained.ticks;
+  into.childNanoseconds += drained.childNanoseconds;
+  into.notices.push(...drained.notices);
   drained.counters.forEach((value, id) => {
     into.counters[id] = (into.counters[id] ?? 0) + value;
   });

@@ -15,7 +15,7 @@ import { deadlocks } from "../model/waits/stuck.ts";
 import { cleanName } from "../tick/clean-name.ts";
 import { listed } from "../tick/runtimes.ts";
 import type { CounterDefinition } from "../tick/source.ts";
-import type { Tick } from "../tick/tick.ts";
+import type { OwnCost, Tick } from "../tick/tick.ts";
 import { areSamples } from "../tick/units.ts";
 import { isUninterruptible, REASON_LABELS, reasonOf } from "../tick/waits.ts";
 import { firstRows, percentage, type Sink, type SinkOptions, sumsOf, tenth } from "./sink.ts";
@@ -56,13 +56,27 @@ function snapshot(tick: Tick, options: SinkOptions): object {
       .map((row) => processObject(row, samples, states)),
     ...(isWaiting(tick) ? { waiting: waitingObject(tick) } : {}),
     metrics: metrics(tick, options.counters),
-    self: {
-      cpuPercent: tenth(tick.self.cpuPercent),
-      rssBytes: tick.self.rssBytes,
-      bpfNanosecondsPerSample: Math.round(tick.self.bpfNanosecondsPerSample),
-    },
+    self: ownCost(tick.self),
   };
 }
+
+function ownCost({ parts, ...self }: OwnCost): object {
+  return {
+    cpuPercent: tenth(self.cpuPercent),
+    ...(parts && {
+      processCpuPercent: percentHundredth(parts.processPercent),
+      childrenCpuPercent: percentHundredth(parts.childrenPercent),
+      bpfCpuPercent: percentHundredth(self.bpfCpuPercent),
+      ticksCpuPercent: percentHundredth(parts.ticksPercent),
+    }),
+    rssBytes: self.rssBytes,
+    bpfNanosecondsPerSample: Math.round(self.bpfNanosecondsPerSample),
+    ...(parts && { tickNanoseconds: parts.tickNanoseconds }),
+  };
+}
+
+/** Parts are small: a tenth would show nothing of them. */
+const percentHundredth = (percent: number): number => Math.round(percent * 100) / 100;
 
 function functionObject(row: FunctionRow, samples: number, age: number | undefined): object {
   return {

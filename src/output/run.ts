@@ -61,9 +61,14 @@ function refreshes({ source, sink, iterations, signal, write, warn }: PlainRun):
         finish(() => reject(error));
       }
     });
-    void source.ended?.then(() => {
-      if (left > 0) finish(resolve);
-    });
+    source.ended?.then(
+      () => {
+        if (left > 0) finish(resolve);
+      },
+      (error: unknown) => {
+        if (left > 0) finish(() => reject(error));
+      },
+    );
     // A source may have had enough to say while it was subscribed to.
     if (left <= 0) unsubscribe();
     else if (signal.aborted) stop();

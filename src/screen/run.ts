@@ -72,7 +72,8 @@ function summaryOf(session: Session): string {
 
 /**
  * Runs the live screen until its user, a signal or the terminal ends it. The terminal is as it was
- * afterwards, with a line of summary. There has to be a terminal on stdin and stdout.
+ * afterwards, with a line of summary. There has to be a terminal on stdin and stdout. Rejects with what the source
+ * failed of.
  */
 export async function runScreen(options: ScreenOptions): Promise<void> {
   const { source, host } = options;
@@ -98,6 +99,11 @@ export async function runScreen(options: ScreenOptions): Promise<void> {
     isGone = why === "terminal";
     end();
   });
+  const failures: unknown[] = [];
+  source.ended?.catch((error: unknown) => {
+    failures.push(error);
+    end();
+  });
   const unsubscribe = session.start();
   const stopCounting = session.subscribe(() => {
     if (options.iterations && session.received >= options.iterations) end();
@@ -110,5 +116,6 @@ export async function runScreen(options: ScreenOptions): Promise<void> {
     unwatch();
     options.signal?.removeEventListener("abort", end);
   }
+  if (failures.length > 0) throw failures[0];
   if (!isGone) stdout.write(`${summaryOf(session)}\n`);
 }

@@ -63,7 +63,10 @@ export async function openLiveSource(options: LiveOptions): Promise<LiveSource> 
 class WorkerSource implements LiveSource {
   readonly counters: readonly CounterDefinition[] = counterFile.counters;
   readonly ready: Promise<void>;
+  /** Rejects where sampling ends by itself. */
+  readonly ended: Promise<void>;
   readonly #worker: Worker;
+  readonly #end = Promise.withResolvers<void>();
   readonly #assembler = new TickAssembler();
   readonly #listeners = new Set<(event: SourceEvent) => void>();
   readonly #answers = new Map<number, (error: string | undefined) => void>();
@@ -72,19 +75,35 @@ class WorkerSource implements LiveSource {
   #linesOf: number | undefined;
   #nextRequest = 1;
   #closed = false;
+  #failure: UserError | undefined;
+  /** The thread is there no more. */
+  #exited = false;
 
   constructor(worker: Worker) {
     this.#worker = worker;
+    this.ended = this.#end.promise;
     this.ready = new Promise((resolve, reject) => {
-      const started = (reply: WorkerReply): void => {
+      worker.once("message", (reply: WorkerReply) => {
         if (reply.kind === "ready") resolve();
         if (reply.kind === "failed") reject(startError(reply));
-      };
-      worker.once("message", started);
-      worker.once("error", reject);
+      });
+      this.ended.catch(reject);
     });
     worker.on("message", (reply: WorkerReply) => this.#receive(reply));
-    worker.on("error", (error) => this.#publish({ error: error.message }));
+    worker.on("error", (error) => this.#fail(whyEnded(error), error.stack));
+    worker.once("exit", (code) => {
+      this.#exited = true;
+      this.#fail(`its thread ended with status ${code}`);
+    });
+  }
+
+  /** Nothing more will come, for the first reason that is told: whoever waits must know. */
+  #fail(why: string, stack?: string): void {
+    if (this.#closed || this.#failure) return;
+    this.#failure = new UserError(`sampling has ended: ${why.split("\n")[0] ?? ""}`, EXIT_FAILED);
+    if (stack !== undefined) this.#failure.stack = stack;
+    for (const id of this.#answers.keys()) this.#answer(id, this.#failure.message);
+    this.#end.reject(this.#failure);
   }
 
   subscribe(listener: (event: SourceEvent) => void): () => void {
@@ -120,6 +139,7 @@ class WorkerSource implements LiveSource {
 
   /** Sends a request; resolves to the answer. */
   #ask(request: (id: number) => WorkerRequest): Promise<string | undefined> {
+    if (this.#failure) return Promise.resolve(this.#failure.message);
     const id = this.#nextRequest++;
     const answer = new Promise<string | undefined>((resolve) => this.#answers.set(id, resolve));
     this.#send(request(id));
@@ -137,6 +157,7 @@ class WorkerSource implements LiveSource {
   close(): Promise<void> {
     if (this.#closed) return Promise.resolve();
     this.#closed = true;
+    if (this.#exited) return Promise.resolve();
     return new Promise((resolve) => {
       this.#worker.once("exit", () => resolve());
       this.#send({ kind: "close" });
@@ -152,7 +173,7 @@ class WorkerSource implements LiveSource {
       if (reply.delta.renewed) this.#lines.clear();
       this.#publish({ tick: this.#assembler.assemble(reply.delta) });
     }
-    if (reply.kind === "failed") this.#publish({ error: reply.message });
+    if (reply.kind === "failed") this.#fail(reply.message, reply.stack);
     if (reply.kind === "answer") this.#answer(reply.id, reply.error);
     if (reply.kind === "lines") {
       this.#learnLines(reply.found);
@@ -168,6 +189,13 @@ class WorkerSource implements LiveSource {
   #publish(event: SourceEvent): void {
     for (const listener of this.#listeners) listener(event);
   }
+}
+
+/** What ended the thread, in words for a user. */
+function whyEnded(error: Error & { readonly code?: unknown }): string {
+  return error.code === "ERR_WORKER_OUT_OF_MEMORY"
+    ? `its thread needs more than ${HEAP_LIMITS.maxOldGenerationSizeMb} MB: sample fewer processes (-p)`
+    : error.message;
 }
 
 /** Why sampling could not start, with what to do about it. */

@@ -60,6 +60,6 @@ export interface TickSource {
   readonly lineOf?: LineOf;
   /** Sets the time between refreshes. */
   setInterval(seconds: number): void;
-  /** Resolves when there will be no more; a source without it has no end. */
+  /** Resolves when there will be no more, and rejects where that is a failure; a source without it has no end. */
   readonly ended?: Promise<void>;
 }

@@ -73,12 +73,26 @@ export interface Counts {
 
 /** What polytop itself cost during one refresh. */
 export interface OwnCost {
-  /** Process and BPF programs, percent of one CPU. */
+  /** All of it, percent of one CPU. */
   readonly cpuPercent: number;
   /** The part of `cpuPercent` that the BPF programs take. */
   readonly bpfCpuPercent: number;
   readonly rssBytes: number;
   readonly bpfNanosecondsPerSample: number;
+  /** The other parts of `cpuPercent`; recordings do not keep them. */
+  readonly parts?: CostParts;
+}
+
+/** What polytop costs beside its BPF programs, percent of one CPU. */
+export interface CostParts {
+  /** Its own threads. */
+  readonly processPercent: number;
+  /** Its child processes, once they have ended. */
+  readonly childrenPercent: number;
+  /** The ticks of the sampling event: the interrupts, and what a hypervisor does for them. */
+  readonly ticksPercent: number;
+  /** What one tick costs, as measured at the start. */
+  readonly tickNanoseconds: number;
 }
 
 /** Everything of a tick but its counts. */

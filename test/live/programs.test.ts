@@ -14,6 +14,8 @@ interface Program {
   readonly flags?: readonly string[];
   /** Functions on the way to where most of the time goes, root first. */
   readonly chain: readonly string[];
+  /** Code without unwind rows is on the way. */
+  readonly isGuessed?: boolean;
 }
 
 const HANDLERS = ["main", "interrupted", "first_handler", "in_first_handler", "second_handler"];
@@ -58,6 +60,7 @@ const PROGRAMS: readonly Program[] = [
     as: "assembly",
     args: ["keeps"],
     chain: ["main", "above_assembly", "by_hand_with_frame"],
+    isGuessed: true,
   },
   {
     about: "longjmp",
@@ -77,6 +80,7 @@ const PROGRAMS: readonly Program[] = [
     as: "generated",
     args: ["anonymous"],
     chain: ["main", "above_generated"],
+    isGuessed: true,
   },
 ];
 
@@ -106,7 +110,7 @@ describe("whole stacks of", () => {
     needsSampling(context);
     const stacks = await of(program);
     expect(stacks.samples).toBeGreaterThanOrEqual(ENOUGH);
-    expect(stacks.complete).toBeGreaterThanOrEqual(0.99);
+    expect(program.isGuessed ? stacks.guessed : stacks.complete).toBeGreaterThanOrEqual(0.99);
     // The rest hits the way to the end of the chain, or what is done besides.
     expect(stacks.share((frames) => inOrder(frames, program.chain))).toBeGreaterThan(0.1);
   });

@@ -38,6 +38,11 @@ export class Stacks {
     return this.share(([outermost = "["]) => !outermost.startsWith("["));
   }
 
+  /** The share of stacks that reach an outermost frame by guesses. */
+  get guessed(): number {
+    return this.share(([outermost]) => outermost === "[guessed]");
+  }
+
   /** All functions met. */
   get names(): Set<string> {
     return new Set(this.all.flatMap(({ frames }) => frames));

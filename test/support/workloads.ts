@@ -30,6 +30,23 @@ export interface BuildOptions {
   /** Told apart from other builds of the same source; part of the file name. */
   readonly as?: string;
   readonly flags?: readonly string[];
+  /** Another one than the machine's own. */
+  readonly compiler?: string;
+}
+
+/** The compiler for the C library that has no unwind rows, where it is installed. */
+export const MUSL = "/usr/bin/musl-gcc";
+export const GO = "/usr/bin/go";
+
+/** What the code of guesses.c can do with rbp. */
+export const GUESS_KINDS = ["leaf", "zero", "area", "frame", "calls"] as const;
+
+/** Whether the user frames of a stack of guesses.c, root first, lack a caller. */
+export function lacksCaller(frames: readonly string[]): boolean {
+  const chain = ["main", "outer", "inner"];
+  const own = frames.filter((frame) => chain.includes(frame));
+  const isBelow = frames.some((frame) => /^(in_\w+|burn_below|\[generated code\])$/.test(frame));
+  return own.join() !== chain.slice(0, isBelow ? chain.length : own.length).join();
 }
 
 /** Builds a program of test/workloads, unless it is there, and says where it is. */
@@ -42,9 +59,14 @@ export function workload(source: string, options: BuildOptions = {}): string {
   );
   if (!changed) return output;
   mkdirSync(folder, { recursive: true });
-  const compiler = source.endsWith(".cpp") ? "g++" : "gcc";
+  const compiler = options.compiler ?? (source.endsWith(".cpp") ? "g++" : "gcc");
   // Made under another name: whoever runs the old one keeps it.
   const made = `${output}.new`;
+  if (source.endsWith(".go")) {
+    execFileSync(GO, ["build", "-o", made, path]);
+    execFileSync("mv", [made, output]);
+    return output;
+  }
   const common = ["-O2", "-g0", "-pthread", "-o", made, path];
   execFileSync(compiler, [...common, ...VARIANTS[variant], ...flags]);
   if (variant === "noSections") removeSectionHeaders(made);

@@ -73,11 +73,27 @@ function healthLines(
   return memo.of(key, () => [...tableLines(rows, width), ""]);
 }
 
+/** Says what polytop itself costs, part by part, where there is room for it. */
+function costLines({ tick, width, height, theme }: BodyInput): readonly string[] {
+  const { bpfCpuPercent, parts } = tick.self;
+  if (!parts || height < 16) return [];
+  const words = [
+    `threads ${parts.processPercent.toFixed(2)} %`,
+    `children ${parts.childrenPercent.toFixed(2)} %`,
+    `BPF ${bpfCpuPercent.toFixed(2)} %`,
+    `ticks ${parts.ticksPercent.toFixed(2)} %, ${(parts.tickNanoseconds / 1000).toFixed(1)} us each`,
+  ];
+  return [
+    truncate(` polytop itself, of one CPU: ${words.join("  ")}`, width, "end", theme.glyphs),
+    "",
+  ];
+}
+
 function metricsBody(input: BodyInput, memo: Memo<readonly string[]>): Body {
   const { session, tick, width, height, theme } = input;
   const groups = grouped(session);
   const ids = groups.flatMap(({ counters }) => counters.map(({ name }) => name));
-  const health = healthLines(input, memo);
+  const health = [...healthLines(input, memo), ...costLines(input)];
   const room = height >= health.length + 9 ? 3 : 0;
   const page = Math.max(1, height - health.length - room);
   const lines: Line[] = groups.flatMap(({ heading, counters }) => [

@@ -7,6 +7,7 @@ import { dotnet } from "./dotnet.ts";
 import { dotnetCalls } from "./dotnet-calls.ts";
 import { dotnetPrecompiled } from "./dotnet-precompiled.ts";
 import { dotnetStacks } from "./dotnet-stacks.ts";
+import { guessSections } from "./guesses.ts";
 import { native } from "./native.ts";
 import { perf } from "./perf.ts";
 import { perl } from "./perl.ts";
@@ -15,6 +16,7 @@ import { reuse } from "./reuse.ts";
 
 const held = await measure([
   ...native,
+  ...guessSections,
   ...perf,
   ...perl,
   ...dotnet,

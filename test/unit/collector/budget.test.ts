@@ -35,7 +35,9 @@ describe("the rate", () => {
     const perHz = 8 / 99;
     const state = run(startBudget(99, 3), 60, (hz) => hz * perHz);
     expect(state.frequency).toBe(24);
-    expect(budgetNotice(state)).toBe("24 Hz, not 99: polytop took over 3 % of a CPU");
+    expect(budgetNotice(state)).toBe(
+      "24 Hz, not 99: polytop took over 3 % of a CPU, 4.0 % at 49 Hz",
+    );
   });
 
   test("is not changed by what takes a moment at any rate: the tables of big files", () => {

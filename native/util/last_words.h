@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace polytop {
+
+/**
+ * Makes a process that must end at once, since memory is out (std::bad_alloc, V8's own abort), say so in a line on
+ * stderr, leave the terminal as it is now, and end with status 1. Call it before the terminal is changed.
+ */
+void prepareLastWords();
+
+}  // namespace polytop

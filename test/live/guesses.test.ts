@@ -1,0 +1,125 @@
+/** Stacks through code without unwind rows, and those that begin or return in a way of their own. */
+import { existsSync } from "node:fs";
+import { describe, expect, type TestContext, test } from "vitest";
+import { ENOUGH, inOrder, Stacks, sampleEnough, userFrames } from "../support/live.ts";
+import { needsSampling } from "../support/polytop.ts";
+import { during, start } from "../support/profile.ts";
+import {
+  type BuildOptions,
+  GO,
+  GUESS_KINDS,
+  lacksCaller,
+  MUSL,
+  workload,
+} from "../support/workloads.ts";
+
+const TIMEOUT = { timeout: 90_000 };
+
+/** Samples a program of test/workloads. */
+async function sampled(
+  source: string,
+  options: BuildOptions = {},
+  args: readonly string[] = [],
+): Promise<Stacks> {
+  const path = workload(source, options);
+  return during([start(path, args)], (pids) =>
+    sampleEnough([path], { seconds: 3, frequency: 999, pids }),
+  );
+}
+
+function needs(context: TestContext, program: string): void {
+  needsSampling(context);
+  if (!existsSync(program)) context.skip(`${program} is not installed`);
+}
+
+/** Stacks that count as complete. */
+const complete = (stacks: Stacks): Stacks =>
+  new Stacks(stacks.all.filter(({ frames }) => !frames[0]?.startsWith("[")));
+
+describe("code without rows below C functions: what counts as complete lacks no caller", () => {
+  const places = [
+    ["in a file", "plain", []],
+    ["in a file, with frame pointers", "framePointer", []],
+    ["in generated memory", "plain", ["memory"]],
+    ["in generated memory, with frame pointers", "framePointer", ["memory"]],
+  ] as const;
+
+  test.for(places)("%s", TIMEOUT, async ([, variant, args], context) => {
+    needsSampling(context);
+    const path = workload("guesses.c", { variant });
+    const stacks = await during(
+      GUESS_KINDS.map((kind) => start(path, [kind, ...args])),
+      (pids) => sampleEnough([path], { seconds: 3, frequency: 999, pids }),
+    );
+    expect(complete(stacks).share((frames) => lacksCaller(userFrames(frames)))).toBe(0);
+    // A leaf without a frame, and code that keeps frame pointers, are guessed right.
+    expect(stacks.guessed).toBeGreaterThan(0.2);
+    const isWhole = (frames: readonly string[]): boolean => !lacksCaller(userFrames(frames));
+    const guessed = new Stacks(stacks.all.filter(({ frames }) => frames[0] === "[guessed]"));
+    expect(guessed.share(isWhole)).toBeGreaterThan(0.99);
+  });
+});
+
+test("a coroutine ends at its first function", TIMEOUT, async (context) => {
+  needsSampling(context);
+  const stacks = await sampled("coroutine.c");
+  expect(stacks.samples).toBeGreaterThanOrEqual(ENOUGH);
+  expect(stacks.complete).toBeGreaterThan(0.99);
+  expect([...stacks.names]).not.toContain("before_the_end");
+  expect(stacks.share(([outermost]) => outermost === "first_function")).toBeGreaterThan(0.99);
+});
+
+describe("a handler is followed to what its signal interrupted", () => {
+  const chain = ["main", "interrupted", "own_restorer", "handler", "in_handler"];
+
+  test("through code of the program's own", TIMEOUT, async (context) => {
+    needsSampling(context);
+    const stacks = await sampled("restorer.c");
+    expect(stacks.complete).toBeGreaterThan(0.98);
+    expect(stacks.share((frames) => inOrder(frames, chain))).toBeGreaterThan(0.8);
+  });
+
+  test("through a C library without rows", TIMEOUT, async (context) => {
+    needs(context, MUSL);
+    const flags = ["-static", "-no-pie", "-fno-pie"];
+    const stacks = await sampled("signals.c", { as: "signals-musl", compiler: MUSL, flags });
+    const handlers = ["raise", "first_handler", "in_first_handler"];
+    expect(stacks.share((frames) => inOrder(frames, handlers))).toBeGreaterThan(0.3);
+    expect(complete(stacks).share((frames) => !frames.includes("main"))).toBe(0);
+  });
+});
+
+describe("functions whose return is probed keep their callers", () => {
+  test.for([[], ["nested"]])("%s", TIMEOUT, async (args, context) => {
+    needsSampling(context);
+    const path = workload("probes.c");
+    const program = start(path, args);
+    const stacks = await during([program], (pids) =>
+      sampleEnough([path], { seconds: 3, frequency: 999, pids }),
+    ).catch(() => undefined);
+    if (!stacks?.samples) return context.skip("the kernel has no uretprobes");
+    const chain = ["main", "probed_outer", "between", "probed_inner"];
+    expect(stacks.complete).toBeGreaterThan(0.98);
+    expect(stacks.share((frames) => inOrder(frames, chain))).toBeGreaterThan(0.3);
+  });
+});
+
+test("32-bit code is named by its file, and ends the walk", TIMEOUT, async (context) => {
+  needsSampling(context);
+  const flags = ["-m32", "-nostdlib", "-static", "-no-pie", "-fno-pie"];
+  const stacks = await sampled("narrow.c", { flags });
+  expect(stacks.share(([reason]) => reason === "[native: 32-bit code]")).toBeGreaterThan(0.99);
+  expect([...stacks.names].join()).toMatch(/narrow/);
+});
+
+test("Go: who asks for the time, and the ends of its threads", TIMEOUT, async (context) => {
+  needs(context, GO);
+  const stacks = await sampled("goroutines.go");
+  expect(stacks.samples).toBeGreaterThanOrEqual(ENOUGH);
+  expect(stacks.complete).toBeGreaterThan(0.99);
+  const asks = (frames: readonly string[]): boolean => frames.includes("time.now");
+  const asking = new Stacks(stacks.all.filter(({ frames }) => asks(frames)));
+  const chain = ["main.askOuter", "main.askInner", "time.now"];
+  expect(asking.samples).toBeGreaterThan(0);
+  expect(asking.share((frames) => inOrder(frames, chain))).toBe(1);
+});

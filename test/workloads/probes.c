@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// probes [nested]: burns the CPU in functions whose returns it probes itself (uretprobe); with `nested` two probes are
+// on the inner one. Ends with 3 where the kernel has no such probes.
+#define _GNU_SOURCE
+#include <elf.h>
+#include <link.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "spin.h"
+
+FRAME uint64_t probed_inner(uint64_t value) { return burn(value, 100000); }
+
+FRAME uint64_t between(uint64_t value) {
+  value = probed_inner(value);
+  KEEP(value);
+  return value;
+}
+
+FRAME uint64_t probed_outer(uint64_t value) {
+  value = between(value);
+  KEEP(value);
+  return value;
+}
+
+// Of position-independent code that is linked without gaps, as it is by -pie, an address less that of the file's start.
+static int probe(const void* function, const void* start) {
+  struct perf_event_attr attributes;
+  FILE* file = fopen("/sys/bus/event_source/devices/uprobe/type", "r");
+  int type = 0;
+
+  if (!file || fscanf(file, "%d", &type) != 1) return -1;
+  fclose(file);
+  memset(&attributes, 0, sizeof(attributes));
+  attributes.size = sizeof(attributes);
+  attributes.type = (unsigned)type;
+  attributes.config = 1;
+  attributes.uprobe_path = (uint64_t)(uintptr_t)"/proc/self/exe";
+  attributes.probe_offset = (uint64_t)((const char*)function - (const char*)start);
+  const int event = (int)syscall(SYS_perf_event_open, &attributes, getpid(), -1, -1, 0);
+  return event < 0 ? -1 : ioctl(event, PERF_EVENT_IOC_ENABLE, 0);
+}
+
+int main(int argc, char** argv) {
+  extern const char __ehdr_start[];
+  uint64_t value = 1;
+
+  (void)argv;
+  if (probe((void*)probed_outer, __ehdr_start) || probe((void*)probed_inner, __ehdr_start)) return 3;
+  if (argc > 1 && probe((void*)probed_inner, __ehdr_start)) return 3;
+  for (;;) {
+    value = probed_outer(value);
+    KEEP(value);
+  }
+}
