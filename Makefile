@@ -105,10 +105,10 @@ dist/cli.js: $(BUNDLE_SOURCES) build/abi.ts build/sources package-lock.json pack
 # in build/tools/ as they are in the addon, in build/tools/checked/ with memory and undefined behaviour checked.
 
 TOOLS := dump_unwind hostile_cases reader_cases symbols_tool
-CHECKED_TOOLS := fuzz_unwind managed_code map_cases perl_cases room_cases rule_cases symbols_tool unwind_cases
+CHECKED_TOOLS := fuzz_unwind managed_code map_cases perl_cases python_cases room_cases rule_cases symbols_tool unwind_cases
 CHECKED_FLAGS := $(CXX_FLAGS) -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all
 
-PARSERS := $(wildcard $(foreach room,arch dotnet elf go memory perl symbols unwind util,native/$(room)/*.cpp)) \
+PARSERS := $(wildcard $(foreach room,arch dotnet elf go memory perl python symbols unwind util,native/$(room)/*.cpp)) \
   native/files/room_plan.cpp native/kernel/map_filter.cpp
 $(call remember,build/parsers,$(PARSERS))
 

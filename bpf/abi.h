@@ -9,6 +9,7 @@
 
 #include "dotnet/abi.h"
 #include "perl/abi.h"
+#include "python/abi.h"
 #include "types.h"
 #include "wait/abi.h"
 
@@ -150,6 +151,7 @@ enum interpreter_kind {
 	INTERPRETER_PERL = 1,         /* index: in `perls`; 0: the map is full, its Perl frames are not shown */
 	INTERPRETER_DOTNET = 2,       /* the .NET runtime; index: the id of the file, key of `dotnets` */
 	INTERPRETER_DOTNET_IMAGE = 3, /* a precompiled .NET assembly; no index */
+	INTERPRETER_PYTHON = 4,       /* index: in `pythons`; 0: the map is full, its Python frames are not shown */
 };
 
 /*
@@ -184,6 +186,8 @@ enum name_encoding {
 	NAME_LATIN1 = 0,
 	NAME_UTF8 = 1,
 	NAME_FILE = 2, /* a file name: as the file system has it */
+	NAME_UCS2 = 3, /* two bytes a character */
+	NAME_UCS4 = 4, /* four bytes a character */
 };
 
 struct name_part {
@@ -250,12 +254,13 @@ _Static_assert(sizeof(struct wait_count) == 96, "wait_count");
 /* ---- records of the ring buffer ------------------------------------------ */
 
 enum record_type {
-	RECORD_STACK = 1,      /* struct stack_record, with its frames */
-	RECORD_FILE = 2,       /* struct file_record */
-	RECORD_NAME = 3,       /* struct name_record */
-	RECORD_METHOD = 4,     /* struct method_record */
-	RECORD_PERL_SITES = 5, /* struct perl_sites_record */
-	RECORD_BUSY_CPU = 6,   /* struct busy_cpu_record */
+	RECORD_STACK = 1,       /* struct stack_record, with its frames */
+	RECORD_FILE = 2,        /* struct file_record */
+	RECORD_NAME = 3,        /* struct name_record */
+	RECORD_METHOD = 4,      /* struct method_record */
+	RECORD_PERL_SITES = 5,  /* struct perl_sites_record */
+	RECORD_BUSY_CPU = 6,    /* struct busy_cpu_record */
+	RECORD_PYTHON_CODE = 7, /* struct python_code_record */
 };
 
 /*

@@ -6,6 +6,8 @@
 #include "dotnet/step.h"
 #include "interpreters.h"
 #include "perl/walk.h"
+#include "python/trampoline.h"
+#include "python/walk.h"
 
 /* Whether this walk met the code that the address is in before, and an interpreter steps over it. */
 static __always_inline int is_known_interpreted(struct walk *w, __u64 address)
@@ -23,8 +25,11 @@ static __always_inline int step_known_interpreted(void)
 static __always_inline int step_interpreted(struct walk *w, struct mapping *m, __u32 index)
 {
 	/* Generated code may be of any runtime; the rows of a file are enough for all but .NET's. */
-	if (m->state == FILE_READY && m->interpreter < INTERPRETER_DOTNET)
+	if (m->state == FILE_READY && m->interpreter != INTERPRETER_DOTNET &&
+	    m->interpreter != INTERPRETER_DOTNET_IMAGE)
 		return NOT_INTERPRETED;
+	if (m->state == MAPPING_ANONYMOUS && python_step_trampoline(w) == STEPPED)
+		return STEPPED;
 	return dotnet_step_mapped(w, m, index);
 }
 
@@ -45,6 +50,7 @@ static __always_inline void finish_interpreters(struct walk *w, struct task_stru
 {
 	dotnet_finish(w);
 	perl_finish(w, task);
+	python_finish(w, task);
 }
 
 /* Sends what user space must have before a new stack. Returns 0, or -1 if the ring is full. */

@@ -6,21 +6,24 @@
  *   start_interpreters()   a sample begins
  *   generates_code()       a mapping without a known file: is it code of the process's own interpreter?
  *   meet_interpreter()     a frame is in a file that holds an interpreter
+ *   leave_interpreter()    the walk is at its caller
  *   interpreted.h          frames that no unwind row tells, and the end of the walk
  *
- * Perl keeps stacks of its own: the walk notes where native frames pass through a run loop, and Perl's stack is
- * walked behind the native one. .NET's methods are frames of the native stack: each is stepped over where it is met.
- * A further interpreter does it like one of the two.
+ * Perl and Python keep stacks of their own: the walk notes where native frames pass through their code, and their stack
+ * is walked behind the native one. .NET's methods are frames of the native stack: each is stepped over where it is met.
+ * A further interpreter does it like one of these.
  */
 #ifndef POLYTOP_INTERPRETERS_H
 #define POLYTOP_INTERPRETERS_H
 
 #include "dotnet/process.h"
 #include "perl/loop.h"
+#include "python/trace.h"
 
 static __always_inline void start_interpreters(struct walk *w)
 {
 	perl_start(w);
+	python_start(w);
 	dotnet_start(w);
 }
 
@@ -37,6 +40,15 @@ static __always_inline void meet_interpreter(struct walk *w, struct mapping *m, 
 		perl_note_run_loop(w, m, offset);
 	else if (m->interpreter == INTERPRETER_DOTNET && !w->dotnet.process.top)
 		dotnet_enter_runtime(index);
+	else if (m->interpreter == INTERPRETER_PYTHON)
+		python_note_frame(w, m);
+}
+
+/* The walk went on to the caller of a frame that meet_interpreter() was told of, or ended there. */
+static __always_inline void leave_interpreter(struct walk *w, struct mapping *m)
+{
+	if (m->interpreter == INTERPRETER_PYTHON)
+		python_note_end(w);
 }
 
 #endif

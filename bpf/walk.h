@@ -12,6 +12,7 @@
 #include "hash.h"
 #include "kernel.h"
 #include "perl/state.h"
+#include "python/state.h"
 
 #define WINDOW_BYTES 1024
 #define MAX_FRAMES (MAX_KERNEL_FRAMES + MAX_USER_FRAMES + 1)
@@ -104,6 +105,7 @@ struct walk {
 	/* What every walk touches is at the start of this struct and of these two, and around `record`. */
 	struct dotnet_walk dotnet;
 	struct perl_walk perl;
+	struct python_trace python;
 	__u64 node[32];          /* scratch: a maple tree node */
 	__u64 name_hash;         /* names.h: of the name being made, or found */
 	struct name_record name; /* scratch: a name being made */

@@ -13,6 +13,7 @@
 #include "x86_code.h"
 #include "x86_dotnet.h"
 #include "x86_pages.h"
+#include "x86_python.h"
 #else
 #error "no file in bpf/arch describes this processor"
 #endif

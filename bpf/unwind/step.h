@@ -136,7 +136,11 @@ __noinline int step(void)
 	if (m->interpreter != INTERPRETER_NONE)
 		meet_interpreter(w, m, index, offset);
 	int result = step_interpreted(w, m, index);
-	return result == NOT_INTERPRETED ? step_native(w, m, offset) : result;
+	if (result == NOT_INTERPRETED)
+		result = step_native(w, m, offset);
+	if (m->interpreter != INTERPRETER_NONE)
+		leave_interpreter(w, m);
+	return result;
 }
 
 /* Says what the leaf is: enum leaf_kind. */

@@ -260,11 +260,13 @@ void Drain::renewIfFull() {
   if (!stacks_.mustRenewStacks()) return;
   session_->renewStacks();
   stacks_.renewStacks();
+  for (const auto& lines : lines_) lines->renew();
 }
 
 void Drain::renewFrames() {
   session_->renewStacks();
   stacks_.renewFrames();
+  for (const auto& lines : lines_) lines->renew();
 }
 
 }  // namespace polytop

@@ -2,12 +2,14 @@
 #include "drain/frame_lines.h"
 
 #include "perl/perl_lines.h"
+#include "python/python_lines.h"
 
 namespace polytop {
 
 std::vector<std::unique_ptr<FrameLines>> makeFrameLines(Session& session, MemoryReader& memory) {
   std::vector<std::unique_ptr<FrameLines>> lines;
   lines.push_back(std::make_unique<PerlLines>(session, memory));
+  lines.push_back(std::make_unique<PythonLines>());
   return lines;
 }
 

@@ -20,6 +20,8 @@ class FrameLines {
   virtual void take(uint32_t type, const void* data, size_t size) = 0;
   /// Puts lines into the frames of a stack that are its interpreter's: struct interpreted_frame as words of two each.
   virtual void correct(const stack_record& record, uint64_t* frames) = 0;
+  /// The kernel side names everything anew: what it said before the last time but one is not referred to any more.
+  virtual void renew() {}
   /// Begins a refresh.
   virtual void beginRefresh() {}
 };

@@ -3,6 +3,7 @@
 
 #include "js/dotnet_values.h"
 #include "js/perl_values.h"
+#include "js/python_values.h"
 #include "js/values.h"
 
 namespace polytop {
@@ -10,7 +11,8 @@ namespace polytop {
 namespace {
 
 /// Each adds to a file what is known of its runtime, if it is the runtime that it knows.
-constexpr void (*kDescribers[])(Napi::Env, const FoundRuntime&, Napi::Object&) = {describePerl, describeDotnet};
+constexpr void (*kDescribers[])(Napi::Env, const FoundRuntime&, Napi::Object&) = {describePerl, describePython,
+                                                                                  describeDotnet};
 
 }  // namespace
 

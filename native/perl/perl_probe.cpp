@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "perl/perl_probe.h"
 
-#include <bpf/bpf.h>
-
 namespace polytop {
 
 namespace {
 
 class PerlProbe : public RuntimeProbe {
  public:
-  explicit PerlProbe(const Session& session) : slots_(session) {}
+  explicit PerlProbe(const Session& session) : slots_(session, "perls", MAX_PERLS) {}
 
   std::unique_ptr<FoundRuntime> find(ProbedFile& file) override {
     std::optional<PerlFile> perl;
@@ -18,22 +16,13 @@ class PerlProbe : public RuntimeProbe {
   }
 
  private:
-  PerlSlots slots_;
+  MapSlots slots_;
 };
 
 }  // namespace
 
-uint32_t PerlSlots::take(const perl_file& facts) {
-  for (uint32_t slot = 1; slot < MAX_PERLS; slot++) {
-    if (taken_[slot] || bpf_map_update_elem(mapFd_, &slot, &facts, BPF_ANY) != 0) continue;
-    taken_[slot] = true;
-    return slot;
-  }
-  return 0;
-}
-
 void FoundPerl::publish(uint32_t /*fileId*/, file_entry& visible) {
-  slot_ = slots_.take(file_.facts);
+  slot_ = slots_.take(&file_.facts);
   visible.interpreter = INTERPRETER_PERL;
   visible.interpreter_index = slot_;
 }

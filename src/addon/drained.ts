@@ -10,6 +10,8 @@ export interface SampledFile {
   readonly refusal: string;
   /** The Perl interpreter in the file, if it holds one. */
   readonly perl?: PerlInterpreter;
+  /** The Python interpreter in the file, if it holds one. */
+  readonly python?: PythonInterpreter;
   /** Why a runtime in the file is not understood, where it holds such a one. */
   readonly refused?: string;
   /** .NET assemblies in the file by ascending offset: offset and size of each. */
@@ -38,6 +40,14 @@ export interface PerlInterpreter {
     readonly callSub: CodeRange;
     readonly callList: CodeRange;
   };
+}
+
+/** A Python interpreter in a file. */
+export interface PythonInterpreter {
+  /** Why its frames stay native, empty if they do not. */
+  readonly warning: string;
+  /** The code of _PyEval_EvalFrameDefault. */
+  readonly evaluation: readonly CodeRange[];
 }
 
 /** A string of an interpreter. */

@@ -1,17 +1,34 @@
 /** The names of interpreted frames, by the strings that the kernel side sends once for each name. */
-import { NAME_LATIN1 } from "../../build/abi.ts";
+import { NAME_LATIN1, NAME_UCS2, NAME_UCS4 } from "../../build/abi.ts";
 import type { Drained, InterpretedName, NamePart } from "../addon/drained.ts";
 import type { NamedFunction } from "./reader.ts";
 
 const CUT = "…";
+const LAST_CODE_POINT = 0x10ffff;
+const REPLACEMENT = 0xfffd;
 
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /** The text of a string; one that is longer than what was sent ends in `…`. */
 export function textOf({ encoding, length, bytes }: NamePart): string {
-  const shown =
-    encoding === NAME_LATIN1 ? Buffer.from(bytes).toString("latin1") : utf8.decode(bytes);
+  const shown = decode(encoding, Buffer.from(bytes));
   return length > bytes.length ? shown + CUT : shown;
+}
+
+function decode(encoding: number, bytes: Buffer): string {
+  if (encoding === NAME_LATIN1) return bytes.toString("latin1");
+  if (encoding === NAME_UCS2) return bytes.toString("utf16le");
+  if (encoding === NAME_UCS4) return decodeUcs4(bytes);
+  return utf8.decode(bytes);
+}
+
+function decodeUcs4(bytes: Buffer): string {
+  let text = "";
+  for (let at = 0; at + 4 <= bytes.length; at += 4) {
+    const point = bytes.readUInt32LE(at);
+    text += String.fromCodePoint(point > LAST_CODE_POINT ? REPLACEMENT : point);
+  }
+  return text;
 }
 
 /** The functions of one interpreter, by the names of their frames. */

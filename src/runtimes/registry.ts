@@ -9,11 +9,13 @@ import { JitReader } from "./jit/reader.ts";
 import { KernelReader } from "./kernel/reader.ts";
 import { NativeReader } from "./native/reader.ts";
 import { PerlReader } from "./perl/reader.ts";
+import { PythonReader } from "./python/reader.ts";
 import type { RuntimeReader } from "./reader.ts";
 
 /** One reader for each runtime. They are asked in this order: native code is what nobody else knows better. */
 export const runtimeReaders = (addon: Addon, sampler: Sampler): readonly RuntimeReader[] => [
   new PerlReader(),
+  new PythonReader(),
   new DotnetReader(sampler),
   new KernelReader(addon),
   new JitReader(),

@@ -12,6 +12,7 @@ import { native } from "./native.ts";
 import { perf } from "./perf.ts";
 import { perl } from "./perl.ts";
 import { debianPrograms } from "./programs.ts";
+import { python } from "./python.ts";
 import { reuse } from "./reuse.ts";
 
 const held = await measure([
@@ -19,6 +20,7 @@ const held = await measure([
   ...guessSections,
   ...perf,
   ...perl,
+  ...python,
   ...dotnet,
   ...dotnetStacks,
   ...dotnetCalls,

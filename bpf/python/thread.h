@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
+/*
+ * The state of the sampled thread in its interpreter. Thread-specific data leads to it in every version, also while
+ * the thread does not hold the GIL (pystate.c, autoTSSkey).
+ */
+#ifndef POLYTOP_PYTHON_THREAD_H
+#define POLYTOP_PYTHON_THREAD_H
+
+#include "../process_data.h"
+#include "../results.h"
+#include "trace.h"
+
+/* Ends the Python walk with the outcome that the counter stands for. */
+static __always_inline int stop_python(struct python_walk *p, __u32 counter)
+{
+	p->stop = counter;
+	return 1;
+}
+
+static __always_inline __u64 state_word(struct python_walk *p, __u16 offset)
+{
+	return *(__u64 *)(p->state + (offset & 255));
+}
+
+/* Whether p->thread_state is the state of this thread; it is read into p->state. */
+static __always_inline int is_state_of(struct python_walk *p, __u64 thread)
+{
+	return !READ_USER_BYTES(p->state, PYTHON_STATE_BYTES, p->thread_state) &&
+	       state_word(p, p->facts.layout.thread_id) == thread;
+}
+
+/*
+ * Where a subinterpreter runs, thread-specific data keeps the state of the main one up to 3.11, while the running one
+ * is that of the holder of the GIL. Reads it instead if it is of this thread.
+ */
+static __always_inline void prefer_running_state(struct python_walk *p, __u64 thread)
+{
+	__u64 known = p->thread_state, holder;
+
+	if (!p->facts.layout.holder || READ_USER(&holder, p->runtime + p->facts.layout.holder) || !holder ||
+	    holder == known)
+		return;
+	p->thread_state = holder;
+	if (is_state_of(p, thread))
+		return;
+	p->thread_state = known;
+	is_state_of(p, thread);
+}
+
+/* Finds the state of the thread, and its innermost frame. Returns whether the walk ended. */
+static __always_inline int python_find_thread(struct walk *w, struct python_walk *p, struct task_struct *task)
+{
+	struct python_layout *layout = &p->facts.layout;
+	__u64 thread = thread_pointer(task);
+	__u32 key[2];
+
+	if (find_place(w->python.base, &p->facts.runtime, &p->runtime) ||
+	    find_place(w->python.base, &p->facts.code_type, &p->code_type) || READ_USER(&key, p->runtime + layout->key))
+		return stop_python(p, COUNTER_UnwindPythonTSD);
+	if (!key[0]) /* The interpreter starts, or has ended. */
+		return stop_python(p, COUNTER_UnwindPythonNoFrames);
+	if (read_specific(p->facts.flags & PYTHON_MUSL, thread, key[1], &p->thread_state))
+		return stop_python(p, COUNTER_UnwindPythonTSD);
+	if (!p->thread_state)
+		return stop_python(p, COUNTER_UnwindPythonNoFrames);
+	if (READ_USER_BYTES(p->state, PYTHON_STATE_BYTES, p->thread_state))
+		return stop_python(p, COUNTER_UnwindPythonErrReadThreadState);
+	if (state_word(p, layout->thread_id) != thread)
+		return stop_python(p, COUNTER_UnwindPythonErrLayout);
+	prefer_running_state(p, thread);
+	p->frame = state_word(p, layout->frame);
+	p->cframe = 0;
+	if (p->facts.flags & PYTHON_MARKS)
+		p->cframe = state_word(p, layout->cframe);
+	if (!(p->facts.flags & PYTHON_CFRAMES))
+		return 0;
+	p->cframe = p->frame;
+	if (READ_USER(&p->frame, p->cframe + layout->cframe_frame))
+		return stop_python(p, COUNTER_UnwindPythonErrReadThreadState);
+	return 0;
+}
+
+#endif

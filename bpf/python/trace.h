@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
+/*
+ * Frames of a Python interpreter among native frames: which part of the stack is whose. Each evaluation leaves an
+ * address on the stack that is its own (CPython 3.10 and later), and so is found among them.
+ */
+#ifndef POLYTOP_PYTHON_TRACE_H
+#define POLYTOP_PYTHON_TRACE_H
+
+#include "../walk.h"
+
+/* Files that hold an interpreter: user space writes, the walk reads. Index 0 stays empty. */
+MAP(pythons, ARRAY, MAX_PYTHONS, __u32, struct python_file);
+/* The memory of the walk alone. */
+MAP(python_walks, PERCPU_ARRAY, 1, __u32, struct python_walk);
+
+static __always_inline struct python_walk *current_python(void)
+{
+	__u32 zero = 0;
+	return bpf_map_lookup_elem(&python_walks, &zero);
+}
+
+static __always_inline void python_start(struct walk *w)
+{
+	w->python.file = 0;
+	w->python.frames = 0;
+}
+
+/* Notes a frame in a file that holds an interpreter, before its place in the stack is recorded. */
+static __always_inline void python_note_frame(struct walk *w, struct mapping *m)
+{
+	struct python_walk *p = current_python();
+	__u32 index = w->python.frames;
+
+	if (!p || index > PYTHON_NATIVE_MASK)
+		return;
+	if (!w->python.file) {
+		w->python.file = m->interpreter_index;
+		w->python.base = m->start - m->offset;
+	}
+	struct python_native_frame *frame = &p->native[index & PYTHON_NATIVE_MASK];
+	frame->sp = w->sp;
+	frame->size = 0;
+	frame->place = w->record.frame_count + 1;
+	w->python.frames = index + 1;
+}
+
+/* Notes where the part of that frame ends, when the walk has gone on to its caller. */
+static __always_inline void python_note_end(struct walk *w)
+{
+	struct python_walk *p = current_python();
+	__u32 index = w->python.frames - 1;
+
+	if (!p || index > PYTHON_NATIVE_MASK)
+		return;
+	struct python_native_frame *frame = &p->native[index & PYTHON_NATIVE_MASK];
+	__u64 size = w->sp - frame->sp;
+	frame->size = size <= PYTHON_STACK_SPAN ? size : 0;
+}
+
+/*
+ * The place of the native frame in whose part of the stack p->mark lies; 0 if there is none. Evaluations are looked
+ * for from the innermost outwards.
+ */
+__noinline int python_find_place(void)
+{
+	struct walk *w = current_walk();
+	struct python_walk *p = current_python();
+
+	if (!w || !p || !p->mark)
+		return 0;
+	for (int i = 0; i <= MAX_USER_FRAMES; i++) {
+		__u32 index = p->nearest + i;
+
+		if (index >= w->python.frames || index > PYTHON_NATIVE_MASK)
+			break;
+		asm volatile("" : "+r"(index));
+		struct python_native_frame *frame = &p->native[index & PYTHON_NATIVE_MASK];
+		if (p->mark - frame->sp >= frame->size)
+			continue;
+		p->nearest = index + 1;
+		return frame->place;
+	}
+	return 0;
+}
+
+#endif

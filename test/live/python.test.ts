@@ -1,0 +1,95 @@
+/** Stacks of Python programs against what they see themselves, for each construct and several pythons. */
+import { describe, expect, test } from "vitest";
+import { liveTicks } from "../support/live-ticks.ts";
+import { needsSampling } from "../support/polytop.ts";
+import { during, sleep, start } from "../support/profile.ts";
+import {
+  compareWithTruth,
+  expectPythonSums,
+  machinesPython,
+  PYTHONS,
+  type Python,
+  pythonFrames,
+  startPython,
+  sumMetric,
+} from "../support/python.ts";
+import { stackCounts } from "../support/ticks.ts";
+
+/** Samples calls of every kind, and compares what is found with what the program saw. */
+async function sampleKinds(python: Python, options: readonly string[] = []) {
+  const program = startPython(python, "kinds.py", options);
+  const ticks = await during([program], async ([pid = 0]) => {
+    await sleep(0.5);
+    return liveTicks({ seconds: 3, frequency: 499, pids: [pid] });
+  });
+  expectPythonSums(ticks);
+  return { ticks, agreement: compareWithTruth(ticks, program.truth()) };
+}
+
+describe.each(PYTHONS)("$name", ({ get }) => {
+  test("calls of every kind: as Python itself says", async (context) => {
+    needsSampling(context);
+    const python = get();
+    if (typeof python === "string") return context.skip(python);
+    const { ticks, agreement } = await sampleKinds(python);
+    expect(agreement.inside, JSON.stringify(agreement)).toBeGreaterThan(100);
+    const { same, inside, wrong } = agreement;
+    expect(same / inside, wrong.join("\n")).toBeGreaterThan(0.99);
+    expect(agreement.complete / agreement.samples).toBeGreaterThan(0.99);
+    expect(sumMetric(ticks, "UnwindPythonUnpaired")).toBe(0);
+  });
+
+  test("-X perf: the same", async (context) => {
+    needsSampling(context);
+    const python = get();
+    if (typeof python === "string") return context.skip(python);
+    if (Number(python.version.split(".")[1]) < 12) return context.skip("3.12 and later have it");
+    const { agreement } = await sampleKinds(python, ["-X", "perf"]);
+    const { same, inside, wrong } = agreement;
+    expect(inside, JSON.stringify(agreement)).toBeGreaterThan(100);
+    expect(same / inside, wrong.join("\n")).toBeGreaterThan(0.99);
+    expect(agreement.complete / agreement.samples).toBeGreaterThan(0.98);
+  });
+});
+
+test("what the interpreter does itself is the function's, what others do is their own", async (context) => {
+  needsSampling(context);
+  if (typeof machinesPython() === "string") return context.skip("python3 is not installed");
+  const script = `import zlib
+data = bytes(range(256)) * 4000
+def squeezes(): zlib.compress(data, 6)
+def joins(): "".join([str(i) for i in range(20000)])
+while True: squeezes(); joins()`;
+  const ticks = await during([start("/usr/bin/python3", ["-c", script])], ([pid = 0]) =>
+    liveTicks({ seconds: 2, frequency: 499, pids: [pid] }),
+  );
+  const leaves = new Map<string, string>();
+  for (const { stack } of stackCounts(...ticks)) {
+    const shown = stack.frames.filter(
+      ({ folded, function: it }) => !folded && it.runtime !== "kernel",
+    );
+    const python = pythonFrames(stack)[0]?.function.name ?? "";
+    leaves.set(`${shown[0]?.function.runtime} in ${python}`, shown[0]?.function.module ?? "");
+  }
+  expect(leaves.get("native in squeezes")).toMatch(/^libz\.so/);
+  expect([...leaves.keys()].some((it) => it.startsWith("python in joins"))).toBe(true);
+});
+
+test("deeper than the limit: truncated, the inner frames are right", async (context) => {
+  needsSampling(context);
+  if (typeof machinesPython() === "string") return context.skip("python3 is not installed");
+  const script = `import sys
+sys.setrecursionlimit(9000)
+def deep(n): return deep(n - 1) if n else sum(range(200000))
+while True: deep(3000)`;
+  const ticks = await during([start("/usr/bin/python3", ["-c", script])], ([pid = 0]) =>
+    liveTicks({ seconds: 2, frequency: 499, pids: [pid] }),
+  );
+  const stacks = stackCounts(...ticks).filter(({ stack }) => pythonFrames(stack).length > 700);
+  expect(stacks.length).toBeGreaterThan(0);
+  for (const { stack } of stacks) {
+    expect(stack.outcome).toBe("truncated");
+    expect(new Set(pythonFrames(stack).map((it) => it.function.name))).toEqual(new Set(["deep"]));
+  }
+  expectPythonSums(ticks);
+});

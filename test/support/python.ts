@@ -1,0 +1,170 @@
+/** Pythons to test with, programs for them, and what sys._getframe() says in these. */
+import { spawnSync } from "node:child_process";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import counterFile from "../../bpf/counters.json" with { type: "json" };
+import type { Frame } from "../../src/tick/store.ts";
+import type { Tick } from "../../src/tick/tick.ts";
+import { unpackDebian } from "./debian.ts";
+import { root } from "./polytop.ts";
+import { type Running, start } from "./profile.ts";
+import { type Stack, stackCounts } from "./ticks.ts";
+
+/** An installed python. */
+export interface Python {
+  readonly version: string;
+  /** The root of the file system that it sees. */
+  readonly root: string;
+  /** How it is run. */
+  readonly command: readonly string[];
+}
+
+export const pythonPrograms = `${root}test/workloads/python`;
+
+/** Suites of Debian whose pythons the tests want besides the machine's: 3.9, 3.13, and the newest. */
+const SUITES = ["bullseye", "trixie", "sid"] as const;
+
+/** A python of the machine; the reason where it has none. */
+export const machinesPython = (): Python | string =>
+  pythonAt("/", ["/usr/bin/python3"]) ?? "python3 is not installed";
+
+/** The python of a suite, unpacked into the cache at its first use; the reason where it cannot be had. */
+function pythonOf(suite: (typeof SUITES)[number]): Python | string {
+  const unpacked = unpackDebian({ name: `python-${suite}`, suite, packages: ["python3"] });
+  if (typeof unpacked === "string") return unpacked;
+  const command = ["chroot", unpacked.root, "/usr/bin/python3"];
+  return pythonAt(unpacked.root, command) ?? `the python3 in ${unpacked.root} does not run`;
+}
+
+/** Further pythons: paths in $POLYTOP_PYTHONS, separated by colons. */
+const named = (process.env.POLYTOP_PYTHONS ?? "").split(":").filter(Boolean);
+
+/** Every python that tests run with, by what it is called. */
+export const PYTHONS: readonly { readonly name: string; readonly get: () => Python | string }[] = [
+  { name: "the machine's python", get: machinesPython },
+  ...SUITES.map((suite) => ({ name: `the python of ${suite}`, get: () => pythonOf(suite) })),
+  ...named.map((path) => ({
+    name: path,
+    get: () => pythonAt("/", [path]) ?? `${path} does not run`,
+  })),
+];
+
+function pythonAt(root: string, command: readonly string[]): Python | undefined {
+  const [program = "", ...args] = command;
+  const script = "import sys; print('%d.%d.%d' % sys.version_info[:3])";
+  const ran = spawnSync(program, [...args, "-c", script], { encoding: "utf8" });
+  return ran.status === 0 ? { version: ran.stdout.trim(), root, command } : undefined;
+}
+
+/** A program under way that writes down the stacks that it sees. */
+export interface PythonProgram extends Running {
+  /** The stacks until now: see test/workloads/python/burn.py. */
+  truth(): ReadonlySet<string>;
+}
+
+/** Starts a program of test/workloads/python with a python; `options` are the interpreter's. */
+export function startPython(
+  python: Python,
+  name: string,
+  options: readonly string[] = [],
+): PythonProgram {
+  const temporary = `${python.root}/tmp`;
+  mkdirSync(temporary, { recursive: true });
+  const outside = mkdtempSync(`${temporary}/polytop-python-`);
+  const inside = outside.slice(python.root.length).replace(/^\/*/, "/");
+  for (const file of [name, "burn.py"])
+    copyFileSync(`${pythonPrograms}/${file}`, `${outside}/${file}`);
+  const environment = [`WL=${inside}`, `BURN_TRUTH=${inside}/truth`, "PYTHONDONTWRITEBYTECODE=1"];
+  const running = start("env", [
+    ...environment,
+    ...python.command,
+    ...options,
+    `${inside}/${name}`,
+  ]);
+  const read = () =>
+    existsSync(`${outside}/truth`)
+      ? new Set(readFileSync(`${outside}/truth`, "utf8").split("\n").filter(Boolean))
+      : new Set<string>();
+  let last: ReadonlySet<string> | undefined;
+  const stop = async () => {
+    await running.stop();
+    last ??= read();
+    rmSync(outside, { recursive: true, force: true });
+  };
+  return { ...running, stop, truth: () => last ?? read() };
+}
+
+/** The Python frames of a stack, leaf first. */
+export const pythonFrames = (stack: Stack): Frame[] =>
+  stack.frames.filter((frame) => frame.function.runtime === "python");
+
+/** How the stacks of a program agree with what it saw. */
+export interface Agreement {
+  samples: number;
+  complete: number;
+  /** Of samples in burn(), where the truth is known; and how many different stacks these are. */
+  inside: number;
+  stacks: number;
+  same: number;
+  sameStacks: number;
+  /** Stacks that the program did not see, at most a few. */
+  readonly wrong: string[];
+}
+
+const BURN = "burn";
+
+/** Compares the stacks in which burn() uses the CPU with what it saw there: names, files and lines. */
+export function compareWithTruth(ticks: readonly Tick[], truth: ReadonlySet<string>): Agreement {
+  const result: Agreement = {
+    samples: 0,
+    complete: 0,
+    inside: 0,
+    stacks: 0,
+    same: 0,
+    sameStacks: 0,
+    wrong: [],
+  };
+  const chains = new Map<string, number>();
+  for (const { stack, count } of stackCounts(...ticks)) {
+    result.samples += count;
+    if (stack.outcome === "complete") result.complete += count;
+    const [burn, ...callers] = pythonFrames(stack);
+    // Lines before the last but one write the truth down.
+    if (burn?.function.name !== BURN || (burn.line ?? 0) < BURN_LINE) continue;
+    const chain = callers.map(
+      ({ function: { name, module }, line = 0 }) =>
+        `${name === "(module)" ? "<module>" : name}|${module}|${line}`,
+    );
+    chains.set(chain.join("\t"), (chains.get(chain.join("\t")) ?? 0) + count);
+  }
+  for (const [chain, count] of chains) {
+    const same = truth.has(chain);
+    result.inside += count;
+    result.stacks++;
+    if (same) result.same += count;
+    if (same) result.sameStacks++;
+    if (!same && result.wrong.length < 4) result.wrong.push(chain);
+  }
+  return result;
+}
+
+/** The line of burn.py from which on it uses the CPU. */
+const BURN_LINE =
+  readFileSync(`${pythonPrograms}/burn.py`, "utf8")
+    .split("\n")
+    .findIndex((line) => line.includes("for k in range")) + 1;
+
+/** How much a counter grew. */
+export const sumMetric = (ticks: readonly Tick[], name: string): number =>
+  ticks.reduce((sum, { metrics }) => sum + (metrics[name] ?? 0), 0);
+
+const OUTCOMES = ["complete", "truncated", "error"];
+
+/** Every walk ends in exactly one way. */
+export function expectPythonSums(ticks: readonly Tick[]): void {
+  const sum = counterFile.counters
+    .filter(({ runtime, kind }) => runtime === "python" && OUTCOMES.includes(kind))
+    .reduce((all, { name }) => all + sumMetric(ticks, name), 0);
+  // A walk under way while the counters are read is in one of them only.
+  const difference = Math.abs(sumMetric(ticks, "UnwindPythonAttempts") - sum);
+  if (difference > 2) throw new Error(`${difference} walks ended in no way, or in two`);
+}
