@@ -20,6 +20,9 @@
 
 struct remote {
 	struct page_tables tables;
+	/* The counters of how the walk of the kernel stack and of the user stack ended, for the end of the visit. */
+	__u32 kernel;
+	__u32 user;
 	/* Room for a read at any offset up to REMOTE_BYTES: the verifier knows offset and size apart only. */
 	__u8 bytes[4 * REMOTE_BYTES];
 };
@@ -53,7 +56,6 @@ __noinline int remote_fetch(__u64 address, __u32 size)
 	__u32 first = PAGE_BYTES - (address & (PAGE_BYTES - 1));
 	if (first > size)
 		first = size;
-	__u32 second = size - first;
 	__u64 memory = page_memory(&r->tables, address);
 	if (!memory)
 		return -1;
@@ -62,14 +64,13 @@ __noinline int remote_fetch(__u64 address, __u32 size)
 	first &= 2 * REMOTE_BYTES - 1;
 	if (bpf_probe_read_kernel(r->bytes, first, (void *)(memory + (address & (PAGE_BYTES - 1)))))
 		return -1;
-	if (second) {
-		memory = page_memory(&r->tables, address + first);
-		asm volatile("" : "+r"(second));
-		second &= 2 * REMOTE_BYTES - 1;
-		if (!memory || bpf_probe_read_kernel(r->bytes + first, second, (void *)memory))
-			return -1;
-	}
-	return 0;
+	if (first == size)
+		return 0;
+	memory = page_memory(&r->tables, address + first);
+	size -= first;
+	asm volatile("" : "+r"(size));
+	size &= 2 * REMOTE_BYTES - 1;
+	return memory && !bpf_probe_read_kernel(r->bytes + first, size, (void *)memory) ? 0 : -1;
 }
 
 /* From here on the memory of this address space is read. */

@@ -37,21 +37,32 @@ static __noinline __u32 walk_waiting_kernel(struct walk *w, struct task_struct *
 	return 0;
 }
 
-/* Walks the stacks of a task that does not run. Returns the counter of how the user stack ended, 0 without one. */
-static __always_inline __u32 walk_waiting(struct walk *w, struct task_struct *task)
+/* Begins the walk of a task that does not run, with its kernel stack. */
+static __noinline int begin_walk(struct walk *w, struct task_struct *task)
 {
+	struct remote *r = current_remote();
 	struct mm_struct *mm = task->mm;
 
 	start_walk(w, visible_tgid(task));
-	__u32 kernel = walk_waiting_kernel(w, task);
+	if (r)
+		r->kernel = walk_waiting_kernel(w, task);
 	if (mm)
 		enter_memory(mm);
-	__u32 user = walk_process(w, NULL, task);
-	set_outcome(w, kernel, user);
-	finish_interpreters(w, task);
+	return 0;
+}
+
+/* Ends the walk of its user stack; `user` is the counter of how that ended, 0 without one. */
+static __noinline int end_walk(struct walk *w, struct task_struct *task, __u32 user)
+{
+	struct remote *r = current_remote();
+
+	if (!r)
+		return 0;
+	r->user = user;
+	set_outcome(w, r->kernel, user);
 	if (user)
 		remember_mappings(w, task);
-	return user;
+	return 0;
 }
 
 /* How the task waits, once it is walked: enum wait_reason and its bits. */
@@ -77,38 +88,6 @@ static __always_inline __u64 switches_of(struct task_struct *task)
 	return t->nvcsw + t->nivcsw;
 }
 
-/* Finds out where the task waits. Returns whether it is known; if not, the task ran meanwhile, or there is no room. */
-static __always_inline int find_wait(struct waiter *waiter, struct task_struct *task)
-{
-	struct task_struct___wait *t = (void *)task;
-	struct walk *w = current_walk();
-
-	if (!w)
-		return 0;
-	add_counter(COUNTER_WaitWalks, 1);
-	waiter->switches = switches_of(task);
-	waiter->state = task_state(task);
-	__u32 user = walk_waiting(w, task);
-	__u32 how = how_it_waits(w, task, waiter->state, user);
-	waiter->owner = (how & WAIT_REASON_MASK) == WAIT_FUTEX ? futex_owner(w) : 0;
-	if (t->on_cpu || switches_of(task) != waiter->switches || (__u32)task_state(task) != waiter->state) {
-		add_counter(COUNTER_WaitMovedOn, 1);
-		return 0;
-	}
-	w->record.wait = how;
-	w->record.hash = mix(w->record.hash, how);
-	if (w->process_frames)
-		w->record.hash = mix(w->record.hash, w->tgid);
-	if (w->record_lost || send_stack(w))
-		return 0;
-	waiter->hash = w->record.hash;
-	waiter->generation = generation;
-	waiter->files_version = w->files_version;
-	/* A stack that broke off may be whole the next time: its files are known by then. */
-	waiter->is_known = w->record.outcome != OUTCOME_BROKEN;
-	return 1;
-}
-
 /* Time since the sweep before, or since the thread began; 0 if it was there and was not met then. */
 static __always_inline __u64 gap_of(struct waiter *waiter, struct wait_settings *settings, __u64 now)
 {
@@ -120,36 +99,36 @@ static __always_inline __u64 gap_of(struct waiter *waiter, struct wait_settings 
 		       : 0;
 }
 
-/* Counts the time that the thread has waited. Returns ns that there is no room for. */
-static __always_inline __u64 count_gap(struct waiter *waiter, struct task_struct *task, __u64 now, int is_new)
-{
-	struct task_struct___wait *t = (void *)task;
-	int is_same = waiter->hash && waiter->switches == switches_of(task) && waiter->state == (__u32)task_state(task);
-
-	if (!is_same) {
-		/* Who waits since before the first sweep does so since it ran last, by the scheduler's clock. */
-		__u64 ran = t->sched_info.last_arrival;
-		waiter->since = is_new && ran && ran < now ? ran : now;
-	}
-	if (!is_same || !waiter->is_known || waiter->generation != generation ||
-	    waiter->files_version != files_version) {
-		waiter->hash = 0;
-		if (!find_wait(waiter, task))
-			return 0;
-	}
-	return count_wait(task, waiter);
-}
-
-/* Visits one thread. Returns ns of waiting that there is no room for. */
-static __always_inline __u64 visit(struct task_struct *task, struct wait_settings *settings)
+/* What is known of the thread by its number; made if it is met for the first time. */
+static __always_inline struct waiter *find_waiter(struct task_struct *task)
 {
 	struct task_struct___wait *t = (void *)task;
 	__u32 tid = t->pid;
 	struct waiter *waiter = bpf_map_lookup_elem(&waiters, &tid);
 
-	if (!waiter || waiter->start_time != task->start_time)
-		waiter = enter_waiter(tid, task->start_time);
-	if (!waiter)
+	return waiter && waiter->start_time == task->start_time ? waiter : enter_waiter(tid, task->start_time);
+}
+
+static __always_inline void count_time(struct task_struct *task, struct waiter *waiter)
+{
+	__u64 lost = count_wait(task, waiter);
+
+	if (lost)
+		add_counter(COUNTER_WaitLostNanoseconds, lost);
+}
+
+/*
+ * Begins a visit. Returns whether the thread must be walked; if not, its time is counted. What goes on around a walk
+ * has functions of its own, so that little is on the program's stack below the walk: kernels up to 6.1 count more of
+ * it.
+ */
+static __noinline int begin_visit(struct task_struct *task)
+{
+	struct task_struct___wait *t = (void *)task;
+	struct wait_settings *settings = current_settings();
+	struct waiter *waiter = find_waiter(task);
+
+	if (!settings || !waiter)
 		return 0;
 	__u64 now = bpf_ktime_get_ns();
 	int is_new = !waiter->swept;
@@ -166,7 +145,65 @@ static __always_inline __u64 visit(struct task_struct *task, struct wait_setting
 		return 0;
 	}
 	waiter->unspent += gap;
-	return count_gap(waiter, task, now, is_new);
+	int is_same = waiter->hash && waiter->switches == switches_of(task) && waiter->state == (__u32)task_state(task);
+	if (is_same && waiter->is_known && waiter->generation == generation && waiter->files_version == files_version) {
+		count_time(task, waiter);
+		return 0;
+	}
+	if (!is_same) {
+		/* Who waits since before the first sweep does so since it ran last, by the scheduler's clock. */
+		__u64 ran = t->sched_info.last_arrival;
+		waiter->since = is_new && ran && ran < now ? ran : now;
+	}
+	waiter->hash = 0;
+	waiter->switches = switches_of(task);
+	waiter->state = task_state(task);
+	add_counter(COUNTER_WaitWalks, 1);
+	return 1;
+}
+
+/*
+ * Ends the visit of a thread that was walked. Its time waits for the next sweep if it ran meanwhile, or if there was no
+ * room for its stack.
+ */
+static __noinline int end_visit(struct task_struct *task)
+{
+	struct remote *r = current_remote();
+	struct task_struct___wait *t = (void *)task;
+	struct waiter *waiter = find_waiter(task);
+	struct walk *w = current_walk();
+
+	if (!r || !w || !waiter)
+		return 0;
+	__u32 how = how_it_waits(w, task, waiter->state, r->user);
+	waiter->owner = (how & WAIT_REASON_MASK) == WAIT_FUTEX ? futex_owner(w) : 0;
+	if (t->on_cpu || switches_of(task) != waiter->switches || (__u32)task_state(task) != waiter->state) {
+		add_counter(COUNTER_WaitMovedOn, 1);
+		return 0;
+	}
+	w->record.wait = how;
+	w->record.hash = mix(w->record.hash, how);
+	if (w->process_frames)
+		w->record.hash = mix(w->record.hash, w->tgid);
+	if (w->record_lost || send_stack(w))
+		return 0;
+	waiter->hash = w->record.hash;
+	waiter->generation = generation;
+	waiter->files_version = w->files_version;
+	/* A stack that broke off may be whole the next time: its files are known by then. */
+	waiter->is_known = w->record.outcome != OUTCOME_BROKEN;
+	count_time(task, waiter);
+	return 0;
+}
+
+/* Whether the sweep visits a task: threads of wanted processes that have not ended, but none of polytop's own. */
+static __noinline int is_visited(struct task_struct *task)
+{
+	struct task_struct___wait *t = (void *)task;
+	struct wait_settings *settings = current_settings();
+
+	return settings && !(task->flags & PF_KTHREAD) && task->tgid != settings->own_tgid && !t->exit_state &&
+	       is_wanted(visible_tgid(task));
 }
 
 /* One run for each thread of a sweep. */
@@ -174,18 +211,17 @@ SEC("iter/task")
 int sweep(struct bpf_iter__task *context)
 {
 	struct task_struct *task = context->task;
-	struct task_struct___wait *t = (void *)task;
-	struct wait_settings *settings = current_settings();
 
-	if (!task || !settings)
-		return 0;
-	if ((task->flags & PF_KTHREAD) || task->tgid == settings->own_tgid || t->exit_state ||
-	    !is_wanted(visible_tgid(task)))
+	if (!task || !is_visited(task))
 		return 0;
 	add_counter(COUNTER_WaitVisits, 1);
-	__u64 lost = visit(task, settings);
-	if (lost)
-		add_counter(COUNTER_WaitLostNanoseconds, lost);
+	struct walk *w = current_walk();
+	if (!w || !begin_visit(task))
+		return 0;
+	begin_walk(w, task);
+	end_walk(w, task, walk_process(w, NULL, task));
+	finish_interpreters(w, task);
+	end_visit(task);
 	return 0;
 }
 

@@ -10,17 +10,17 @@ namespace polytop {
 /// Whether the file tells the name of a method.
 static bool isOfFile(const method_record& record) {
   const file_key& file = record.image_file;
-  return record.row > 0 && (file.inode || file.mtime || file.device || file.generation);
+  return record.row > 0 && (file.inode || file.ctime || file.device || file.generation);
 }
 
 bool Methods::Method::operator==(const Method& other) const {
   return row == other.row && offset == other.offset && file.inode == other.file.inode &&
-         file.mtime == other.file.mtime && file.device == other.file.device && file.generation == other.file.generation;
+         file.ctime == other.file.ctime && file.device == other.file.device && file.generation == other.file.generation;
 }
 
 size_t Methods::MethodHash::operator()(const Method& method) const {
   const file_key& file = method.file;
-  const uint64_t hash = mix(mix(file.inode, file.mtime), static_cast<uint64_t>(file.device) << 32 | file.generation);
+  const uint64_t hash = mix(mix(file.inode, file.ctime), static_cast<uint64_t>(file.device) << 32 | file.generation);
   return mix(mix(hash, method.offset), method.row) >> 20;
 }
 
@@ -48,7 +48,7 @@ void Methods::number(const method_record& record) {
   // The word may have been another method's before.
   uint32_t number = 0;
   // A file without a time of its own may be written anew unnoticed.
-  if (isOfFile(record) && record.image_file.mtime) {
+  if (isOfFile(record) && record.image_file.ctime) {
     if (numbers_.size() >= kMaxNumbers) numbers_ = {};
     const auto [known, isNew] = numbers_.add({record.image_file, record.image_offset, record.row});
     if (isNew) known = ++lastNumber_;

@@ -1,5 +1,5 @@
 /** Turns what the kernel side counted into tick deltas: drain, name, add up. */
-import { hostname } from "node:os";
+import { availableParallelism, hostname } from "node:os";
 import counterFile from "../../bpf/counters.json" with { type: "json" };
 import { COUNTER_IDS } from "../../build/abi.ts";
 import { loadAddon } from "../addon/binding.ts";
@@ -165,7 +165,9 @@ export class Collector {
     this.drain();
     const gathered = this.#gathered as Gathered;
     this.#gathered = undefined;
-    const { event, cpus, frequency } = this.#sampler.describe();
+    const { event, cpus: sampled, frequency } = this.#sampler.describe();
+    // Where nothing that runs is sampled, no event says how many there are.
+    const cpus = sampled || availableParallelism();
     const metrics: Record<string, number> = {};
     for (const { id, name } of COUNTERS) metrics[name] = gathered.counters[id] ?? 0;
     const gone = this.#targets.check();

@@ -5,9 +5,12 @@
 import type { NamedFrames, NumberedFrame } from "../runtimes/frame-reader.ts";
 import type { DeltaWriter } from "../tick/delta.ts";
 import { Numbers } from "../tick/numbers.ts";
-import { type FrameDetail, OUTCOMES } from "../tick/tick.ts";
+import { type FrameDetail, OUTCOMES, type Outcome } from "../tick/tick.ts";
 import { WAIT_IDLE, type Wait } from "../tick/waits.ts";
 import { SlidingColumn } from "./sliding-column.ts";
+
+/** How the walk of a stack ends that lacks no frame. */
+const WHOLE: readonly Outcome[] = ["complete", "guessed"];
 
 export class DrainedStacks {
   readonly #writer: DeltaWriter;
@@ -112,7 +115,7 @@ export class DrainedStacks {
     const frames = words.subarray(place + 3, place + 3 + (words[place + 2] ?? 0));
     return {
       functions: Array.from(frames, (frame) => this.#functions.get(frame)),
-      isWhole: OUTCOMES[words[place + 1] ?? 0] === "complete",
+      isWhole: WHOLE.includes(OUTCOMES[words[place + 1] ?? 0] ?? "broken"),
     };
   }
 

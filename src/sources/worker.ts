@@ -183,7 +183,9 @@ function watchWaits(collector: Collector, id: number): WorkerReply {
     collector.watchWaits();
     return { kind: "answer", id, error: undefined };
   } catch (error) {
-    return { kind: "answer", id, error: error instanceof Error ? error.message : String(error) };
+    // The kernel's reasons follow on further lines, for which a screen has no room.
+    const [what] = (error instanceof Error ? error.message : String(error)).split("\n");
+    return { kind: "answer", id, error: what };
   }
 }
 

@@ -6,8 +6,10 @@ import { VIEWS } from "../../../src/screen/views/registry.ts";
 import type { KeyGroup } from "../../../src/screen/views/view.ts";
 import { CHANGE_COLUMN, type Column, FUNCTION_COLUMNS } from "../../../src/text/columns.ts";
 import { PROCESS_COLUMNS } from "../../../src/text/process-columns.ts";
+import { STATE_COLUMNS, WAIT_COLUMNS } from "../../../src/text/wait-columns.ts";
 import { RUNTIME_ROWS, RUNTIMES } from "../../../src/tick/runtimes.ts";
 import type { CounterDefinition } from "../../../src/tick/source.ts";
+import { REASON_LABELS, REASONS, type Reason } from "../../../src/tick/waits.ts";
 
 type AnyColumn = Pick<Column<never, never>, "heading" | "meaning" | "plain" | "json">;
 
@@ -47,6 +49,7 @@ const KINDS: Readonly<Record<string, string>> = {
 const GROUPS: readonly (readonly [runtime: string, title: string])[] = [
   ...RUNTIMES.map((id) => [id, RUNTIME_ROWS[id].title] as const),
   ["sampler", "The sampler itself"],
+  ["waiting", "Sweeps over waiting threads"],
 ];
 
 function counterTable(runtime: string): string {
@@ -70,6 +73,69 @@ const viewsWith = (group: KeyGroup): string =>
     .map(({ id }) => id)
     .join(", ");
 
+const REASON_TEXTS: Readonly<Record<Exclude<Reason, "none">, string>> = {
+  cpu: "it could run, and waits for a CPU: whatever it blocked on before is over",
+  futex: "a word in memory: conditions, semaphores, locks of runtimes, ends of threads",
+  lock: "the same under a lock function of the C library or of .NET; the owner is known of glibc's mutexes",
+  "file-lock": "flock, fcntl",
+  socket: "data or room of one socket, also by a poll or select of it alone",
+  accept: "a connection",
+  pipe: "data or room of one pipe",
+  file: "a file or folder without the disk: a lock in the kernel, a file system in user space",
+  disk: "a disk, as the kernel accounts it, or what fsync and its kin wait for",
+  fault: "a page of memory that is not there",
+  sleep: "time: nanosleep, poll and select of nothing, Thread.Sleep",
+  child: "a child process; after vfork in state D",
+  poll: "several descriptors at once, or what is none of these: epoll, io_uring, eventfd, timerfd",
+  signal: "a signal: pause, sigwait",
+  device: "a terminal or another character device",
+  ipc: "a semaphore or message queue of System V or POSIX",
+  stopped: "a signal or a debugger stopped it",
+  unknown: "nothing of these",
+};
+
+/** What `-e wait` shows. The rules are those of src/collector/wait-rules.ts. */
+const WAITING_PAGE: readonly string[] = [
+  "`-e wait`, `-e wall` and the key `e` look at threads that do not run. All threads but those of the kernel are visited some ten times a second, less often where that would take more than one percent of a CPU; each visit counts the time since the one before at the stack of the thread. A thread is visited whether it ever wakes or not, and nothing is changed in it: its memory is read through its page tables. Weights are nanoseconds, in every output. `wall` adds the samples of what runs, each for its period. Tasks of asynchronous code that hold no thread are not seen.",
+  "A row's self is the innermost function of the application: those of the kernel, the C library, language runtimes and .NET's own assemblies are left out for that; where a stack has no other, it is the innermost one outside of the kernel. Tree and flame have whole stacks.",
+  columnTable(WAIT_COLUMNS),
+  "A process has these in place of CPU%, by the scheduler's sums of running and of waiting for a CPU, which are exact; which part of the rest is idle is sampled.",
+  columnTable(STATE_COLUMNS),
+  "What a thread waits for is told by its state, then by the system call that it is in, then by what the descriptor is, then by names of functions. The filter word `why:` takes each word of the reason, several with commas; `state:` takes runnable, blocked, idle, and running with `wall`.",
+  table(
+    ["reason", "what the thread waits for"],
+    REASONS.filter((one) => one !== "none").map((one) => [REASON_LABELS[one], REASON_TEXTS[one]]),
+  ),
+  "**Idle** is who waits for work; nobody waits for such a thread. Idle waits are left out and counted in the header, until `i`, `--idle` or `state:idle` shows them. The rules, the first that fits:",
+  table(
+    ["wait", "idle"],
+    [
+      [
+        "for a CPU, a lock, a file lock, a file, a disk, a page; stopped; in state D; on a stack that is not whole",
+        "never",
+      ],
+      [
+        "in a known loop: .NET's thread pool, timers and socket engine; libuv and Node's platform; nginx; PostgreSQL between two commands and in its helpers, but not in its lock manager and in commands",
+        "always",
+      ],
+      ["for a connection", "always"],
+      ["in a thread with no function of the application on its stack", "always"],
+      ["for several descriptors, a child, a signal or a terminal", "once it has lasted a second"],
+      [
+        "on a futex, as other threads of the process do with the same whole stack",
+        "once two of them have lasted a second",
+      ],
+      [
+        "on a futex below Monitor.Wait, Task.Wait or SemaphoreSlim.Wait of an application's method",
+        "never",
+      ],
+      ["all others: sleep, socket, pipe of the application", "never"],
+    ],
+  ),
+  "Evidence: of the 18 threads of a .NET program, 6 ran no code of the application and 5 were the pool's; left were the six that wait in methods of the application, and Main. A thousand threads of a pool had one stack.",
+  "A deadlock is told of as soon as two threads are seen to hold what the other one waits for: `deadlock: 12057 ↔ 12058`. State D is told of after 10 s. A wait's age counts from the last time that the thread ran, if it waited before polytop began, and is as exact as the visits are frequent.",
+];
+
 /** The page. */
 export function referencePage(): string {
   return `${[
@@ -82,6 +148,8 @@ export function referencePage(): string {
     columnTable([...FUNCTION_COLUMNS, CHANGE_COLUMN]),
     "## Processes",
     columnTable(PROCESS_COLUMNS),
+    "## Waiting",
+    ...WAITING_PAGE,
     "## Counters of the unwinders",
     "Each refresh shows by how much they grew. Every sample ends in exactly one of: a good end, cut short, an error, a loss. `--json` holds all of them under `metrics`, those that are 0 too.",
     ...GROUPS.flatMap(([runtime, title]) => [`### ${title}`, counterTable(runtime)]),
