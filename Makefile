@@ -63,7 +63,7 @@ ADDON_FLAGS := $(CXX_FLAGS) -O2 -fPIC -fvisibility=hidden \
   -isystem node_modules/node-addon-api -isystem node_modules/node-api-headers/include
 LIBRARIES := -Wl,--as-needed $(LLVM)/lib/libLLVMDemangle.a -lbpf -ldw -lelf -lz -llzma
 # Symbols of static libraries must not meet those of another addon or of Node itself.
-ADDON_LINK := -shared -pthread -Wl,--exclude-libs,ALL -Wl,--gc-sections -Wl,-z,relro,-z,now $(LIBRARIES)
+ADDON_LINK := -shared -pthread -Wl,--build-id -Wl,--exclude-libs,ALL -Wl,--gc-sections -Wl,-z,relro,-z,now $(LIBRARIES)
 
 build/native/%.o: native/%.cpp Makefile $(GENERATED)
 	mkdir -p $(@D)
@@ -105,11 +105,12 @@ dist/cli.js: $(BUNDLE_SOURCES) build/abi.ts build/sources package-lock.json pack
 # in build/tools/ as they are in the addon, in build/tools/checked/ with memory and undefined behaviour checked.
 
 TOOLS := dump_unwind hostile_cases reader_cases symbols_tool
-CHECKED_TOOLS := fuzz_unwind managed_code map_cases perl_cases python_cases room_cases rule_cases symbols_tool unwind_cases
+CHECKED_TOOLS := cache_cases fuzz_unwind managed_code map_cases perl_cases python_cases room_cases rule_cases \
+  symbol_room_cases symbols_tool unwind_cases
 CHECKED_FLAGS := $(CXX_FLAGS) -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all
 
-PARSERS := $(wildcard $(foreach room,arch dotnet elf go memory perl python symbols unwind util,native/$(room)/*.cpp)) \
-  native/files/room_plan.cpp native/kernel/map_filter.cpp
+PARSERS := $(wildcard $(foreach room,arch cache dotnet elf go memory perl python symbols unwind util,native/$(room)/*.cpp)) \
+  $(addprefix native/files/,open_file.cpp room_plan.cpp) native/mapped/identity.cpp native/kernel/map_filter.cpp
 $(call remember,build/parsers,$(PARSERS))
 
 tools: $(TOOLS:%=build/tools/%) $(CHECKED_TOOLS:%=build/tools/checked/%)

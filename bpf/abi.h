@@ -89,18 +89,19 @@ enum outcome {
  * fp the frame pointer. Which registers of the processor these are stands in arch/ alone.
  */
 enum cfa_kind {
-	CFA_NONE = 0,        /* no rule covers this code */
-	CFA_SP = 1,          /* sp + cfa_offset */
-	CFA_FP = 2,          /* fp + cfa_offset */
-	CFA_REGISTER = 3,    /* register cfa_register + cfa_offset; known at the leaf only */
-	CFA_DEREF_SP = 4,    /* *(sp + cfa_offset) + cfa_addend */
-	CFA_DEREF_FP = 5,    /* *(fp + cfa_offset) + cfa_addend */
-	CFA_PLT = 6,         /* entry of a procedure linkage table; its push is done from byte cfa_offset on */
-	CFA_SIGNAL = 7,      /* signal frame: all registers from the ucontext; it starts at sp + cfa_offset */
-	CFA_END = 8,         /* outermost frame: the return address is undefined */
-	CFA_UNSUPPORTED = 9, /* there is a rule, and this unwinder cannot follow it */
-	CFA_PROLOG = 10,     /* prolog of a managed function that begins at the row: by its instructions */
-	CFA_START = 11,      /* sp + cfa_offset; the outermost frame if no call precedes the return address there */
+	CFA_NONE = 0,         /* no rule covers this code */
+	CFA_SP = 1,           /* sp + cfa_offset */
+	CFA_FP = 2,           /* fp + cfa_offset */
+	CFA_REGISTER = 3,     /* register cfa_register + cfa_offset; known at the leaf only */
+	CFA_DEREF_SP = 4,     /* *(sp + cfa_offset) + cfa_addend */
+	CFA_DEREF_FP = 5,     /* *(fp + cfa_offset) + cfa_addend */
+	CFA_PLT = 6,          /* entry of a procedure linkage table; its push is done from byte cfa_offset on */
+	CFA_SIGNAL = 7,       /* signal frame: all registers from the ucontext; it starts at sp + cfa_offset */
+	CFA_END = 8,          /* outermost frame: the return address is undefined */
+	CFA_UNSUPPORTED = 9,  /* there is a rule, and this unwinder cannot follow it */
+	CFA_PROLOG = 10,      /* prolog of a managed function that begins at the row: by its instructions */
+	CFA_START = 11,       /* sp + cfa_offset; the outermost frame if no call precedes the return address there */
+	CFA_OTHER_STACK = 12, /* fp + cfa_offset; sp may be of another stack, which lies anywhere */
 };
 
 /* Where the caller's fp is. */

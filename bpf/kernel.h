@@ -82,19 +82,39 @@ struct inode {
 } RELOCATED;
 
 /* 6.11 and later keep seconds and nanoseconds apart. */
-struct inode___split_mtime {
-	__s64 i_mtime_sec;
-	__u32 i_mtime_nsec;
+struct inode___split_ctime {
+	__s64 i_ctime_sec;
+	__u32 i_ctime_nsec;
 } RELOCATED;
 
-/* 6.7 to 6.10 have another name for it. */
-struct inode___hidden_mtime {
-	struct timespec64 __i_mtime;
+/* 6.6 to 6.10 have another name for it. */
+struct inode___hidden_ctime {
+	struct timespec64 __i_ctime;
 } RELOCATED;
 
-/* Kernels before 6.7 have it so. */
-struct inode___plain_mtime {
-	struct timespec64 i_mtime;
+/* Kernels before 6.6 have it so. */
+struct inode___plain_ctime {
+	struct timespec64 i_ctime;
+} RELOCATED;
+
+/* From 6.13 on the highest bit of the nanoseconds says that somebody asked for the time (I_CTIME_QUERIED). */
+#define CTIME_NANOSECONDS 0x7fffffff
+
+/* include/uapi/linux/magic.h */
+#define BTRFS_MAGIC 0x9123683e
+
+struct btrfs_key {
+	__u64 objectid;
+} RELOCATED;
+
+struct btrfs_root {
+	struct btrfs_key root_key;
+} RELOCATED;
+
+/* An inode of btrfs: in which of the trees of its file system it is. */
+struct btrfs_inode {
+	struct btrfs_root *root;
+	struct inode vfs_inode;
 } RELOCATED;
 
 struct qstr {

@@ -9,12 +9,21 @@
 #define _Static_assert static_assert
 #endif
 
-/* The identity of a file; an inode number alone is reused after a deletion. */
+/*
+ * The subvolumes of a btrfs are one device, and each numbers its inodes by itself: its number, times this, is added to
+ * the generation.
+ */
+#define VOLUME_FACTOR 0x9e3779b1
+
+/*
+ * The identity of a file and of what is in it: an inode number alone is reused after a deletion, and whoever writes to
+ * a file may set the time of its modification back, but not that of its last change.
+ */
 struct file_key {
 	__u64 inode;
-	__u64 mtime;  /* nanoseconds: a file rewritten in place is another file; 0 for a nameless file in memory */
-	__u32 device; /* the kernel's own dev_t: major << 20 | minor */
-	__u32 generation;
+	__u64 ctime;      /* nanoseconds: a file rewritten in place is another file; 0 for a nameless file in memory */
+	__u32 device;     /* the kernel's own dev_t: major << 20 | minor */
+	__u32 generation; /* with the subvolume, see VOLUME_FACTOR */
 };
 _Static_assert(sizeof(struct file_key) == 24, "file_key");
 

@@ -1,6 +1,7 @@
 /** The program: reads the command line, decides what runs, and ends with the right exit status. */
 import { hostname } from "node:os";
 import type { Writable } from "node:stream";
+import { cacheFolder } from "./machine/cache-folder.ts";
 import { putScreenFirst } from "./machine/priority.ts";
 import { type Filter, parseFilter } from "./model/filter.ts";
 import { ofActivity } from "./model/waits/activity.ts";
@@ -187,7 +188,7 @@ async function openMachine(
   const { frequency, notice } = clampFrequency(options.frequency);
   if (notice) warn(notice);
   const { openLiveSource } = await import("./sources/live.ts");
-  const { delaySeconds, event, pids } = options;
+  const { delaySeconds, event, pids, cache } = options;
   const firstDelaySeconds = isWatched ? Math.min(delaySeconds, FIRST_LOOK_SECONDS) : delaySeconds;
   const budget = budgetPercent(process.env);
   const source = await openLiveSource({
@@ -197,6 +198,7 @@ async function openMachine(
     firstDelaySeconds,
     pids,
     byFunction: !isWatched,
+    cacheFolder: cache ? cacheFolder(process.env, process.getuid?.()) : "",
     ...(budget === undefined ? {} : { budgetPercent: budget }),
   });
   return { source, frequency };

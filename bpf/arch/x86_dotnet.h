@@ -255,4 +255,50 @@ X86_DECODER enum epilog_step epilog_instruction(struct epilog *e, struct frame_l
 	return EPILOG_NONE;
 }
 
+/* ---- stubs outside of every section ------------------------------------------ */
+
+#define STUB_PAGE_BYTES 32 /* how much of the start of its page tells a stub */
+#define STUB_CODE_BEFORE 18
+#define STUB_CODE_BYTES 42 /* from STUB_CODE_BEFORE bytes before the leaf's address on */
+
+#define BARRIER_PAGE 4096
+/* Where the checked write barrier compares what it loaded first, in .NET 8 and 9, and in 10. */
+#define BARRIER_CHECK_AT_8 8
+#define BARRIER_CHECK_AT_10 23
+
+/* cmp rdi, [rax]; jb +18; lea rax, [rip + ...] */
+X86_DECODER int is_barrier_check(const __u8 *code)
+{
+	return code[0] == 0x48 && code[1] == 0x3b && code[2] == 0x38 && code[3] == 0x72 && code[4] == 0x12 &&
+	       code[5] == 0x48 && code[6] == 0x8d && code[7] == 0x05;
+}
+
+/*
+ * Whether the page of an address is the runtime's copy of its write barriers: the copy begins with its page, by a
+ * return and the barrier that checks where it writes (JIT_PatchedCodeStart in jithelpers_fast.S; .NET 8 to 10).
+ */
+X86_DECODER int is_write_barrier(const __u8 *page)
+{
+	return page[0] == 0xc3 &&
+	       (is_barrier_check(page + BARRIER_CHECK_AT_8) || is_barrier_check(page + BARRIER_CHECK_AT_10));
+}
+
+X86_DECODER int is_counting_stub_from(const __u8 *stub)
+{
+	return stub[0] == 0x48 && stub[1] == 0x8b && stub[2] == 0x05 && stub[7] == 0x66 && stub[8] == 0xff &&
+	       stub[9] == 0x08 && stub[10] == 0x74 && stub[11] == 0x06 && stub[12] == 0xff && stub[13] == 0x25;
+}
+
+/*
+ * Whether the leaf is at one of the instructions of a call counting stub: mov rax, [rip + ...]; dec word [rax]; je +6;
+ * jmp [rip + ...]; jmp [rip + ...] (thunktemplates.S; .NET 8 to 10). `code` is STUB_CODE_BYTES around the leaf.
+ */
+X86_DECODER int is_counting_stub(const __u8 *code)
+{
+	const __u8 *leaf = code + STUB_CODE_BEFORE;
+
+	return is_counting_stub_from(leaf) || is_counting_stub_from(leaf - 7) || is_counting_stub_from(leaf - 10) ||
+	       is_counting_stub_from(leaf - 12) || is_counting_stub_from(leaf - STUB_CODE_BEFORE);
+}
+
 #endif

@@ -31,8 +31,10 @@ _Static_assert(sizeof(struct dotnet_facts) == 48, "dotnet_facts");
  * to 15 the values are the runtime's own (StubCodeBlockKind).
  */
 enum dotnet_stub {
-	DOTNET_STUB_OTHER = 16, /* code of the runtime outside of every section: write barriers, thunks */
-	DOTNET_STUB_IMAGE = 17, /* code of a precompiled image that belongs to no method: call thunks */
+	DOTNET_STUB_OTHER = 16,    /* code of the runtime outside of every section, as thunks of delegates are */
+	DOTNET_STUB_IMAGE = 17,    /* code of a precompiled image that belongs to no method: call thunks */
+	DOTNET_STUB_BARRIER = 18,  /* write barriers, which the runtime copies and patches */
+	DOTNET_STUB_COUNTING = 19, /* it counts the calls of a method until that is compiled again */
 };
 #define DOTNET_STUBS 4096
 

@@ -107,9 +107,21 @@ __noinline int dotnet_step(void)
 	return dotnet_enter_caller();
 }
 
+/* Which stub the leaf, in generated code outside of every section, is in by its instructions; 0: none that is known. */
+static __always_inline __u32 dotnet_stub_by_code(struct walk *w)
+{
+	struct dotnet_walk *d = &w->dotnet;
+
+	if (!READ_USER_BYTES(d->bytes, STUB_PAGE_BYTES, w->ip & ~(BARRIER_PAGE - 1ULL)) && is_write_barrier(d->bytes))
+		return DOTNET_STUB_BARRIER;
+	if (!READ_USER_BYTES(d->bytes, STUB_CODE_BYTES, w->ip - STUB_CODE_BEFORE) && is_counting_stub(d->bytes))
+		return DOTNET_STUB_COUNTING;
+	return 0;
+}
+
 /*
- * Steps over a leaf in generated code outside of every section: a stub of the runtime (a write barrier, a thunk) if
- * managed code called it. Returns enum step_result.
+ * Steps over a leaf in generated code outside of every section: a stub of the runtime if its instructions are known, or
+ * if managed code called it (a thunk). Returns enum step_result.
  */
 __noinline int dotnet_step_outside(void)
 {
@@ -119,16 +131,20 @@ __noinline int dotnet_step_outside(void)
 	if (!w)
 		return NOT_INTERPRETED;
 	struct dotnet_walk *d = &w->dotnet;
-	if (READ_USER(&return_address, w->sp))
-		return NOT_INTERPRETED;
-	d->address = return_address - 1;
-	d->found = dotnet_cached_section(d, d->address);
-	if (d->found >= DOTNET_SECTIONS && dotnet_find_section())
-		d->error = 0;
-	if (d->found >= DOTNET_SECTIONS)
-		return NOT_INTERPRETED;
+	__u32 stub = dotnet_stub_by_code(w);
+	if (!stub) {
+		if (READ_USER(&return_address, w->sp))
+			return NOT_INTERPRETED;
+		d->address = return_address - 1;
+		d->found = dotnet_cached_section(d, d->address);
+		if (d->found >= DOTNET_SECTIONS && dotnet_find_section())
+			d->error = 0;
+		if (d->found >= DOTNET_SECTIONS)
+			return NOT_INTERPRETED;
+		stub = DOTNET_STUB_OTHER;
+	}
 	d->frames++;
-	return dotnet_step_stub(DOTNET_STUB_OTHER);
+	return dotnet_step_stub(stub);
 }
 
 /* Whether the code at an offset of a mapping's file is precompiled managed code. */

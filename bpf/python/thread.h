@@ -10,6 +10,8 @@
 #include "../results.h"
 #include "trace.h"
 
+#define PYTHON_START_NANOSECONDS 1000000000ULL
+
 /* Ends the Python walk with the outcome that the counter stands for. */
 static __always_inline int stop_python(struct python_walk *p, __u32 counter)
 {
@@ -47,6 +49,12 @@ static __always_inline void prefer_running_state(struct python_walk *p, __u64 th
 	is_state_of(p, thread);
 }
 
+/* Whether the program has only begun: its interpreter has not touched its own memory yet, which is not there before. */
+static __always_inline int starts(struct task_struct *task)
+{
+	return bpf_ktime_get_ns() - READ_TYPED(task, start_time) < PYTHON_START_NANOSECONDS;
+}
+
 /* Finds the state of the thread, and its innermost frame. Returns whether the walk ended. */
 static __always_inline int python_find_thread(struct walk *w, struct python_walk *p, struct task_struct *task)
 {
@@ -56,7 +64,7 @@ static __always_inline int python_find_thread(struct walk *w, struct python_walk
 
 	if (find_place(w->python.base, &p->facts.runtime, &p->runtime) ||
 	    find_place(w->python.base, &p->facts.code_type, &p->code_type) || READ_USER(&key, p->runtime + layout->key))
-		return stop_python(p, COUNTER_UnwindPythonTSD);
+		return stop_python(p, starts(task) ? COUNTER_UnwindPythonNoFrames : COUNTER_UnwindPythonTSD);
 	if (!key[0]) /* The interpreter starts, or has ended. */
 		return stop_python(p, COUNTER_UnwindPythonNoFrames);
 	if (read_specific(p->facts.flags & PYTHON_MUSL, thread, key[1], &p->thread_state))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
- * Mapping -> file. A VMA names its file by device, inode, generation and mtime, which is the key of everything that
+ * Mapping -> file. A VMA names its file by device, inode, generation and ctime, which is the key of everything that
  * user space knows about files. So nothing needs to be known of a process before its first sample.
  */
 #ifndef POLYTOP_UNWIND_FILE_H
@@ -20,19 +20,29 @@ MAP(asked_files, LRU_HASH, 2048, struct file_key, __u8);
 /* Grows when a file id is taken back, which cached mappings may hold: user space writes. */
 volatile __u32 files_version = 0;
 
-/* When the file was last written, in nanoseconds. */
-static __always_inline __u64 inode_mtime(struct inode *inode)
+/* When the content of the file or what its inode says last changed, in nanoseconds. */
+static __always_inline __u64 inode_ctime(struct inode *inode)
 {
-	struct inode___split_mtime *split = (void *)inode;
-	struct inode___hidden_mtime *hidden = (void *)inode;
-	struct inode___plain_mtime *plain = (void *)inode;
+	struct inode___split_ctime *split = (void *)inode;
+	struct inode___hidden_ctime *hidden = (void *)inode;
+	struct inode___plain_ctime *plain = (void *)inode;
 
-	if (bpf_core_field_exists(split->i_mtime_sec))
-		return BPF_CORE_READ(split, i_mtime_sec) * 1000000000ULL + BPF_CORE_READ(split, i_mtime_nsec);
-	if (bpf_core_field_exists(hidden->__i_mtime))
-		return BPF_CORE_READ(hidden, __i_mtime.tv_sec) * 1000000000ULL +
-		       BPF_CORE_READ(hidden, __i_mtime.tv_nsec);
-	return BPF_CORE_READ(plain, i_mtime.tv_sec) * 1000000000ULL + BPF_CORE_READ(plain, i_mtime.tv_nsec);
+	if (bpf_core_field_exists(split->i_ctime_sec))
+		return BPF_CORE_READ(split, i_ctime_sec) * 1000000000ULL +
+		       (BPF_CORE_READ(split, i_ctime_nsec) & CTIME_NANOSECONDS);
+	if (bpf_core_field_exists(hidden->__i_ctime))
+		return BPF_CORE_READ(hidden, __i_ctime.tv_sec) * 1000000000ULL +
+		       BPF_CORE_READ(hidden, __i_ctime.tv_nsec);
+	return BPF_CORE_READ(plain, i_ctime.tv_sec) * 1000000000ULL + BPF_CORE_READ(plain, i_ctime.tv_nsec);
+}
+
+/* The number of the subvolume of a file, 0 where its file system has none. */
+static __always_inline __u64 inode_volume(struct inode *inode, __u32 file_system)
+{
+	if (file_system != BTRFS_MAGIC || !bpf_core_type_exists(struct btrfs_inode))
+		return 0;
+	struct btrfs_inode *held = (void *)((__u64)inode - bpf_core_field_offset(struct btrfs_inode, vfs_inode));
+	return BPF_CORE_READ(held, root, root_key.objectid);
 }
 
 /* Asks user space for a file, once. Its path is sent along: the process may be gone before it is opened. */
@@ -94,14 +104,15 @@ static __always_inline int describe_file(struct walk *w, struct vm_area_struct *
 
 	/*
 	 * A file in memory without a name mostly holds code that its process generates and goes on writing, so its
-	 * mtime tells nothing, and until it is known it is treated as such code.
+	 * ctime tells nothing, and until it is known it is treated as such code.
 	 */
 	w->file.file_system = BPF_CORE_READ(inode, i_sb, s_magic);
 	__u32 is_memory_file = BPF_CORE_READ(inode, i_nlink) == 0 && w->file.file_system == TMPFS_MAGIC;
 	key->inode = BPF_CORE_READ(inode, i_ino);
 	key->device = BPF_CORE_READ(inode, i_sb, s_dev);
-	key->generation = BPF_CORE_READ(inode, i_generation);
-	key->mtime = is_memory_file ? 0 : inode_mtime(inode);
+	key->generation =
+		BPF_CORE_READ(inode, i_generation) + (__u32)inode_volume(inode, w->file.file_system) * VOLUME_FACTOR;
+	key->ctime = is_memory_file ? 0 : inode_ctime(inode);
 	describe_anonymous(m);
 	m->offset = BPF_CORE_READ(vma, vm_pgoff) << 12;
 	if (!is_memory_file)

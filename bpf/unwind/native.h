@@ -114,6 +114,7 @@ static __always_inline __u64 canonical_frame_address(struct walk *w, struct unwi
 	case CFA_SP:
 		return w->sp + rule->cfa_offset;
 	case CFA_FP:
+	case CFA_OTHER_STACK:
 	case CFA_DEREF_FP:
 		if (w->fp_source == FP_LOST) {
 			stop_walk(w, COUNTER_UnwindNativeErrRbpLost);
@@ -138,7 +139,7 @@ static __always_inline __u64 canonical_frame_address(struct walk *w, struct unwi
 		stop_walk(w, COUNTER_UnwindNativeErrUnsupportedRule);
 		return 0;
 	}
-	if (rule->cfa == CFA_FP)
+	if (rule->cfa == CFA_FP || rule->cfa == CFA_OTHER_STACK)
 		return cfa;
 	if (read_stack(w, cfa, &cfa)) {
 		stop_walk(w, COUNTER_UnwindNativeErrStackRead);
@@ -174,6 +175,9 @@ static __always_inline int step_rule(struct walk *w, struct unwind_rule *rule)
 		return enter_caller_by_register(w, (rule->ra_register & ~MAYBE_MADE_UP) - 1, cfa);
 	if (read_stack(w, cfa + rule->ra_offset, &return_address))
 		return stop_walk(w, COUNTER_UnwindNativeErrStackRead);
+	/* The caller's frame is above its own on the stack that they share. */
+	if (rule->cfa == CFA_OTHER_STACK)
+		w->sp = cfa - 1;
 	return enter_caller(w, return_address, cfa);
 }
 

@@ -32,6 +32,9 @@ constexpr uint64_t kReturnAddress = 16;
 
 /// A call pushes the return address: it is at the CFA and this (section 3.2.2).
 constexpr int16_t kReturnAddressOffset = -8;
+/// Where Go's vfork() has its return address: r12.
+constexpr uint8_t kGoVforkReturn = 12;
+
 /// The saved frame pointer and the return address above it.
 constexpr int32_t kFrameBytes = 16;
 /// What a push moves the stack pointer by, and what return addresses are a multiple of from it.

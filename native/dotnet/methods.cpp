@@ -7,6 +7,23 @@
 
 namespace polytop {
 
+/// Whether the file tells the name of a method.
+static bool isOfFile(const method_record& record) {
+  const file_key& file = record.image_file;
+  return record.row > 0 && (file.inode || file.ctime || file.device || file.generation);
+}
+
+bool Methods::Method::operator==(const Method& other) const {
+  return row == other.row && offset == other.offset && file.inode == other.file.inode &&
+         file.ctime == other.file.ctime && file.device == other.file.device && file.generation == other.file.generation;
+}
+
+size_t Methods::MethodHash::operator()(const Method& method) const {
+  const file_key& file = method.file;
+  const uint64_t hash = mix(mix(file.inode, file.ctime), static_cast<uint64_t>(file.device) << 32 | file.generation);
+  return mix(mix(hash, method.offset), method.row) >> 20;
+}
+
 void Methods::onFirst(std::function<void()> wake) {
   std::lock_guard lock(mutex_);
   wake_ = std::move(wake);
@@ -16,16 +33,43 @@ void Methods::add(const method_record& record, size_t size) {
   const size_t room = size - std::min(size, offsetof(method_record, name));
   const size_t length = std::min<size_t>({room, record.name_length, DOTNET_NAME_LENGTH});
   std::lock_guard lock(mutex_);
+  number(record);
   // The kernel side has told of it and will not again: JavaScript asks the process itself then.
   if (waiting_.size() >= kMaxWaiting) return;
   waiting_.push_back({record.word, record.method_desc, record.image, record.image_offset, record.image_file, record.row,
                       record.bias, record.space, record.tgid, record.file, record.allocator, record.allocator_number,
                       std::string(record.name, length)});
-  if (waiting_.size() == 1 && wake_) wake_();
+  if (woken_ || length > 0 || isOfFile(record) || !wake_) return;
+  woken_ = true;
+  wake_();
+}
+
+void Methods::number(const method_record& record) {
+  // The word may have been another method's before.
+  uint32_t number = 0;
+  // A file without a time of its own may be written anew unnoticed.
+  if (isOfFile(record) && record.image_file.ctime) {
+    if (numbers_.size() >= kMaxNumbers) numbers_ = {};
+    const auto [known, isNew] = numbers_.add({record.image_file, record.image_offset, record.row});
+    if (isNew) known = ++lastNumber_;
+    number = known;
+  }
+  if (frames_.size() >= kMaxFrames) earlier_ = std::exchange(frames_, {});
+  frames_.add({record.word, record.tgid}).first = number ? number : kNone;
+}
+
+uint32_t Methods::numberOf(uint64_t word, uint32_t pid) {
+  std::lock_guard lock(mutex_);
+  for (const Frames* frames : {&frames_, &earlier_}) {
+    const uint32_t* number = frames->find({word, pid});
+    if (number) return *number == kNone ? 0 : *number;
+  }
+  return 0;
 }
 
 std::vector<MethodInfo> Methods::take() {
   std::lock_guard lock(mutex_);
+  woken_ = false;
   return std::exchange(waiting_, {});
 }
 

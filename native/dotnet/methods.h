@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "bpf/abi.h"
+#include "util/flat_map.h"
+#include "util/hash.h"
 
 namespace polytop {
 
@@ -29,21 +31,57 @@ struct MethodInfo {
   std::string name;  ///< the name of a dynamic method, bytes as they are
 };
 
-/// Methods on their way from the ring buffer to JavaScript, which is woken at the first one:
-/// their names are in the memory of a process that may be gone in a moment.
+/**
+ * Methods on their way from the ring buffer to JavaScript. It is woken at the first whose name is nowhere but in the
+ * memory of its process, which may be gone in a moment; the others have time until the next drain.
+ *
+ * A method of a file has a number, which is the same in all processes: what the file is, where in it the assembly is,
+ * and the method's row there, as the kernel side found them.
+ */
 class Methods {
  public:
   /// `wake` is called on the thread that adds, at most once until the next take().
   void onFirst(std::function<void()> wake);
   void add(const method_record& record, size_t size);
   std::vector<MethodInfo> take();
+  /// The number of the method that a frame word of a process stands for; 0 if it has none, or was met long ago.
+  uint32_t numberOf(uint64_t word, uint32_t pid);
 
  private:
   static constexpr size_t kMaxWaiting = 100'000;
+  static constexpr size_t kMaxNumbers = 200'000;
+  static constexpr size_t kMaxFrames = 32'000;
+  static constexpr uint32_t kNone = ~0u;
+
+  struct Method {
+    file_key file;
+    uint64_t offset;
+    uint32_t row;
+    bool operator==(const Method& other) const;
+  };
+  struct MethodHash {
+    size_t operator()(const Method& method) const;
+  };
+  struct Frame {
+    uint64_t word;
+    uint32_t pid;
+    bool operator==(const Frame&) const = default;
+  };
+  struct FrameHash {
+    size_t operator()(const Frame& frame) const { return mix(frame.word, frame.pid) >> 20; }
+  };
+  using Frames = FlatMap<Frame, uint32_t, FrameHash>;
+
+  void number(const method_record& record);
 
   std::mutex mutex_;
   std::function<void()> wake_;
+  bool woken_ = false;
   std::vector<MethodInfo> waiting_;
+  FlatMap<Method, uint32_t, MethodHash> numbers_;
+  uint32_t lastNumber_ = 0;
+  /// Numbers of the frames that were met last, and before.
+  Frames frames_, earlier_;
 };
 
 }  // namespace polytop

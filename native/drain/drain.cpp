@@ -35,6 +35,7 @@ void Drain::open(Session& session, Files& files, Methods& methods, MemoryReader&
   memory_ = &memory;
   ring_ = ring_buffer__new(session.mapFd("records"), onRecord, this, nullptr);
   if (!ring_) throw Failure("the ring buffer cannot be opened", errno);
+  bootedAt_ = clockNanoseconds(CLOCK_REALTIME) - clockNanoseconds(CLOCK_BOOTTIME);
   lastTime_ = clockNanoseconds(CLOCK_MONOTONIC);
   reader_.start(ring_buffer__epoll_fd(ring_), [this] { consume(); });
 }
@@ -90,25 +91,33 @@ void Drain::addStack(const stack_record& record) {
 
 void Drain::numberStacks() {
   std::unique_lock lock(ringMutex_);
-  const std::vector<uint64_t> words = stacks_.newFrames();
+  const std::vector<Stacks::NewFrame> frames = stacks_.newFrames();
   // The index of a large file takes a while: the reader goes on meanwhile.
   lock.unlock();
   std::vector<uint32_t> functions;
-  functions.reserve(words.size());
-  for (const uint64_t word : words) {
-    const bool native = word >> FRAME_KIND_SHIFT == FRAME_NATIVE;
-    const auto file = static_cast<uint32_t>(word >> FRAME_FILE_SHIFT);
-    functions.push_back(native ? files_->naming.functionOf(file, word & FRAME_OFFSET_MASK) : 0);
-  }
+  functions.reserve(frames.size());
+  for (const auto [word, owner] : frames) functions.push_back(functionOf(word, owner));
   lock.lock();
   stacks_.number(functions);
 }
 
+uint32_t Drain::functionOf(uint64_t word, uint32_t owner) {
+  const auto kind = static_cast<uint32_t>(word >> FRAME_KIND_SHIFT);
+  if (kind == FRAME_NATIVE)
+    return files_->naming.functionOf(static_cast<uint32_t>(word >> FRAME_FILE_SHIFT), word & FRAME_OFFSET_MASK);
+  const uint32_t method = kind == FRAME_DOTNET && owner ? methods_->numberOf(word, owner) : 0;
+  return method ? method | kMethod : 0;
+}
+
 Drained Drain::drain() {
   Drained drained;
-  if (files_->catalog.forgetEvicted()) files_->naming.renumber();
+  files_->catalog.forgetEvicted();
+  files_->catalog.letGo(*session_, clockNanoseconds(CLOCK_MONOTONIC));
+  files_->naming.beginRefresh();
   session_->followSettings();
   if (sweeper_ && sweeper_->isRunning()) waits_.collect(*sweeper_);
+  // What follows takes a while on a busy machine, and is no part of the time that was counted.
+  const uint64_t now = clockNanoseconds(CLOCK_MONOTONIC);
   const uint32_t epoch = session_->switchEpoch();
   // A stack is sent before it is counted: after this every stack of the old epoch is known.
   consume();
@@ -118,12 +127,13 @@ Drained Drain::drain() {
   readCounters(drained);
   drained.news = stacks_.take();
   drained.files = files_->catalog.takeNews();
-  const uint64_t now = clockNanoseconds(CLOCK_MONOTONIC);
   drained.seconds = static_cast<double>(now - lastTime_) / 1e9;
   const uint64_t children = childTime();
   // A program that ended since may be told to have taken a little less than it said of itself.
   drained.childNanoseconds = children - std::min(children, lastChildTime_);
   lastChildTime_ = children;
+  // Goes on while the machine is suspended, as the time of day does.
+  drained.time = bootedAt_ + clockNanoseconds(CLOCK_BOOTTIME);
   lastTime_ = now;
   for (const auto& lines : lines_) lines->beginRefresh();
   renewIfFull();
@@ -143,13 +153,13 @@ uint64_t Drain::childTime() {
 void Drain::restart() {
   Drained ignored;
   if (sweeper_ && sweeper_->isRunning()) waits_.collect(*sweeper_);
+  lastTime_ = clockNanoseconds(CLOCK_MONOTONIC);
   const uint32_t epoch = session_->switchEpoch();
   consume();
   numberStacks();
   std::lock_guard lock(ringMutex_);
   readCounts(epoch, ignored);
   readCounters(ignored);
-  lastTime_ = clockNanoseconds(CLOCK_MONOTONIC);
   lastChildTime_ = childTime();
 }
 
@@ -255,8 +265,11 @@ void Drain::readCounters(Drained& drained) {
 }
 
 void Drain::renewIfFull() {
-  const bool evicted = files_->catalog.makeRoom(*session_, lastTime_);
-  if (evicted || stacks_.mustRenewFrames()) return renewFrames();
+  files_->catalog.makeRoom(*session_, lastTime_);
+  const bool isNamedAgain = files_->naming.mustNameAgain();
+  // The same functions have other starts when their symbols are known.
+  if (isNamedAgain) files_->naming.renumber();
+  if (files_->catalog.wantsRenewal() || isNamedAgain || stacks_.mustRenewFrames()) return renewFrames();
   if (!stacks_.mustRenewStacks()) return;
   session_->renewStacks();
   stacks_.renewStacks();
@@ -266,6 +279,7 @@ void Drain::renewIfFull() {
 void Drain::renewFrames() {
   session_->renewStacks();
   stacks_.renewFrames();
+  if (files_->catalog.renewed()) files_->naming.renumber();
   for (const auto& lines : lines_) lines->renew();
 }
 

@@ -25,6 +25,9 @@ namespace polytop {
 /// What was sampled since the last drain.
 struct Drained {
   double seconds = 0;
+  /// When the drain was, ns since 1970 by the clock of the start: that clock may be set while polytop runs, and no time
+  /// between two drains may change by it.
+  uint64_t time = 0;
   uint64_t samples = 0;
   uint64_t missed = 0;
   uint64_t bpfNanoseconds = 0;
@@ -65,11 +68,16 @@ class Drain {
   uint32_t frameNumber(uint64_t word, uint32_t pid);
 
  private:
+  /// The bit that tells numbers of methods from those of code of files.
+  static constexpr uint32_t kMethod = 1u << 31;
+
   static int onRecord(void* context, void* data, size_t size);
   void take(const void* data, size_t size);
   void consume();
   void addStack(const stack_record& record);
   void numberStacks();
+  /// The number of the function of a frame: of code of a file, or of a method of one (kMethod); 0 if it has none.
+  uint32_t functionOf(uint64_t word, uint32_t owner);
   uint64_t childTime();
   void readCounts(uint32_t epoch, Drained& drained);
   void readWaits(Tasks& tasks, Drained& drained);
@@ -91,6 +99,7 @@ class Drain {
   std::vector<count_value> values_;
   std::bitset<1 << 16> sampledFiles_;  ///< by id: in a stack that was counted since the last drain
 
+  uint64_t bootedAt_ = 0;  ///< ns since 1970, as the clock said at the start
   uint64_t lastTime_ = 0;
   cpu_totals lastTotals_ = {};  ///< of all CPUs
   uint64_t lastChildTime_ = 0;

@@ -78,6 +78,13 @@ void Stacks::add(const stack_record& record, const uint64_t* frames) {
     unnumberedFrames_.push_back(numberFrame(interpreted[2 * i], interpreted[2 * i + 1], 0));
 }
 
+std::vector<Stacks::NewFrame> Stacks::newFrames() const {
+  std::vector<NewFrame> frames;
+  frames.reserve(new_.words.size());
+  for (size_t i = 0; i < new_.words.size(); i++) frames.push_back({new_.words[i], new_.owners[i]});
+  return frames;
+}
+
 void Stacks::number(const std::vector<uint32_t>& functions) {
   functions_.insert(functions_.end(), functions.begin(), functions.end());
   news_.functions.insert(news_.functions.end(), functions.begin(), functions.end());

@@ -24,8 +24,13 @@ class Stacks {
   void mergeByFunction() { byFunction_ = true; }
   /// Takes in a stack record; a stack already known is left out.
   void add(const stack_record& record, const uint64_t* frames);
-  /// Words of the frames that are new since the last number().
-  const std::vector<uint64_t>& newFrames() const { return new_.words; }
+  /// A frame that is new, and the process that its word means something in, 0 for all.
+  struct NewFrame {
+    uint64_t word;
+    uint32_t owner;
+  };
+  /// The frames that are new since the last number().
+  std::vector<NewFrame> newFrames() const;
   /// Gives numbers to the stacks that were added. `functions`: of the first of newFrames(), as far as they are known:
   /// a number each, 0 where there is none. Stacks with further new frames wait for the next call.
   void number(const std::vector<uint32_t>& functions);
@@ -48,7 +53,7 @@ class Stacks {
     std::vector<uint32_t> waits;      ///< for each new stack of a thread that waits: number, how (stack_record::wait)
     uint32_t firstFrame = 0;          ///< number of the first new frame
     std::vector<uint64_t> frames;     ///< words of the new frames, numbered on from firstFrame
-    std::vector<uint32_t> functions;  ///< for each: the number of its function, 0 if it has none
+    std::vector<uint32_t> functions;  ///< for each: the number of its function (Drain::functionOf), 0 if it has none
     std::vector<uint64_t> extras;     ///< for each: line and meta of an interpreted frame, or a mark; else 0
     std::vector<name_record> names;
     bool renewed = false;          ///< names sent before the last renewal but one will not be referred to again

@@ -78,6 +78,22 @@ std::string readLink(const std::string& path) {
 
 std::string descriptorPath(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
 
+/// Whether a file lies below a root other than our own: its path does, and no other file system was mounted there.
+bool isBelow(int fd, const std::string& root) {
+  const FileDescriptor folder(open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  struct stat ofFile = {}, ofRoot = {};
+  if (fstat(fd, &ofFile) != 0 || fstat(folder.get(), &ofRoot) != 0 || ofFile.st_dev != ofRoot.st_dev) return false;
+  const std::string below = readLink(descriptorPath(folder.get()));
+  return below == "/" || readLink(descriptorPath(fd)).starts_with(below + "/");
+}
+
+/// Whether what was found beside a program, or for it, may speak for it: it is root's, or of the program's own user.
+bool maySpeakFor(const FileDescriptor& found, int program) {
+  struct stat status = {}, ofProgram = {};
+  if (!found.valid() || fstat(found.get(), &status) != 0) return false;
+  return status.st_uid == 0 || (fstat(program, &ofProgram) == 0 && status.st_uid == ofProgram.st_uid);
+}
+
 /// The folder of an open file as seen from `root`; empty if unknown. A wrong one does no harm: what is found
 /// there has to prove that it belongs to the file.
 std::string folderOf(int fd, const std::string& root) {
@@ -109,12 +125,13 @@ FileDescriptor openNamed(const FileDescriptor& named) {
   return FileDescriptor(open(descriptorPath(named.get()).c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
 }
 
-/// Opens a candidate and keeps it if it belongs to the image.
-DebugFile openCandidate(const std::string& root, const std::string& path, const std::string& buildId,
+/// Opens a candidate and keeps it if it belongs to the image of `program`.
+DebugFile openCandidate(int program, const std::string& root, const std::string& path, const std::string& buildId,
                         std::optional<uint32_t> crc, Budget& budget) {
   DebugFile found;
   found.file = openUnderRoot(root, path);
-  if (!found.file.valid()) return {};
+  found.root = root;
+  if (!maySpeakFor(found.file, program)) return {};
   std::string error;
   found.image = ElfImage::open(found.file.get(), error);
   if (!found.image) return {};
@@ -138,26 +155,37 @@ FileDescriptor openBeside(int fd, const std::string& root, const std::string& na
   open_how how{};
   how.flags = O_PATH | O_CLOEXEC;
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV;
-  return openNamed(
-      FileDescriptor(static_cast<int>(syscall(SYS_openat2, folder.get(), name.c_str(), &how, sizeof how))));
+  FileDescriptor found =
+      openNamed(FileDescriptor(static_cast<int>(syscall(SYS_openat2, folder.get(), name.c_str(), &how, sizeof how))));
+  return maySpeakFor(found, fd) ? std::move(found) : FileDescriptor();
 }
 
-DebugFile findDebugFile(int fd, const ElfImage& image, const std::string& root) {
+namespace {
+
+/// findDebugFile() in one root.
+DebugFile findBelow(const std::string& root, int fd, const ElfImage& image) {
   const std::string buildId = image.buildId();
   const std::string debugFolder(kDebugFolder);
   if (buildId.size() > 2) {
     const std::string path = debugFolder + "/.build-id/" + buildId.substr(0, 2) + "/" + buildId.substr(2) + ".debug";
-    DebugFile found = openCandidate(root, path, buildId, std::nullopt, image.budget());
+    DebugFile found = openCandidate(fd, root, path, buildId, std::nullopt, image.budget());
     if (found.image) return found;
   }
   const std::optional<DebugLink> link = readDebugLink(image);
   if (!link) return {};
   const std::string folder = folderOf(fd, root);
   for (const std::string& candidate : {folder, folder + "/.debug", debugFolder + folder}) {
-    DebugFile found = openCandidate(root, candidate + "/" + link->name, buildId, link->crc, image.budget());
+    DebugFile found = openCandidate(fd, root, candidate + "/" + link->name, buildId, link->crc, image.budget());
     if (found.image) return found;
   }
   return {};
+}
+
+}  // namespace
+
+DebugFile findDebugFile(int fd, const ElfImage& image, const std::string& root) {
+  DebugFile ours = findBelow("", fd, image);
+  return ours.image || root.empty() || !isBelow(fd, root) ? std::move(ours) : findBelow(root, fd, image);
 }
 
 }  // namespace polytop

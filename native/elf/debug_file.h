@@ -13,6 +13,7 @@ namespace polytop {
 struct DebugFile {
   FileDescriptor file;
   std::unique_ptr<ElfImage> image;  ///< null: there is none
+  std::string root;                 ///< below which it was found, "" for the machine's own
 };
 
 /**
@@ -27,15 +28,17 @@ FileDescriptor openUnderRoot(const std::string& root, const std::string& path);
 /**
  * Opens a regular file in the folder of an open one, whose path is looked at below `root`. The name is no path, links
  * are not followed and mounts not entered. Invalid where it is anything else; what is found there has to prove that
- * it belongs to the file.
+ * it belongs to the file, and it has to be root's or of the user of the open one.
  */
 FileDescriptor openBeside(int fd, const std::string& root, const std::string& name);
 
 /**
  * The separate debug file of an image: by its build-id, /usr/lib/debug/.build-id/xx/yyyy.debug, else by the
  * name in .gnu_debuglink beside the file, in .debug beside it, or in /usr/lib/debug/<its folder>. All of
- * them below `root`. The build-ids have to agree; a file without one must have the CRC that the link says.
- * Facts: "Debugging Information in Separate Files" of the GDB manual.
+ * them below the machine's own root first, then below `root` if the program lies there too: who has a root of his own
+ * is not to name the programs of others. The file has to be root's or of the program's user. The build-ids have to
+ * agree; a file without one must have the CRC that the link says. Facts: "Debugging Information in Separate Files" of
+ * the GDB manual.
  *
  * `fd`: the image's own descriptor, whose path says which folder is meant; -1 if there is none.
  */

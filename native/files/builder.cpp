@@ -5,9 +5,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <optional>
 #include <utility>
 
+#include "cache/stored_table.h"
+#include "mapped/identity.h"
+#include "mapped/mounts.h"
+#include "mapped/running_files.h"
 #include "util/failure.h"
+#include "util/hash.h"
 #include "util/priority.h"
 
 namespace polytop {
@@ -19,24 +25,23 @@ constexpr size_t kMaxAnnounced = 1024;
 constexpr off_t kLargeFile = 24 << 20;
 /// Tables of so many rows leave large holes in the heap behind.
 constexpr size_t kTrimRows = 50'000;
+/// Tables of fewer functions are built faster than they are found on the disk.
+constexpr uint64_t kWorthKeeping = 200;
 
 /// Whether an announced file is one of a disk's. Others may never answer, and on overlayfs newer kernels (6.17)
 /// announce an inode that no walk meets.
 bool isOnDisk(const file_record& record) {
-  const uint32_t major = record.key.device >> 20;
-  return major != 0 && !isRemoteMount(record.tgid, major, record.key.device & 0xfffff);
+  return record.key.device >> 20 != 0 && !isRemoteDevice(record.tgid, record.key.device);
 }
 
-/// Fills in what an announcement does not say of a file's identity.
-bool completeKey(int fd, file_key& key) {
-  struct stat status = {};
-  if (fd < 0 || fstat(fd, &status) != 0 || status.st_nlink == 0) return false;
-  key.mtime = modificationTime(status);
-  return true;
+/// The user that a file belongs to; root where that cannot be told.
+uint32_t ownerOf(int fd) {
+  struct statx known = {};
+  return lookAt(fd, known) ? known.stx_uid : 0;
 }
 
 /// For who is told of a refusal; a copy of a remote file does not say it.
-std::string ownerOf(int fd) {
+std::string nameOwner(int fd) {
   struct stat status = {};
   const bool isKnown = fd >= 0 && fstat(fd, &status) == 0 && status.st_nlink > 0;
   return isKnown ? ", a file of user " + std::to_string(status.st_uid) : "";
@@ -49,10 +54,12 @@ bool isLarge(int fd) {
 
 }  // namespace
 
-void FileBuilder::open() {
+void FileBuilder::open(const std::string& cacheFolder) {
+  cache_.open(cacheFolder);
   workers_.emplace_back([this] { buildSmall(); });
   workers_.emplace_back([this] { buildLarge(); });
-  remoteFiles_.start([this](const file_record& record, MappedFile file) { enqueue({record, false, std::move(file)}); });
+  remoteFiles_.start(
+      [this](const file_record& record, MappedFile file) { enqueue({record, false, Unsaid::kTime, std::move(file)}); });
 }
 
 void FileBuilder::close() {
@@ -64,16 +71,29 @@ void FileBuilder::close() {
   wake_.notify_all();
   for (std::thread& worker : workers_) worker.join();
   workers_.clear();
+  cache_.close();
 }
 
 void FileBuilder::request(const file_record& record) {
   if (remoteFileSystem(record.file_system).empty())
-    enqueue({record, false, std::nullopt});
+    enqueue({record, false, Unsaid::kTime, std::nullopt});
   else
     remoteFiles_.request(record);
 }
 
-void FileBuilder::announce(const file_record& record) { enqueue({record, true, std::nullopt}); }
+void FileBuilder::announce(const file_record& record) { enqueue({record, true, Unsaid::kTime, std::nullopt}); }
+
+void FileBuilder::announceRunning(const Session& session) {
+  workers_.emplace_back([this, &session] {
+    raisePriority();
+    // What memory is too short for is asked for when it is sampled.
+    try {
+      for (const file_record& file : runningFiles([&](uint32_t pid) { return session.isTarget(pid); }))
+        enqueue({file, true, Unsaid::kTimeAndGeneration, std::nullopt});
+    } catch (const std::exception&) {
+    }
+  });
+}
 
 void FileBuilder::enqueue(Job job) {
   {
@@ -153,17 +173,49 @@ bool FileBuilder::openFile(Job& job) {
     catalog_.askAgain(key);
     return false;
   }
-  return !job.isAnnounced || (completeKey(job.file->file.get(), key) && !catalog_.idOf(key));
+  return !job.isAnnounced || (completeKey(job.file->file.get(), job.unsaid, key) && !catalog_.idOf(key));
 }
 
 void FileBuilder::build(Job& job) {
-  if (catalog_.mayEnter(job.record.key, job.isAnnounced) && catalog_.add(read(job)) > kTrimRows) malloc_trim(0);
+  if (catalog_.mayEnter(job.record.key, job.isAnnounced)) {
+    std::optional<BuiltFile> built = read(job);
+    if (!built)
+      catalog_.askAgain(job.record.key);
+    else if (catalog_.add(std::move(*built)) > kTrimRows)
+      malloc_trim(0);
+  }
   if (!job.isAnnounced) queued_--;
 }
 
-BuiltFile FileBuilder::read(Job& job) {
+UnwindTable FileBuilder::tableOf(const ElfImage& image, const file_key& key,
+                                 const std::optional<FileContent>& content) {
+  // Copies come from file systems that may say of a file whatever they like; a file in memory has no time.
+  if (!cache_.isOpen() || !content || key.ctime == 0) return buildUnwindTable(image, catalog_.rules());
+  const std::string buildId = image.buildId();
+  uint64_t buildHash = 0;
+  for (const char byte : buildId) buildHash = mix(buildHash, static_cast<uint8_t>(byte));
+  static const uint64_t maker = ownBuild();
+  const CacheKey cacheKey = {key, content->size, buildHash, maker};
+  UnwindTable table;
+  if (const auto stored = cache_.read(cacheKey)) {
+    if (decodeTable(*stored, catalog_.rules(), table)) return table;
+    cache_.remove(cacheKey);
+  }
+  table = buildUnwindTable(image, catalog_.rules());
+  if (table.fdeCount >= kWorthKeeping && !table.isLimited) cache_.write(cacheKey, encodeTable(table, catalog_.rules()));
+  return table;
+}
+
+std::optional<BuiltFile> FileBuilder::read(Job& job) {
   MappedFile& mapped = *job.file;
   const int fd = mapped.file.get();
+  std::optional<FileContent> content;
+  if (fd >= 0 && !mapped.copied) {
+    awaitNextTime(fd);
+    content = contentOf(fd);
+    // The time of the key is that of what is read.
+    if (job.record.key.ctime != 0 && content->changed != job.record.key.ctime) return std::nullopt;
+  }
   BuiltFile built;
   built.key = job.record.key;
   built.isAnnounced = job.isAnnounced;
@@ -173,6 +225,7 @@ BuiltFile FileBuilder::read(Job& job) {
   std::unique_ptr<ElfImage> image;
   try {
     if (fd >= 0) image = ElfImage::open(fd, built.info.why);
+    if (image) built.table = tableOf(*image, built.key, content);
     if (fd >= 0) readInto(built, fd, image.get());
   } catch (const std::exception& error) {
     // Nothing of it is shown: a part of its rows would lead to wrong callers.
@@ -182,22 +235,22 @@ BuiltFile FileBuilder::read(Job& job) {
     image.reset();
     built.info.state = FILE_UNREADABLE;
     built.info.why = reasonOf(error);
-    built.info.refusal = "is not read: " + built.info.why + ownerOf(fd);
+    built.info.refusal = "is not read: " + built.info.why + nameOwner(fd);
   }
-  built.file = std::make_shared<OpenFile>(std::move(mapped.file), std::move(mapped.root), std::move(built.table.starts),
-                                          image.get());
+  built.owner = ownerOf(fd);
+  built.file = std::make_shared<OpenFile>(std::move(mapped), content, std::move(built.table.starts), image.get());
+  if (!built.file->isUnchanged()) return std::nullopt;
   return built;
 }
 
 void FileBuilder::readInto(BuiltFile& built, int fd, const ElfImage* image) {
-  if (image) built.table = buildUnwindTable(*image, catalog_.rules());
   if (image) built.info.why = built.table.warning;
   ProbedFile probed{fd, image, catalog_.rules(), built.table, image != nullptr, built.info.why};
   for (const auto& probe : catalog_.probes()) {
     if (!built.runtime) built.runtime = probe->find(probed);
   }
   built.hasCode = probed.hasCode;
-  if (built.table.isLimited) built.info.refusal = "is read in part: " + built.table.warning + ownerOf(fd);
+  if (built.table.isLimited) built.info.refusal = "is read in part: " + built.table.warning + nameOwner(fd);
 }
 
 }  // namespace polytop

@@ -11,10 +11,11 @@
 #include <thread>
 #include <vector>
 
+#include "cache/disk_cache.h"
 #include "files/catalog.h"
-#include "files/mapped_file.h"
 #include "files/probe.h"
-#include "files/remote_file.h"
+#include "mapped/mapped_file.h"
+#include "mapped/remote_file.h"
 #include "util/allowance.h"
 
 namespace polytop {
@@ -28,14 +29,17 @@ class FileBuilder {
   explicit FileBuilder(Catalog& catalog) : catalog_(catalog) {}
   ~FileBuilder() { close(); }
 
-  /// Starts the threads; the catalog must be open.
-  void open();
+  /// Starts the threads; the catalog must be open. `cacheFolder`: where tables are kept from run to run, empty for
+  /// nowhere.
+  void open(const std::string& cacheFolder);
   void close();
 
   /// Queues a file that the kernel side asked for. Any thread.
   void request(const file_record& record);
-  /// Queues a file that was mapped, behind those that are asked for; its mtime need not be known. Any thread.
+  /// Queues a file that was mapped, behind those that are asked for; its ctime need not be known. Any thread.
   void announce(const file_record& record);
+  /// Does the same, beside, with the files of running processes that are targets.
+  void announceRunning(const Session& session);
   /// How many files were asked for and are not in the catalog yet.
   size_t queued() const { return queued_; }
 
@@ -44,6 +48,7 @@ class FileBuilder {
   struct Job {
     file_record record;
     bool isAnnounced = false;        ///< nobody asked for it yet
+    Unsaid unsaid = Unsaid::kTime;   ///< where it is announced
     std::optional<MappedFile> file;  ///< when it is open
   };
 
@@ -59,9 +64,12 @@ class FileBuilder {
   template <typename Work>
   void attempt(const Job& job, Work work);
   void build(Job& job);
-  /// Reads the file: its unwind table and its runtime. What cannot be read is told in `info`.
-  BuiltFile read(Job& job);
+  /// Reads the file: its unwind table and its runtime; nothing where it was written to meanwhile. What cannot be read
+  /// is told in `info`.
+  std::optional<BuiltFile> read(Job& job);
   void readInto(BuiltFile& built, int fd, const ElfImage* image);
+  /// The table of a file: that of an earlier run, or a new one.
+  UnwindTable tableOf(const ElfImage& image, const file_key& key, const std::optional<FileContent>& content);
 
   Catalog& catalog_;
   std::mutex mutex_;  ///< guards the queues
@@ -73,6 +81,7 @@ class FileBuilder {
   bool closing_ = false;
   std::vector<std::thread> workers_;
   RemoteFiles remoteFiles_;
+  DiskCache cache_;
 };
 
 }  // namespace polytop

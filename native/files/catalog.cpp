@@ -42,14 +42,18 @@ size_t Catalog::add(BuiltFile built) {
   entry.info.id = id;
   entry.info.runtime = built.runtime;
   entry.lastSeen = entry.builtAt = clockNanoseconds(CLOCK_MONOTONIC);
+  entry.owner = built.owner;
   entry.runtime = std::move(built.runtime);
   entry.file = std::move(built.file);
   const size_t rows = built.table.rows.size();
   if (id) {
     // The walk finds the file's id last: whoever sees that finds its rows and the facts of its runtime.
     if (entry.runtime) entry.runtime->publish(id, entry.visible);
+    const Room needs = {rows, RowStore::pagesOf(built.table), 0};
     if (!built.hasCode)
       show(entry);
+    else if (!fits(needs, kMostOfFile))
+      refuse(entry, needs);
     else if (publish(entry, built.table))
       entry.rules = std::move(built.table.lease);
     else
@@ -69,7 +73,9 @@ size_t Catalog::add(BuiltFile built) {
 
 bool Catalog::publish(Entry& entry, const UnwindTable& table) {
   const bool hasRows = !table.pages.empty();
-  if (store_.rowCount() + table.rows.size() > kWholeRoom.rows) return false;
+  const Room needs = {table.rows.size(), RowStore::pagesOf(table), 0};
+  if (store_.rowCount() + needs.rows > kWholeRoom.rows) return false;
+  if (entry.owner != 0 && !fits(usedBy(entry.owner) + needs, kMostOfOwner)) return false;
   if (hasRows && !store_.place(table, rules_, entry.placement)) return false;
   entry.info.state = hasRows ? FILE_READY : FILE_NO_TABLE;
   if (hasRows) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bpf/abi.h"
+#include "files/churn.h"
 #include "files/open_file.h"
 #include "files/probe.h"
 #include "files/room_plan.h"
@@ -34,6 +35,7 @@ struct BuiltFile {
   file_key key = {};
   bool isAnnounced = false;  ///< nobody asked for it yet
   FileInfo info;             ///< without its id
+  uint32_t owner = 0;        ///< the user that the file belongs to
   bool hasCode = false;      ///< it has code to unwind, by `table` where that has rows
   UnwindTable table;
   std::shared_ptr<FoundRuntime> runtime;
@@ -42,7 +44,9 @@ struct BuiltFile {
 
 /**
  * What is known of each file that samples hit: id ↔ identity, its unwind rows in the BPF maps, its runtime. Files that
- * find no room wait; those longest unseen make room. Any thread, unless a method says otherwise.
+ * find no room wait; those longest unseen make room. None is kept that was written to since it was read, nor one that
+ * was not sampled for a minute: an open file keeps its space and its mount busy. Any thread, unless a method says
+ * otherwise.
  */
 class Catalog {
  public:
@@ -53,7 +57,7 @@ class Catalog {
   RuleSet& rules() { return rules_; }
   /// What knows the runtimes in files.
   const std::vector<std::unique_ptr<RuntimeProbe>>& probes() const { return probes_; }
-  /// Whether there is room for a further file at all, before its table is built.
+  /// Whether there is room for a further file at all, and it does not change too often, before its table is built.
   bool mayEnter(const file_key& key, bool isAnnounced);
   /// Gives the file an id and shows it to the kernel side. Returns how many rows it has.
   size_t add(BuiltFile built);
@@ -71,13 +75,20 @@ class Catalog {
   std::shared_ptr<OpenFile> open(uint32_t id);
   std::shared_ptr<const FoundRuntime> runtimeOf(uint32_t id);
 
-  /// Makes room in the BPF maps where it runs out, at most once in some seconds: takes files long unseen back from the
-  /// kernel side and gives those that waited their turn. Returns whether files were taken back; they can be named until
-  /// forgetEvicted(). Their ids are given to other files only when two further calls took files back, when no stack
-  /// can hold them any more.
-  bool makeRoom(Session& session, uint64_t now);
-  /// Returns whether there were evicted files to forget.
-  bool forgetEvicted();
+  // Files that these two take back from the kernel side can be named until forgetEvicted(), as far as they are
+  // unchanged. Their ids are given to other files only when the frames of all stacks were renewed twice.
+
+  /// Takes files back that have changed, and from time to time those that were not sampled for a minute.
+  void letGo(Session& session, uint64_t now);
+  /// Makes room in the BPF maps where it runs out, at most once in some seconds: takes files long unseen back and gives
+  /// those that waited their turn.
+  void makeRoom(Session& session, uint64_t now);
+  /// Closes files that were taken back before.
+  void forgetEvicted();
+  /// Whether ids run out that a renewal of all frames would give back.
+  bool wantsRenewal() const;
+  /// The frames of all stacks are renewed from now on. Returns whether ids may go to other files therefore.
+  bool renewed();
 
  private:
   struct Entry {
@@ -86,6 +97,9 @@ class Catalog {
     uint64_t lastSeen = 0;
     uint64_t builtAt = 0;
     RowStore::Placement placement;
+    uint32_t owner = 0;
+    bool isEvicted = false;                ///< it was taken back, and is forgotten next
+    bool isRefused = false;                ///< FILE_NO_ROOM: it would take too much, and does not wait
     RuleLease rules;                       ///< of the rows that are placed
     Room lacks;                            ///< FILE_NO_ROOM: what its table needs
     std::unique_ptr<UnwindTable> waiting;  ///< that table, without its starts, where it could be kept
@@ -101,6 +115,9 @@ class Catalog {
   bool publish(Entry& entry, const UnwindTable& table);
   /// Keeps a file that found no room, and its table if that is possible.
   void wait(Entry& entry, UnwindTable table);
+  /// Keeps a file that would take more than its part of the room, without its table.
+  void refuse(Entry& entry, const Room& needs);
+  Room usedBy(uint32_t owner) const;
   void show(Entry& entry);
   Room usedRoom() const;
   std::vector<Tenant> tenants() const;
@@ -118,10 +135,12 @@ class Catalog {
   std::vector<FileInfo> news_;
   std::vector<file_key> unanswered_;  ///< files that there was no entry for: asked for again when there is
   uint64_t roomMade_ = 0;             ///< when makeRoom() last changed something
+  uint64_t unseenLetGo_ = 0;          ///< when letGo() last looked for files that were not sampled
+  Churn churn_;
   uint32_t nextId_ = FILE_VDSO + 1;
   std::vector<uint32_t> freeIds_;
   std::vector<uint32_t> evicted_;
-  std::vector<uint32_t> quarantine_[2];
+  std::vector<uint32_t> quarantine_[2];  ///< ids that stacks may still hold: for two renewals, for one
 };
 
 }  // namespace polytop

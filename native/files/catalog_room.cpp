@@ -7,13 +7,19 @@
 #include <utility>
 
 #include "files/catalog.h"
+#include "util/clock.h"
 
 namespace polytop {
 
 namespace {
 
-/// Each eviction has all frames sent and numbered again: not more often than this, in ns.
+/// Each eviction has the walk look all mappings up again: not more often than this, in ns.
 constexpr uint64_t kPause = 3'000'000'000;
+/// What was not sampled for this time, in ns, is let go; it is looked for as often.
+constexpr uint64_t kUnseen = 60'000'000'000;
+constexpr uint64_t kUnseenPause = kUnseen / 2;
+/// Frames are renewed when there are fewer ids.
+constexpr size_t kMinIds = 1024;
 /// Rows of tables that are kept while they wait, 4 bytes each.
 constexpr size_t kMaxWaitingRows = kWholeRoom.rows / 4;
 
@@ -21,11 +27,20 @@ constexpr size_t kMaxWaitingRows = kWholeRoom.rows / 4;
 
 Room Catalog::usedRoom() const { return {store_.rowCount(), store_.pageCount(), entries_.size()}; }
 
+Room Catalog::usedBy(uint32_t owner) const {
+  Room used;
+  for (const auto& [id, entry] : entries_) {
+    if (id != FILE_VDSO && entry.owner == owner)
+      used = used + Room{entry.placement.rowCount, entry.placement.pageCount, 1};
+  }
+  return used;
+}
+
 bool Catalog::mayEnter(const file_key& key, bool isAnnounced) {
   std::lock_guard lock(mutex_);
-  const bool isFull = entries_.size() >= kWholeRoom.files;
-  if (isFull && !isAnnounced) unanswered_.push_back(key);
-  return !isFull && !(isAnnounced && isTight(usedRoom()));
+  const bool isRefused = entries_.size() >= kWholeRoom.files || !churn_.mayRead(key, clockNanoseconds(CLOCK_MONOTONIC));
+  if (isRefused && !isAnnounced) unanswered_.push_back(key);
+  return !isRefused && !(isAnnounced && isTight(usedRoom()));
 }
 
 void Catalog::wait(Entry& entry, UnwindTable table) {
@@ -40,29 +55,52 @@ void Catalog::wait(Entry& entry, UnwindTable table) {
   show(entry);
 }
 
+void Catalog::refuse(Entry& entry, const Room& needs) {
+  entry.info.state = FILE_NO_ROOM;
+  entry.isRefused = true;
+  entry.info.why = "its unwind table takes " + std::to_string(needs.rows) + " rows and " + std::to_string(needs.pages) +
+                   " pages, more than a quarter of what all files have";
+  entry.info.refusal = "is not unwound: " + entry.info.why + ", a file of user " + std::to_string(entry.owner);
+  show(entry);
+}
+
 std::vector<Tenant> Catalog::tenants() const {
   std::vector<Tenant> all;
   for (const auto& [id, entry] : entries_) {
-    if (id == FILE_VDSO) continue;
+    if (id == FILE_VDSO || entry.isEvicted) continue;
     const RowStore::Placement& placement = entry.placement;
-    const bool isWaiting = entry.info.state == FILE_NO_ROOM;
+    const bool isWaiting = entry.info.state == FILE_NO_ROOM && !entry.isRefused;
     all.push_back({id,
                    entry.lastSeen,
                    {placement.rowCount, placement.pageCount, 1},
                    isWaiting,
                    entry.lacks,
                    entry.builtAt,
-                   entry.waiting != nullptr});
+                   entry.waiting != nullptr,
+                   entry.owner});
   }
   return all;
 }
 
-bool Catalog::makeRoom(Session& session, uint64_t now) {
+void Catalog::letGo(Session& session, uint64_t now) {
   std::lock_guard lock(mutex_);
-  if (now < roomMade_ + kPause) return false;
-  const bool isWaitedFor = std::any_of(entries_.begin(), entries_.end(),
-                                       [](const auto& it) { return it.second.info.state == FILE_NO_ROOM; });
-  if (!isWaitedFor && !isTight(usedRoom()) && unanswered_.empty()) return false;
+  const bool looksForUnseen = now >= unseenLetGo_ + kUnseenPause;
+  std::vector<uint32_t> victims;
+  for (const auto& [id, entry] : entries_) {
+    const bool isUnseen = looksForUnseen && now >= entry.lastSeen + kUnseen;
+    if (id != FILE_VDSO && entry.file && (isUnseen || !entry.file->isUnchanged())) victims.push_back(id);
+  }
+  if (looksForUnseen) unseenLetGo_ = now;
+  if (!victims.empty()) evict(session, victims);
+}
+
+void Catalog::makeRoom(Session& session, uint64_t now) {
+  std::lock_guard lock(mutex_);
+  if (now < roomMade_ + kPause) return;
+  const bool isWaitedFor = std::any_of(entries_.begin(), entries_.end(), [](const auto& it) {
+    return it.second.info.state == FILE_NO_ROOM && !it.second.isRefused && !it.second.isEvicted;
+  });
+  if (!isWaitedFor && !isTight(usedRoom()) && unanswered_.empty()) return;
   const RoomPlan plan = planRoom(tenants(), usedRoom(), now);
   if (!plan.victims.empty()) evict(session, plan.victims);
   if (!plan.admitted.empty()) admit(session, plan.admitted);
@@ -71,13 +109,9 @@ bool Catalog::makeRoom(Session& session, uint64_t now) {
     unanswered_.clear();
   }
   roomMade_ = now;
-  return !plan.victims.empty();
 }
 
 void Catalog::evict(Session& session, const std::vector<uint32_t>& victims) {
-  // Ids evicted two calls ago can be in no stack any more.
-  freeIds_.insert(freeIds_.end(), quarantine_[1].begin(), quarantine_[1].end());
-  quarantine_[1] = std::exchange(quarantine_[0], {});
   for (const uint32_t id : victims) {
     bpf_map_delete_elem(idsFd_, &entries_[id].key);
     askAgain(entries_[id].key);
@@ -88,6 +122,7 @@ void Catalog::evict(Session& session, const std::vector<uint32_t>& victims) {
   Session::waitForRuns();
   for (const uint32_t id : victims) {
     Entry& entry = entries_[id];
+    entry.isEvicted = true;
     store_.remove(entry.placement);
     entry.placement = {};
     entry.rules = {};
@@ -111,14 +146,24 @@ void Catalog::admit(Session& session, const std::vector<uint32_t>& admitted) {
   session.forgetMappings();
 }
 
-bool Catalog::forgetEvicted() {
+void Catalog::forgetEvicted() {
   std::lock_guard lock(mutex_);
-  const std::vector<uint32_t> evicted = std::exchange(evicted_, {});
-  for (const uint32_t id : evicted) {
+  for (const uint32_t id : std::exchange(evicted_, {})) {
     entries_.erase(id);
     quarantine_[0].push_back(id);
   }
-  return !evicted.empty();
+}
+
+bool Catalog::wantsRenewal() const {
+  std::lock_guard lock(mutex_);
+  return MAX_FILES - nextId_ + freeIds_.size() < kMinIds && !(quarantine_[0].empty() && quarantine_[1].empty());
+}
+
+bool Catalog::renewed() {
+  std::lock_guard lock(mutex_);
+  const std::vector<uint32_t> unused = std::exchange(quarantine_[1], std::exchange(quarantine_[0], {}));
+  freeIds_.insert(freeIds_.end(), unused.begin(), unused.end());
+  return !unused.empty();
 }
 
 }  // namespace polytop

@@ -13,10 +13,10 @@ struct Files {
   FileBuilder builder{catalog};
   Naming naming{catalog};
 
-  /// `session` must outlive this object. Throws a Failure.
-  void open(const Session& session) {
+  /// `session` must outlive this object; `cacheFolder` as in FileBuilder::open(). Throws a Failure.
+  void open(const Session& session, const std::string& cacheFolder) {
     catalog.open(session);
-    builder.open();
+    builder.open(cacheFolder);
   }
 };
 

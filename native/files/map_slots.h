@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "kernel/session.h"
@@ -13,16 +14,23 @@ namespace polytop {
 class MapSlots {
  public:
   /// `name` and `size` are those of the map.
-  MapSlots(const Session& session, const char* name, uint32_t size) : mapFd_(session.mapFd(name)), taken_(size) {
-    taken_[0] = true;
+  MapSlots(const Session& session, const char* name, uint32_t size) : mapFd_(session.mapFd(name)), slots_(size) {}
+  /// A slot that holds the facts from now on; 0 if all are taken. `facts` are a value of the map. Files of one
+  /// `identity` share a slot, so that a user's copies of a program do not take the slots of others; an empty one is
+  /// shared with none.
+  uint32_t take(const void* facts, const std::string& identity = "");
+  void release(uint32_t slot) {
+    if (slot > 0) slots_[slot].files--;
   }
-  /// A slot that holds the facts from now on; 0 if all are taken. `facts` are a value of the map.
-  uint32_t take(const void* facts);
-  void release(uint32_t slot) { taken_[slot] = slot == 0; }
 
  private:
+  struct Slot {
+    int files = 0;  ///< that hold it
+    std::string identity;
+  };
+
   int mapFd_;
-  std::vector<bool> taken_;
+  std::vector<Slot> slots_;
 };
 
 }  // namespace polytop

@@ -3,13 +3,19 @@
 
 namespace polytop {
 
+std::shared_ptr<OpenFile> Naming::withSymbols(uint32_t file) {
+  std::shared_ptr<OpenFile> found = catalog_.open(file);
+  if (found) symbols_.makeReady(found);
+  return found;
+}
+
 NamedOffset Naming::name(uint32_t file, uint64_t offset) {
-  const std::shared_ptr<OpenFile> found = catalog_.open(file);
+  const std::shared_ptr<OpenFile> found = withSymbols(file);
   return found ? found->name(offset) : NamedOffset{};
 }
 
 uint32_t Naming::functionOf(uint32_t file, uint64_t offset) {
-  const std::shared_ptr<OpenFile> found = catalog_.open(file);
+  const std::shared_ptr<OpenFile> found = withSymbols(file);
   const uint64_t start = found ? found->functionStart(offset) : 0;
   if (start == 0) return 0;
   const auto [number, isNew] = functions_.add(uint64_t{file} << FRAME_FILE_SHIFT | start);
@@ -24,7 +30,7 @@ std::vector<uint8_t> Naming::read(uint32_t file, const std::string& name, uint64
 
 void Naming::openAgain(uint32_t file, LineRequest& request) {
   const std::shared_ptr<OpenFile> found = catalog_.open(file);
-  if (!found) return;
+  if (!found || !found->isUnchanged()) return;
   request.key = catalog_.keyOf(file);
   request.file = found->file().duplicate();
   request.root = found->root().duplicate();

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "files/open_file.h"
 
+#include <elf.h>
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <cstring>
 #include <exception>
 #include <utility>
 
@@ -25,24 +29,47 @@ std::vector<Segment> codeSegments(const ElfImage* image) {
 
 }  // namespace
 
-OpenFile::OpenFile(FileDescriptor file, FileDescriptor root, std::vector<uint64_t> starts, const ElfImage* image)
-    : file_(std::move(file)), root_(std::move(root)), starts_(std::move(starts)), code_(codeSegments(image)) {}
+OpenFile::OpenFile(MappedFile mapped, std::optional<FileContent> content, std::vector<uint64_t> starts,
+                   const ElfImage* image)
+    : mapped_(std::move(mapped)),
+      content_(content),
+      isElf_(image != nullptr),
+      starts_(std::move(starts)),
+      code_(codeSegments(image)) {}
 
 OpenFile::OpenFile(std::vector<uint64_t> starts, const ElfImage& vdso)
     : starts_(std::move(starts)), symbols_(SymbolIndex::build(-1, vdso, "")), indexed_(true) {}
 
-std::string OpenFile::rootPath() const { return root_.valid() ? "/proc/self/fd/" + std::to_string(root_.get()) : ""; }
+bool OpenFile::isUnchanged() const {
+  if (!content_ || contentOf(file().get()) == *content_) return true;
+  uint32_t magic = 0;
+  return !isElf_ && (readSome(file().get(), 0, &magic, sizeof magic) < sizeof magic || memcmp(&magic, ELFMAG, SELFMAG));
+}
 
-void OpenFile::indexSymbols() {
-  if (indexed_ || !file_.valid()) return;
+std::string OpenFile::rootPath() const { return root().valid() ? "/proc/self/fd/" + std::to_string(root().get()) : ""; }
+
+void OpenFile::dropSymbols() {
+  symbols_.reset();
+  indexed_ = false;
+}
+
+bool OpenFile::isOfOneInode(const OpenFile& other) const {
+  struct stat own = {}, others = {};
+  return fstat(file().get(), &own) == 0 && fstat(other.file().get(), &others) == 0 && own.st_dev == others.st_dev &&
+         own.st_ino == others.st_ino;
+}
+
+void OpenFile::readSymbols() {
+  if (!lacksSymbols()) return;
   indexed_ = true;
   try {
     std::string why;
-    const std::unique_ptr<ElfImage> image = ElfImage::open(file_.get(), why);
-    if (image) symbols_ = SymbolIndex::build(file_.get(), *image, rootPath());
+    const std::unique_ptr<ElfImage> image = ElfImage::open(file().get(), why);
+    if (image) symbols_ = SymbolIndex::build(file().get(), *image, rootPath());
   } catch (const std::exception&) {
     // It takes more than a file may take: its code is shown without names.
   }
+  if (!isUnchanged()) symbols_.reset();
 }
 
 uint64_t OpenFile::enclosingStart(uint64_t offset) const {
@@ -59,14 +86,12 @@ uint64_t OpenFile::addressOf(uint64_t offset) const {
 }
 
 uint64_t OpenFile::functionStart(uint64_t offset) {
-  indexSymbols();
   const uint64_t start = enclosingStart(offset);
   const uint64_t symbol = symbols_ ? symbols_->startOf(offset, start) : 0;
   return symbol ? symbol : start;
 }
 
 NamedOffset OpenFile::name(uint64_t offset) {
-  indexSymbols();
   NamedOffset named;
   uint64_t start = enclosingStart(offset);
   if (symbols_) {
@@ -76,19 +101,21 @@ NamedOffset OpenFile::name(uint64_t offset) {
     }
   }
   if (start) named.address = addressOf(start);
-  return named;
+  // Asked behind the reading: nothing that was written meanwhile is told.
+  return isUnchanged() ? named : NamedOffset{};
 }
 
 int OpenFile::besideOf(const std::string& name) {
   const auto known = beside_.find(name);
   if (known != beside_.end()) return known->second.get();
-  if (!file_.valid() || beside_.size() >= kMaxBeside) return -1;
-  return beside_.emplace(name, openBeside(file_.get(), rootPath(), name)).first->second.get();
+  if (!file().valid() || beside_.size() >= kMaxBeside) return -1;
+  return beside_.emplace(name, openBeside(file().get(), rootPath(), name)).first->second.get();
 }
 
 std::vector<uint8_t> OpenFile::read(const std::string& name, uint64_t offset, size_t size) {
-  const int fd = name.empty() ? file_.get() : besideOf(name);
-  return fd < 0 ? std::vector<uint8_t>{} : readBytes(fd, offset, size);
+  const int fd = name.empty() ? file().get() : besideOf(name);
+  std::vector<uint8_t> bytes = fd < 0 ? std::vector<uint8_t>{} : readBytes(fd, offset, size);
+  return isUnchanged() ? bytes : std::vector<uint8_t>{};
 }
 
 }  // namespace polytop

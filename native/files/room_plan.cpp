@@ -2,6 +2,7 @@
 #include "files/room_plan.h"
 
 #include <algorithm>
+#include <map>
 
 namespace polytop {
 
@@ -9,13 +10,7 @@ namespace {
 
 constexpr size_t kReserve = 8;  ///< one part of so many is kept free
 
-Room operator+(const Room& a, const Room& b) { return {a.rows + b.rows, a.pages + b.pages, a.files + b.files}; }
-
 Room reserveOf(const Room& whole) { return {whole.rows / kReserve, whole.pages / kReserve, whole.files / kReserve}; }
-
-bool fits(const Room& wanted, const Room& free) {
-  return wanted.rows <= free.rows && wanted.pages <= free.pages && wanted.files <= free.files;
-}
 
 /// Whether what `tenant` takes is of a kind that is short.
 bool helps(const Room& takes, const Room& wanted, const Room& free) {
@@ -30,12 +25,17 @@ Room freeOf(const Room& used, const Room& whole) {
 
 }  // namespace
 
-RoomPlan planRoom(const std::vector<Tenant>& tenants, const Room& used, uint64_t now, const Room& whole) {
+RoomPlan planRoom(const std::vector<Tenant>& tenants, const Room& used, uint64_t now, const Room& whole,
+                  const Room& mostOfOwner) {
   RoomPlan plan;
   std::vector<const Tenant*> unused, waiting;
+  // Of each user that has a limit: what is in use or is let in, and all of it.
+  std::map<uint32_t, Room> needed, taken;
   Room free = freeOf(used, whole), reachable = free;
   for (const Tenant& tenant : tenants) {
     const bool isInUse = now < tenant.lastSeen + kInUse;
+    taken[tenant.owner] = taken[tenant.owner] + tenant.takes;
+    if (isInUse) needed[tenant.owner] = needed[tenant.owner] + tenant.takes;
     if (isInUse && tenant.isWaiting) waiting.push_back(&tenant);
     if (isInUse) continue;
     reachable = reachable + tenant.takes;
@@ -52,15 +52,22 @@ RoomPlan planRoom(const std::vector<Tenant>& tenants, const Room& used, uint64_t
   Room wanted;
   for (const Tenant* tenant : waiting) {
     const bool mayBeBuilt = tenant->holdsTable || now >= tenant->builtAt + kInUse;
-    if (!mayBeBuilt || !fits(wanted + tenant->lacks, reachable)) continue;
+    const Room ofOwner = needed[tenant->owner] + tenant->lacks;
+    const bool isWithinShare = tenant->owner == 0 || fits(ofOwner, mostOfOwner);
+    if (!mayBeBuilt || !isWithinShare || !fits(wanted + tenant->lacks, reachable)) continue;
+    needed[tenant->owner] = ofOwner;
+    taken[tenant->owner] = taken[tenant->owner] + tenant->lacks;
     wanted = wanted + tenant->lacks;
     // One whose table was not kept goes as well: it is asked for anew at its next sample.
     (tenant->holdsTable ? plan.admitted : plan.victims).push_back(tenant->id);
   }
   wanted = wanted + reserveOf(whole);
   for (const Tenant* tenant : unused) {
-    if (!helps(tenant->takes, wanted, free)) continue;
+    Room& ofOwner = taken[tenant->owner];
+    const bool isOverShare = tenant->owner != 0 && !fits(ofOwner, mostOfOwner);
+    if (!isOverShare && !helps(tenant->takes, wanted, free)) continue;
     free = free + tenant->takes;
+    ofOwner = freeOf(tenant->takes, ofOwner);
     plan.victims.push_back(tenant->id);
   }
   return plan;

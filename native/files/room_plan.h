@@ -14,11 +14,24 @@ struct Room {
   size_t rows = 0;   ///< 4 bytes each in the memory of the kernel
   size_t pages = 0;  ///< of code that have rows
   size_t files = 0;  ///< each holds a descriptor
+
+  Room operator+(const Room& more) const { return {rows + more.rows, pages + more.pages, files + more.files}; }
 };
+
+/// Whether `wanted` is within `limit` in each of its parts.
+inline bool fits(const Room& wanted, const Room& limit) {
+  return wanted.rows <= limit.rows && wanted.pages <= limit.pages && wanted.files <= limit.files;
+}
 
 /// What may be taken up: the rows leave a part of the last blocks empty.
 constexpr Room kWholeRoom = {8'000'000, MAX_PAGES, 2048};
 static_assert(kWholeRoom.rows < size_t{MAX_SHARDS} * SHARD_ROWS);
+
+/// What one file may take up: a file that was made to be large is not to leave the others without. The largest seen
+/// in use needs a sixth (a C++ compiler's library).
+constexpr Room kMostOfFile = {kWholeRoom.rows / 4, kWholeRoom.pages / 4, kWholeRoom.files};
+/// What the files of one user may take up together, if that is not root.
+constexpr Room kMostOfOwner = {kWholeRoom.rows / 2, kWholeRoom.pages / 2, kWholeRoom.files / 2};
 
 /// A file as the plan sees it.
 struct Tenant {
@@ -29,6 +42,7 @@ struct Tenant {
   Room lacks;               ///< what it needs, where it waits
   uint64_t builtAt = 0;     ///< when its table was built, in ns
   bool holdsTable = false;  ///< its table is kept while it waits: it need not be built again
+  uint32_t owner = 0;       ///< the user that the file belongs to
 };
 
 /// What is to be done for room.
@@ -43,9 +57,11 @@ constexpr uint64_t kInUse = 30'000'000'000;
 /**
  * Chooses the files that make room, those longest unseen first, and only as many as must go: for the files that wait,
  * and for a reserve of an eighth, so that the next new file need not wait. A file in use is no choice, so files wait
- * for as long as what is in use needs all of the room.
+ * for as long as what is in use needs all of the room. A user's files wait for as long as what is in use of them takes
+ * `mostOfOwner`, and make room for each other; root has no such limit.
  */
-RoomPlan planRoom(const std::vector<Tenant>& tenants, const Room& used, uint64_t now, const Room& whole = kWholeRoom);
+RoomPlan planRoom(const std::vector<Tenant>& tenants, const Room& used, uint64_t now, const Room& whole = kWholeRoom,
+                  const Room& mostOfOwner = kMostOfOwner);
 
 /// Whether the reserve is touched: what nobody asked for is not built then.
 bool isTight(const Room& used, const Room& whole = kWholeRoom);

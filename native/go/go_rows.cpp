@@ -18,11 +18,15 @@ constexpr std::string_view kStackSwitches[] = {"runtime.systemstack", "runtime.m
 constexpr int32_t kMaxDepth = 1 << 30;
 /// What a row takes here, and again where it has got its place in the file.
 constexpr uint64_t kRowBytes = 2 * sizeof(GoRow);
+
 /// They ask the vDSO for the time on their thread's stack, and keep a frame pointer on the goroutine's
 /// (runtime/sys_linux_*.s and time_linux_*.s of Go 1.18 to 1.25).
 constexpr std::string_view kClocks[] = {"time.now", "runtime.nanotime1", "runtime.walltime"};
 /// The new thread goes on in it, on a stack of its own.
 constexpr std::string_view kThreadStarts[] = {"runtime.clone"};
+/// Its child shares the stack, and would overwrite the return address: it is popped into a register for the system call
+/// (syscall/asm_linux_*.s).
+constexpr std::string_view kVforks[] = {"syscall.rawVforkSyscall"};
 /// Far more than any function of kClocks has.
 constexpr uint32_t kMaxClockCode = 4096;
 
@@ -39,7 +43,7 @@ void addDepths(const GoTable& table, const GoTable::Function& function, uint32_t
   GoTable::Values values = table.depths(function);
   uint32_t from = function.entry;
   while (function.depths != 0 && from < end && table.next(values)) {
-    if (values.value < 0 || values.value > kMaxDepth || values.value % arch::kWordBytes != 0) break;
+    if (values.value < -arch::kWordBytes || values.value > kMaxDepth || values.value % arch::kWordBytes != 0) break;
     budget.takeBytes(kRowBytes);
     frame(from, std::min(values.end, end), values.value);
     from = values.end;
@@ -60,11 +64,11 @@ void addClock(const ElfImage& file, const GoTable& table, const GoTable::Functio
   addDepths(table, function, end, file.budget(), rows, [&](uint32_t from, uint32_t to, int32_t depth) {
     add(from, GoFrame::kDepth, depth);
     if (depth < 2 * arch::kWordBytes || to - function.entry > code.size()) return;
-    const uint8_t* bytes = code.data() - function.entry;
-    const uint8_t* first = arch::behindFpSetUp(bytes + from, bytes + to);
-    add(from + static_cast<uint32_t>(first - (bytes + from)), GoFrame::kFp, 0);
-    const uint8_t* last = arch::behindFpRestored(bytes + from, bytes + to);
-    if (last != bytes + to) add(from + static_cast<uint32_t>(last - (bytes + from)), GoFrame::kDepth, depth);
+    const uint8_t* begin = code.data() + (from - function.entry);
+    const uint8_t* stop = code.data() + (to - function.entry);
+    add(from + static_cast<uint32_t>(arch::behindFpSetUp(begin, stop) - begin), GoFrame::kFp, 0);
+    const uint8_t* restored = arch::behindFpRestored(begin, stop);
+    if (restored != stop) add(from + static_cast<uint32_t>(restored - begin), GoFrame::kDepth, depth);
   });
 }
 
@@ -79,8 +83,9 @@ std::vector<GoRow> readGoRows(const ElfImage& file) {
     uint32_t end = 0;
     if (!table.function(i, function, end)) continue;
     const auto plain = [&](GoFrame frame) {
+      const GoFrame popped = isOneOf(kVforks, table, function) ? GoFrame::kRegister : GoFrame::kUnknown;
       addDepths(table, function, end, file.budget(), rows, [&](uint32_t from, uint32_t, int32_t depth) {
-        rows.push_back({table.start() + from, frame, depth, from == function.entry});
+        rows.push_back({table.start() + from, depth < 0 ? popped : frame, depth, from == function.entry});
       });
     };
     if (isOneOf(kStackSwitches, table, function) || isOneOf(arch::kGoEntryFunctions, table, function) ||

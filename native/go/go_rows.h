@@ -10,11 +10,12 @@ namespace polytop {
 
 /// How the frame of some code of a Go program is left.
 enum class GoFrame {
-  kDepth,    ///< the return address is at sp + depth
-  kFp,       ///< by the frame pointer: sp may be that of another stack
-  kStart,    ///< as kDepth where it was called; nothing is above it where a thread begins in it
-  kEnd,      ///< nothing is above it on its stack
-  kUnknown,  ///< not told
+  kDepth,     ///< the return address is at sp + depth
+  kFp,        ///< by the frame pointer: sp may be that of another stack
+  kRegister,  ///< the return address was popped into a register: only a leaf does that
+  kStart,     ///< as kDepth where it was called; nothing is above it where a thread begins in it
+  kEnd,       ///< nothing is above it on its stack
+  kUnknown,   ///< not told
 };
 
 /// Holds from its address on, up to that of the next row.

@@ -42,8 +42,8 @@ constexpr std::chrono::milliseconds kWarmUpBuilding{250};
 constexpr std::chrono::milliseconds kWarmUpSweeps{400};
 constexpr std::chrono::milliseconds kWarmUpPoll{5};
 constexpr uint32_t kCalibrationFrequency = 4999;
-constexpr std::chrono::milliseconds kCalibrationSpin{15};
-constexpr int kCalibrationAttempts = 3;
+/// No process has this pid, and so nothing is sampled.
+constexpr uint32_t kNobody = 0;
 
 Napi::Array describeTasks(Napi::Env env, const std::vector<TaskInfo>& tasks) {
   return listOf(env, tasks, [env](const TaskInfo& task) {
@@ -69,8 +69,8 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
          method<&Sampler::readMemory>("readMemory"), InstanceMethod<&Sampler::close>("close")});
   }
 
-  /// new Sampler({objectPath, sources, frequency, drainSeconds, targets, byFunction, onlyWaits}): loads, attaches,
-  /// samples from now on.
+  /// new Sampler({objectPath, sources, frequency, drainSeconds, targets, byFunction, onlyWaits, cacheFolder}): loads,
+  /// attaches, samples from now on.
   explicit Sampler(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Sampler>(info) {
     const Napi::Object given = info[0].As<Napi::Object>();
     SessionOptions options;
@@ -81,22 +81,24 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     options.sources = readSources(given.Get("sources"));
     options.onlyWaits = given.Get("onlyWaits").ToBoolean();
     const bool byFunction = given.Get("byFunction").ToBoolean();
+    const std::string cacheFolder = textOf(given.Get("cacheFolder"));
     guarded(info.Env(), [&] {
-      open(options, byFunction);
+      open(options, byFunction, cacheFolder);
       return info.Env().Undefined();
     });
   }
 
  private:
-  void open(const SessionOptions& options, bool byFunction) {
+  void open(const SessionOptions& options, bool byFunction, const std::string& cacheFolder) {
     parts_ = std::make_unique<Parts>(options.objectPath);
     try {
       parts_->session.load(options);
       checkOwnMappings(parts_->session);
       useNamespaceOfProc(parts_->session);
-      parts_->files.open(parts_->session);
+      parts_->files.open(parts_->session, cacheFolder);
+      parts_->files.builder.announceRunning(parts_->session);
       parts_->drain.open(parts_->session, parts_->files, parts_->methods, parts_->memory, byFunction);
-      warmUp();
+      warmUp(options.targets);
       if (!options.onlyWaits) parts_->session.events().attach(options.frequency);
       // Not through parts_, which holds nothing any more while the parts are taken down.
       FileBuilder& builder = parts_->files.builder;
@@ -120,6 +122,11 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     MapEvents mapEvents;
     Sweeper sweeper;
   };
+
+  /// Empty where the value is no text.
+  static std::string textOf(const Napi::Value& value) {
+    return value.IsString() ? value.As<Napi::String>().Utf8Value() : "";
+  }
 
   static std::vector<uint32_t> readTargets(const Napi::Value& value) {
     const Napi::Array array = value.As<Napi::Array>();
@@ -158,15 +165,16 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
 
   /// Samples fast for a moment and builds the unwind tables of what is hot, before anything is
   /// counted: the first refresh is as good as the others then. What a tick costs is measured meanwhile.
-  void warmUp() {
+  void warmUp(const std::vector<uint32_t>& targets) {
     CpuEvents& events = parts_->session.events();
+    parts_->session.setTargets({kNobody});
     do {
       events.attach(allowedFrequency(kCalibrationFrequency));
-      // Another thread may have had the CPU.
-      for (int attempt = 0; attempt < kCalibrationAttempts && tickNanoseconds_ == 0; attempt++)
-        tickNanoseconds_ = measureTickCost(parts_->session, kCalibrationSpin);
+      tickNanoseconds_ = measureTickCost(events.frequency());
     } while (!events.trust());
-    events.setFrequency(allowedFrequency(kWarmUpFrequency));
+    parts_->session.setTargets(targets);
+    events.detach();
+    events.attach(allowedFrequency(kWarmUpFrequency));
     std::this_thread::sleep_for(kWarmUpSampling);
     waitForFiles(kWarmUpBuilding);
     events.detach();
@@ -190,17 +198,18 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
   /// drain(): what was sampled since the last call; blocks for some 10 ms.
   Napi::Value drain(const Napi::CallbackInfo& info) {
     const Napi::Env env = info.Env();
+    keepLastWords();
     const Drained drained = parts_->drain.drain();
     const Stacks::News& news = drained.news;
     const std::vector<double> counters(drained.counters.begin(), drained.counters.end());
-    return object(env, "seconds", drained.seconds, "samples", drained.samples, "missed", drained.missed,
-                  "bpfNanoseconds", drained.bpfNanoseconds, "ticks", drained.ticks, "childNanoseconds",
-                  drained.childNanoseconds, "counters", counters, "counts", drained.counts, "tasks",
-                  describeTasks(env, drained.tasks), "sweeps", drained.sweeps, "waits", drained.waits, "waitTimes",
-                  drained.waitTimes, "stackWaits", news.waits, "stacks", news.stacks, "firstFrame", news.firstFrame,
-                  "frames", news.frames, "functions", news.functions, "extras", news.extras, "names",
-                  describeNames(env, news.names), "renewed", news.renewed, "owners", news.owners, "forgottenStacks",
-                  news.forgottenStacks, "forgottenFrames", news.forgottenFrames, "files",
+    return object(env, "seconds", drained.seconds, "time", static_cast<double>(drained.time) / 1e6, "samples",
+                  drained.samples, "missed", drained.missed, "bpfNanoseconds", drained.bpfNanoseconds, "ticks",
+                  drained.ticks, "childNanoseconds", drained.childNanoseconds, "counters", counters, "counts",
+                  drained.counts, "tasks", describeTasks(env, drained.tasks), "sweeps", drained.sweeps, "waits",
+                  drained.waits, "waitTimes", drained.waitTimes, "stackWaits", news.waits, "stacks", news.stacks,
+                  "firstFrame", news.firstFrame, "frames", news.frames, "functions", news.functions, "extras",
+                  news.extras, "names", describeNames(env, news.names), "renewed", news.renewed, "owners", news.owners,
+                  "forgottenStacks", news.forgottenStacks, "forgottenFrames", news.forgottenFrames, "files",
                   describeFiles(env, drained.files), "notices", parts_->memory.takeNotices());
   }
 
@@ -287,7 +296,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     file_key key = {};
     if (words.ElementLength() == 4) {
       key.inode = words[0];
-      key.mtime = words[1];
+      key.ctime = words[1];
       key.device = static_cast<uint32_t>(words[2]);
       key.generation = static_cast<uint32_t>(words[3]);
     }

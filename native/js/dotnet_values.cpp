@@ -13,7 +13,11 @@ void describeDotnet(Napi::Env env, const FoundRuntime& runtime, Napi::Object& fi
   for (const PlacedAssembly& assembly : dotnet->assemblies())
     assemblies.insert(assemblies.end(), {static_cast<double>(assembly.offset), static_cast<double>(assembly.size)});
   set(env, file, "assemblies", assemblies);
-  if (dotnet->runtime() && !dotnet->runtime()->error.empty()) file.Set("refused", dotnet->runtime()->error);
+  if (!dotnet->runtime()) return;
+  if (!dotnet->runtime()->error.empty())
+    file.Set("refused", dotnet->runtime()->error);
+  else if (dotnet->kind() != INTERPRETER_DOTNET)
+    file.Set("refused", "there is no room for another .NET runtime");
 }
 
 Napi::Array describeMethods(Napi::Env env, const std::vector<MethodInfo>& methods, Catalog& catalog) {
@@ -24,7 +28,7 @@ Napi::Array describeMethods(Napi::Env env, const std::vector<MethodInfo>& method
     const DotnetRuntime runtime = dotnet ? dotnet->runtime().value_or(DotnetRuntime{}) : DotnetRuntime{};
     return object(env, "word", Big{method.word}, "methodDesc", Big{method.methodDesc}, "image", Big{method.image},
                   "bias", Big{method.bias}, "space", Big{method.space}, "pid", method.pid, "imageFile",
-                  std::vector<uint64_t>{key.inode, key.mtime, key.device, key.generation}, "imageOffset",
+                  std::vector<uint64_t>{key.inode, key.ctime, key.device, key.generation}, "imageOffset",
                   method.imageOffset, "row", method.row, "major", runtime.major, "descriptor", Big{runtime.descriptor},
                   "allocator", Big{method.allocator}, "allocatorNumber", Big{method.allocatorNumber}, "name",
                   Bytes{method.name.data(), method.name.size()});

@@ -14,6 +14,7 @@ namespace polytop {
 namespace {
 
 constexpr size_t kBufferPages = 8;
+constexpr std::chrono::seconds kRemembered{30};
 
 }  // namespace
 
@@ -46,6 +47,10 @@ void MapEvents::read() {
   if (Clock::now() - waitingSince_ > GatheringPause::kLongest) pause_.shorten();
   std::this_thread::sleep_for(pause_.length());
   metUnknown_ = false;
+  if (Clock::now() - forgotAt_ > kRemembered) {
+    filter_.forget();
+    forgotAt_ = Clock::now();
+  }
   // All CPUs' buffers are read: poll() has taken back which of them are ready.
   perf_buffer__consume(buffer_);
   if (metUnknown_)

@@ -44,6 +44,7 @@ class MapEvents {
   MapFilter filter_;
   GatheringPause pause_;
   Clock::time_point waitingSince_ = Clock::now();
+  Clock::time_point forgotAt_ = Clock::now();
   bool metUnknown_ = false;  ///< since the last pause
 };
 

@@ -30,6 +30,8 @@ class MapFilter {
   std::optional<file_record> unknownFile(const perf_event_header& event) const;
   /// From now on the file is known.
   void remember(const file_record& record);
+  /// What was known is not any more: files that were not sampled for a while are let go.
+  void forget() { known_.clear(); }
 
  private:
   static constexpr size_t kMaxKnown = 65536;

@@ -1,55 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/tick_cost.h"
 
-#include <bpf/bpf.h>
-#include <sched.h>
-
 #include <algorithm>
 #include <fstream>
+#include <functional>
 #include <vector>
 
-#include "bpf/totals.h"
 #include "util/clock.h"
 
 namespace polytop {
 
 namespace {
 
+constexpr uint64_t kLongestLook = 50'000'000;
+/// On a CPU of its own for so long the thread sees ticks enough.
+constexpr uint64_t kEnoughLook = 14'000'000;
 /// Two looks at the clock are closer to each other, unless something came between.
 constexpr uint64_t kShortestGap = 800;
 /// A longer one is another thread's turn.
 constexpr uint64_t kLongestGap = 200'000;
-/// So many ticks are told from the few interrupts of others.
-constexpr uint64_t kFewestTicks = 20;
-
-cpu_totals totalsOf(const Session& session, int cpu) {
-  std::vector<cpu_totals> totals(session.possibleCpus());
-  const uint32_t zero = 0;
-  if (cpu < 0 || static_cast<size_t>(cpu) >= totals.size() ||
-      bpf_map_lookup_elem(session.mapFd("totals"), &zero, totals.data()) != 0)
-    return {};
-  return totals[static_cast<size_t>(cpu)];
-}
+constexpr size_t kFewestTicks = 20;
+constexpr uint64_t kNanosecondsPerSecond = 1'000'000'000;
 
 }  // namespace
 
-uint64_t measureTickCost(const Session& session, std::chrono::nanoseconds spin) {
-  const int cpu = sched_getcpu();
-  const cpu_totals before = totalsOf(session, cpu);
+uint64_t measureTickCost(uint32_t frequency) {
   std::vector<uint64_t> gaps;
-  uint64_t last = clockNanoseconds(CLOCK_MONOTONIC);
-  const uint64_t end = last + static_cast<uint64_t>(spin.count());
-  while (last < end) {
+  uint64_t looked = 0, last = clockNanoseconds(CLOCK_MONOTONIC);
+  const uint64_t latest = last + kLongestLook;
+  while (looked < kEnoughLook && last < latest) {
     const uint64_t now = clockNanoseconds(CLOCK_MONOTONIC), gap = now - last;
-    if (gap > kShortestGap && gap < kLongestGap) gaps.push_back(gap);
     last = now;
+    if (gap >= kLongestGap) continue;
+    looked += gap;
+    if (gap > kShortestGap) gaps.push_back(gap);
   }
-  const cpu_totals after = totalsOf(session, cpu);
-  const uint64_t ticks = after.ticks - before.ticks;
-  if (sched_getcpu() != cpu || ticks < kFewestTicks || gaps.size() < ticks / 2) return 0;
-  std::nth_element(gaps.begin(), gaps.begin() + static_cast<ptrdiff_t>(gaps.size() / 2), gaps.end());
-  const uint64_t whole = gaps[gaps.size() / 2], program = (after.nanoseconds - before.nanoseconds) / ticks;
-  return whole > program ? whole - program : 0;
+  // There were so many ticks, and hardly anything else that is short takes as long.
+  const size_t ticks = looked * frequency / kNanosecondsPerSecond;
+  if (ticks < kFewestTicks || gaps.size() < ticks / 2) return 0;
+  const auto middle = gaps.begin() + static_cast<ptrdiff_t>(std::min(ticks, gaps.size()) / 2);
+  std::nth_element(gaps.begin(), middle, gaps.end(), std::greater<>());
+  return *middle;
 }
 
 uint32_t allowedFrequency(uint32_t wanted) {

@@ -37,7 +37,9 @@ void PerlLines::take(uint32_t type, const void* data, size_t size) {
 void PerlLines::correct(const stack_record& record, uint64_t* frames) {
   perl_file perl;
   if (sites_.hash != record.hash || bpf_map_lookup_elem(perlsFd_, &sites_.perl, &perl) != 0) return;
-  for (uint32_t i = 0; i < std::min<uint32_t>(record.interpreted_count, PERL_SITES); i++) {
+  const uint32_t count = std::min<uint32_t>(record.interpreted_count, PERL_SITES);
+  readAhead(record.tgid, count);
+  for (uint32_t i = 0; i < count; i++) {
     uint64_t& extra = frames[2 * i + 1];
     const auto line = static_cast<uint32_t>(extra);
     if (!sites_.sites[i] || !line) continue;
@@ -45,12 +47,39 @@ void PerlLines::correct(const stack_record& record, uint64_t* frames) {
   }
 }
 
+void PerlLines::readAhead(uint32_t tgid, uint32_t count) {
+  ahead_.clear();
+  for (uint32_t i = 0; i < count; i++) {
+    const uint64_t address = siteOf(sites_.sites[i]).statement;
+    const bool isTwice =
+        std::any_of(ahead_.begin(), ahead_.end(), [=](const auto& it) { return it.address == address; });
+    if (sites_.sites[i] && !isTwice && !statements_.isKnown(tgid, address)) ahead_.push_back({address, 0, {}});
+  }
+  if (ahead_.empty() || readsLeft_ < ahead_.size()) return;
+  readsLeft_ -= ahead_.size();
+  std::vector<WantedBytes> wanted;
+  for (AheadCop& cop : ahead_) wanted.push_back({cop.address, cop.bytes, sizeof cop.bytes, 0});
+  memory_.read(static_cast<pid_t>(tgid), wanted);
+  for (size_t i = 0; i < ahead_.size(); i++) ahead_[i].got = wanted[i].got;
+}
+
+bool PerlLines::read(uint32_t tgid, uint64_t address, void* into, size_t size) {
+  const auto known = std::find_if(ahead_.begin(), ahead_.end(),
+                                  [=](const auto& it) { return it.address == address && it.got == size; });
+  if (known != ahead_.end()) {
+    memcpy(into, known->bytes, size);
+    known->got = 0;
+    return true;
+  }
+  if (readsLeft_ == 0) return false;
+  readsLeft_--;
+  return memory_.read(static_cast<pid_t>(tgid), address, into, size) == size;
+}
+
 uint32_t PerlLines::exactLine(const perl_file& perl, uint32_t tgid, uint64_t word, uint32_t line) {
   const PerlSite site = siteOf(word);
   const auto read = [tgid, this](uint64_t address, void* into, size_t size) {
-    if (readsLeft_ == 0) return false;
-    readsLeft_--;
-    return memory_.read(static_cast<pid_t>(tgid), address, into, size) == size;
+    return this->read(tgid, address, into, size);
   };
   const auto isStatement = [&perl](uint32_t number) {
     return (perl.op_class[number & (PERL_OPS - 1)] & PERL_OP_STATEMENT) != 0;

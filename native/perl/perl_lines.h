@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "bpf/abi.h"
 #include "drain/frame_lines.h"
@@ -35,7 +36,17 @@ class PerlLines : public FrameLines {
   static constexpr size_t kMaxStatements = 16'384;
   static constexpr size_t kMaxLines = 131'072;
 
+  /// The COP of a statement, read before it is asked for.
+  struct AheadCop {
+    uint64_t address = 0;
+    size_t got = 0;
+    uint8_t bytes[kCopBytes];
+  };
+
   uint32_t exactLine(const perl_file& perl, uint32_t tgid, uint64_t site, uint32_t line);
+  /// Reads all COPs of a stack at once that are not known in this refresh.
+  void readAhead(uint32_t tgid, uint32_t count);
+  bool read(uint32_t tgid, uint64_t address, void* into, size_t size);
 
   Session& session_;
   MemoryReader& memory_;
@@ -43,6 +54,7 @@ class PerlLines : public FrameLines {
   int splitsFd_;
   perl_sites_record sites_ = {};  ///< of the stack to come
   PerlStatements statements_{kMaxStatements, kMaxLines};
+  std::vector<AheadCop> ahead_;  ///< each is used once: whoever reads again wants to know what is there now
   size_t readsLeft_ = kMaxReads;
 };
 

@@ -42,7 +42,7 @@ struct Cop {
   uint32_t hints;
   uint32_t sequence;
 };
-static_assert(sizeof(Cop) == 64);
+static_assert(sizeof(Cop) == kCopBytes);
 
 uint64_t hashOf(const Cop& cop) {
   uint64_t words[sizeof cop / sizeof(uint64_t)], hash = 0;

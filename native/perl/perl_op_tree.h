@@ -21,6 +21,9 @@ struct PerlSite {
   bool isNext = false;     ///< `op` is the one behind the call, not the one being executed
 };
 
+/// What readCop() reads at once.
+constexpr size_t kCopBytes = 64;
+
 /// The COP of a statement: its line, and a number that tells it from any other that lies at the same address
 /// before or after it.
 struct PerlCop {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "perl/perl_probe.h"
 
+#include <string>
+
 namespace polytop {
 
 namespace {
@@ -19,10 +21,19 @@ class PerlProbe : public RuntimeProbe {
   MapSlots slots_;
 };
 
+/// All that is known of an interpreter, as one text: copies of one perl have the same.
+std::string identityOf(const PerlFile& file) {
+  std::string text(reinterpret_cast<const char*>(&file.facts), sizeof file.facts);
+  text.append(reinterpret_cast<const char*>(&file.code), sizeof file.code);
+  text += file.version;
+  for (const std::string& name : file.opNames) text += '\n' + name;
+  return text;
+}
+
 }  // namespace
 
 void FoundPerl::publish(uint32_t /*fileId*/, file_entry& visible) {
-  slot_ = slots_.take(&file_.facts);
+  slot_ = slots_.take(&file_.facts, identityOf(file_));
   visible.interpreter = INTERPRETER_PERL;
   visible.interpreter_index = slot_;
 }

@@ -27,6 +27,11 @@ PerlStatements::Found PerlStatements::find(uint32_t tgid, uint64_t address, cons
   return statement ? keep(key, std::move(*statement)) : Found{};
 }
 
+bool PerlStatements::isKnown(uint32_t tgid, uint64_t address) const {
+  const auto known = current_.find({tgid, address});
+  return known != current_.end() && known->second.refresh == refresh_;
+}
+
 PerlStatements::Found PerlStatements::keep(const Key& key, PerlStatement statement) {
   if (current_.size() >= maxStatements_ || lines_ >= maxLines_) {
     previous_ = std::exchange(current_, {});

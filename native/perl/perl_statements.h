@@ -26,6 +26,8 @@ class PerlStatements {
   };
   /// The statement at an address of a process, which `read` reads.
   Found find(uint32_t tgid, uint64_t address, const ReadMemory& read, const IsStatement& isStatement);
+  /// Whether it was looked at in this refresh: find() reads nothing then.
+  bool isKnown(uint32_t tgid, uint64_t address) const;
   /// Begins a refresh: what is kept is looked at again before it counts.
   void beginRefresh() { refresh_++; }
   size_t size() const { return current_.size() + previous_.size(); }

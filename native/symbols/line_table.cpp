@@ -122,6 +122,7 @@ void LineTables::Table::open(const LineRequest& request) {
   image = ElfImage::open(file.get(), why);
   if (!image) return;
   const std::string root = request.root.valid() ? "/proc/self/fd/" + std::to_string(request.root.get()) : "";
+  std::string foundIn = root;
   std::unique_ptr<ElfImage> separate;
   if (!hasLines(*image)) {
     DebugFile debug = findDebugFile(file.get(), *image, root);
@@ -132,13 +133,14 @@ void LineTables::Table::open(const LineRequest& request) {
     }
     separate = std::move(debug.image);
     file = std::move(debug.file);
+    foundIn = debug.root;
   }
   if (!isSound(separate ? *separate : *image, why)) return;
   if (!dwarf.open(file.get())) {
     why = std::string("its debug information cannot be read: ") + dwarf_errmsg(-1);
     return;
   }
-  findOther(root);
+  findOther(foundIn);
 }
 
 /// The second debug file that dwz made, by its build-id. libdw would open whatever path the file names.

@@ -207,16 +207,17 @@ class TableBuilder {
     if (row.frame == GoFrame::kUnknown) return kNoRule;
     unwind_rule rule{};
     if (row.frame == GoFrame::kFp) {
-      rule.cfa = CFA_FP;
+      rule.cfa = CFA_OTHER_STACK;
       rule.cfa_offset = arch::kFrameBytes;
       rule.ra_offset = arch::kReturnAddressOffset;
       rule.fp = FP_CFA;
       rule.fp_offset = -arch::kFrameBytes;
       return rules_.intern(rule);
     }
+    if (row.frame == GoFrame::kRegister) rule.ra_register = arch::kGoVforkReturn + 1;
     rule.cfa = row.frame == GoFrame::kStart ? CFA_START : CFA_SP;
     rule.cfa_offset = row.depth - arch::kReturnAddressOffset;
-    rule.ra_offset = arch::kReturnAddressOffset;
+    if (rule.ra_register == 0) rule.ra_offset = arch::kReturnAddressOffset;
     return rules_.intern(rule);
   }
 

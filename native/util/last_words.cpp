@@ -20,14 +20,16 @@ constexpr int kExitFailed = 1;
 termios terminal = {};
 bool hasTerminal = false;
 
-void say(const char* text) { [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text, strlen(text)); }
+void say(const char* text, int where = STDERR_FILENO) {
+  [[maybe_unused]] const ssize_t written = write(where, text, strlen(text));
+}
 
 /// Calls only what signal-safety(7) allows.
 [[noreturn]] void end(const char* words) {
   termios now = {};
   // A program that changed the mode draws on the alternate screen, without a cursor.
   if (hasTerminal && tcgetattr(STDIN_FILENO, &now) == 0 && now.c_lflag != terminal.c_lflag) {
-    say("\x1b[?1049l\x1b[?25h");
+    say("\x1b[?2026l\x1b[?1049l\x1b[?25h", STDOUT_FILENO);
     tcsetattr(STDIN_FILENO, TCSANOW, &terminal);
   }
   say(words);
@@ -54,6 +56,10 @@ void onSignal(int) { end("polytop: ended: out of memory, or a fault in Node.js\n
 
 void prepareLastWords() {
   hasTerminal = tcgetattr(STDIN_FILENO, &terminal) == 0;
+  keepLastWords();
+}
+
+void keepLastWords() {
   std::set_terminate(onTerminate);
   struct sigaction action = {};
   action.sa_handler = onSignal;

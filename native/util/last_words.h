@@ -9,4 +9,8 @@ namespace polytop {
  */
 void prepareLastWords();
 
+/// Takes the place of handlers that others have installed since: packages of Node listen to SIGABRT, which they never
+/// hear, since the process is gone by then.
+void keepLastWords();
+
 }  // namespace polytop

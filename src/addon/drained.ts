@@ -112,6 +112,8 @@ export interface SampledTask {
 /** What was sampled since the last drain. Numbers of stacks and frames only grow. */
 export interface Drained {
   readonly seconds: number;
+  /** Milliseconds since 1970, by the clock as it was at the start. */
+  readonly time: number;
   readonly samples: number;
   readonly missed: number;
   readonly bpfNanoseconds: number;
@@ -146,7 +148,8 @@ export interface Drained {
   readonly frames: BigUint64Array;
   /**
    * The number of the function of each of `frames`, from 1 on as functions are met; 0 if its start is not known or
-   * it is no file's. A number is never given to another function.
+   * it is no file's. A method of .NET that a file names has one too, with the highest bit set, which is the same in
+   * all processes. A number is never given to another function.
    */
   readonly functions: Uint32Array;
   /** One word for each of `frames`: meta << 32 | line of an interpreted frame, or a mark of user space; else 0. */

@@ -24,6 +24,8 @@ export interface SamplerOptions {
   readonly onlyWaits?: boolean;
   /** Stacks of the same functions are one, wherever in these they are; nothing tells addresses apart then. */
   readonly byFunction?: boolean;
+  /** In which folder what was made of files is kept from run to run; nowhere where it is left out. */
+  readonly cacheFolder?: string;
 }
 
 /** A running sampler; samples from its construction to close(). */

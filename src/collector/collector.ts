@@ -26,9 +26,12 @@ export const COUNTERS: readonly CounterDefinition[] = counterFile.counters;
 
 const { SamplesTaken: SAMPLES_TAKEN } = COUNTER_IDS;
 
+const TOO_MANY_FUNCTIONS = "more functions ran than are told apart: start polytop anew";
+
 /** What was drained since the last tick: a long refresh is drained several times. */
 interface Gathered {
   seconds: number;
+  time: number;
   samples: number;
   missed: number;
   bpfNanoseconds: number;
@@ -66,7 +69,6 @@ export class Collector {
   #closed = false;
   #sweeps = false;
   #cpu = process.cpuUsage();
-  /** CPU time of the program that reads memory of processes, at the last tick and now. */
 
   /** Loads the BPF programs and starts sampling; throws an Error with `errno` where that fails. */
   constructor({ event, sweepPath, ...options }: CollectorOptions) {
@@ -77,7 +79,7 @@ export class Collector {
     const onlyWaits = this.#activity === "waiting";
     this.#sampler = new addon.Sampler({ ...options, onlyWaits, sources: this.#event.sources });
     this.#lines = new NativeLines(this.#sampler);
-    this.#readers = runtimeReaders(addon, this.#sampler);
+    this.#readers = runtimeReaders(addon, this.#sampler, !options.byFunction);
     this.#sampler.onMethods(() => this.#resolveSeen());
     this.#targets = new TargetWatch(options.targets);
     this.#mergesStacks = options.byFunction ?? false;
@@ -172,7 +174,7 @@ export class Collector {
     if (gone.changed) this.#sampler.setTargets(this.#targets.sampled());
     return this.#writer.take(
       {
-        time: Date.now(),
+        time: gathered.time,
         intervalSeconds: gathered.seconds,
         event,
         unit: this.#event.unit,
@@ -189,6 +191,7 @@ export class Collector {
         notices: [
           ...gone.notices,
           ...gathered.notices,
+          ...(this.#functions.isFull ? [TOO_MANY_FUNCTIONS] : []),
           ...this.#readers.flatMap((reader) => reader.notices?.(metrics) ?? []),
         ],
       },
@@ -227,6 +230,7 @@ export class Collector {
 
 const emptyGathered = ({ counters }: Drained): Gathered => ({
   seconds: 0,
+  time: 0,
   samples: 0,
   missed: 0,
   bpfNanoseconds: 0,
@@ -238,6 +242,7 @@ const emptyGathered = ({ counters }: Drained): Gathered => ({
 
 function gather(into: Gathered, drained: Drained): void {
   into.seconds += drained.seconds;
+  into.time = Math.round(drained.time);
   into.samples += drained.samples;
   into.missed += drained.missed;
   into.bpfNanoseconds += drained.bpfNanoseconds;

@@ -223,7 +223,7 @@ function container(facts: Facts): Check {
     : check(
         "container",
         "warn",
-        `${where}, in a pid namespace of its own: processes outside of it stay without names`,
+        `${where}, in a pid namespace of its own: pids are those of this /proc, processes outside of it stay without names`,
         "docker run --privileged --pid=host … (or the like of it)",
       );
 }

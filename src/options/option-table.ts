@@ -81,6 +81,11 @@ export const OPTIONS = {
     type: "boolean",
     help: "on the screen, name what the C# compiler made after its source",
   },
+  cache: {
+    type: "boolean",
+    negative: true,
+    help: "neither read nor write the tables that are kept on disk",
+  },
   color: { type: "boolean", negative: true, help: "no colour, like NO_COLOR=1" },
   ...eachRow(EXPORT_FORMATS, ({ help }) => ({ type: "string", value: "FILE", help })),
   output: { type: "string", shortFlag: "o", value: "FILE", help: "the recording of `record`" },

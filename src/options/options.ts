@@ -44,6 +44,8 @@ export interface SampleOptions {
   readonly delaySeconds: number;
   readonly frequency: number;
   readonly event: EventName;
+  /** Tables of programs are kept on disk, from run to run. */
+  readonly cache: boolean;
 }
 
 /** What a run of polytop was asked to do. */
@@ -234,6 +236,8 @@ function replayOptions(words: readonly string[], flags: Flags): ReplayOptions {
   }
   if (stray !== undefined) throw new UsageError(`replay takes one recording, not "${stray}" too`);
   reject(flags, ["frequency", "event"], "is about sampling: a recording is not sampled again");
+  if (flags.isOff("cache"))
+    throw new UsageError("--no-cache is about sampling: a recording needs no tables");
   reject(flags, ["output"], "belongs to `polytop record`");
   return { command: "replay", file, ...showOptions(flags), delaySeconds: delaySeconds(flags) };
 }
@@ -257,7 +261,8 @@ function sampleOptions(flags: Flags): SampleOptions {
     throw new UsageError(`--event ${event} is not in this version; use --event ${names}`);
   }
   const frequency = flags.number("frequency", 1, 9999, "whole") ?? 99;
-  return { delaySeconds: delaySeconds(flags) ?? 1, frequency, event };
+  const cache = !flags.isOff("cache");
+  return { delaySeconds: delaySeconds(flags) ?? 1, frequency, event, cache };
 }
 
 function showOptions(flags: Flags): ShowOptions {

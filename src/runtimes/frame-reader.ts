@@ -24,6 +24,9 @@ export interface NamedFrames {
 /** So many texts of bodies are kept: most are a tier, and generic arguments of few methods. */
 const MAX_BODIES = 20_000;
 
+/** So many methods of files are known by their numbers. */
+const MAX_METHODS = 100_000;
+
 const FOLDED: FrameDetail = { folded: true };
 
 /** Names frames. */
@@ -33,6 +36,8 @@ export class FrameReader {
   readonly #counters: ReadonlyMap<number, CounterDefinition>;
   /** Frames of files' code that were met, by the number of their function (Drained.functions). */
   readonly #code: (NumberedFrame | undefined)[] = [];
+  /** Methods of files by their numbers. */
+  readonly #methods = new Map<number, NumberedFrame>();
   /** Details by the text of the body: one object for all frames. */
   readonly #bodies = new Map<string, FrameDetail>();
 
@@ -74,11 +79,24 @@ export class FrameReader {
       return frames.isFolded(index) ? { id: frame.id, detail: FOLDED } : frame;
     }
     if (frames.isStop(index)) return this.#intern(this.#stop(frames, index));
+    const number = frames.functionNumber(index);
+    const known = this.#methods.get(number);
+    if (known) return known;
     for (const reader of this.#readers) {
       const frame = reader.symbolize?.(frames, index);
-      if (frame) return this.#intern(frame);
+      if (frame) return this.#keepMethod(number, frame);
     }
     return this.#intern({ function: unread(`kind ${frames.kind(index)}`) });
+  }
+
+  /** A method is named once for all processes, where it has a number and nothing is said of its bodies. */
+  #keepMethod(number: number, frame: NamedFrame): NumberedFrame {
+    const { body, whyUnnamed } = frame.function;
+    const numbered = this.#intern(frame);
+    if (number === 0 || body !== undefined || whyUnnamed !== undefined) return numbered;
+    if (this.#methods.size >= MAX_METHODS) this.#methods.clear();
+    this.#methods.set(number, numbered);
+    return numbered;
   }
 
   /** The code of a function is named once: hot loops bring many addresses of few functions. */

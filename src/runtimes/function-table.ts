@@ -13,6 +13,15 @@ interface ModuleFunctions {
   readonly ids: Map<string, number>;
 }
 
+/**
+ * So many functions are told apart, and so many characters of names are kept: some 200 MB in both threads. A busy
+ * machine has a tenth after a day.
+ */
+const MAX_FUNCTIONS = 300_000;
+const MAX_CHARACTERS = 30_000_000;
+/** What stands for the others of a runtime. */
+const TOO_MANY = "[too many functions]";
+
 /** Gives ids to functions, upwards from the first that is free. */
 export class FunctionTable {
   /** Modules by runtime and the name that they came with. */
@@ -22,21 +31,36 @@ export class FunctionTable {
   #count = FIRST_FUNCTION;
   #added: FunctionInfo[] = [];
   readonly #infos: FunctionInfo[] = [...STAND_INS];
+  #characters = 0;
+
+  /** Says whether further functions are not told apart. */
+  get isFull(): boolean {
+    return this.#count >= MAX_FUNCTIONS || this.#characters >= MAX_CHARACTERS;
+  }
 
   /** Returns the id of a function; its names are cleaned here, once. */
   intern(named: NamedFunction): number {
     const { runtime, whyUnnamed } = named;
+    const hasModule = this.#modules.get(runtime)?.has(named.module) ?? false;
+    if (this.isFull && !hasModule && named.name !== TOO_MANY) return this.#other(runtime);
     const { module, ids } = this.#module(runtime, named.module);
     const name = cleanName(named.name);
     const known = ids.get(name);
     if (known !== undefined) return known;
+    if (this.isFull && named.name !== TOO_MANY) return this.#other(runtime);
     const id = this.#count++;
+    this.#characters += name.length;
     ids.set(name, id);
     const unnamed = whyUnnamed === undefined ? {} : { whyUnnamed };
     const info = { id, runtime, name, module, ...unnamed };
     this.#added.push(info);
     this.#infos.push(info);
     return id;
+  }
+
+  #other(runtime: Runtime): number {
+    const whyUnnamed = "more functions ran since the start than are told apart: start anew";
+    return this.intern({ runtime, name: TOO_MANY, module: "", whyUnnamed });
   }
 
   /** Returns the function of an id. */
@@ -46,6 +70,7 @@ export class FunctionTable {
     const modules = innerMap(this.#modules, runtime);
     const known = modules.get(named);
     if (known) return known;
+    this.#characters += named.length;
     const module = cleanName(named);
     const clean = innerMap(this.#cleanModules, runtime);
     const functions = clean.get(module) ?? { module, ids: new Map<string, number>() };

@@ -90,7 +90,7 @@ export class NewFrames {
       : (meta & INTERPRETED_KIND_MASK) === INTERPRETED_STOP;
   }
 
-  /** The number of the function of a native frame (Drained.functions), 0 if that is not known. */
+  /** The number of the function of a frame (Drained.functions), 0 if that is not known. */
   functionNumber(index: number): number {
     return this.#drained.functions[index] ?? 0;
   }

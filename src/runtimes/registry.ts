@@ -12,11 +12,18 @@ import { PerlReader } from "./perl/reader.ts";
 import { PythonReader } from "./python/reader.ts";
 import type { RuntimeReader } from "./reader.ts";
 
-/** One reader for each runtime. They are asked in this order: native code is what nobody else knows better. */
-export const runtimeReaders = (addon: Addon, sampler: Sampler): readonly RuntimeReader[] => [
+/**
+ * One reader for each runtime. They are asked in this order: native code is what nobody else knows better.
+ * `tellsBodies`: frames say which body of their function they are (Frame.body).
+ */
+export const runtimeReaders = (
+  addon: Addon,
+  sampler: Sampler,
+  tellsBodies: boolean,
+): readonly RuntimeReader[] => [
   new PerlReader(),
   new PythonReader(),
-  new DotnetReader(sampler),
+  new DotnetReader(sampler, { tellsBodies }),
   new KernelReader(addon),
   new JitReader(),
   new NativeReader(sampler),

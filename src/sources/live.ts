@@ -21,6 +21,8 @@ export interface LiveOptions {
   readonly pids: readonly number[];
   /** Stacks of the same functions are one: for who asks for no source lines of native functions. */
   readonly byFunction?: boolean;
+  /** Where tables of programs are kept from run to run; empty: nowhere. */
+  readonly cacheFolder: string;
   /** What polytop may cost, percent of one CPU, before it samples less; 0: no limit. */
   readonly budgetPercent?: number;
 }
@@ -46,6 +48,7 @@ export async function openLiveSource(options: LiveOptions): Promise<LiveSource> 
       drainSeconds: 1,
       targets: options.pids,
       byFunction: options.byFunction ?? false,
+      cacheFolder: options.cacheFolder,
     },
     delaySeconds: options.delaySeconds,
     firstDelaySeconds: options.firstDelaySeconds ?? options.delaySeconds,

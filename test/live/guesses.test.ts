@@ -83,7 +83,7 @@ describe("a handler is followed to what its signal interrupted", () => {
     needs(context, MUSL);
     const flags = ["-static", "-no-pie", "-fno-pie"];
     const stacks = await sampled("signals.c", { as: "signals-musl", compiler: MUSL, flags });
-    const handlers = ["raise", "first_handler", "in_first_handler"];
+    const handlers = ["raise", "second_handler", "in_second_handler"];
     expect(stacks.share((frames) => inOrder(frames, handlers))).toBeGreaterThan(0.3);
     expect(complete(stacks).share((frames) => !frames.includes("main"))).toBe(0);
   });

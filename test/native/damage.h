@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "unwind/sound_table.h"
 #include "unwind/unwind_table.h"
 
 // What the fuzzers of the builders of unwind rows share.
@@ -91,27 +92,7 @@ inline void damage(std::vector<uint8_t>& bytes, const Original& original, Random
   }
 }
 
-/// What the kernel side relies on; false if the table breaks it.
-inline bool isSound(const UnwindTable& table, const RuleSet& rules) {
-  const uint32_t ruleCount = rules.size();
-  uint64_t next = 0;
-  for (size_t i = 0; i < table.pages.size(); i++) {
-    const PageRows& page = table.pages[i];
-    if (i > 0 && page.page <= table.pages[i - 1].page) return false;
-    if (page.first != next || page.count == 0 || page.first + page.count > table.rows.size()) return false;
-    if ((table.rows[page.first] & ROW_OFFSET_MASK) != 0) return false;
-    for (uint32_t row = page.first; row < page.first + page.count; row++) {
-      if (table.rows[row] >> ROW_OFFSET_BITS >= ruleCount) return false;
-      if (row > page.first && (table.rows[row] & ROW_OFFSET_MASK) <= (table.rows[row - 1] & ROW_OFFSET_MASK))
-        return false;
-    }
-    next += page.count;
-  }
-  if (next != table.rows.size() || table.pages.size() > MAX_PAGES) return false;
-  for (size_t i = 1; i < table.starts.size(); i++) {
-    if (table.starts[i] <= table.starts[i - 1]) return false;
-  }
-  return true;
-}
+/// Whether a table is what the kernel side relies on.
+inline bool isSound(const UnwindTable& table, const RuleSet& rules) { return isSoundTable(table, rules.size()); }
 
 }  // namespace polytop

@@ -50,9 +50,11 @@ std::string ruleText(const unwind_rule& rule) {
       text = "plt/" + std::to_string(rule.cfa_offset);
       break;
     case CFA_SP:
+    case CFA_START:
       text = "rsp" + number(rule.cfa_offset);
       break;
     case CFA_FP:
+    case CFA_OTHER_STACK:
       text = "rbp" + number(rule.cfa_offset);
       break;
     case CFA_REGISTER:

@@ -11,3 +11,7 @@ test("no file takes more memory and time than its size allows", { timeout: 120_0
 test("no file takes the rules of others, and rules go with their files", () => {
   expect(run(checkedTool("rule_cases"), [])).toMatch(/^\d+ checks, 0 failed\n$/);
 });
+
+test("symbols of all files together are kept below a limit", () => {
+  expect(run(checkedTool("symbol_room_cases"), [])).toMatch(/^\d+ checks, 0 failed\n$/);
+});

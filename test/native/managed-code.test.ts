@@ -1,5 +1,6 @@
 /** Precompiled .NET code: prologs against unwind codes, and damaged assemblies and single-file programs. */
 import { existsSync, globSync } from "node:fs";
+import { homedir } from "node:os";
 import { beforeAll, expect, test } from "vitest";
 import { BUILD_MILLISECONDS, buildTools, checkedTool, run } from "./tools.ts";
 
@@ -15,6 +16,25 @@ function assemblies(names: string): string[] {
 }
 
 beforeAll(buildTools, BUILD_MILLISECONDS);
+
+test("a runtime holds what it copies of write barriers once, and nothing else is taken for stubs", (context) => {
+  const runtimes = [
+    ...globSync("/usr/{share,lib}/dotnet/shared/Microsoft.NETCore.App/*/libcoreclr.so"),
+    ...globSync(
+      `${homedir()}/.nuget/packages/microsoft.netcore.app.runtime.linux-x64/*/runtimes/linux-x64/native/libcoreclr.so`,
+    ),
+  ];
+  if (runtimes.length === 0) return context.skip("no .NET is installed");
+  for (const runtime of runtimes) {
+    const [, barriers, places] =
+      /^(\d+) barriers, (\d+) places in counting stubs$/
+        .exec(run(tool, ["stubs", runtime]).trim())
+        ?.map(Number) ?? [];
+    expect(barriers, runtime).toBe(1);
+    // The template of the call counting stub has five instructions.
+    expect(places, runtime).toBe(5);
+  }
+});
 
 test("the prologs of an assembly say the same as its unwind codes", {
   timeout: 60_000,

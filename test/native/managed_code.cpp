@@ -5,6 +5,9 @@
 //   managed-code prologs FILE...
 //     compares what the prolog of each function does to the stack with its unwind codes, at each point of the
 //     prolog and behind it, and prints how many agree.
+//   managed-code stubs FILE
+//     looks in a runtime for the write barriers that it copies, and for its templates of call counting stubs, and
+//     prints how many places are taken for each.
 //   managed-code damage SECONDS ELF FILE...
 //     damages them and builds their rows, with the sanitizers on; also as a single-file program made of the ELF.
 #include <fcntl.h>
@@ -233,6 +236,16 @@ int main(int argc, char** argv) {
     }
     std::printf("%" PRIu64 " functions, %" PRIu64 " points, %" PRIu64 " differ, %" PRIu64 " functions refused\n",
                 sum.functions, sum.points, sum.differing, sum.refused);
+    return 0;
+  }
+  if (argc == 3 && strcmp(argv[1], "stubs") == 0) {
+    const std::vector<uint8_t> bytes = readAll(argv[2]);
+    int barriers = 0, counting = 0;
+    for (size_t at = STUB_CODE_BEFORE; at + STUB_CODE_BYTES <= bytes.size(); at++) {
+      barriers += is_write_barrier(bytes.data() + at);
+      counting += is_counting_stub(bytes.data() + at - STUB_CODE_BEFORE);
+    }
+    std::printf("%d barriers, %d places in counting stubs\n", barriers, counting);
     return 0;
   }
   if (argc < 5 || strcmp(argv[1], "damage") != 0) return 2;

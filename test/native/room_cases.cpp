@@ -70,6 +70,27 @@ void testBuilding() {
   check(plan({seen(1, 5, 700), gone}).victims == Ids{3}, "who is not sampled any more does not wait");
 }
 
+Tenant of(uint32_t owner, Tenant tenant) {
+  tenant.owner = owner;
+  return tenant;
+}
+
+/// No user's files take more than half; root's may.
+void testOwners() {
+  const auto planHalf = [](const std::vector<Tenant>& tenants) {
+    Room used;
+    for (const Tenant& it : tenants) used = used + it.takes;
+    return planRoom(tenants, used, kNow, kWhole, {400, 400, 40});
+  };
+  check(planHalf({of(7, seen(1, 5, 300)), of(7, waiting(2, 1, 200, true))}).admitted.empty(),
+        "a user's file waits while his others in use take his part");
+  check(planHalf({of(7, seen(1, 5, 300)), of(8, waiting(2, 1, 200, true))}).admitted == Ids{2},
+        "another user's does not");
+  check(planHalf({of(0, seen(1, 5, 300)), of(0, waiting(2, 1, 200, true))}).admitted == Ids{2}, "nor does root's");
+  const RoomPlan own = planHalf({of(7, seen(1, 90, 300)), of(8, seen(3, 99, 50)), of(7, waiting(2, 1, 200, true))});
+  check(own.victims == Ids{1} && own.admitted == Ids{2}, "what a user does not use makes room for his own");
+}
+
 /// Programs in turns, 2.5 times as many as there is room for: whatever is evicted, nothing is built twice too soon.
 void testTurns() {
   std::map<uint32_t, Tenant> kept;
@@ -106,6 +127,7 @@ int main() {
   testOrder();
   testWaiting();
   testBuilding();
+  testOwners();
   testTurns();
   return reportChecks();
 }

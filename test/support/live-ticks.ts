@@ -28,6 +28,7 @@ export async function liveTicks(options: LiveTicksOptions): Promise<Tick[]> {
       drainSeconds: 1,
       targets: pids,
       byFunction,
+      cacheFolder: "",
     },
     delaySeconds: 1,
     firstDelaySeconds: 1,

@@ -3,6 +3,7 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
+import { dotnetProgram, runSdk, SHAPES } from "./dotnet.ts";
 import { Lacking } from "./measure.ts";
 import { root } from "./polytop.ts";
 import { type Running, start } from "./profile.ts";
@@ -126,4 +127,26 @@ export function rustLoop(): Running {
   mkdirSync(place, { recursive: true });
   writeFileSync(`${place}one.rs`, 'fn main() { println!("{}", std::env::args().count()) }\n');
   return start("/bin/sh", ["-c", `${WHILE_WANTED} rustc -O one.rs || exit; done`], { cwd: place });
+}
+
+/** Starts a single-file .NET program for ever, which lives some 0.7 s. */
+export function dotnetStarts(): Running {
+  const shape = SHAPES.find(({ name }) => name === "net10-single");
+  if (!shape) throw new Lacking("no shape of the program is a single file");
+  return start("/bin/sh", ["-c", `${WHILE_WANTED} ${dotnetProgram(shape)} brief 400; done`]);
+}
+
+/** Builds a .NET program of one line for ever; no server of the build stays behind. */
+export function dotnetBuilds(): Running {
+  const place = `${folder}dotnet-one/`;
+  mkdirSync(place, { recursive: true });
+  writeFileSync(
+    `${place}one.csproj`,
+    '<Project Sdk="Microsoft.NET.Sdk"><PropertyGroup><TargetFramework>net10.0</TargetFramework><OutputType>Exe</OutputType></PropertyGroup></Project>',
+  );
+  writeFileSync(`${place}One.cs`, 'System.Console.WriteLine("built");\n');
+  runSdk(["restore"], place);
+  const options = "--no-restore --no-incremental -nodeReuse:false -p:UseSharedCompilation=false";
+  const build = `dotnet build ${options} -v q || exit`;
+  return start("/bin/sh", ["-c", `${WHILE_WANTED} ${build}; done`], { cwd: place });
 }

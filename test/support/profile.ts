@@ -128,6 +128,8 @@ export interface SampleOptions {
   /** Only these; all processes where it is left out. */
   readonly pids?: readonly number[];
   readonly args?: readonly string[];
+  /** Of polytop's environment. */
+  readonly env?: Readonly<Record<string, string>>;
   /** Functions in each snapshot: 0, all, where it is left out. */
   readonly rows?: number;
   /** Called with each complete line of the output, numbered from 1. */
@@ -152,6 +154,7 @@ async function run(format: string, options: SampleOptions): Promise<Run> {
   let lines = 0;
   const finished = await polytop([format, ...commandLine(options)], {
     timeoutMs: (options.seconds + 30) * 1000,
+    ...(options.env ? { env: options.env } : {}),
     onStdout: (text, pid) => {
       used = cpuSeconds(pid) ?? used;
       for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) {

@@ -8,7 +8,6 @@
 #include <linux/seccomp.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/uio.h>
 
 #include <algorithm>
@@ -17,6 +16,7 @@
 #include <cstdlib>
 
 #include "memory/read_area.h"
+#include "util/priority.h"
 
 namespace {
 
@@ -86,7 +86,8 @@ int main(int argc, char** argv) {
   void* area = mmap(nullptr, sizeof(ReadArea), PROT_READ | PROT_WRITE, MAP_SHARED, kReadAreaFd, 0);
   if (area == MAP_FAILED) return 1;
   close_range(0, UINT_MAX, 0);
-  setpriority(PRIO_PROCESS, 0, 0);
+  // Samples wait for its answers.
+  raisePriority();
   prctl(PR_SET_DUMPABLE, 0);
   if (!dropCapabilities() || !denyOtherCalls()) return 1;
   serve(*static_cast<ReadArea*>(area));

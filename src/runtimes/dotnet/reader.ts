@@ -57,6 +57,7 @@ interface MetAgain {
 
 export class DotnetReader implements RuntimeReader {
   readonly #sampler: DotnetSampler;
+  readonly #tellsBodies: boolean;
   readonly #processes = new Map<number, KnownProcess>();
   readonly #pages = new PageBudget(MAX_PAGE_BYTES);
   readonly #shared = new SharedTables(this.#pages);
@@ -66,8 +67,10 @@ export class DotnetReader implements RuntimeReader {
   /** Notices about files, by their id. */
   readonly #refused = new Map<number, string>();
 
-  constructor(sampler: DotnetSampler) {
+  /** `tellsBodies`: the bodies of methods are told apart, which takes reading the memory of their processes. */
+  constructor(sampler: DotnetSampler, { tellsBodies = true } = {}) {
     this.#sampler = sampler;
+    this.#tellsBodies = tellsBodies;
     this.#images = new ImageNames(sampler, this.#pages);
   }
 
@@ -95,7 +98,8 @@ export class DotnetReader implements RuntimeReader {
   /** Names the precompiled method at an offset of a file. */
   symbolizeCode(file: number, offset: number): NamedFunction | undefined {
     if (!this.#images.holds(file, offset)) return undefined;
-    return precompiled(() => this.#images.method(file, offset));
+    const named = precompiled(() => this.#images.method(file, offset));
+    return this.#tellsBodies ? named : withoutBody(named);
   }
 
   symbolize(frames: NewFrames, index: number): NamedFrame | undefined {
@@ -129,6 +133,7 @@ export class DotnetReader implements RuntimeReader {
     const known = this.#processes.get(pid);
     if (!known) return unnamed("its process was not known when it was met");
     const named = known.process.known(word) ?? this.#awaited(known.process, word);
+    if (!this.#tellsBodies) return named.body === undefined ? named : withoutBody(named);
     const body = bodyOf(known.process, word, named);
     return body === "" ? named : { ...named, body };
   }
@@ -244,6 +249,8 @@ export function tablesInMemory(image: PeImage): ReadyToRunImage {
     },
   });
 }
+
+const withoutBody = ({ body: _body, ...rest }: NamedFunction): NamedFunction => rest;
 
 /** The user that a process runs as; -1 if the process is gone. */
 function ownerOf(pid: number): number {

@@ -1,11 +1,16 @@
 /** Describes frames of .NET that are no named method: the name says what they are, `whyUnnamed` why. */
-import { DOTNET_STUB_IMAGE, DOTNET_STUB_OTHER } from "../../../build/abi.ts";
+import {
+  DOTNET_STUB_BARRIER,
+  DOTNET_STUB_COUNTING,
+  DOTNET_STUB_IMAGE,
+  DOTNET_STUB_OTHER,
+} from "../../../build/abi.ts";
 import type { NamedFunction } from "../reader.ts";
 import { Unreadable } from "./memory.ts";
 
 /**
- * Kinds of stubs, as the runtime numbers them (StubCodeBlockKind in src/coreclr/vm/codeman.h); the last two as
- * bpf/abi.h does.
+ * Kinds of stubs, as the runtime numbers them (StubCodeBlockKind in src/coreclr/vm/codeman.h); the last four as
+ * bpf/dotnet/abi.h does.
  */
 const STUBS = new Map<number, readonly [name: string, meaning: string]>([
   [1, ["jump stub", "it leads to code that is too far away for a jump"]],
@@ -19,7 +24,15 @@ const STUBS = new Map<number, readonly [name: string, meaning: string]>([
   [9, ["virtual table stub", "it leads a virtual call to the method"]],
   [
     DOTNET_STUB_OTHER,
-    ["runtime stub", "code that the runtime wrote for itself, such as write barriers"],
+    ["runtime stub", "a thunk that the runtime wrote, as for delegates and generic methods"],
+  ],
+  [
+    DOTNET_STUB_BARRIER,
+    ["write barrier", "it notes for the garbage collector that a reference was written"],
+  ],
+  [
+    DOTNET_STUB_COUNTING,
+    ["call counting stub", "it counts the calls of a method until that is compiled again"],
   ],
   [DOTNET_STUB_IMAGE, ["call thunk", "it leads precompiled code to what it calls"]],
 ]);

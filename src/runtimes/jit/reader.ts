@@ -1,4 +1,5 @@
 /** Names code that a process generated itself and that no file holds. */
+import { statSync } from "node:fs";
 import { FRAME_ANONYMOUS } from "../../../build/abi.ts";
 import type { Drained } from "../../addon/drained.ts";
 import type { NewFrames } from "../new-frames.ts";
@@ -7,6 +8,18 @@ import { type PerfMapName, PerfMaps } from "./perf-map.ts";
 
 /** What stands for the file of such code. */
 const MODULE = "[jit]";
+
+/** Code in polytop's own process: what V8 compiled of it. */
+const OWN: NamedFrame = {
+  function: {
+    runtime: "native",
+    name: "[JavaScript of polytop]",
+    module: MODULE,
+    whyUnnamed: "generated code of polytop itself, which writes no map of it",
+  },
+};
+/** The inode of the first pid namespace: PROC_PID_INIT_INO in include/linux/proc_ns.h of Linux. */
+const FIRST_NAMESPACE = 0xefff_fffc;
 
 /** A frame that was named, or could not be. */
 interface Followed {
@@ -17,12 +30,18 @@ interface Followed {
 /** Names functions by the maps that JIT compilers may write, and names them anew when their code gives way to other. */
 export class JitReader implements RuntimeReader {
   readonly #maps = new PerfMaps();
+  /** The kernel counts pids of the first namespace. */
+  readonly #ownPid =
+    statSync("/proc/self/ns/pid", { throwIfNoEntry: false })?.ino === FIRST_NAMESPACE
+      ? process.pid
+      : undefined;
   /** Frames by their numbers, which ascend, of each process. */
   readonly #followed = new Map<number, Map<number, Followed>>();
 
   symbolize(frames: NewFrames, index: number): NamedFrame | undefined {
     if (frames.kind(index) !== FRAME_ANONYMOUS) return undefined;
     const pid = frames.owner(index);
+    if (pid === this.#ownPid) return OWN;
     const address = frames.value(index);
     const named = generated(this.#maps.resolve(pid, address));
     const ofProcess = this.#followed.get(pid) ?? new Map<number, Followed>();

@@ -12,6 +12,7 @@ import {
   PERL_OP_SHIFT,
 } from "../../../build/abi.ts";
 import type { Drained, InterpretedName, NamePart, PerlInterpreter } from "../../addon/drained.ts";
+import { cleanName } from "../../tick/clean-name.ts";
 import { InterpretedNames, textOf } from "../interpreted-names.ts";
 import type { NamedFrame, NamedFunction } from "../reader.ts";
 
@@ -21,13 +22,21 @@ const PHASES = new Set(["BEGIN", "UNITCHECK", "CHECK", "INIT", "END"]);
 /** Names of ops that do nothing themselves: they stand between others. */
 const SILENT_OPS = new Set(["", "null", "nextstate", "dbstate", "freed", "custom"]);
 
+const MAX_ROOMLESS = 3;
+
 export class PerlNames {
   readonly #names = new InterpretedNames(INTERPRETER_PERL, compose);
   readonly #interpreters = new Map<number, PerlInterpreter>();
+  /** Paths of interpreters that the kernel side has no room for. */
+  readonly #roomless = new Set<string>();
 
   /** Takes in the interpreters of files, and the strings that the kernel side sent. */
   ingest(drained: Pick<Drained, "files" | "names" | "renewed">): void {
-    for (const { perl } of drained.files) if (perl) this.#interpreters.set(perl.index, perl);
+    for (const { perl, path } of drained.files) {
+      if (perl) this.#interpreters.set(perl.index, perl);
+      if (perl?.index === 0 && this.#roomless.size < MAX_ROOMLESS)
+        this.#roomless.add(cleanName(path));
+    }
     this.#names.ingest(drained);
   }
 
@@ -37,7 +46,10 @@ export class PerlNames {
     const said = [...this.#interpreters.values()]
       .filter(({ refused }) => (refused ? UnwindPerlErrVersion : UnwindPerlUnverified) > 0)
       .map(({ warning }) => warning);
-    return [...new Set(said)].filter(Boolean);
+    const roomless = [...this.#roomless].map(
+      (path) => `there is no room for another Perl interpreter: subs of ${path} are not shown`,
+    );
+    return [...new Set(said), ...roomless].filter(Boolean);
   }
 
   /** Names the frame of a name; `meta` and `line` as in struct interpreted_frame. */

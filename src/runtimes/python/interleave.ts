@@ -60,7 +60,7 @@ export function interleave(
   };
   const places = new Map<number, number[]>();
   for (const { at, frames: own } of segments) {
-    const place = at ?? native.length;
+    const place = Math.min(at ?? native.length, native.length);
     places.set(place, [...(places.get(place) ?? []), ...own]);
   }
   // Frames of which nothing is known are further out than all that is known.

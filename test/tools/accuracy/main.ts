@@ -7,6 +7,7 @@ import { dotnet } from "./dotnet.ts";
 import { dotnetCalls } from "./dotnet-calls.ts";
 import { dotnetPrecompiled } from "./dotnet-precompiled.ts";
 import { dotnetStacks } from "./dotnet-stacks.ts";
+import { first } from "./first.ts";
 import { guessSections } from "./guesses.ts";
 import { native } from "./native.ts";
 import { perf } from "./perf.ts";
@@ -14,13 +15,16 @@ import { perl } from "./perl.ts";
 import { debianPrograms } from "./programs.ts";
 import { python } from "./python.ts";
 import { reuse } from "./reuse.ts";
+import { ticks } from "./ticks.ts";
 
 const held = await measure([
   ...native,
+  ...first,
   ...guessSections,
   ...perf,
   ...perl,
   ...python,
+  ...ticks,
   ...dotnet,
   ...dotnetStacks,
   ...dotnetCalls,

@@ -8,7 +8,7 @@ import { type Snapshot, sampleJson, sleep } from "../../support/profile.ts";
 import { workload } from "../../support/workloads.ts";
 
 /** How long one function runs before another one takes its place. */
-const MILLISECONDS = 2000;
+const MILLISECONDS = 3000;
 const DELAY = 0.5;
 const SECONDS = 24;
 const FREQUENCY = 999;
@@ -139,7 +139,7 @@ const collected = (shape: Shape): Reusing[] =>
   }));
 
 /** An installed runtime reads its assembly from a file of its own; so do these. */
-const shapes = SHAPES.filter(({ name }) => /^(installed)$/.test(name));
+const shapes = SHAPES.filter(({ name }) => /^(installed|net8|net9)$/.test(name));
 
 async function each(programs: readonly Reusing[]): Promise<Row[]> {
   const all: Row[] = [];

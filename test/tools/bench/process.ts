@@ -2,6 +2,8 @@
 import { mapBytes, runNanoseconds, withStats } from "../../support/bpftool.ts";
 import {
   compileLoop,
+  dotnetBuilds,
+  dotnetStarts,
   execLoops,
   hotLoops,
   perlLoop,
@@ -121,6 +123,10 @@ const USUAL: Bars = { process: 1, bpf: 0.6, megabytes: 24, complete: 98.5 };
 /** Of loads that once cost a multiple of this. */
 const HARD: Bars = { process: 0.8, bpf: 0.5, megabytes: 24, complete: 98 };
 
+/** Most of what these run was compiled a moment ago, in a process that is new. */
+const DOTNET_STARTS: Bars = { process: 2.5, bpf: 0.5, megabytes: 24, complete: 98 };
+const DOTNET_BUILD: Bars = { process: 3, bpf: 0.5, megabytes: 34, complete: 98 };
+
 export const processCosts: readonly Section[] = [
   {
     name: "hot",
@@ -131,6 +137,16 @@ export const processCosts: readonly Section[] = [
     name: "compile",
     about: "CPU and kernel memory while C++ is compiled",
     run: () => costs("C++ compile", () => [compileLoop()], USUAL),
+  },
+  {
+    name: "dotnet-starts",
+    about: "the same beside a single-file .NET program that starts again and again",
+    run: () => costs("single-file .NET starts", () => [dotnetStarts()], DOTNET_STARTS),
+  },
+  {
+    name: "dotnet-build",
+    about: "the same beside a .NET build again and again",
+    run: () => costs("dotnet build", () => [dotnetBuilds()], DOTNET_BUILD),
   },
   {
     name: "execs",

@@ -27,6 +27,7 @@ describe("what is read", () => {
       delaySeconds: 1,
       frequency: 99,
       event: "cpu",
+      cache: true,
       pids: [],
       filter: "",
       sort: "self",
@@ -71,6 +72,7 @@ describe("what is read", () => {
 
   test("switches", () => {
     expect(run("--no-kernel").kernel).toBe(false);
+    expect(run("--no-cache").cache).toBe(false);
     expect(run("--no-color").color).toBe(false);
     expect(run("--native-frames").nativeFrames).toBe(true);
     expect(run("--readable-names").readableNames).toBe(true);
@@ -201,6 +203,7 @@ describe("help", () => {
       "--rows N",
       "--no-kernel",
       "--native-frames",
+      "--no-cache",
       "--no-color",
       "-h, --help",
       "-v, --version",

@@ -5,13 +5,13 @@ import types
 
 SOURCE = """{lines}def made_{number}():
     total = 0
-    for k in range(4000): total += k ^ (total & 7)
+    for k in range(20000): total += k ^ (total & 7)
     return total
 """
 CLASS = """{lines}class Made_{number}:
     def method_{number}(self):
         total = 0
-        for k in range(4000): total += k ^ (total & 7)
+        for k in range(20000): total += k ^ (total & 7)
         return total
 """
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "files/remote_file.h"
+#include "mapped/remote_file.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -27,8 +27,12 @@ namespace {
 /// On disk, not in memory as /tmp may be (file-hierarchy(7)).
 constexpr const char* kCopyFolder = "/var/tmp";
 constexpr off_t kMaxBytes = 256 << 20;
+/// What all copies may take on the disk.
+constexpr off_t kMaxBytesOfAll = 512 << 20;
 constexpr size_t kBlock = 1 << 20;
 constexpr std::chrono::seconds kPatience{3};
+/// For one file, however slowly it comes.
+constexpr std::chrono::seconds kLongest{30};
 constexpr std::chrono::seconds kSilence{60};
 constexpr std::chrono::milliseconds kLook{50};
 
@@ -53,27 +57,41 @@ void say(int channel, char what, const std::string& text) {
   [[maybe_unused]] const ssize_t written = write(channel, message.data(), message.size());
 }
 
-std::string copyFile(int from, int to) {
+/// Holes stay holes, whether the file system tells of them or only shows zeros.
+std::string copyFile(int from, int to, off_t most) {
   std::vector<char> block(kBlock);
-  off_t at = 0;
+  const std::vector<char> zeros(kBlock);
+  off_t at = 0, written = 0;
   for (;;) {
+    const off_t data = lseek(from, at, SEEK_DATA);
+    if (data > at) at = data;
+    if (data < 0 && errno == ENXIO) break;
     const ssize_t got = pread(from, block.data(), block.size(), at);
-    if (got == 0) return "";
-    if (got < 0 || pwrite(to, block.data(), static_cast<size_t>(got), at) != got) return strerror(errno);
+    if (got == 0) break;
+    if (got < 0) return strerror(errno);
+    if (memcmp(block.data(), zeros.data(), static_cast<size_t>(got)) != 0) {
+      if (pwrite(to, block.data(), static_cast<size_t>(got), at) != got) return strerror(errno);
+      written += got;
+    }
     at += got;
     if (at > kMaxBytes) return "too large to be copied from a remote file system";
+    if (written > most) return "too much is copied from remote file systems already";
   }
+  struct stat status = {};
+  // A hole at the end.
+  if (fstat(from, &status) == 0 && status.st_size <= kMaxBytes) at = std::max(at, status.st_size);
+  return ftruncate(to, at) == 0 ? "" : strerror(errno);
 }
 
 /// The child. It keeps nothing of ours open: a program of the kernel lives as long as its last descriptor.
-[[noreturn]] void serve(const file_record& record, int to, int channel) {
+[[noreturn]] void serve(const file_record& record, int to, int channel, off_t most) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   const auto [low, high] = std::minmax(to, channel);
   if (low > 0) close_range(0, static_cast<unsigned>(low) - 1, 0);
   if (high > low + 1) close_range(static_cast<unsigned>(low) + 1, static_cast<unsigned>(high) - 1, 0);
   close_range(static_cast<unsigned>(high) + 1, UINT_MAX, 0);
   const MappedFile file = openMappedFile(record);
-  const std::string why = file.file.valid() ? copyFile(file.file.get(), to) : file.why;
+  const std::string why = file.file.valid() ? copyFile(file.file.get(), to, most) : file.why;
   if (file.gone)
     say(channel, kGone, "");
   else
@@ -87,23 +105,25 @@ FileDescriptor nameless() {
   return onDisk.valid() ? std::move(onDisk) : FileDescriptor(memfd_create("polytop-copy", MFD_CLOEXEC));
 }
 
-off_t sizeOf(int fd) {
+/// How much of the disk a copy takes.
+off_t bytesOf(int fd) {
   struct stat status = {};
-  return fstat(fd, &status) == 0 ? status.st_size : 0;
+  return fstat(fd, &status) == 0 ? status.st_blocks * 512 : 0;
 }
 
 /// What the child said; empty if it did not get on for a while.
 std::string listen(int channel, int copy, const std::atomic<bool>& closing) {
   auto latest = std::chrono::steady_clock::now() + kPatience;
+  const auto end = std::chrono::steady_clock::now() + kLongest;
   off_t size = 0;
-  while (!closing && std::chrono::steady_clock::now() < latest) {
+  while (!closing && std::chrono::steady_clock::now() < std::min(latest, end)) {
     pollfd ready = {channel, POLLIN, 0};
     if (poll(&ready, 1, static_cast<int>(kLook.count())) > 0) {
       std::array<char, PIPE_BUF> message;
       const ssize_t got = read(channel, message.data(), message.size());
       return got > 0 ? std::string(message.data(), static_cast<size_t>(got)) : "";
     }
-    const off_t now = sizeOf(copy);
+    const off_t now = bytesOf(copy);
     if (now != size) latest = std::chrono::steady_clock::now() + kPatience;
     size = now;
   }
@@ -174,6 +194,11 @@ MappedFile RemoteFiles::copy(const file_record& record) {
     file.why = silent;
     return file;
   }
+  off_t left = kMaxBytesOfAll;
+  std::erase_if(copies_, [](const auto& copy) { return copy.expired(); });
+  for (const auto& copy : copies_) {
+    if (const auto bytes = copy.lock()) left -= *bytes;
+  }
   FileDescriptor into = nameless();
   std::array<int, 2> channel;
   if (!into.valid() || pipe2(channel.data(), O_CLOEXEC) != 0) {
@@ -183,7 +208,7 @@ MappedFile RemoteFiles::copy(const file_record& record) {
   const FileDescriptor hear(channel[0]);
   FileDescriptor speak(channel[1]);
   const pid_t child = fork();
-  if (child == 0) serve(record, into.get(), speak.get());
+  if (child == 0) serve(record, into.get(), speak.get(), left);
   speak = {};
   const std::string said = child > 0 ? listen(hear.get(), into.get(), closing_) : "";
   if (child > 0) end(child);
@@ -193,6 +218,8 @@ MappedFile RemoteFiles::copy(const file_record& record) {
   } else if (said.front() == kCopied) {
     file.path = said.substr(1);
     file.file = std::move(into);
+    file.copied = std::make_shared<const off_t>(bytesOf(file.file.get()));
+    copies_.push_back(file.copied);
   } else {
     file.gone = said.front() == kGone;
     file.why = said.substr(1);

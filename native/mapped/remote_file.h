@@ -6,12 +6,14 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string_view>
 #include <thread>
 #include <unordered_map>
+#include <vector>
 
-#include "files/mapped_file.h"
+#include "mapped/mapped_file.h"
 
 namespace polytop {
 
@@ -52,6 +54,7 @@ class RemoteFiles {
   std::atomic<bool> closing_ = false;
   std::thread thread_;
   std::unordered_map<uint32_t, Clock::time_point> silentUntil_;  ///< by device
+  std::vector<std::weak_ptr<const off_t>> copies_;               ///< MappedFile::copied of those that are open
 };
 
 }  // namespace polytop

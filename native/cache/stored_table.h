@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "unwind/rule_set.h"
+#include "unwind/unwind_table.h"
+
+namespace polytop {
+
+/// A table and the rules that its rows use, as bytes: it means the same in another run, whose rules have other indexes.
+std::vector<uint8_t> encodeTable(const UnwindTable& table, const RuleSet& rules);
+
+/// The table of such bytes, its rules entered into `rules`. False where they are not what encodeTable() writes, in
+/// whatever way: nothing in them is trusted.
+bool decodeTable(const std::vector<uint8_t>& bytes, RuleSet& rules, UnwindTable& table);
+
+}  // namespace polytop

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapped/identity.h"
+
+#include <fcntl.h>
+#include <linux/btrfs.h>
+#include <linux/btrfs_tree.h>
+#include <linux/fs.h>
+#include <linux/magic.h>
+#include <sys/ioctl.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <thread>
+
+#include "util/bytes.h"
+#include "util/clock.h"
+#include "util/hash.h"
+
+namespace polytop {
+
+namespace {
+
+constexpr uint64_t kNanosecondsPerSecond = 1'000'000'000;
+/// One tick of a kernel with 100 of them a second.
+constexpr uint64_t kLongestTick = 10'000'000;
+constexpr size_t kPieces = 16;
+
+/// Words from places all over the file: its headers, its tables at the end, its code between.
+uint64_t hashPieces(int fd, uint64_t size) {
+  std::array<uint64_t, 32> piece;
+  uint64_t hash = size;
+  for (size_t i = 0; i < kPieces && size > sizeof piece; i++) {
+    const uint64_t at = (size - sizeof piece) / (kPieces - 1) * i;
+    piece = {};
+    readSome(fd, at, piece.data(), sizeof piece);
+    for (const uint64_t word : piece) hash = mix(hash, word);
+  }
+  return hash;
+}
+
+bool isIn(int fd, uint32_t fileSystem) {
+  struct statfs status = {};
+  return fstatfs(fd, &status) == 0 && static_cast<uint32_t>(status.f_type) == fileSystem;
+}
+
+/// The number of the subvolume, as the kernel side reads it; 0 where there is none.
+uint64_t volumeOf(int fd) {
+  btrfs_ioctl_ino_lookup_args lookup = {};
+  lookup.objectid = BTRFS_FIRST_FREE_OBJECTID;
+  return isIn(fd, BTRFS_SUPER_MAGIC) && ioctl(fd, BTRFS_IOC_INO_LOOKUP, &lookup) == 0 ? lookup.treeid : 0;
+}
+
+}  // namespace
+
+bool lookAt(int fd, struct statx& known) {
+  constexpr unsigned kWanted = STATX_BASIC_STATS | STATX_MNT_ID;
+  return fd >= 0 && statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, kWanted, &known) == 0;
+}
+
+uint32_t deviceOf(const struct statx& known) { return known.stx_dev_major << 20 | known.stx_dev_minor; }
+
+uint64_t changeTime(const struct statx& known) {
+  return static_cast<uint64_t>(known.stx_ctime.tv_sec) * kNanosecondsPerSecond + known.stx_ctime.tv_nsec;
+}
+
+bool completeKey(int fd, Unsaid unsaid, file_key& key) {
+  struct statx known = {};
+  if (!lookAt(fd, known) || known.stx_nlink == 0) return false;
+  int generation = 0;
+  if (unsaid == Unsaid::kTimeAndGeneration) {
+    // Overlayfs and file systems in memory do not tell it.
+    if (ioctl(fd, FS_IOC_GETVERSION, &generation) != 0) return false;
+    key.generation = static_cast<uint32_t>(generation);
+  }
+  key.ctime = changeTime(known);
+  key.generation += static_cast<uint32_t>(volumeOf(fd)) * VOLUME_FACTOR;
+  return true;
+}
+
+FileContent contentOf(int fd) {
+  struct statx known = {};
+  if (!lookAt(fd, known)) return {};
+  return {changeTime(known), known.stx_size, isIn(fd, TMPFS_MAGIC) ? hashPieces(fd, known.stx_size) : 0};
+}
+
+void awaitNextTime(int fd) {
+  struct statx known = {};
+  if (!lookAt(fd, known)) return;
+  const uint64_t now = clockNanoseconds(CLOCK_REALTIME), changed = changeTime(known);
+  if (now >= changed && now - changed < kLongestTick)
+    std::this_thread::sleep_for(std::chrono::nanoseconds(kLongestTick - (now - changed)));
+}
+
+}  // namespace polytop

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <linux/stat.h>
+#include <sys/stat.h>
+
+#include <cstdint>
+
+#include "bpf/abi.h"
+
+namespace polytop {
+
+/// What the kernel knows of a descriptor without asking its file system, which may never answer. False on error.
+bool lookAt(int fd, struct statx& known);
+
+/// The device as in file_key.
+uint32_t deviceOf(const struct statx& known);
+
+/// When the file last changed, in nanoseconds as in file_key.
+uint64_t changeTime(const struct statx& known);
+
+/// What is not said of a file's identity.
+enum class Unsaid { kTime, kTimeAndGeneration };
+
+/// Fills that in: an announcement (PERF_RECORD_MMAP2) leaves out the time, /proc/PID/maps the generation too. False
+/// where it cannot be told, and where the file has no name any more.
+bool completeKey(int fd, Unsaid unsaid, file_key& key);
+
+/// What changes with the content of an open file.
+struct FileContent {
+  uint64_t changed = 0;  ///< changeTime()
+  uint64_t size = 0;
+  /// Of some bytes of a file in memory: what is written through a mapping leaves the times of such a one alone.
+  uint64_t hash = 0;
+  bool operator==(const FileContent&) const = default;
+};
+
+/// Looks at an open file of this machine.
+FileContent contentOf(int fd);
+
+/// Waits until the next change of the file gets another time than the last one: kernels before 6.13 count in ticks of
+/// up to 10 ms. What is read afterwards belongs to contentOf() for as long as that is the same.
+void awaitNextTime(int fd);
+
+}  // namespace polytop

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapped/mounts.h"
+
+#include <cstdio>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <string_view>
+
+#include "mapped/identity.h"
+#include "mapped/mapped_file.h"
+#include "mapped/remote_file.h"
+
+namespace polytop {
+
+namespace {
+
+constexpr size_t kMaxVisiblePaths = 8;
+
+/// A line of mountinfo (proc(5)): id parent major:minor root mountpoint options [fields] - type source options
+struct Mount {
+  uint64_t id = 0;
+  uint32_t device = 0;
+  std::string root;
+  std::string point;
+  std::string type;
+};
+
+std::optional<Mount> readMount(const std::string& line) {
+  std::istringstream fields(line);
+  Mount mount;
+  std::string parent, device;
+  fields >> mount.id >> parent >> device >> mount.root >> mount.point;
+  unsigned majorNumber = 0, minorNumber = 0;
+  const size_t separator = line.find(" - ");
+  if (!fields || separator == std::string::npos) return std::nullopt;
+  if (sscanf(device.c_str(), "%u:%u", &majorNumber, &minorNumber) != 2) return std::nullopt;
+  mount.device = majorNumber << 20 | minorNumber;
+  const size_t type = separator + 3;
+  mount.type = line.substr(type, line.find(' ', type) - type);
+  return mount;
+}
+
+/// The first mount that `fits` in the list of a process; "self" is this one.
+template <typename Fits>
+std::optional<Mount> findMount(const std::string& process, Fits fits) {
+  std::ifstream mounts("/proc/" + process + "/mountinfo");
+  for (std::string line; std::getline(mounts, line);) {
+    std::optional<Mount> mount = readMount(line);
+    if (mount && fits(*mount)) return mount;
+  }
+  return std::nullopt;
+}
+
+template <typename Fits>
+std::optional<Mount> findMount(uint32_t tgid, Fits fits) {
+  std::optional<Mount> theirs = findMount(std::to_string(tgid), fits);
+  return theirs ? theirs : findMount("self", fits);
+}
+
+std::optional<Mount> mountOf(int fd, uint32_t tgid) {
+  struct statx known = {};
+  if (!lookAt(fd, known) || !(known.stx_mask & STATX_MNT_ID)) return std::nullopt;
+  return findMount(tgid, [&](const Mount& mount) { return mount.id == known.stx_mnt_id; });
+}
+
+}  // namespace
+
+uint32_t mountedDevice(int fd, uint32_t tgid) {
+  const std::optional<Mount> mount = mountOf(fd, tgid);
+  return mount ? mount->device : 0;
+}
+
+bool isRemote(int fd, uint32_t tgid) {
+  const std::optional<Mount> mount = mountOf(fd, tgid);
+  return !mount || isRemoteType(mount->type);
+}
+
+bool isRemoteDevice(uint32_t tgid, uint32_t device) {
+  const std::optional<Mount> mount = findMount(tgid, [&](const Mount& it) { return it.device == device; });
+  return !mount || isRemoteType(mount->type);
+}
+
+std::vector<std::string> visiblePaths(const file_record& record) {
+  std::vector<std::string> paths;
+  const std::string inside = recordPath(record);
+  findMount("self", [&](const Mount& mount) {
+    const std::string root = mount.root == "/" ? "" : mount.root;
+    const std::string point = mount.point == "/" ? "" : mount.point;
+    if (mount.device == record.key.device && inside.starts_with(root + "/"))
+      paths.push_back(point + inside.substr(root.size()));
+    return paths.size() >= kMaxVisiblePaths;
+  });
+  return paths;
+}
+
+}  // namespace polytop

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapped/running_files.h"
+
+#include <dirent.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "util/clock.h"
+
+namespace polytop {
+
+namespace {
+
+constexpr uint64_t kLongest = 100'000'000;  // ns
+/// A process that runs now counts as so many that wait.
+constexpr uint64_t kRunning = 1000;
+
+struct CloseFolder {
+  void operator()(DIR* folder) const { closedir(folder); }
+};
+
+/// Whether a process is on a CPU or waits for one: `R` behind the name in proc_pid_stat(5).
+bool isRunning(const std::string& process) {
+  std::ifstream file(process + "/stat");
+  std::string stat;
+  std::getline(file, stat);
+  const size_t name = stat.rfind(')');
+  return name != std::string::npos && stat.compare(name, 3, ") R") == 0;
+}
+
+/// The pids, of those that run first.
+std::vector<std::pair<uint64_t, uint32_t>> processes(const std::function<bool(uint32_t)>& isWanted) {
+  std::vector<std::pair<uint64_t, uint32_t>> found;
+  const std::unique_ptr<DIR, CloseFolder> folder(opendir("/proc"));
+  for (const dirent* item; folder && (item = readdir(folder.get()));) {
+    const auto pid = static_cast<uint32_t>(strtoul(item->d_name, nullptr, 10));
+    if (pid == 0 || !isWanted(pid)) continue;
+    found.emplace_back(isRunning(std::string("/proc/") + item->d_name) ? kRunning : 1, pid);
+  }
+  std::stable_sort(found.begin(), found.end(), [](auto& a, auto& b) { return a.first > b.first; });
+  return found;
+}
+
+}  // namespace
+
+std::vector<file_record> runningFiles(const std::function<bool(uint32_t)>& isWanted) {
+  const uint64_t latest = clockNanoseconds(CLOCK_MONOTONIC) + kLongest;
+  struct Used {
+    file_record file = {};
+    uint64_t by = 0;
+  };
+  std::map<std::pair<uint32_t, uint64_t>, Used> used;
+  for (const auto& [weight, pid] : processes(isWanted)) {
+    if (clockNanoseconds(CLOCK_MONOTONIC) > latest) break;
+    std::ifstream maps("/proc/" + std::to_string(pid) + "/maps");
+    for (std::string line; std::getline(maps, line);) {
+      // proc_pid_maps(5): start-end permissions offset device inode path
+      unsigned long long start = 0, end = 0, offset = 0, inode = 0;
+      unsigned majorNumber = 0, minorNumber = 0;
+      char permissions[5] = {};
+      if (sscanf(line.c_str(), "%llx-%llx %4s %llx %x:%x %llu", &start, &end, permissions, &offset, &majorNumber,
+                 &minorNumber, &inode) != 7 ||
+          permissions[2] != 'x' || inode == 0)
+        continue;
+      Used& entry = used[{majorNumber << 20 | minorNumber, inode}];
+      entry.by += weight;
+      entry.file.type = RECORD_FILE;
+      entry.file.tgid = pid;
+      entry.file.key.inode = inode;
+      entry.file.key.device = majorNumber << 20 | minorNumber;
+      entry.file.vma_start = start;
+      entry.file.vma_end = end;
+      entry.file.vma_offset = offset;
+    }
+  }
+  std::vector<const Used*> order;
+  for (const auto& [identity, entry] : used) order.push_back(&entry);
+  std::stable_sort(order.begin(), order.end(), [](auto* a, auto* b) { return a->by > b->by; });
+  std::vector<file_record> files;
+  for (const Used* entry : order) files.push_back(entry->file);
+  return files;
+}
+
+}  // namespace polytop
