@@ -1,6 +1,7 @@
 /** Writes a recording to the disk, a chunk every few seconds: a kill loses no more than that. */
 import {
   closeSync,
+  existsSync,
   fdatasyncSync,
   fstatSync,
   ftruncateSync,
@@ -153,7 +154,9 @@ export class RecordingWriter {
   }
 
   #left(): string {
-    if (this.#temporary !== undefined) return "; what was there is as it was";
+    if (this.#temporary !== undefined) {
+      return existsSync(this.#target) ? "; the recording that was there is as it was" : "";
+    }
     return this.#ticks > 0 ? "; what was written before can be replayed" : "";
   }
 }
