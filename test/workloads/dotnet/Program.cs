@@ -101,6 +101,9 @@ static class Program
         for (;;) sum += Generic<string>.Sixty(sum) + Thirty(sum) + ten(sum);
     }
 
+    // Compiled once: a body that takes over from another (OSR) may have its unwind information in a page that nothing
+    // has touched yet, which the kernel side cannot read.
+    [MethodImpl(MethodImplOptions.NoInlining | MethodImplOptions.AggressiveOptimization)]
     static void Deep(int depth)
     {
         for (;;) Descend(depth);
