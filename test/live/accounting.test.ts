@@ -8,8 +8,6 @@ import { launcher, needsSampling, polytop } from "../support/polytop.ts";
 import { during, type Snapshot, sampleJson, start } from "../support/profile.ts";
 import { workload } from "../support/workloads.ts";
 
-const _add = (values: readonly number[]): number => values.reduce((sum, it) => sum + it, 0);
-
 test("a CPU that goes and comes within a refresh is sampled on", async (context) => {
   needsSampling(context);
   if (!existsSync(SECOND_CPU)) return context.skip("no CPU can be taken offline here");
