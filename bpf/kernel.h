@@ -191,21 +191,9 @@ struct mm_struct___seqcount {
 	struct seqcount mm_lock_seq;
 } RELOCATED;
 
-struct rq {
-	__u64 clock;
-} RELOCATED;
-
-/* Kernels that are told of stolen time (CONFIG_PARAVIRT_TIME_ACCOUNTING) have this: what is stolen up to `clock`. */
-struct rq___steal {
-	__u64 prev_steal_time_rq;
-} RELOCATED;
-
-struct cfs_rq {
-	struct rq *rq;
-} RELOCATED;
-
 struct sched_entity {
-	struct cfs_rq *cfs_rq;
+	__u64 exec_start;
+	__u64 sum_exec_runtime;
 } RELOCATED;
 
 /* The number of a process in one of the namespaces that see it. */

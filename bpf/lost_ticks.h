@@ -4,9 +4,9 @@
  * program is active on the CPU, and a timer that comes late leaves ticks out.
  *
  * A clock's ticks lie on a lattice: they never come early, and one that comes late does not move those behind it
- * (hrtimer_forward_now() in perf_swevent_hrtimer()). Each tick of a CPU makes a run, whoever is running, so the
- * lattice points between two runs are what was lost. Who had the CPU at these is not known: the runs before and
- * after them stand for half of them each.
+ * (hrtimer_forward_now() in perf_swevent_hrtimer()). The lattice points between two runs are lost samples where one
+ * thread was met at both ends and had the CPU all the time. What happened between two different threads cannot be
+ * known: the CPU may have been idle, and not every kernel runs the program there. Nothing is counted then.
  */
 #ifndef POLYTOP_LOST_TICKS_H
 #define POLYTOP_LOST_TICKS_H
@@ -19,44 +19,20 @@ MAPPED_ARRAY(rates, 1, struct cpu_rate);
 /* A longer gap between two runs is no loss: sampling stood still, or the machine did. */
 #define MAX_LOST 256
 
-/* What was stolen from the CPU of a task until `clock`, by a hypervisor that tells; 0 where none does. */
-static __always_inline __u64 stolen_time(struct rq *rq)
-{
-	struct rq___steal *told = (void *)rq;
-
-	if (!bpf_core_field_exists(told->prev_steal_time_rq))
-		return 0;
-	return READ_TYPED(told, prev_steal_time_rq);
-}
-
 /*
- * Counts the lost ticks that nobody has accounted for yet, less those that fell into stolen time: a CPU that the
- * machine did not have was not busy. The scheduler learns of stolen time a moment after the late tick.
+ * How long a thread had a CPU until `now`, plus an amount that stays the same while it runs: the scheduler's sum is as
+ * old as `exec_start` (update_curr()). Stolen time is no part of it where the hypervisor tells of that.
  */
-static __always_inline void settle_lost(struct cpu_totals *run, struct task_struct *task, const struct cpu_rate *rate)
+static __always_inline __u64 time_on_cpu(struct task_struct *task, __u64 now)
 {
-	struct cfs_rq *cfs_rq = READ_TYPED(task, se.cfs_rq);
-	struct rq *rq = READ_TYPED(cfs_rq, rq);
-	__u64 clock = READ_TYPED(rq, clock), stolen = stolen_time(rq);
-
-	if (run->lost_halves > 1 && clock != run->lost_clock) {
-		__u64 stolen_halves = 2 * ((stolen - run->stolen) / rate->period) * rate->weight;
-
-		run->lost_halves -= stolen_halves < run->lost_halves ? stolen_halves : run->lost_halves;
-		add_counter(COUNTER_SamplesLostSkipped, run->lost_halves >> 1);
-		run->lost_halves &= 1;
-	}
-	if (run->lost_halves < 2) {
-		run->stolen = stolen;
-		run->lost_clock = clock;
-	}
+	return READ_TYPED(task, se.sum_exec_runtime) - READ_TYPED(task, se.exec_start) + now;
 }
 
-/* A tick of the event at `now` made a run; `is_wanted` says that it hit a wanted process. */
+/* A tick of the event at `now` made a run, which met thread `tid`; `is_wanted` says that its samples are. */
 static __always_inline void count_lost(struct cpu_totals *run, struct task_struct *task, const struct cpu_rate *rate,
-				       __u64 now, int is_wanted)
+				       __u64 now, __u32 tid, int is_wanted)
 {
-	__u64 gap = now - run->last_tick;
+	__u64 gap = now - run->last_tick, time = time_on_cpu(task, now), had = time - run->last_time;
 
 	if (!rate->period)
 		return;
@@ -66,16 +42,17 @@ static __always_inline void count_lost(struct cpu_totals *run, struct task_struc
 	} else if (gap < rate->period) {
 		/* A tick that is less late than the one that the lattice was set by. */
 		run->last_tick = now;
-	} else if (gap < 2 * rate->period) {
-		run->last_tick += rate->period;
 	} else {
 		__u64 ticks = gap / rate->period;
 
 		run->last_tick += ticks * rate->period;
-		run->lost_halves += (ticks - 1) * (run->was_wanted + is_wanted) * rate->weight;
+		if (ticks > 1 && is_wanted && run->last_tid == tid && had + rate->period / 2 > now - run->last_run &&
+		    had < now - run->last_run + rate->period)
+			add_counter(COUNTER_SamplesLostSkipped, (ticks - 1) * rate->weight);
 	}
-	run->was_wanted = is_wanted;
-	settle_lost(run, task, rate);
+	run->last_run = now;
+	run->last_tid = tid;
+	run->last_time = time;
 }
 
 #endif

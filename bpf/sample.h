@@ -45,7 +45,7 @@ static __always_inline void tell_busy(__u32 cpu)
 }
 
 /* What a tick of the sampling event says beyond its sample. Returns how many samples it stands for. */
-static __always_inline __u64 note_tick(struct cpu_totals *run, struct task_struct *task, __u64 now, int idle,
+static __always_inline __u64 note_tick(struct cpu_totals *run, struct task_struct *task, __u64 now, __u32 tid, int idle,
 				       int wanted)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
@@ -54,7 +54,7 @@ static __always_inline __u64 note_tick(struct cpu_totals *run, struct task_struc
 	run->ticks++;
 	if (!rate)
 		return 1;
-	count_lost(run, task, rate, now, wanted);
+	count_lost(run, task, rate, now, tid, wanted);
 	if (idle)
 		return rate->weight;
 	run->last_work = now;
@@ -201,7 +201,7 @@ static __always_inline int take_sample(void *context, const __u64 *interrupted, 
 	/* Work of an idle CPU is no process's: it is wanted where all are. */
 	int wanted = !idle && (tid ? is_wanted(tgid) : !target_count);
 	if (is_tick)
-		weight *= note_tick(run, task, start, idle, wanted);
+		weight *= note_tick(run, task, start, tid, idle, wanted);
 	if (!wanted)
 		return 0;
 	start_walk(w, tgid);
