@@ -63,10 +63,12 @@ static __always_inline __u64 note_tick(struct cpu_totals *run, struct task_struc
 	return rate->weight;
 }
 
-/* Walks the kernel stack. Returns 0, or the counter of what went wrong. */
-static __always_inline __u32 walk_kernel(struct walk *w, void *context)
+/*
+ * Takes the kernel stack that a helper put into w->frames: so many bytes, or an error. `leaf_is_exact` says that its
+ * first address is the interrupted instruction, no return address. Returns 0, or the counter of what went wrong.
+ */
+static __always_inline __u32 take_kernel_stack(struct walk *w, long bytes, int leaf_is_exact)
 {
-	long bytes = bpf_get_stack(context, w->frames, MAX_KERNEL_FRAMES * sizeof(__u64), 0);
 	__u32 count = bytes > 0 ? (__u32)bytes / sizeof(__u64) : 0;
 
 	add_counter(COUNTER_UnwindKernelAttempts, 1);
@@ -77,7 +79,7 @@ static __always_inline __u32 walk_kernel(struct walk *w, void *context)
 	for (__u32 i = 0; i < MAX_KERNEL_FRAMES && i < count; i++) {
 		__u64 address = w->frames[i];
 		/* As for user frames: callers are looked up by their call. */
-		push_frame(w, i ? address - 1 : address);
+		push_frame(w, i || !leaf_is_exact ? address - 1 : address);
 	}
 	w->record.kernel_count = w->record.frame_count;
 	add_counter(COUNTER_UnwindKernelFrames, count);
@@ -87,6 +89,12 @@ static __always_inline __u32 walk_kernel(struct walk *w, void *context)
 	}
 	add_counter(COUNTER_UnwindKernelComplete, 1);
 	return 0;
+}
+
+/* Walks the kernel stack of the running task. Returns 0, or the counter of what went wrong. */
+static __always_inline __u32 walk_kernel(struct walk *w, void *context)
+{
+	return take_kernel_stack(w, bpf_get_stack(context, w->frames, MAX_KERNEL_FRAMES * sizeof(__u64), 0), 1);
 }
 
 /* Walks the user stack, if the task has any. Returns the counter of the outcome, 0 if there is no user stack. */

@@ -10,7 +10,6 @@
 #include "kernel.h"
 
 /* Bits of a task's state (include/linux/sched.h): the low ones are the same from 5.10 on. */
-#define STATE_SLEEPING 0x1
 #define STATE_UNINTERRUPTIBLE 0x2
 #define STATE_STOPPED 0x4
 #define STATE_TRACED 0x8

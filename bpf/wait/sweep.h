@@ -14,27 +14,7 @@
 /* Walks the kernel stack of a task that does not run; the kernel leaves its scheduler's own frames out. */
 static __noinline __u32 walk_waiting_kernel(struct walk *w, struct task_struct *task)
 {
-	long bytes = bpf_get_task_stack(task, w->frames, MAX_KERNEL_FRAMES * sizeof(__u64), 0);
-	__u32 count = bytes > 0 ? (__u32)bytes / sizeof(__u64) : 0;
-
-	add_counter(COUNTER_UnwindKernelAttempts, 1);
-	if (!count) {
-		add_counter(COUNTER_UnwindKernelErrNoStack, 1);
-		return COUNTER_UnwindKernelErrNoStack;
-	}
-	for (__u32 i = 0; i < MAX_KERNEL_FRAMES && i < count; i++) {
-		__u64 address = w->frames[i];
-		/* All of them are return addresses: they are looked up by their calls. */
-		push_frame(w, address - 1);
-	}
-	w->record.kernel_count = w->record.frame_count;
-	add_counter(COUNTER_UnwindKernelFrames, count);
-	if (count >= MAX_KERNEL_FRAMES || count >= kernel_stack_limit) {
-		add_counter(COUNTER_UnwindKernelTruncated, 1);
-		return COUNTER_UnwindKernelTruncated;
-	}
-	add_counter(COUNTER_UnwindKernelComplete, 1);
-	return 0;
+	return take_kernel_stack(w, bpf_get_task_stack(task, w->frames, MAX_KERNEL_FRAMES * sizeof(__u64), 0), 0);
 }
 
 /* Begins the walk of a task that does not run, with its kernel stack. */

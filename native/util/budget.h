@@ -38,9 +38,6 @@ class Budget {
     steps_ -= count;
   }
 
-  uint64_t bytesLeft() const { return bytes_; }
-  uint64_t stepsLeft() const { return steps_; }
-
  private:
   static constexpr uint64_t kMinBytes = 32u << 20, kMaxBytes = 192u << 20, kBytesPerByte = 4;
   static constexpr uint64_t kMinSteps = 10'000'000, kMaxSteps = 200'000'000, kStepsPerByte = 32;
