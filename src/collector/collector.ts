@@ -165,7 +165,7 @@ export class Collector {
     this.drain();
     const gathered = this.#gathered as Gathered;
     this.#gathered = undefined;
-    const { event, cpus: sampled, frequency } = this.#sampler.describe();
+    const { event, cpus: sampled, frequency, tickNanoseconds } = this.#sampler.describe();
     // Where nothing that runs is sampled, no event says how many there are.
     const cpus = sampled || availableParallelism();
     const metrics: Record<string, number> = {};
@@ -185,7 +185,7 @@ export class Collector {
         samples: gathered.samples,
         missed: gathered.missed,
         metrics,
-        self: this.#ownCost(gathered),
+        self: this.#ownCost(gathered, tickNanoseconds),
         ...(this.#activity === "running" ? {} : { activity: this.#activity }),
         ...(this.#sweeps ? { waiting: this.#waits.take(metrics.WaitLostNanoseconds ?? 0) } : {}),
         notices: [
@@ -204,11 +204,10 @@ export class Collector {
     for (const reader of this.#readers) reader.resolveSeen?.();
   }
 
-  #ownCost(gathered: Gathered): OwnCost {
+  #ownCost(gathered: Gathered, tickNanoseconds: number): OwnCost {
     const { seconds, bpfNanoseconds, ticks, childNanoseconds, counters } = gathered;
     const { user, system } = process.cpuUsage(this.#cpu);
     this.#cpu = process.cpuUsage();
-    const { tickNanoseconds } = this.#sampler.describe();
     const percent = (nanoseconds: number): number => nanoseconds / 1e7 / seconds;
     const parts = {
       processPercent: percent((user + system) * 1000),

@@ -6,16 +6,11 @@ import type { Tick } from "../../src/tick/tick.ts";
 import { symbolOffset } from "../support/elf.ts";
 import { withFolder } from "../support/live.ts";
 import { liveTicks } from "../support/live-ticks.ts";
-import {
-  embeddedPerl,
-  expectPerlSums,
-  machinesPerl,
-  perlFrames,
-  sumMetric,
-} from "../support/perl.ts";
+import { embeddedPerl, expectPerlSums, machinesPerl, perlFrames } from "../support/perl.ts";
 import { needsSampling } from "../support/polytop.ts";
 import { during, type Running, start } from "../support/profile.ts";
 import { stackCounts } from "../support/ticks.ts";
+import { sumMetric } from "../support/walks.ts";
 
 const SCRIPT =
   "package Right; sub inner { my $t = 0; $t += $_ for 1 .. 2000 } sub outer { inner() while 1 } outer()";

@@ -13,12 +13,12 @@ import {
   perlOf,
   SUITES,
   startPerl,
-  sumMetric,
   unthreadedPerl,
 } from "../support/perl.ts";
 import { needsSampling } from "../support/polytop.ts";
 import { during, sleep, start } from "../support/profile.ts";
 import { stackCounts } from "../support/ticks.ts";
+import { sumMetric } from "../support/walks.ts";
 
 const PROGRAMS = ["subs", "sort", "magic", "evals", "phases", "threads", "calls-from-c", "lines"];
 

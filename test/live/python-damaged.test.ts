@@ -4,8 +4,9 @@ import type { Tick } from "../../src/tick/tick.ts";
 import { liveTicks } from "../support/live-ticks.ts";
 import { needsSampling } from "../support/polytop.ts";
 import { during, start } from "../support/profile.ts";
-import { expectPythonSums, pythonFrames, sumMetric } from "../support/python.ts";
+import { expectPythonSums, pythonFrames } from "../support/python.ts";
 import { type StackCount, stackCounts } from "../support/ticks.ts";
+import { sumMetric } from "../support/walks.ts";
 import { workload } from "../support/workloads.ts";
 
 async function sampleLiar(

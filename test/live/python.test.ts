@@ -11,9 +11,9 @@ import {
   type Python,
   pythonFrames,
   startPython,
-  sumMetric,
 } from "../support/python.ts";
 import { type StackCount, stackCounts } from "../support/ticks.ts";
+import { sumMetric } from "../support/walks.ts";
 
 /** Samples calls of every kind, and compares what is found with what the program saw. */
 async function sampleKinds(python: Python, options: readonly string[] = []) {

@@ -1,13 +1,13 @@
 /** Pythons to test with, programs for them, and what sys._getframe() says in these. */
 import { spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import counterFile from "../../bpf/counters.json" with { type: "json" };
 import type { Frame } from "../../src/tick/store.ts";
 import type { Tick } from "../../src/tick/tick.ts";
 import { unpackDebian } from "./debian.ts";
 import { root } from "./polytop.ts";
 import { type Running, start } from "./profile.ts";
 import { type Stack, stackCounts } from "./ticks.ts";
+import { expectWalkSums } from "./walks.ts";
 
 /** An installed python. */
 export interface Python {
@@ -153,18 +153,6 @@ const BURN_LINE =
     .split("\n")
     .findIndex((line) => line.includes("for k in range")) + 1;
 
-/** How much a counter grew. */
-export const sumMetric = (ticks: readonly Tick[], name: string): number =>
-  ticks.reduce((sum, { metrics }) => sum + (metrics[name] ?? 0), 0);
-
-const OUTCOMES = ["complete", "truncated", "error"];
-
 /** Every walk ends in exactly one way. */
-export function expectPythonSums(ticks: readonly Tick[]): void {
-  const sum = counterFile.counters
-    .filter(({ runtime, kind }) => runtime === "python" && OUTCOMES.includes(kind))
-    .reduce((all, { name }) => all + sumMetric(ticks, name), 0);
-  // A walk under way while the counters are read is in one of them only.
-  const difference = Math.abs(sumMetric(ticks, "UnwindPythonAttempts") - sum);
-  if (difference > 2) throw new Error(`${difference} walks ended in no way, or in two`);
-}
+export const expectPythonSums = (ticks: readonly Tick[]): void =>
+  expectWalkSums(ticks, "python", "UnwindPythonAttempts");
