@@ -106,10 +106,10 @@ dist/cli.js: $(BUNDLE_SOURCES) build/abi.ts build/sources package-lock.json pack
 
 TOOLS := dump_unwind hostile_cases reader_cases symbols_tool
 CHECKED_TOOLS := cache_cases fuzz_unwind managed_code map_cases perl_cases python_cases room_cases rule_cases \
-  symbol_room_cases symbols_tool unwind_cases
+  symbol_room_cases symbols_tool unwind_cases v8_cases
 CHECKED_FLAGS := $(CXX_FLAGS) -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all
 
-PARSERS := $(wildcard $(foreach room,arch cache dotnet elf go memory perl python symbols unwind util,native/$(room)/*.cpp)) \
+PARSERS := $(wildcard $(foreach room,arch cache dotnet elf go memory perl python symbols unwind util v8,native/$(room)/*.cpp)) \
   $(addprefix native/files/,open_file.cpp room_plan.cpp) native/mapped/identity.cpp native/kernel/map_filter.cpp
 $(call remember,build/parsers,$(PARSERS))
 

@@ -11,6 +11,7 @@
 #include "perl/abi.h"
 #include "python/abi.h"
 #include "types.h"
+#include "v8/abi.h"
 #include "wait/abi.h"
 
 /* ---- limits ------------------------------------------------------------ */
@@ -153,6 +154,7 @@ enum interpreter_kind {
 	INTERPRETER_DOTNET = 2,       /* the .NET runtime; index: the id of the file, key of `dotnets` */
 	INTERPRETER_DOTNET_IMAGE = 3, /* a precompiled .NET assembly; no index */
 	INTERPRETER_PYTHON = 4,       /* index: in `pythons`; 0: the map is full, its Python frames are not shown */
+	INTERPRETER_V8 = 5,           /* index: in `v8s`; 0: the map is full, its JavaScript frames are not shown */
 };
 
 /*
@@ -262,6 +264,8 @@ enum record_type {
 	RECORD_PERL_SITES = 5,  /* struct perl_sites_record */
 	RECORD_BUSY_CPU = 6,    /* struct busy_cpu_record */
 	RECORD_PYTHON_CODE = 7, /* struct python_code_record */
+	RECORD_V8_FUNCTION = 8, /* struct v8_function_record */
+	RECORD_V8_SCRIPT = 9,   /* struct v8_script_record */
 };
 
 /*

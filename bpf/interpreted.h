@@ -8,6 +8,7 @@
 #include "perl/walk.h"
 #include "python/trampoline.h"
 #include "python/walk.h"
+#include "v8/walk.h"
 
 /* Whether this walk met the code that the address is in before, and an interpreter steps over it. */
 static __always_inline int is_known_interpreted(struct walk *w, __u64 address)
@@ -22,8 +23,12 @@ static __always_inline int step_known_interpreted(void)
 }
 
 /* Steps over the frame in the cached mapping `index` if its code is an interpreter's. Returns enum step_result. */
-static __always_inline int step_interpreted(struct walk *w, struct mapping *m, __u32 index)
+static __always_inline int step_interpreted(struct walk *w, struct mapping *m, __u32 index, __u64 offset)
 {
+	int result = v8_step_mapped(w, m, offset);
+
+	if (result != NOT_INTERPRETED)
+		return result;
 	/* Generated code may be of any runtime; the rows of a file are enough for all but .NET's. */
 	if (m->state == FILE_READY && m->interpreter != INTERPRETER_DOTNET &&
 	    m->interpreter != INTERPRETER_DOTNET_IMAGE)
@@ -42,7 +47,7 @@ static __always_inline __u32 interpreted_frames(struct walk *w)
 /* Whether the walk ended in a frame of an interpreter, whose counter is the outcome. */
 static __always_inline int ended_interpreted(struct walk *w)
 {
-	return w->dotnet.error != 0;
+	return w->dotnet.error != 0 || w->v8.error != 0;
 }
 
 /* Ends the walk: counts interpreted frames, and walks the stacks that interpreters keep beside the native one. */
@@ -51,6 +56,7 @@ static __always_inline void finish_interpreters(struct walk *w, struct task_stru
 	dotnet_finish(w);
 	perl_finish(w, task);
 	python_finish(w, task);
+	v8_finish(w, task);
 }
 
 /* Sends what user space must have before a new stack. Returns 0, or -1 if the ring is full. */

@@ -10,8 +10,8 @@
  *   interpreted.h          frames that no unwind row tells, and the end of the walk
  *
  * Perl and Python keep stacks of their own: the walk notes where native frames pass through their code, and their stack
- * is walked behind the native one. .NET's methods are frames of the native stack: each is stepped over where it is met.
- * A further interpreter does it like one of these.
+ * is walked behind the native one. .NET's methods and V8's functions are frames of the native stack: each is stepped
+ * over where it is met. A further interpreter does it like one of these.
  */
 #ifndef POLYTOP_INTERPRETERS_H
 #define POLYTOP_INTERPRETERS_H
@@ -19,12 +19,14 @@
 #include "dotnet/process.h"
 #include "perl/loop.h"
 #include "python/trace.h"
+#include "v8/trace.h"
 
 static __always_inline void start_interpreters(struct walk *w)
 {
 	perl_start(w);
 	python_start(w);
 	dotnet_start(w);
+	v8_start(w);
 }
 
 /* Whether nameless memory files of the process hold code that its interpreter knows: nobody need be asked for them. */
@@ -42,6 +44,8 @@ static __always_inline void meet_interpreter(struct walk *w, struct mapping *m, 
 		dotnet_enter_runtime(index);
 	else if (m->interpreter == INTERPRETER_PYTHON)
 		python_note_frame(w, m);
+	else if (m->interpreter == INTERPRETER_V8)
+		v8_enter_engine(m->interpreter_index);
 }
 
 /* The walk went on to the caller of a frame that meet_interpreter() was told of, or ended there. */

@@ -158,6 +158,7 @@ typedef struct {
 
 struct mm_struct {
 	void *pgd;
+	struct file *exe_file;
 	mm_context_t context;
 } RELOCATED;
 
@@ -212,6 +213,7 @@ struct task_struct {
 	struct sched_entity se;
 	unsigned int flags;
 	struct mm_struct *mm;
+	int pid;
 	int tgid;
 	struct task_struct *real_parent;
 	struct task_struct *group_leader;

@@ -147,6 +147,7 @@ static __always_inline __u8 outcome_of(__u32 counter)
 		return OUTCOME_GUESSED;
 	case COUNTER_UnwindNativeTruncated:
 	case COUNTER_UnwindKernelTruncated:
+	case COUNTER_UnwindV8Truncated:
 		return OUTCOME_TRUNCATED;
 	}
 	return OUTCOME_BROKEN;

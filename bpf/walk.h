@@ -13,6 +13,7 @@
 #include "kernel.h"
 #include "perl/state.h"
 #include "python/state.h"
+#include "v8/state.h"
 
 #define WINDOW_BYTES 1024
 #define MAX_FRAMES (MAX_KERNEL_FRAMES + MAX_USER_FRAMES + 1)
@@ -106,6 +107,7 @@ struct walk {
 	struct dotnet_walk dotnet;
 	struct perl_walk perl;
 	struct python_trace python;
+	struct v8_trace v8;
 	__u64 node[32];          /* scratch: a maple tree node */
 	__u64 name_hash;         /* names.h: of the name being made, or found */
 	struct name_record name; /* scratch: a name being made */

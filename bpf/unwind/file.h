@@ -93,11 +93,10 @@ static __always_inline void describe_anonymous(struct mapping *m)
 }
 
 /*
- * Says which file the VMA maps and what is known of it, in all but the range of the mapping. Returns whether that
- * holds as long as the mappings are unchanged; else user space was asked, and it must be looked up again.
+ * Puts the identity of a file and the number of its file system into w->file. Returns whether it is a file in memory
+ * without a name.
  */
-static __always_inline int describe_file(struct walk *w, struct vm_area_struct *vma, struct file *file,
-					 struct mapping *m)
+static __always_inline int identify_file(struct walk *w, struct file *file)
 {
 	struct inode *inode = BPF_CORE_READ(file, f_inode);
 	struct file_key *key = &w->file.key;
@@ -107,17 +106,29 @@ static __always_inline int describe_file(struct walk *w, struct vm_area_struct *
 	 * ctime tells nothing, and until it is known it is treated as such code.
 	 */
 	w->file.file_system = BPF_CORE_READ(inode, i_sb, s_magic);
-	__u32 is_memory_file = BPF_CORE_READ(inode, i_nlink) == 0 && w->file.file_system == TMPFS_MAGIC;
+	int is_memory_file = BPF_CORE_READ(inode, i_nlink) == 0 && w->file.file_system == TMPFS_MAGIC;
 	key->inode = BPF_CORE_READ(inode, i_ino);
 	key->device = BPF_CORE_READ(inode, i_sb, s_dev);
 	key->generation =
 		BPF_CORE_READ(inode, i_generation) + (__u32)inode_volume(inode, w->file.file_system) * VOLUME_FACTOR;
 	key->ctime = is_memory_file ? 0 : inode_ctime(inode);
+	return is_memory_file;
+}
+
+/*
+ * Says which file the VMA maps and what is known of it, in all but the range of the mapping. Returns whether that
+ * holds as long as the mappings are unchanged; else user space was asked, and it must be looked up again.
+ */
+static __always_inline int describe_file(struct walk *w, struct vm_area_struct *vma, struct file *file,
+					 struct mapping *m)
+{
+	int is_memory_file = identify_file(w, file);
+
 	describe_anonymous(m);
 	m->offset = BPF_CORE_READ(vma, vm_pgoff) << 12;
 	if (!is_memory_file)
 		m->state = FILE_PENDING;
-	__u32 *id = bpf_map_lookup_elem(&file_ids, key);
+	__u32 *id = bpf_map_lookup_elem(&file_ids, &w->file.key);
 	if (!id && is_memory_file && generates_code(w))
 		return 1;
 	if (!id) {

@@ -135,7 +135,7 @@ __noinline int step(void)
 		return step_special_leaf(w, m, offset);
 	if (m->interpreter != INTERPRETER_NONE)
 		meet_interpreter(w, m, index, offset);
-	int result = step_interpreted(w, m, index);
+	int result = step_interpreted(w, m, index, offset);
 	if (result == NOT_INTERPRETED)
 		result = step_native(w, m, offset);
 	if (m->interpreter != INTERPRETER_NONE)
@@ -170,7 +170,8 @@ static __always_inline void walk_user(struct walk *w)
 	w->return_checked = 0;
 	w->window_valid = 0;
 	w->leaf = leaf_kind(w);
-	for (int i = 0; i <= MAX_USER_FRAMES; i++) {
+	/* Functions of V8 are no native frames. */
+	for (int i = 0; i <= MAX_USER_FRAMES + V8_NOTES; i++) {
 		if (step())
 			break;
 	}

@@ -3,6 +3,7 @@
 
 #include "perl/perl_lines.h"
 #include "python/python_lines.h"
+#include "v8/v8_lines.h"
 
 namespace polytop {
 
@@ -10,6 +11,7 @@ std::vector<std::unique_ptr<FrameLines>> makeFrameLines(Session& session, Memory
   std::vector<std::unique_ptr<FrameLines>> lines;
   lines.push_back(std::make_unique<PerlLines>(session, memory));
   lines.push_back(std::make_unique<PythonLines>());
+  lines.push_back(std::make_unique<V8Lines>(memory));
   return lines;
 }
 

@@ -14,10 +14,10 @@ namespace {
 
 constexpr uint64_t kMaxSymbols = 1 << 20;
 constexpr uint64_t kMaxRelocations = 1 << 20;
-constexpr uint64_t kMaxNames = 16 << 20;
+constexpr uint64_t kMaxNames = 32 << 20;
 /// A name may be there several times.
 constexpr size_t kMaxReferred = 1024;
-constexpr size_t kLongestWanted = 64;
+constexpr size_t kLongestWanted = 96;
 
 }  // namespace
 

@@ -29,7 +29,7 @@ class DataSymbols {
     uint64_t size = 0;
   };
 
-  /// `wanted` outlives it, and names at most 63 characters long are found.
+  /// `wanted` outlives it, and names at most 95 characters long are found.
   DataSymbols(const ElfImage& image, std::span<const std::string_view> wanted);
 
   const Symbol* find(std::string_view name) const;

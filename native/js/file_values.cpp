@@ -4,6 +4,7 @@
 #include "js/dotnet_values.h"
 #include "js/perl_values.h"
 #include "js/python_values.h"
+#include "js/v8_values.h"
 #include "js/values.h"
 
 namespace polytop {
@@ -12,7 +13,7 @@ namespace {
 
 /// Each adds to a file what is known of its runtime, if it is the runtime that it knows.
 constexpr void (*kDescribers[])(Napi::Env, const FoundRuntime&, Napi::Object&) = {describePerl, describePython,
-                                                                                  describeDotnet};
+                                                                                  describeV8, describeDotnet};
 
 }  // namespace
 

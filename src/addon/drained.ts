@@ -12,6 +12,8 @@ export interface SampledFile {
   readonly perl?: PerlInterpreter;
   /** The Python interpreter in the file, if it holds one. */
   readonly python?: PythonInterpreter;
+  /** The JavaScript engine in the file, if it holds one. */
+  readonly v8?: JavaScriptEngine;
   /** Why a runtime in the file is not understood, where it holds such a one. */
   readonly refused?: string;
   /** .NET assemblies in the file by ascending offset: offset and size of each. */
@@ -47,6 +49,14 @@ export interface PythonInterpreter {
   /** Why its frames stay native, empty if they do not. */
   readonly warning: string;
   /** The code of _PyEval_EvalFrameDefault. */
+  readonly evaluation: readonly CodeRange[];
+}
+
+/** A JavaScript engine in a file. */
+export interface JavaScriptEngine {
+  /** Why its frames stay native, empty if they do not. */
+  readonly warning: string;
+  /** The code of its interpreter. */
   readonly evaluation: readonly CodeRange[];
 }
 

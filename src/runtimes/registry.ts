@@ -5,6 +5,7 @@
 import type { Addon } from "../addon/binding.ts";
 import type { Sampler } from "../addon/sampler.ts";
 import { DotnetReader } from "./dotnet/reader.ts";
+import { JavaScriptReader } from "./javascript/reader.ts";
 import { JitReader } from "./jit/reader.ts";
 import { KernelReader } from "./kernel/reader.ts";
 import { NativeReader } from "./native/reader.ts";
@@ -23,6 +24,7 @@ export const runtimeReaders = (
 ): readonly RuntimeReader[] => [
   new PerlReader(),
   new PythonReader(),
+  new JavaScriptReader(),
   new DotnetReader(sampler, { tellsBodies }),
   new KernelReader(addon),
   new JitReader(),

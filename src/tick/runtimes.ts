@@ -24,6 +24,7 @@ const ROWS = {
   perl: { title: "Perl", label: "perl", colour: "cyan", number: 0, isManaged: true },
   dotnet: { title: ".NET", label: ".net", colour: "magenta", number: 1, isManaged: true },
   python: { title: "Python", label: "python", colour: "blue", number: 4, isManaged: true },
+  javascript: { title: "JavaScript", label: "js", colour: "yellow", number: 5, isManaged: true },
   native: { title: "Native", label: "native", colour: "green", number: 2, isManaged: false },
   kernel: { title: "Kernel", label: "kernel", colour: "red", number: 3, isManaged: false },
   // The runtimes of a newer polytop, in a recording that it made.

@@ -76,7 +76,7 @@ test.each([
   ["x /a(/", "/a(/ at 3 is no regular expression: Unterminated group"],
   ["pid:abc", 'pid: at 1 needs a number, not "abc"'],
   ["pid:", "needs a value"],
-  ["lang:cobol", 'is one of perl, dotnet, python, native, kernel, not "cobol"'],
+  ["lang:cobol", 'is one of perl, dotnet, python, javascript, native, kernel, not "cobol"'],
   ["a ! b", "! at 3 negates nothing"],
   ['comm:"x', "the quote at 6 is not closed"],
   ["/(a)\\1/", "a back reference (at 5) is not allowed"],

@@ -66,7 +66,7 @@ describe("text", () => {
   test("a table that eyes and awk can read", () => {
     expect(textSink(options()).tick(makeTick(example()))).toMatchInlineSnapshot(`
       "# polytop  web-3  2026-01-31T12:00:01.003Z  cpu-clock 99 Hz  2 CPUs 99 % busy  196 samples in 1.0 s
-      # perl 40.8 %  .net 30.6 %  python 0.0 %  native 20.4 %  kernel 8.2 %
+      # perl 40.8 %  .net 30.6 %  python 0.0 %  js 0.0 %  native 20.4 %  kernel 8.2 %
       # 99.4 % complete  0 missed  polytop 0.7 % cpu 90 MB
       #  SELF%  TOTAL% LANG   FUNCTION                     MODULE
           40.8    40.8 perl   Ledger::Post::entry          ledger.pl:12
@@ -138,7 +138,7 @@ describe("JSON", () => {
       samples: 196,
       missed: 0,
       stacks: { unique: 6, complete: 195, guessed: 0, truncated: 0, broken: 1 },
-      runtimes: { perl: 80, dotnet: 60, python: 0, native: 40, kernel: 16 },
+      runtimes: { perl: 80, dotnet: 60, python: 0, javascript: 0, native: 40, kernel: 16 },
       self: { cpuPercent: 0.7, rssBytes: 90_000_000, bpfNanosecondsPerSample: 3100 },
     });
     expect(functions[0]).toEqual({

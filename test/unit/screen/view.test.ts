@@ -120,8 +120,16 @@ test("what a view takes back goes before the selection, and a page before it", (
 });
 
 test("languages, sort keys, intervals and views go round", () => {
-  const languages = [1, 2, 3, 4, 5, 6].map((n) => after(...times(n, changeLanguage)).language);
-  expect(languages).toEqual(["perl", "dotnet", "python", "native", "kernel", undefined]);
+  const languages = [1, 2, 3, 4, 5, 6, 7].map((n) => after(...times(n, changeLanguage)).language);
+  expect(languages).toEqual([
+    "perl",
+    "dotnet",
+    "python",
+    "javascript",
+    "native",
+    "kernel",
+    undefined,
+  ]);
   expect(after((state) => changeSort(state, -1)).sort).toBe("pid");
   expect(after((state) => changeInterval(state, 1)).delaySeconds).toBe(2);
   expect(after((state) => changeInterval(state, -1)).delaySeconds).toBe(0.5);

