@@ -7,10 +7,7 @@ const names = new Map();
 /** The callers of burn(), innermost first: `name|script|line` each. */
 function callers(_error, sites) {
   return sites
-    .filter(
-      (site) =>
-        !site.isAsync() && !site.isPromiseAll() && site.getScriptNameOrSourceURL() !== undefined,
-    )
+    .filter((site) => !site.isAsync() && !site.isPromiseAll() && site.getLineNumber() !== null)
     .map(
       (site) =>
         `${site.getFunctionName() ?? ""}|${site.getFileName() ?? "(eval)"}|${site.getLineNumber()}`,
@@ -36,10 +33,10 @@ function spin(rounds) {
   return sum;
 }
 
-/** `kind` tells each place that burn() is called from: its stack is looked at the first few times only. */
+/** `kind` tells each place that burn() is called from: its stack is looked at some times only. */
 function burn(kind, rounds = 40_000) {
   const times = names.get(kind) ?? 0;
-  if (times < 3) {
+  if (times < 12) {
     names.set(kind, times + 1);
     tell();
   }
