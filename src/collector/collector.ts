@@ -160,7 +160,7 @@ export class Collector {
     }
   }
 
-  /** Everything since the last tick. */
+  /** Takes everything since the last tick. */
   tick(): TickDelta {
     this.drain();
     const gathered = this.#gathered as Gathered;

@@ -8,7 +8,7 @@ export interface ThreadStates {
   readonly threads: number;
   readonly running: number;
   readonly runnable: number;
-  /** Without those that wait for work. */
+  /** Threads that wait for work are not among them. */
   readonly blocked: number;
   /** Waiting for work. */
   readonly idle: number;
