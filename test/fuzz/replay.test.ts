@@ -3,12 +3,16 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
-import { BUILD_MILLISECONDS, buildTools, checkedTool, run } from "../native/tools.ts";
+import { BUILD_MILLISECONDS, checkedTool, run } from "../native/tools.ts";
+import { root } from "../support/polytop.ts";
 import { keptCorpora, unpack } from "../tools/fuzz/corpora.ts";
 import { HARNESSES } from "../tools/fuzz/harnesses.ts";
 import { TARGETS } from "../tools/fuzz/targets.ts";
 
-beforeAll(buildTools, BUILD_MILLISECONDS);
+beforeAll(() => {
+  const make = ["make", "-s", "-j2", "-C", root, "build/tools/checked/replay"];
+  run("flock", [join(root, "build"), ...make]);
+}, BUILD_MILLISECONDS);
 
 /** The files that are kept of a parser, in a folder for the time of `use`. */
 function withInputs(name: string, use: (folder: string) => void): void {

@@ -3,8 +3,6 @@ import { spawn } from "node:child_process";
 import {
   chmodSync,
   chownSync,
-  copyFileSync,
-  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -16,7 +14,7 @@ import { join } from "node:path";
 import { buildTools, run, tool } from "../../native/tools.ts";
 import { symbolOffset } from "../../support/elf.ts";
 import { type Row, ratio, type Section } from "../../support/measure.ts";
-import { cleanEnvironment, launcher, root } from "../../support/polytop.ts";
+import { cleanEnvironment, launcher } from "../../support/polytop.ts";
 import { type Running, type Snapshot, sleep, start } from "../../support/profile.ts";
 import { workload } from "../../support/workloads.ts";
 
@@ -31,9 +29,12 @@ const PHASES = { before: 5, attack: 12, rest: 5, after: 5 };
 
 interface Attack {
   readonly name: string;
+  readonly about: string;
   /** What the notice names; none where nothing has to be refused. */
   readonly notice?: RegExp;
-  /** Starts it for a user, in a folder of his. */
+  /** Makes what it needs in a folder of the user. */
+  prepare?(folder: string): void;
+  /** Starts it for a user, in his folder. */
   launch(uid: number, folder: string): Running[];
 }
 
@@ -46,23 +47,22 @@ const startAs = (uid: number, command: string, args: readonly string[]): Running
 const attacker = (): string => workload("attacker.c");
 
 /** Copies of a perl that no two are alike: each says another version of itself. */
-function perls(folder: string, count: number): string[] {
+function makePerls(folder: string): void {
   const perl = readFileSync("/usr/bin/perl");
   const at = symbolOffset(perl, "PL_subversion");
-  return Array.from({ length: count }, (_, number) => {
+  for (let number = 0; number < 40; number++) {
     perl[at] = number;
-    const path = join(folder, `perl-${number}`);
-    writeFileSync(path, perl, { mode: 0o755 });
-    return path;
-  });
+    writeFileSync(join(folder, `perl-${number}`), perl, { mode: 0o755 });
+  }
 }
 
 const ATTACKS: readonly Attack[] = [
   {
-    name: "files that lie about how much there is",
+    name: "files",
+    about: "files that lie about how much there is",
     notice: /user \d+/,
+    prepare: (folder) => void run(tool("hostile_cases"), ["write", folder]),
     launch: (uid, folder) => {
-      run(tool("hostile_cases"), ["write", folder]);
       const files = readdirSync(folder)
         .map(Number)
         .sort((a, b) => a - b);
@@ -73,30 +73,32 @@ const ATTACKS: readonly Attack[] = [
     },
   },
   {
-    name: "a file that changes all the time",
+    name: "changing",
+    about: "a file with 3 million symbols that changes all the time",
+    prepare: (folder) => void run(tool("hostile_cases"), ["write", folder]),
     launch: (uid, folder) => {
-      const path = join(folder, "changing");
-      run(tool("hostile_cases"), ["write", folder]);
-      // Three million symbols.
-      copyFileSync(join(folder, "8"), path);
-      chownSync(path, uid, uid);
-      return [startAs(uid, attacker(), ["touch", path, "1000"])];
+      chownSync(join(folder, "8"), uid, uid);
+      return [startAs(uid, attacker(), ["touch", join(folder, "8"), "1000"])];
     },
   },
   {
-    name: "functions without end, with long names",
+    name: "names",
+    about: "300,000 functions with names of 512 characters",
     launch: (uid, folder) => [startAs(uid, attacker(), ["names", join(folder, "names"), "300000"])],
   },
   {
-    name: "perf maps of 30 MB in 6 processes",
+    name: "maps",
+    about: "perf maps of 30 MB in 6 processes",
     launch: (uid) => Array.from({ length: 6 }, () => startAs(uid, attacker(), ["map", "30000000"])),
   },
   {
-    name: "40 interpreters",
+    name: "interpreters",
+    about: "40 interpreters, no two alike",
     notice: /user \d+/,
+    prepare: (folder) => makePerls(folder),
     launch: (uid, folder) =>
-      perls(folder, 40).map((perl) =>
-        startAs(uid, perl, ["-e", "sub f { $_[0] + 1 } f(1) while 1"]),
+      readdirSync(folder).map((perl) =>
+        startAs(uid, join(folder, perl), ["-e", "sub f { $_[0] + 1 } f(1) while 1"]),
       ),
   },
 ];
@@ -202,15 +204,18 @@ async function attackedBy(
 ): Promise<Row[]> {
   const base = mkdtempSync(join(tmpdir(), "polytop-attack-"));
   chmodSync(base, 0o755);
+  const folders = uids.map((uid) => {
+    const folder = mkdtempSync(join(base, "user-"));
+    chownSync(folder, uid, uid);
+    attack.prepare?.(folder);
+    return folder;
+  });
   const victim = start(workload("split.c", { as: VICTIM }));
   const polytop = new Watched();
   const running: Running[] = [];
   const launch = (): void => {
-    for (const uid of uids) {
-      const folder = mkdtempSync(join(base, "user-"));
-      chownSync(folder, uid, uid);
-      running.push(...attack.launch(uid, folder));
-    }
+    for (const [at, uid] of uids.entries())
+      running.push(...attack.launch(uid, folders[at] ?? base));
   };
   const between = (from: number, to: number): Seen[] =>
     polytop.seen.filter(({ at }) => at >= from && at < to);
@@ -237,7 +242,7 @@ async function attackedBy(
     const end = await polytop.end();
     const megabytes = polytop.megabytes;
     const told = attack.notice?.exec(polytop.said)?.[0];
-    const what = `${attack.name}${uids.length > 1 ? `, ${uids.length} users` : ""}`;
+    const what = `${attack.about}${uids.length > 1 ? `, ${uids.length} users` : ""}`;
     const row = (of: string, bar: string, figure: string, ok: boolean, samples?: number): Row => ({
       what: `${what}: ${of}`,
       bar,
@@ -287,26 +292,20 @@ async function attackedBy(
   }
 }
 
-async function attacks(uids: readonly number[], seconds: number, which = ATTACKS): Promise<Row[]> {
-  buildTools();
-  mkdirSync(join(root, "build/workloads"), { recursive: true });
-  const rows: Row[] = [];
-  for (const attack of which) rows.push(...(await attackedBy(attack, uids, seconds)));
-  return rows;
-}
+const section = (attack: Attack, uids: readonly number[], seconds: number): Section => {
+  const isCrowd = uids.length > 1;
+  return {
+    name: `attack-${attack.name}${isCrowd ? "-ten" : ""}`,
+    about: `others, while ${isCrowd ? "ten users attack" : "another user attacks"}: ${attack.about}`,
+    onlyByName: true,
+    run: () => {
+      buildTools();
+      return attackedBy(attack, uids, seconds);
+    },
+  };
+};
 
 export const attackSections: readonly Section[] = [
-  {
-    name: "attacks",
-    about:
-      "others' stacks, memory and refreshes while another user attacks with files and processes",
-    onlyByName: true,
-    run: () => attacks([NOBODY], PHASES.attack),
-  },
-  {
-    name: "attacks-ten",
-    about: "the same while ten users attack at once, two minutes for each attack",
-    onlyByName: true,
-    run: () => attacks(CROWD, 120),
-  },
+  ...ATTACKS.map((it) => section(it, [NOBODY], PHASES.attack)),
+  ...ATTACKS.map((it) => section(it, CROWD, 120)),
 ];
