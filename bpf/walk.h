@@ -88,6 +88,7 @@ struct walk {
 	__u32 process_frames;   /* some frames mean something in this process only */
 	__u32 mappings_changed; /* the cache holds a mapping that is new */
 	struct mm_struct *mm;
+	__u64 program;              /* what the process executes: an exec gives it another */
 	__u64 address;              /* the question to find_vma() */
 	__u64 offset;               /* the question to find_row() */
 	__u64 place;                /* the question to remember_rule() */

@@ -1,9 +1,10 @@
 /**
  * Programs of Debian that nobody here wrote, sampled by polytop and by `perf record --call-graph dwarf` in one run.
- * Writes docs/programs.md, unless POLYTOP_PROGRAMS names some of them, joined by commas.
+ * Writes docs/programs.md. POLYTOP_PROGRAMS names some of them, joined by commas, to be measured anew: the page keeps
+ * what was found of the others.
  */
 import { spawnSync } from "node:child_process";
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { Lacking, percent, type Row, ratio, type Section } from "../../support/measure.ts";
 import { perfDwarf } from "../../support/perf.ts";
@@ -43,6 +44,17 @@ interface Finding {
   readonly reasons: readonly string[];
 }
 
+const placeOf = ({ name }: DebianProgram): string => `${folder}${name.replace(/\W+/g, "-")}`;
+
+const findingFile = (program: DebianProgram): string => `${placeOf(program)}.json`;
+
+/** What was found of each program when it was measured last. */
+const kept = (): Finding[] =>
+  DEBIAN_PROGRAMS.filter((program) => existsSync(findingFile(program))).map((program) => ({
+    ...(JSON.parse(readFileSync(findingFile(program), "utf8")) as Finding),
+    program,
+  }));
+
 async function replayed(file: string, args: readonly string[]): Promise<string> {
   const { status, stdout, stderr } = await polytop(["replay", file, ...args], {
     timeoutMs: 60_000,
@@ -53,7 +65,7 @@ async function replayed(file: string, args: readonly string[]): Promise<string> 
 
 /** Starts a program in a folder of its own, again and again. */
 function run(program: DebianProgram) {
-  const place = `${folder}${program.name.replace(/\W+/g, "-")}/`;
+  const place = placeOf(program);
   rmSync(place, { recursive: true, force: true });
   mkdirSync(place, { recursive: true });
   if (program.prepare !== undefined) {
@@ -195,12 +207,11 @@ ${lines.join("\n")}
 async function programs(): Promise<Row[]> {
   const wanted = process.env.POLYTOP_PROGRAMS?.split(",");
   const rows: Row[] = [];
-  const findings: Finding[] = [];
   for (const program of DEBIAN_PROGRAMS) {
     if (wanted && !wanted.includes(program.name)) continue;
     try {
       const found = await find(program);
-      findings.push(found);
+      writeFileSync(findingFile(program), JSON.stringify(found));
       const [first = ""] = found.reasons;
       rows.push({
         what: `${program.name} (${program.language}): ${percent(found.named, 1, 1)} named; ${first}`,
@@ -215,7 +226,7 @@ async function programs(): Promise<Row[]> {
       rows.push({ what: program.name, bar: "", figure: `skipped: ${error.message} (${packages})` });
     }
   }
-  if (!wanted) writeFileSync(`${root}docs/programs.md`, page(findings));
+  writeFileSync(`${root}docs/programs.md`, page(kept()));
   return rows;
 }
 
