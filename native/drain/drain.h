@@ -57,7 +57,7 @@ class Drain {
   /// `byFunction`: stacks of the same functions are one. Throws a Failure.
   void open(Session& session, Files& files, Methods& methods, MemoryReader& memory, bool byFunction);
   void close();
-  /// Everything since the last call. Waits for the runs that are under way: some 10 ms.
+  /// Takes everything since the last call. Waits for the runs that are under way: some 10 ms.
   Drained drain();
   /// Leaves out of the next drain what was counted until now; what became known of stacks and files stays
   /// in it.

@@ -26,7 +26,7 @@ class FrameLines {
   virtual void beginRefresh() {}
 };
 
-/// Those of all interpreters. Both must outlive them.
+/// Makes the finder of lines of each interpreter. `session` and `memory` must outlive them.
 std::vector<std::unique_ptr<FrameLines>> makeFrameLines(Session& session, MemoryReader& memory);
 
 }  // namespace polytop

@@ -28,7 +28,8 @@ struct WantedBytes {
 /**
  * Reads memory of other processes by a program of its own. A process may have pages that never come (those of a FUSE
  * server or of userfaultfd), and who touches one waits for ever: the program is given up then, another one is started,
- * and the process is left alone for a while, as is its user where several of their processes do that. Any thread.
+ * and the process is left alone for a while, as is its user where several of their processes do that. Any thread may
+ * call it.
  */
 class MemoryReader {
  public:
