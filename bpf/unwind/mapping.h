@@ -112,8 +112,6 @@ static __always_inline void load_mappings(struct walk *w, struct task_struct *ta
 	__u64 layout = mapping_layout(task, mm);
 	struct mapping_cache *cache;
 
-	/* A later exec may give a process an mm at an address that it had before. */
-	w->program = mix((__u64)mm, READ_TYPED(task, self_exec_id));
 	w->mappings_changed = 0;
 	if (layout != LAYOUT_UNKNOWN) {
 		if (is_cache_of(&w->cache, w, (__u64)mm, layout))
