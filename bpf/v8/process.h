@@ -33,7 +33,7 @@ __noinline int v8_know_process(void)
 	if (!w->v8.file && !w->v8.looked_up) {
 		w->v8.looked_up = 1;
 		struct v8_process *known = bpf_map_lookup_elem(&v8_processes, &w->tgid);
-		if (known && known->mm == (__u64)w->mm)
+		if (known && known->program == w->program)
 			v8_use_file(w, known->file);
 		else
 			v8_try_program(w);

@@ -17,7 +17,7 @@ struct v8_trace {
 
 /* A process that runs an engine. */
 struct v8_process {
-	__u64 mm; /* exec gives a process another */
+	__u64 program; /* w->program: exec gives a process another */
 	__u32 file;
 	__u32 reserved;
 };

@@ -62,10 +62,10 @@ __noinline int v8_enter_engine(__u32 index)
 	asm volatile("" : "+r"(index));
 	if (w->v8.file == index || !v8_use_file(w, index))
 		return 0;
-	process.mm = (__u64)w->mm;
+	process.program = w->program;
 	process.file = index;
 	struct v8_process *known = bpf_map_lookup_elem(&v8_processes, &w->tgid);
-	if (!known || known->mm != process.mm || known->file != index)
+	if (!known || known->program != process.program || known->file != index)
 		bpf_map_update_elem(&v8_processes, &w->tgid, &process, BPF_ANY);
 	return 0;
 }

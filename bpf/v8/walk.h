@@ -97,8 +97,7 @@ static __always_inline void v8_finish(struct walk *w, struct task_struct *task)
 	if (!v || (!w->v8.count && !w->v8.error))
 		return;
 	v->samples++;
-	v->thread = mix(mix(generation, (__u64)READ_TYPED(task, pid) << 32 | (__u32)READ_TYPED(task, self_exec_id)),
-			READ_TYPED(task, start_boottime));
+	v->thread = mix(w->program, (__u32)READ_TYPED(task, pid));
 	v->index = 0;
 	v->named = 0;
 	v->stop = 0;
