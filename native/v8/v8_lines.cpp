@@ -51,8 +51,13 @@ uint32_t V8Lines::lineOf(uint64_t script, SourcePosition position) const {
   return lines == scripts_.end() || !position.isKnown() ? 0 : lines->second.lineOf(position.offset());
 }
 
-void V8Lines::correct(const stack_record& record, uint64_t* frames) {
-  for (uint32_t i = 0; i < record.interpreted_count; i++) {
+void V8Lines::correct(std::span<InterpretedStack> stacks) {
+  for (InterpretedStack& stack : stacks) correct(stack);
+}
+
+void V8Lines::correct(InterpretedStack& stack) const {
+  uint64_t* frames = stack.interpreted();
+  for (uint32_t i = 0; i < stack.record.interpreted_count; i++) {
     const auto meta = static_cast<uint32_t>(frames[2 * i + 1] >> 32);
     const auto instruction = static_cast<uint32_t>(frames[2 * i + 1]);
     if ((meta >> INTERPRETED_OWNER_SHIFT & INTERPRETED_OWNER_MASK) != INTERPRETER_V8) continue;

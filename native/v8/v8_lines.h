@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <unordered_map>
 
 #include "bpf/abi.h"
@@ -22,7 +23,7 @@ class V8Lines : public FrameLines {
   explicit V8Lines(MemoryReader& memory) : memory_(memory) {}
 
   void take(uint32_t type, const void* data, size_t size) override;
-  void correct(const stack_record& record, uint64_t* frames) override;
+  void correct(std::span<InterpretedStack> stacks) override;
   void renew() override;
   /// How much is read in each refresh is bounded.
   void beginRefresh() override { readable_ = kReadable; }
@@ -38,6 +39,7 @@ class V8Lines : public FrameLines {
   };
   using Functions = std::unordered_map<uint64_t, Function>;
 
+  void correct(InterpretedStack& stack) const;
   void takeFunction(const v8_function_record& record, size_t size);
   void takeScript(const v8_script_record& record);
   const Function* find(uint64_t name) const;
