@@ -13,9 +13,12 @@ export interface JudgedWait {
   /** With the reason that the names tell. */
   readonly wait: Wait;
   readonly idle: IdleRule;
-  /** The futex is a mutex of glibc, which notes its owner. */
-  readonly isMutex: boolean;
+  /** Which of the words that may name an owner does; undefined: the lock notes none. */
+  readonly owner: OwnerWord | undefined;
 }
+
+/** The words of struct wait_owners (bpf/wait/abi.h). */
+export type OwnerWord = "mutex" | "writer" | "writerForRead";
 
 /** A wait has lasted when it is as long as this. */
 export const LONG_SECONDS = 1;
@@ -38,6 +41,8 @@ const KERNEL_FUNCTIONS: readonly (readonly [RegExp, Reason])[] = [
 
 /** glibc's locks: functions that it exports, and the one below them where there are symbols. */
 const MUTEX = /pthread_mutex_\w*lock|lll_lock_wait/;
+const WRITES = /pthread_rwlock_\w*wrlock/;
+const READS = /pthread_rwlock_\w*rdlock/;
 const NATIVE_LOCK = /pthread_(mutex|rwlock|spin)_\w*lock|lll_lock_wait/;
 const DOTNET_LOCK = /^System\.Threading\.(Monitor\.(\w*Enter)|Lock\.(Try)?Enter)/;
 const DOTNET_SLEEP = /^System\.Threading\.Thread\.Sleep/;
@@ -76,8 +81,17 @@ export function judgeWait(
   return {
     wait: withReason(wait, reason),
     idle: isWhole && !isUninterruptible(wait) ? idleRule(reason, user, own) : "never",
-    isMutex: reason === "lock" && library.some(({ name }) => MUTEX.test(name)),
+    owner: reason === "lock" ? ownerWord(reasonOf(wait), library) : undefined,
   };
+}
+
+/** `told`: the reason by the kernel side, which knows locks that inherit priorities by themselves. */
+function ownerWord(told: Reason, library: readonly FunctionInfo[]): OwnerWord | undefined {
+  const isIn = (lock: RegExp): boolean =>
+    library.some(({ runtime, name }) => runtime === "native" && lock.test(name));
+  if (told === "lock" || isIn(MUTEX)) return "mutex";
+  if (isIn(WRITES)) return "writer";
+  return isIn(READS) ? "writerForRead" : undefined;
 }
 
 function refinedReason(

@@ -51,13 +51,14 @@ describe("the reason", () => {
     expect(reasonOf(judge(given, frames).wait)).toBe(expected);
   });
 
-  test("only mutexes of glibc note their owner", () => {
-    expect(judge("futex", [...FUTEX, "n:pthread_mutex_lock@libc.so.6", "n:a@app"]).isMutex).toBe(
-      true,
-    );
-    expect(judge("futex", [...FUTEX, "n:pthread_rwlock_rdlock@libc.so.6", "n:a@app"]).isMutex).toBe(
-      false,
-    );
+  test.each<[string, Reason, string, string | undefined]>([
+    ["mutexes", "futex", "n:pthread_mutex_lock@libc.so.6", "mutex"],
+    ["locks that the kernel knows", "lock", "n:syscall@libc.so.6", "mutex"],
+    ["readers", "futex", "n:pthread_rwlock_rdlock@libc.so.6", "writerForRead"],
+    ["writers", "futex", "n:__pthread_rwlock_timedwrlock@libc.so.6", "writer"],
+    ["conditions", "futex", "n:pthread_cond_wait@libc.so.6", undefined],
+  ])("the word that names the owner: %s", (_, reason, frame, expected) => {
+    expect(judge(reason, [...FUTEX, frame, "n:a@app"]).owner).toBe(expected);
   });
 
   test("every number that a wait can be is judged", () => {
