@@ -51,14 +51,21 @@ const DOTNET_OWN = /^System\.Threading\.(Monitor\.Wait|Tasks\.Task\.\w*Wait|Sema
 
 /**
  * Loops that fetch work, by the function that waits in them or its caller: .NET's thread pool, timers and sockets;
- * libuv and Node's platform; nginx; PostgreSQL between two commands, and its helpers between two rounds.
+ * libuv and Node's platform; nginx; the parents of Perl's preforking servers, which wait for news of their children;
+ * PostgreSQL between two commands, and its helpers between two rounds.
  */
 const LOOPS =
-  /^System\.Threading\.(PortableThreadPool|TimerQueue|ThreadPoolWorkQueue|LowLevelLifoSemaphore)|^System\.Net\.Sockets\.SocketAsyncEngine|^uv__io_poll$|^uv_run$|^node::.*(PlatformWorkerThread|WorkerThreadsTaskRunner|TaskQueue|StartIoThread|SignalInspector)|^ngx_(process_events|\w*_process_events|master_process_cycle)|^secure_read$|^(BackgroundWriter|Checkpointer|WalWriter|AutoVacLauncher|ApplyLauncher|PgArchiver|SysLogger|WalSummarizer|IoWorker|Postmaster)Main$|^ServerLoop$/;
+  /^System\.Threading\.(PortableThreadPool|TimerQueue|ThreadPoolWorkQueue|LowLevelLifoSemaphore)|^System\.Net\.Sockets\.SocketAsyncEngine|^uv__io_poll$|^uv_run$|^node::.*(PlatformWorkerThread|WorkerThreadsTaskRunner|TaskQueue|StartIoThread|SignalInspector)|^ngx_(process_events|\w*_process_events|master_process_cycle)|^Net::Server::\w+::run_parent$|^secure_read$|^(BackgroundWriter|Checkpointer|WalWriter|AutoVacLauncher|ApplyLauncher|PgArchiver|SysLogger|WalSummarizer|IoWorker|Postmaster)Main$|^ServerLoop$/;
 
 /** PostgreSQL waits for locks, for other backends and in commands by the same functions as for clients. */
 const NOT_LOOPS =
   /^(ProcSleep|ProcWaitForSignal|pg_sleep|SyncRepWaitForLSN|PostgresMain|exec_\w+)$/;
+
+/** Node waits by a loop of its own for one child that a program calls, and V8 for Atomics.wait() of a program. */
+const CALLED = /^node::SyncProcessRunner::|^v8::internal::FutexEmulation::/;
+
+/** Functions of Perl's own modules that loops wait by. */
+const PASSED = /^IO::(Select|Poll)::\w+$/;
 
 /** A loop is at most so many functions, those of native libraries left out, away from where the kernel was entered. */
 const LOOP_DEPTH = 5;
@@ -132,7 +139,10 @@ function idleRule(reason: Reason, user: readonly FunctionInfo[], own: number): I
 function loopRule(user: readonly FunctionInfo[]): IdleRule | undefined {
   const isKnown = ({ name }: FunctionInfo): boolean => NOT_LOOPS.test(name) || LOOPS.test(name);
   const isPlain = (info: FunctionInfo): boolean => info.runtime !== "native" || !isLibrary(info);
-  const near = user.filter((info) => isKnown(info) || isPlain(info)).slice(0, LOOP_DEPTH);
+  const near = user
+    .filter((info) => (isKnown(info) || isPlain(info)) && !PASSED.test(info.name))
+    .slice(0, LOOP_DEPTH);
+  if (near.some(({ name }) => CALLED.test(name))) return "never";
   for (const info of near) {
     if (NOT_LOOPS.test(info.name)) return "never";
     if (LOOPS.test(info.name)) return "always";

@@ -9,6 +9,7 @@ import { dotnetPrecompiled } from "./dotnet-precompiled.ts";
 import { dotnetStacks } from "./dotnet-stacks.ts";
 import { first } from "./first.ts";
 import { guessSections } from "./guesses.ts";
+import { idle } from "./idle.ts";
 import { native } from "./native.ts";
 import { perf } from "./perf.ts";
 import { perl } from "./perl.ts";
@@ -16,6 +17,7 @@ import { debianPrograms } from "./programs.ts";
 import { python } from "./python.ts";
 import { reuse } from "./reuse.ts";
 import { ticks } from "./ticks.ts";
+import { waits } from "./waits.ts";
 
 const held = await measure([
   ...native,
@@ -31,5 +33,7 @@ const held = await measure([
   ...dotnetPrecompiled,
   ...debianPrograms,
   ...reuse,
+  ...idle,
+  ...waits,
 ]);
 process.exit(held ? 0 : 1);

@@ -94,6 +94,35 @@ describe("waits for work", () => {
       [...FUTEX, ...CLR, "n:start_thread@libc.so.6"],
       "always",
     ],
+    [
+      "a child that a program of Node waits for",
+      "poll",
+      [LIBC, "n:uv__io_poll@node", "n:uv_run@node", "n:node::SyncProcessRunner::Spawn@node"],
+      "never",
+    ],
+    [
+      "Atomics.wait() of a program",
+      "futex",
+      ["n:pthread_cond_wait@libc.so.6", "n:v8::internal::FutexEmulation::WaitSync<int>@node"],
+      "never",
+    ],
+    [
+      "the parent of a preforking server in Perl",
+      "pipe",
+      ["n:select@libc.so.6", "p:IO::Select::can_read@S.pm", "p:Net::Server::PreFork::run_parent@P"],
+      "always",
+    ],
+    [
+      "a function of that server's application",
+      "pipe",
+      [
+        "n:select@libc.so.6",
+        "p:IO::Select::can_read@S.pm",
+        "p:App::ask@A",
+        "p:Net::Server::PreFork::run_parent@P",
+      ],
+      "never",
+    ],
     ["Node's loop", "poll", [LIBC, "n:uv__io_poll@node", "n:uv_run@node", "n:main@node"], "always"],
     [
       "a call of a callback of that loop",
