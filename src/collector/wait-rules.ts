@@ -26,6 +26,9 @@ export const LONG_SECONDS = 1;
 /** Kernel functions that handle a page fault, on kernels 5.10 to 6.18; they may do so in any system call. */
 const FAULT = /^(asm_)?exc_page_fault$|^handle_mm_fault$|^do_user_addr_fault$/;
 
+/** Whoever opens a named pipe waits for the other end of it, kernels 5.10 to 6.18. */
+const OPENS_PIPE = /^(fifo_open|wait_for_partner)$/;
+
 /** Reasons by kernel functions, for system calls that say nothing, e.g. one that is begun again after a signal. */
 const KERNEL_FUNCTIONS: readonly (readonly [RegExp, Reason])[] = [
   [/nanosleep/, "sleep"],
@@ -108,6 +111,7 @@ function refinedReason(
 ): Reason {
   if (reason === "cpu" || reason === "stopped") return reason;
   if (kernel.some((name) => FAULT.test(name))) return "fault";
+  if (reason === "file" && kernel.some((name) => OPENS_PIPE.test(name))) return "pipe";
   if (reason === "fault" || reason === "unknown") {
     for (const name of kernel) {
       const found = KERNEL_FUNCTIONS.find(([pattern]) => pattern.test(name));

@@ -38,6 +38,7 @@ describe("the reason", () => {
       "lock",
     ],
     ["a fault in a read", "file", ["k:io_schedule", "k:exc_page_fault", "k:vfs_read"], "fault"],
+    ["the other end of a named pipe", "file", ["k:wait_for_partner", "k:do_sys_openat2"], "pipe"],
     ["an exception that is no fault", "fault", ["k:irqentry_exit_to_user_mode"], "unknown"],
     ["a call begun again", "unknown", ["k:do_nanosleep", "k:restart_syscall"], "sleep"],
     ["a queue, whatever it blocked on", "cpu", ["k:futex_wait"], "cpu"],
