@@ -64,7 +64,7 @@ export function waitingThreads(tick: Tick, functionId: number, choice: Choice): 
   for (let i = 0; i < counts.length; i++) {
     const [stack = 0, number = 0] = [counts.stacks[i], counts.tasks[i]];
     const task = store.tasks[number];
-    if (!task || !holds(stack) || !selection.wants(task)) continue;
+    if (!task || !holds(stack) || !selection.wants(task, store)) continue;
     const wait = store.waitOf(stack);
     const present = long.get(`${number} ${stack}`);
     const reason = reasonOf(wait);
