@@ -3,6 +3,7 @@
  * Run with the project's Node: node test/tools/accuracy/main.ts [section…]
  */
 import { measure } from "../../support/measure.ts";
+import { attackSections } from "./attacks.ts";
 import { dotnet } from "./dotnet.ts";
 import { dotnetCalls } from "./dotnet-calls.ts";
 import { dotnetPrecompiled } from "./dotnet-precompiled.ts";
@@ -24,6 +25,8 @@ const held = await measure([
   ...first,
   ...guessSections,
   ...perf,
+  ...waits,
+  ...idle,
   ...perl,
   ...python,
   ...ticks,
@@ -33,7 +36,6 @@ const held = await measure([
   ...dotnetPrecompiled,
   ...debianPrograms,
   ...reuse,
-  ...idle,
-  ...waits,
+  ...attackSections,
 ]);
 process.exit(held ? 0 : 1);
