@@ -3,6 +3,7 @@
 
 #include <poll.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -25,6 +26,11 @@ namespace {
 constexpr int kLook = 50;
 /// For one file. The budget of a file ends its reading before; this is for what does not keep to it.
 constexpr uint64_t kMostCpu = 10'000'000'000;
+/// Who waits has others run before him too: in the first part of a file the program runs as early as its asker, as
+/// long as that takes a part of a CPU at most. Else it runs behind all others.
+constexpr uint64_t kHasty = 300'000'000;
+constexpr double kHastyShare = 0.3, kHastyAtOnce = 3;
+
 /// So much in all, and another one reads the next file: it has limits for all that it reads.
 constexpr uint64_t kMostCpuOfAll = 15'000'000'000;
 /// The program is stopped, or the disk does not answer.
@@ -78,14 +84,30 @@ std::vector<uint8_t> Parser::ask(ParseTask task, uint32_t owner, std::initialize
   }
 }
 
+void Parser::hasten() {
+  const double now = static_cast<double>(clockNanoseconds(CLOCK_MONOTONIC)) / 1e9;
+  hastyLeft_ = std::min(kHastyAtOnce, hastyLeft_ + (now - hastyFrom_) * kHastyShare);
+  hastyFrom_ = now;
+  const int own = getpriority(PRIO_PROCESS, static_cast<id_t>(gettid()));
+  isHasty_ = hastyLeft_ > 0 && setpriority(PRIO_PROCESS, static_cast<id_t>(child_), own) == 0;
+}
+
+void Parser::slowDown() {
+  if (!std::exchange(isHasty_, false)) return;
+  setpriority(PRIO_PROCESS, static_cast<id_t>(child_), kParserNice);
+  hastyLeft_ -= static_cast<double>(std::max(cpuOf(child_), cpuAtStart_) - cpuAtStart_) / 1e9;
+}
+
 std::vector<uint8_t> Parser::attempt(ParseTask task, std::initializer_list<int> files, std::span<const uint8_t> given) {
   cpuAtStart_ = cpuOf(child_);
+  hasten();
   send(task, files, given);
   AnswerHeader header = {};
   receive(&header, sizeof header);
   if (header.size > kMaxAnswer) fail("its parser says what cannot be");
   std::vector<uint8_t> answer(header.size);
   receive(answer.data(), answer.size());
+  slowDown();
   if (header.isAnswered) return answer;
   constexpr size_t kMaxReason = 200;
   std::string why(answer.begin(), answer.begin() + static_cast<ptrdiff_t>(std::min(answer.size(), kMaxReason)));
@@ -125,6 +147,7 @@ void Parser::start() {
 }
 
 void Parser::stop() {
+  slowDown();
   socket_ = {};
   const pid_t child = child_.exchange(-1);
   if (child < 0) return;
@@ -138,6 +161,7 @@ void Parser::fail(const std::string& why) {
 }
 
 void Parser::throwEnd() {
+  slowDown();
   socket_ = {};
   const pid_t child = child_.exchange(-1);
   // It has closed its end at least, and does not answer any more whatever it does.
@@ -188,6 +212,7 @@ void Parser::await() {
     if (poll(&ready, 1, kLook) > 0) return;
     if (closing_) fail("polytop ends");
     const uint64_t now = cpuOf(child_);
+    if (now - cpuAtStart_ > kHasty) slowDown();
     if (now - cpuAtStart_ > kMostCpu) fail("reading it takes too long");
     if (now != std::exchange(cpu, now)) vain = 0;
   }

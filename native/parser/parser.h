@@ -41,6 +41,9 @@ class Parser {
  private:
   void start();
   void stop();
+  /// Lets the program run as early as this thread.
+  void hasten();
+  void slowDown();
   /// ask() of a program that runs.
   std::vector<uint8_t> attempt(ParseTask task, std::initializer_list<int> files, std::span<const uint8_t> given);
   void send(ParseTask task, std::initializer_list<int> files, std::span<const uint8_t> given);
@@ -59,6 +62,8 @@ class Parser {
   FileDescriptor socket_;
   uint32_t owner_ = 0;       ///< whose files it has read, beside root's
   uint64_t cpuAtStart_ = 0;  ///< of the request
+  bool isHasty_ = false;
+  double hastyLeft_ = 0, hastyFrom_ = 0;  ///< in seconds
 };
 
 }  // namespace polytop

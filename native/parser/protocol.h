@@ -25,6 +25,8 @@ struct AnswerHeader {
 
 /// The parser finds its end of the socket at this descriptor.
 constexpr int kParserSocket = 3;
+/// The parser runs behind others, unless somebody waits for it.
+constexpr int kParserNice = 10;
 constexpr uint32_t kMaxRequest = 1 << 20;
 constexpr uint32_t kMaxAnswer = 160 << 20;
 constexpr size_t kMaxRequestFiles = 3;

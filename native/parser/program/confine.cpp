@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "arch/arch.h"
+#include "parser/protocol.h"
 
 /// fstat() by a system call that takes no path (Makefile).
 extern "C" int __wrap_fstat(int fd, struct stat* status) { return static_cast<int>(syscall(SYS_fstat, fd, status)); }
@@ -35,7 +36,6 @@ constexpr uid_t kFirstUser = 2'100'000'000;
 constexpr uid_t kNobody = 65534;
 
 constexpr rlim_t kMostMemory = 512 << 20, kMostCpuSeconds = 30, kMostFiles = 16;
-constexpr int kNice = 10;
 
 bool becomeNobody(uid_t user) {
   return setgroups(0, nullptr) == 0 && setresgid(user, user, user) == 0 && setresuid(user, user, user) == 0;
@@ -64,7 +64,7 @@ bool limit(__rlimit_resource what, rlim_t most) {
 }
 
 bool limitResources() {
-  setpriority(PRIO_PROCESS, 0, kNice);
+  setpriority(PRIO_PROCESS, 0, kParserNice);
   return limit(RLIMIT_AS, kMostMemory) && limit(RLIMIT_CPU, kMostCpuSeconds) && limit(RLIMIT_NOFILE, kMostFiles) &&
          limit(RLIMIT_CORE, 0) && limit(RLIMIT_FSIZE, 0);
 }
