@@ -25,7 +25,7 @@ class FoundRuntime {
 class RuntimeProbe {
  public:
   virtual ~RuntimeProbe() = default;
-  /// Null where that is not sound. Any thread, also several at once.
+  /// Null where that is not sound. Any thread may call it, also several at once.
   virtual std::unique_ptr<FoundRuntime> take(WireReader& facts) = 0;
 };
 
