@@ -31,7 +31,7 @@ GENERATED := build/counters.h build/dotnet_layouts.h build/abi.ts
 
 BPF_OBJECTS := dist/polytop.bpf.o dist/wait.bpf.o
 
-all: $(GENERATED) $(BPF_OBJECTS) dist/polytop.node dist/polytop-reader dist/polytop-parser dist/cli.js
+all: $(GENERATED) $(BPF_OBJECTS) dist/polytop.node dist/polytop-reader dist/polytop-parser dist/polytop-launch dist/cli.js
 
 # What is defined once for all sides.
 $(GENERATED) &: bin/generate $(wildcard bpf/generate/* bpf/*.json bpf/abi.h bpf/types.h bpf/*/abi.h)
@@ -81,6 +81,14 @@ dist/polytop-reader: native/memory/program/reader.cpp native/memory/read_area.h 
 	mkdir -p dist
 	$(CXX) -std=c++20 -Wall -Wextra -Werror -O2 -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fno-exceptions \
 	  -iquote native -static -s $< -o $@.new
+	mv $@.new $@
+
+# ---- what gives up root's rights ----------------------------------------------
+
+dist/polytop-launch: native/launch/program/launch.cpp Makefile
+	mkdir -p dist
+	$(CXX) -std=c++20 -Wall -Wextra -Werror -O2 -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fno-exceptions \
+	  -static -s $< -o $@.new
 	mv $@.new $@
 
 # ---- the parser of other people's files --------------------------------------

@@ -16,6 +16,7 @@
 
 #include "util/clock.h"
 #include "util/failure.h"
+#include "util/priority.h"
 
 namespace polytop {
 
@@ -88,14 +89,27 @@ void Parser::hasten() {
   const double now = static_cast<double>(clockNanoseconds(CLOCK_MONOTONIC)) / 1e9;
   hastyLeft_ = std::min(kHastyAtOnce, hastyLeft_ + (now - hastyFrom_) * kHastyShare);
   hastyFrom_ = now;
-  const int own = getpriority(PRIO_PROCESS, static_cast<id_t>(gettid()));
-  isHasty_ = hastyLeft_ > 0 && setpriority(PRIO_PROCESS, static_cast<id_t>(child_), own) == 0;
+  isHasty_ = hastyLeft_ > 0;
+  if (!isHasty_)
+    setPriority(kParserNice);
+  else if (mayRaisePriority())
+    setPriority(getpriority(PRIO_PROCESS, static_cast<id_t>(gettid())));
 }
 
-void Parser::slowDown() {
-  if (!std::exchange(isHasty_, false)) return;
-  setpriority(PRIO_PROCESS, static_cast<id_t>(child_), kParserNice);
+void Parser::setPriority(int nice) { setpriority(PRIO_PROCESS, static_cast<id_t>(child_), nice); }
+
+void Parser::spend() {
   hastyLeft_ -= static_cast<double>(std::max(cpuOf(child_), cpuAtStart_) - cpuAtStart_) / 1e9;
+  isHasty_ = false;
+}
+
+void Parser::finish() {
+  const bool wasHasty = isHasty_;
+  if (wasHasty) spend();
+  if (mayRaisePriority())
+    setPriority(kParserNice);
+  else if (!wasHasty)
+    stop();  // It cannot be made faster again: the next one begins anew.
 }
 
 std::vector<uint8_t> Parser::attempt(ParseTask task, std::initializer_list<int> files, std::span<const uint8_t> given) {
@@ -107,7 +121,7 @@ std::vector<uint8_t> Parser::attempt(ParseTask task, std::initializer_list<int> 
   if (header.size > kMaxAnswer) fail("its parser says what cannot be");
   std::vector<uint8_t> answer(header.size);
   receive(answer.data(), answer.size());
-  slowDown();
+  finish();
   if (header.isAnswered) return answer;
   constexpr size_t kMaxReason = 200;
   std::string why(answer.begin(), answer.begin() + static_cast<ptrdiff_t>(std::min(answer.size(), kMaxReason)));
@@ -147,7 +161,7 @@ void Parser::start() {
 }
 
 void Parser::stop() {
-  slowDown();
+  if (isHasty_) spend();
   socket_ = {};
   const pid_t child = child_.exchange(-1);
   if (child < 0) return;
@@ -161,7 +175,7 @@ void Parser::fail(const std::string& why) {
 }
 
 void Parser::throwEnd() {
-  slowDown();
+  if (isHasty_) spend();
   socket_ = {};
   const pid_t child = child_.exchange(-1);
   // It has closed its end at least, and does not answer any more whatever it does.
@@ -212,7 +226,10 @@ void Parser::await() {
     if (poll(&ready, 1, kLook) > 0) return;
     if (closing_) fail("polytop ends");
     const uint64_t now = cpuOf(child_);
-    if (now - cpuAtStart_ > kHasty) slowDown();
+    if (isHasty_ && now - cpuAtStart_ > kHasty) {
+      spend();
+      setPriority(kParserNice);
+    }
     if (now - cpuAtStart_ > kMostCpu) fail("reading it takes too long");
     if (now != std::exchange(cpu, now)) vain = 0;
   }

@@ -41,9 +41,13 @@ class Parser {
  private:
   void start();
   void stop();
-  /// Lets the program run as early as this thread.
+  /// Lets the program run as early as this thread, where that may be.
   void hasten();
-  void slowDown();
+  void setPriority(int nice);
+  /// Notes what it has taken of that, and that it is over.
+  void spend();
+  /// What a request leaves behind.
+  void finish();
   /// ask() of a program that runs.
   std::vector<uint8_t> attempt(ParseTask task, std::initializer_list<int> files, std::span<const uint8_t> given);
   void send(ParseTask task, std::initializer_list<int> files, std::span<const uint8_t> given);

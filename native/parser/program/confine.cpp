@@ -19,7 +19,6 @@
 #include <vector>
 
 #include "arch/arch.h"
-#include "parser/protocol.h"
 
 /// fstat() by a system call that takes no path (Makefile).
 extern "C" int __wrap_fstat(int fd, struct stat* status) { return static_cast<int>(syscall(SYS_fstat, fd, status)); }
@@ -64,7 +63,6 @@ bool limit(__rlimit_resource what, rlim_t most) {
 }
 
 bool limitResources() {
-  setpriority(PRIO_PROCESS, 0, kParserNice);
   return limit(RLIMIT_AS, kMostMemory) && limit(RLIMIT_CPU, kMostCpuSeconds) && limit(RLIMIT_NOFILE, kMostFiles) &&
          limit(RLIMIT_CORE, 0) && limit(RLIMIT_FSIZE, 0);
 }
