@@ -107,7 +107,10 @@ test("a user with the capabilities of README samples, unwinds and names everythi
     },
   );
   expect(stderr).not.toMatch(/is not read|cannot be read/);
-  const refreshes = stdout.trim().split("\n").map((line) => JSON.parse(line));
+  const refreshes = stdout
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
   const last = refreshes.at(-1);
   expect(last.samples).toBeGreaterThan(0);
   expect(last.stacks.complete).toBeGreaterThan(0);

@@ -103,12 +103,13 @@ describe.each(Object.entries(WRITERS))("%s", (_, write) => {
 
 test("what the live view writes is a new file of its owner's alone, whatever lies there", () =>
   inSharedFolder(async (folder) => {
-    const write = (path: string): void => new RecordingWriter(path, HEADER, { replace: false }).end();
+    const write = (path: string): void =>
+      new RecordingWriter(path, HEADER, { replace: false }).end();
     writeFileSync(join(folder, "precious"), "");
     symlinkSync(join(folder, "precious"), join(folder, "link"));
     symlinkSync(join(folder, "nothing"), join(folder, "to-nothing"));
     for (const name of ["precious", "link", "to-nothing"])
-      expect(() => write(join(folder, name))).toThrow("already exists");
+      expect(() => write(join(folder, name))).toThrow("is there");
     expect(readdirSync(folder).sort()).toEqual(["link", "precious", "to-nothing"]);
     expect(statSync(join(folder, "precious")).size).toBe(0);
     write(join(folder, "new"));
