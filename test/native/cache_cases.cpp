@@ -76,7 +76,7 @@ void testParsed(int fd) {
   Original original{"", answer, {{0, answer.size()}, {0, std::min<uint64_t>(answer.size(), 8192)}}};
   Random random(8);
   size_t unsound = 0;
-  for (int i = 0; i < 3000; i++) {
+  for (int i = 0; i < 300; i++) {
     Bytes bytes = answer;
     damage(bytes, original, random);
     RuleSet fresh;
