@@ -71,7 +71,9 @@ async function main(): Promise<number> {
   if (options.command === "record") return record(options);
   if (options.command === "replay") return replay(options);
   if (options.command === "doctor") return doctor(options);
-  return print(options.command === "help" ? helpText() : versionText());
+  if (options.command === "help") return print(helpText());
+  const { readRelease } = await import("./machine/installation.ts");
+  return print(versionText(readRelease()));
 }
 
 /** Prints a text whole; what is in the way of that is a failure, unless its reader has gone. */
@@ -88,7 +90,8 @@ async function print(text: string): Promise<number> {
 async function doctor({ json }: Options & { command: "doctor" }): Promise<number> {
   const { diagnose, diagnosisJson, formatDiagnosis } = await import("./doctor/doctor.ts");
   const { readFacts } = await import("./doctor/facts.ts");
-  const diagnosis = diagnose(readFacts());
+  const { readInstallation } = await import("./machine/installation.ts");
+  const diagnosis = diagnose(readFacts(), readInstallation());
   await print(json ? diagnosisJson(diagnosis) : formatDiagnosis(diagnosis));
   return diagnosis.canRun ? EXIT_OK : EXIT_CANNOT;
 }
