@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # `make` builds everything that runs, into dist/: the BPF object, the addon and the bundle.
 # `make tools` builds the programs that the tests of native/ run, into build/tools/.
+# `make release` makes the files of a release, in out/.
 # bin/setup (`npm run build`) calls it.
 
 MAKEFLAGS += --no-builtin-rules
@@ -40,7 +41,11 @@ $(GENERATED) &: bin/generate $(wildcard bpf/generate/* bpf/*.json bpf/abi.h bpf/
 
 # ---- BPF ---------------------------------------------------------------------
 
-BPF_FLAGS := -g -O2 -Wall -Werror -target bpf -D__TARGET_ARCH_x86 \
+# What is built in another folder is the same: no path of this one stands in it. ("." and not nothing: the paths in BTF's
+# line information stay as they are otherwise, clang 19.)
+PATH_MAP := -ffile-prefix-map=$(CURDIR)=.
+
+BPF_FLAGS := -g -O2 -Wall -Werror -target bpf -D__TARGET_ARCH_x86 $(PATH_MAP) \
   -I build -isystem /usr/include/$(shell $(CXX) -print-multiarch)
 
 # DWARF goes, BTF stays: the loader needs BTF only.
@@ -57,7 +62,7 @@ $(BPF_OBJECTS): build/counters.h Makefile
 # while these come with the npm packages and are all that Node-API needs.
 
 CXX_FLAGS := -std=c++20 -Wall -Wextra -Werror -MMD -MP -iquote native -iquote . -I build -isystem $(LLVM)/include
-ADDON_FLAGS := $(CXX_FLAGS) -O2 -fPIC -fvisibility=hidden \
+ADDON_FLAGS := $(CXX_FLAGS) $(PATH_MAP) -O2 -fPIC -fvisibility=hidden \
   -ffunction-sections -fdata-sections -D_FORTIFY_SOURCE=2 -fstack-protector-strong \
   -DNAPI_VERSION=9 -DNODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS -DNODE_ADDON_API_DISABLE_CPP_EXCEPTIONS -DNODE_ADDON_API_DISABLE_DEPRECATED \
   -isystem node_modules/node-addon-api -isystem node_modules/node-api-headers/include
@@ -79,7 +84,7 @@ dist/polytop.node: $(ADDON_OBJECTS) build/objects
 
 dist/polytop-reader: native/memory/program/reader.cpp native/memory/read_area.h Makefile
 	mkdir -p dist
-	$(CXX) -std=c++20 -Wall -Wextra -Werror -O2 -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fno-exceptions \
+	$(CXX) -std=c++20 -Wall -Wextra -Werror $(PATH_MAP) -O2 -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fno-exceptions \
 	  -iquote native -static -s $< -o $@.new
 	mv $@.new $@
 
@@ -140,7 +145,12 @@ build/tools/%: build/native/test/%.o build/tools/parsers.a
 build/tools/checked/%: build/checked/test/%.o build/tools/checked/parsers.a
 	$(CXX) $(CHECKED_FLAGS) $^ $(LIBRARIES) -o $@
 
-.PHONY: all tools
+# ---- a release -----------------------------------------------------------------
+
+release:
+	npm run release
+
+.PHONY: all tools release
 .SECONDARY:
 
 -include $(BPF_OBJECTS:dist/%.bpf.o=build/bpf/%.d) $(wildcard build/native/*/*.d build/checked/*/*.d)

@@ -1,0 +1,3 @@
+export async function tryRelease(_isQuick: boolean): Promise<boolean> {
+  return false;
+}
