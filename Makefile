@@ -41,11 +41,9 @@ $(GENERATED) &: bin/generate $(wildcard bpf/generate/* bpf/*.json bpf/abi.h bpf/
 
 # ---- BPF ---------------------------------------------------------------------
 
-# What is built in another folder is the same: no path of this one stands in it. ("." and not nothing: the paths in BTF's
-# line information stay as they are otherwise, clang 19.)
-PATH_MAP := -ffile-prefix-map=$(CURDIR)=.
-
-BPF_FLAGS := -g -O2 -Wall -Werror -target bpf -D__TARGET_ARCH_x86 $(PATH_MAP) \
+# What is built in another folder is the same: BTF's line information holds no path of this one. (With nothing in place
+# of "." clang 19 leaves the paths as they are.)
+BPF_FLAGS := -g -O2 -Wall -Werror -target bpf -D__TARGET_ARCH_x86 -ffile-prefix-map=$(CURDIR)=. \
   -I build -isystem /usr/include/$(shell $(CXX) -print-multiarch)
 
 # DWARF goes, BTF stays: the loader needs BTF only.
@@ -62,7 +60,7 @@ $(BPF_OBJECTS): build/counters.h Makefile
 # while these come with the npm packages and are all that Node-API needs.
 
 CXX_FLAGS := -std=c++20 -Wall -Wextra -Werror -MMD -MP -iquote native -iquote . -I build -isystem $(LLVM)/include
-ADDON_FLAGS := $(CXX_FLAGS) $(PATH_MAP) -O2 -fPIC -fvisibility=hidden \
+ADDON_FLAGS := $(CXX_FLAGS) -O2 -fPIC -fvisibility=hidden \
   -ffunction-sections -fdata-sections -D_FORTIFY_SOURCE=2 -fstack-protector-strong \
   -DNAPI_VERSION=9 -DNODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS -DNODE_ADDON_API_DISABLE_CPP_EXCEPTIONS -DNODE_ADDON_API_DISABLE_DEPRECATED \
   -isystem node_modules/node-addon-api -isystem node_modules/node-api-headers/include
@@ -84,7 +82,7 @@ dist/polytop.node: $(ADDON_OBJECTS) build/objects
 
 dist/polytop-reader: native/memory/program/reader.cpp native/memory/read_area.h Makefile
 	mkdir -p dist
-	$(CXX) -std=c++20 -Wall -Wextra -Werror $(PATH_MAP) -O2 -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fno-exceptions \
+	$(CXX) -std=c++20 -Wall -Wextra -Werror -O2 -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fno-exceptions \
 	  -iquote native -static -s $< -o $@.new
 	mv $@.new $@
 
