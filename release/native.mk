@@ -29,19 +29,19 @@ $(WORK)/sources/.fetched: release/fetch-sources
 
 $(WORK)/%/.unpacked: $(WORK)/sources/.fetched
 	rm -rf $(@D)
-	dpkg-source --no-check -x $(WORK)/sources/$*_*.dsc $(@D) >$(WORK)/$*.log
+	dpkg-source --no-check --no-copy -x $(WORK)/sources/$*_*.dsc $(@D) >$(WORK)/$*.log
 	touch $@
 
 # Without its readers of xz, bzip2 and zstd: polytop unpacks .gnu_debugdata itself, and zlib's sections stay.
 ELFUTILS_PARTS := lib/libeu.a libelf/libelf_pic.a libebl/libebl_pic.a libdwelf/libdwelf_pic.a libdw/libdw_pic.a
-$(ELFUTILS)/.built: $(ELFUTILS)/.unpacked release/native.mk
+$(ELFUTILS)/.built: $(ELFUTILS)/.unpacked
 	cd $(@D) && CFLAGS="$(STATIC_FLAGS)" ./configure --disable-debuginfod --disable-libdebuginfod --disable-nls \
 	  --without-bzlib --without-lzma --without-zstd --disable-symbol-versioning >>../elfutils.log 2>&1
 	$(MAKE) -C $(@D)/libdw known-dwarf.h >>$(WORK)/elfutils.log 2>&1
 	for part in $(ELFUTILS_PARTS); do $(MAKE) -C $(@D)/$${part%/*} $${part#*/} >>$(WORK)/elfutils.log 2>&1 || exit; done
 	touch $@
 
-$(LIBBPF)/.built: $(LIBBPF)/.unpacked release/native.mk
+$(LIBBPF)/.built: $(LIBBPF)/.unpacked
 	$(MAKE) -C $(@D)/src NO_PKG_CONFIG=1 OBJDIR=$(CURDIR)/$(@D)/objects CFLAGS="$(STATIC_FLAGS)" \
 	  $(CURDIR)/$(@D)/objects/libbpf.a >>$(WORK)/libbpf.log 2>&1
 	touch $@
