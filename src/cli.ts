@@ -96,8 +96,8 @@ async function doctor({ json }: Options & { command: "doctor" }): Promise<number
   return diagnosis.canRun ? EXIT_OK : EXIT_CANNOT;
 }
 
-/** A screen fills sooner than after a whole refresh. */
-const FIRST_LOOK_SECONDS = 0.4;
+/** A screen fills sooner than after a whole refresh: this holds some 20 samples of each busy CPU. */
+const FIRST_LOOK_SECONDS = 0.2;
 
 /** The live view needs a terminal on both sides: one to draw on and one to read keys from. */
 const hasTerminal = (): boolean =>
@@ -109,7 +109,11 @@ const isLive = ({ format }: ShowOptions): boolean => format === "live" && hasTer
 async function run(options: RunOptions): Promise<number> {
   stopOnSignals();
   const exports = await openExports(options);
-  if (isLive(options)) putScreenFirst();
+  if (isLive(options)) {
+    putScreenFirst();
+    // Read while the kernel checks the BPF programs, on another CPU.
+    void import("./screen/run.ts");
+  }
   const { source, frequency } = await openMachine(options, isLive(options));
   try {
     if (isLive(options)) {
@@ -185,16 +189,17 @@ async function openMachine(
   options: (RunOptions | RecordOptions) & ShowOptions,
   isWatched: boolean,
 ): Promise<{ source: LiveSource; frequency: number }> {
+  const { openLiveSource, startThread } = await import("./sources/live.ts");
+  const thread = startThread();
   const { checkMachine, checkPids, clampFrequency } = await import("./doctor/preflight.ts");
   checkPids(options.pids);
   checkMachine();
   const { frequency, notice } = clampFrequency(options.frequency);
   if (notice) warn(notice);
-  const { openLiveSource } = await import("./sources/live.ts");
   const { delaySeconds, event, pids, cache } = options;
   const firstDelaySeconds = isWatched ? Math.min(delaySeconds, FIRST_LOOK_SECONDS) : delaySeconds;
   const budget = budgetPercent(process.env);
-  const source = await openLiveSource({
+  const source = await openLiveSource(thread, {
     event,
     frequency,
     delaySeconds,

@@ -205,9 +205,15 @@ function setPids(
   }
 }
 
-putCollectorSecond();
-try {
-  serve(workerData as WorkerSetup);
-} catch (error) {
-  reply(describeError(error));
+function start(setup: WorkerSetup): void {
+  try {
+    serve(setup);
+  } catch (error) {
+    reply(describeError(error));
+  }
 }
+
+putCollectorSecond();
+// The thread may be there before it is known what it has to do.
+if (workerData) start(workerData as WorkerSetup);
+else parentPort?.once("message", start);
