@@ -41,6 +41,19 @@ async function makeSources({ version, epoch }: ReleaseFacts): Promise<void> {
   await sh(`cd "$1" && tar ${SAME_BYTES} -c *.dsc *.tar.*`, [folder], { env, into });
 }
 
+type Makers = Readonly<Record<string, (facts: ReleaseFacts) => Promise<void>>>;
+
+/** What takes a minute or a download. */
+const SLOW: Makers = {
+  "tar.xz": (facts) => makeTarball("xz", facts),
+  sources: makeSources,
+  rpm: makeRpm,
+};
+
+async function makeInTurn(facts: ReleaseFacts, makers: Makers): Promise<void> {
+  for (const [name, make] of Object.entries(makers)) await timed(name, () => make(facts));
+}
+
 async function make(isQuick: boolean): Promise<void> {
   await timed("tools", installTools);
   const facts = await readReleaseFacts(isQuick);
@@ -49,17 +62,10 @@ async function make(isQuick: boolean): Promise<void> {
   mkdirSync(OUT);
   await timed("static libraries, addon", () => sh('make -s "-j$(nproc)" -f release/native.mk'));
   await timed("the folder", () => makeTree(facts));
-  const both = [
-    timed("tar.gz", () => makeTarball("gz", facts))
-      .then(() => timed("npm", () => makeNpm(facts)))
-      .then(() => timed("deb", () => makeDeb(facts))),
-    timed("oci", () => makeOci(facts)),
-  ];
-  const full = [
-    timed("tar.xz", () => makeTarball("xz", facts)),
-    timed("sources", () => makeSources(facts)).then(() => timed("rpm", () => makeRpm(facts))),
-  ];
-  await Promise.all(isQuick ? both : [...both, ...full]);
+  await Promise.all([
+    makeInTurn(facts, { "tar.gz": (it) => makeTarball("gz", it), npm: makeNpm, deb: makeDeb }),
+    makeInTurn(facts, { oci: makeOci, ...(isQuick ? {} : SLOW) }),
+  ]);
   await sh("sha256sum polytop* >SHA256SUMS", [], { cwd: OUT });
   console.log(await sh("ls -l", [], { cwd: OUT }));
 }
