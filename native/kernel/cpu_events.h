@@ -50,7 +50,7 @@ class CpuEvents {
   /// Follows CPUs that came online or went offline since, and lets those rest that have been idle. `totals`: what the
   /// program counted on each possible CPU.
   void follow(const std::vector<cpu_totals>& totals);
-  /// A CPU that rested has work. Any thread.
+  /// A CPU that rested has work. Any thread may call it.
   void wake(uint32_t cpu);
 
   const EventSource& source() const { return sources_.front(); }

@@ -39,7 +39,7 @@ class Session {
   const CpuEvents& events() const { return events_; }
   /// Narrows sampling to these processes, in the kernel, from the next sample on. Empty: all.
   void setTargets(const std::vector<uint32_t>& targets);
-  /// Whether a process is sampled. Any thread.
+  /// Whether a process is sampled. Any thread may call it.
   bool isTarget(uint32_t tgid) const;
 
   uint32_t possibleCpus() const { return possibleCpus_; }

@@ -17,6 +17,7 @@ import { EVENTS, type EventName, type EventRow } from "../tick/events.ts";
 import type { CounterDefinition } from "../tick/source.ts";
 import type { OwnCost, Task } from "../tick/tick.ts";
 import type { Activity } from "../tick/waits.ts";
+import { Ancestors } from "./ancestors.ts";
 import { DrainedStacks } from "./drained-stacks.ts";
 import { type FrameLines, NativeLines } from "./native-lines.ts";
 import { TargetWatch } from "./target-watch.ts";
@@ -63,6 +64,7 @@ export class Collector {
   readonly #writer = new DeltaWriter();
   readonly #stacks: DrainedStacks;
   readonly #waits: DrainedWaits;
+  readonly #ancestors: Ancestors;
   readonly #sweepPath: string;
   #activity: Activity;
   #gathered: Gathered | undefined;
@@ -89,6 +91,7 @@ export class Collector {
     this.#frames = new FrameReader(this.#readers, COUNTERS, this.#functions);
     this.#stacks = new DrainedStacks(this.#writer, this.#mergesStacks);
     this.#waits = new DrainedWaits(this.#stacks, this.#functions.info);
+    this.#ancestors = new Ancestors(this.#writer);
     if (this.#activity !== "running") this.#sweep(true);
     // What the start cost is no part of the first refresh.
     this.#cpu = process.cpuUsage();
@@ -151,6 +154,7 @@ export class Collector {
   #count(drained: Drained): void {
     const { counts, tasks } = drained;
     const numbers = tasks.map((task) => this.#writer.task(cleanTask(task)));
+    this.#ancestors.enterAbove(tasks);
     this.#waits.count(drained, numbers, (...count) => this.#writer.count(...count));
     for (let at = 0; at + 2 < counts.length; at += 3) {
       const stack = this.#stacks.stack(counts[at] ?? 0);
@@ -160,7 +164,7 @@ export class Collector {
     }
   }
 
-  /** Everything since the last tick. */
+  /** Takes everything since the last tick. */
   tick(): TickDelta {
     this.drain();
     const gathered = this.#gathered as Gathered;
