@@ -11,6 +11,7 @@ MAKEFLAGS += --no-builtin-rules
 CLANG ?= clang-19
 LLVM_STRIP ?= llvm-strip-19
 CXX := g++
+CLANGXX ?= clang++-19
 LLVM ?= /usr/lib/llvm-19
 # Any Node runs bin/generate: the one in PATH, so that this works before npm has installed another one.
 NODE ?= node
@@ -113,10 +114,10 @@ CHECKED_TOOLS := cache_cases fuzz_unwind managed_code map_cases perl_cases pytho
 CHECKED_FLAGS := $(CXX_FLAGS) -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all
 
 PARSERS := $(wildcard $(foreach room,arch cache dotnet elf go memory perl python symbols unwind util,native/$(room)/*.cpp)) \
-  $(addprefix native/files/,open_file.cpp room_plan.cpp) native/mapped/identity.cpp native/kernel/map_filter.cpp
+  $(addprefix native/files/,open_file.cpp room_plan.cpp) $(addprefix native/mapped/,identity.cpp proc_lines.cpp) native/kernel/map_filter.cpp
 $(call remember,build/parsers,$(PARSERS))
 
-tools: $(TOOLS:%=build/tools/%) $(CHECKED_TOOLS:%=build/tools/checked/%)
+tools: $(TOOLS:%=build/tools/%) $(CHECKED_TOOLS:%=build/tools/checked/%) build/tools/checked/replay
 
 build/tools/parsers.a: $(PARSERS:native/%.cpp=build/native/%.o) build/parsers
 build/tools/checked/parsers.a: $(PARSERS:native/%.cpp=build/checked/%.o) build/parsers
@@ -148,7 +149,46 @@ build/tools/checked/%: build/checked/test/%.o build/tools/checked/parsers.a
 release:
 	npm run release
 
-.PHONY: all tools release
+# ---- fuzzing -------------------------------------------------------------------
+# The harnesses of test/fuzz: with libFuzzer, with counters of the lines that they reach, and as a program of the
+# tests that runs what was kept. test/tools/fuzz calls `make fuzz`, which needs libclang-rt-19-dev.
+
+HARNESSES := $(filter-out %/fuzz.cpp %/replay.cpp,$(wildcard test/fuzz/harness/*.cpp))
+# Headers of g++ use what they call deprecated.
+CLANG_FLAGS := $(CXX_FLAGS) -Wno-deprecated-declarations -O1 -g1
+FUZZ_FLAGS := $(CLANG_FLAGS) -fsanitize=address,undefined -fno-sanitize-recover=all
+COVERAGE_FLAGS := $(CLANG_FLAGS) -fprofile-instr-generate -fcoverage-mapping
+
+fuzz: build/fuzz/fuzz build/covered/replay
+
+build/tools/checked/replay: $(HARNESSES:test/%.cpp=build/checked/test/%.o) build/checked/test/fuzz/harness/replay.o \
+  build/tools/checked/parsers.a
+	$(CXX) $(CHECKED_FLAGS) $^ $(LIBRARIES) -o $@
+
+build/checked/test/fuzz/harness/%.o: test/fuzz/harness/%.cpp Makefile $(GENERATED)
+	mkdir -p $(@D)
+	$(CXX) $(CHECKED_FLAGS) -c $< -o $@
+
+build/fuzz/%.o: %.cpp Makefile $(GENERATED)
+	mkdir -p $(@D)
+	$(CLANGXX) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -c $< -o $@
+
+build/fuzz/parsers.a: $(PARSERS:%.cpp=build/fuzz/%.o) build/parsers
+build/covered/parsers.a: $(PARSERS:%.cpp=build/covered/%.o) build/parsers
+
+build/fuzz/fuzz: $(patsubst %.cpp,build/fuzz/%.o,$(HARNESSES) test/fuzz/harness/fuzz.cpp) build/fuzz/parsers.a
+	$(CLANGXX) $(FUZZ_FLAGS) -fsanitize=fuzzer $^ $(LIBRARIES) -o $@
+
+build/covered/%.o: %.cpp Makefile $(GENERATED)
+	mkdir -p $(@D)
+	$(CLANGXX) $(COVERAGE_FLAGS) -c $< -o $@
+
+build/covered/replay: $(patsubst %.cpp,build/covered/%.o,$(HARNESSES) test/fuzz/harness/replay.cpp) \
+  build/covered/parsers.a
+	$(CLANGXX) $(COVERAGE_FLAGS) $^ $(LIBRARIES) -o $@
+
+.PHONY: all tools fuzz release
 .SECONDARY:
 
--include $(BPF_OBJECTS:dist/%.bpf.o=build/bpf/%.d) $(wildcard build/native/*/*.d build/checked/*/*.d)
+-include $(BPF_OBJECTS:dist/%.bpf.o=build/bpf/%.d) $(wildcard build/native/*/*.d build/checked/*/*.d \
+  build/checked/test/fuzz/*/*.d build/fuzz/*/*/*.d build/fuzz/test/fuzz/*/*.d build/covered/*/*/*.d)

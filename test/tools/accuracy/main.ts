@@ -3,6 +3,7 @@
  * Run with the project's Node: node test/tools/accuracy/main.ts [section…]
  */
 import { measure } from "../../support/measure.ts";
+import { attackSections } from "./attacks.ts";
 import { dotnet } from "./dotnet.ts";
 import { dotnetCalls } from "./dotnet-calls.ts";
 import { dotnetPrecompiled } from "./dotnet-precompiled.ts";
@@ -31,5 +32,6 @@ const held = await measure([
   ...dotnetPrecompiled,
   ...debianPrograms,
   ...reuse,
+  ...attackSections,
 ]);
 process.exit(held ? 0 : 1);
