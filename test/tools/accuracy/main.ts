@@ -10,6 +10,7 @@ import { dotnetPrecompiled } from "./dotnet-precompiled.ts";
 import { dotnetStacks } from "./dotnet-stacks.ts";
 import { first } from "./first.ts";
 import { guessSections } from "./guesses.ts";
+import { idle } from "./idle.ts";
 import { native } from "./native.ts";
 import { perf } from "./perf.ts";
 import { perl } from "./perl.ts";
@@ -17,12 +18,15 @@ import { debianPrograms } from "./programs.ts";
 import { python } from "./python.ts";
 import { reuse } from "./reuse.ts";
 import { ticks } from "./ticks.ts";
+import { waits } from "./waits.ts";
 
 const held = await measure([
   ...native,
   ...first,
   ...guessSections,
   ...perf,
+  ...waits,
+  ...idle,
   ...perl,
   ...python,
   ...ticks,
