@@ -13,7 +13,7 @@ const kilobytes = (folder: string): number =>
       0,
     );
 
-/** What polytop itself wrote goes with it: dpkg knows nothing of that. */
+/** What polytop itself wrote goes with it: dpkg knows nothing of that. Before the removal: dpkg keeps a record of a package with a postrm. */
 export const REMOVE_CACHE = "rm -rf /var/cache/polytop";
 
 const control = ({ version, description }: ReleaseFacts, size: number): string =>
@@ -41,8 +41,8 @@ export async function makeDeb(facts: ReleaseFacts): Promise<void> {
   mkdirSync(join(folder, "DEBIAN"));
   const size = kilobytes(join(folder, "usr"));
   writeFileSync(join(folder, "DEBIAN/control"), control(facts, size));
-  const script = `#!/bin/sh\nset -e\ncase "$1" in remove | purge) ${REMOVE_CACHE} ;; esac\n`;
-  writeFileSync(join(folder, "DEBIAN/postrm"), script, { mode: 0o755 });
+  const script = `#!/bin/sh\nset -e\ncase "$1" in remove) ${REMOVE_CACHE} ;; esac\n`;
+  writeFileSync(join(folder, "DEBIAN/prerm"), script, { mode: 0o755 });
   await sh(
     'cd "$1/usr" && find . -type f -printf "%P\\n" | LC_ALL=C sort | sed "s,^,usr/," | (cd .. && xargs -d "\\n" md5sum) >../DEBIAN/md5sums',
     [folder],
