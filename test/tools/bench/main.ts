@@ -9,6 +9,14 @@ import { keyDelays } from "./keys.ts";
 import { processCosts } from "./process.ts";
 import { viewCosts } from "./view.ts";
 import { viewRefreshes } from "./views.ts";
+import { waitCosts } from "./waits.ts";
 
-await measure([...bpf, ...processCosts, ...viewCosts, ...viewRefreshes, ...keyDelays]);
+await measure([
+  ...bpf,
+  ...processCosts,
+  ...waitCosts,
+  ...viewCosts,
+  ...viewRefreshes,
+  ...keyDelays,
+]);
 process.exit(0);
