@@ -7,6 +7,7 @@ import { measure } from "../../support/measure.ts";
 import { bpf } from "./bpf.ts";
 import { keyDelays } from "./keys.ts";
 import { processCosts } from "./process.ts";
+import { startTimes } from "./start.ts";
 import { viewCosts } from "./view.ts";
 import { viewRefreshes } from "./views.ts";
 import { waitCosts } from "./waits.ts";
@@ -18,5 +19,6 @@ await measure([
   ...viewCosts,
   ...viewRefreshes,
   ...keyDelays,
+  ...startTimes,
 ]);
 process.exit(0);
