@@ -10,10 +10,12 @@ import { processCosts } from "./process.ts";
 import { startTimes } from "./start.ts";
 import { viewCosts } from "./view.ts";
 import { viewRefreshes } from "./views.ts";
+import { waitCosts } from "./waits.ts";
 
 await measure([
   ...bpf,
   ...processCosts,
+  ...waitCosts,
   ...viewCosts,
   ...viewRefreshes,
   ...keyDelays,
