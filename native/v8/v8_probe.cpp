@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "v8/v8_probe.h"
 
+#include "v8/v8_facts.h"
+
 namespace polytop {
 
 namespace {
@@ -9,9 +11,8 @@ class V8Probe : public RuntimeProbe {
  public:
   explicit V8Probe(const Session& session) : slots_(session, "v8s", MAX_V8S) {}
 
-  std::unique_ptr<FoundRuntime> find(ProbedFile& file) override {
-    std::optional<V8File> v8;
-    if (file.image) v8 = readV8File(*file.image);
+  std::unique_ptr<FoundRuntime> take(WireReader& facts) override {
+    std::optional<V8File> v8 = readV8Facts(facts);
     return v8 ? std::make_unique<FoundV8>(std::move(*v8), slots_) : nullptr;
   }
 

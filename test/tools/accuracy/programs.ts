@@ -96,9 +96,10 @@ async function find(program: DebianProgram): Promise<Finding> {
   const stacks = parseFolded(await replayed(file, ["--folded", "--native-frames", ...own]));
   rmSync(file, { force: true });
 
-  const refreshes = lines.map((line) => (JSON.parse(line) as Snapshot).processes);
-  const pids = new Set(refreshes.flat().map(({ pid }) => pid));
-  const processes = refreshes.slice(FIRST_SECONDS).flat();
+  const refreshes = lines.map((line) => JSON.parse(line) as Snapshot);
+  const pids = new Set(refreshes.flatMap((it) => it.processes.map(({ pid }) => pid)));
+  const settled = refreshes.slice(FIRST_SECONDS);
+  const processes = settled.flatMap((it) => it.processes);
   const samples = processes.reduce((all, process) => all + process.samples, 0);
   const theirs = readPerf(recording, pids).stacks;
   const ours = share(stacks, (stack) => isComplete(names(stack)));
@@ -113,8 +114,20 @@ async function find(program: DebianProgram): Promise<Finding> {
     named: ratio(named.hits, named.samples),
     byRule: ratio(ours.hits, ours.samples),
     perfByRule: ratio(theirs.filter((s) => isComplete(perfNames(s))).length, theirs.length),
-    reasons: stops(stacks),
+    reasons: [...ends(settled, samples), ...stops(stacks)],
   };
+}
+
+/** The stacks that no frame says the end of: those with more frames than are walked, and guesses. */
+function ends(refreshes: readonly Snapshot[], samples: number): string[] {
+  const kinds = [
+    ["deeper than the limit of frames", (it: Snapshot) => it.stacks.truncated],
+    ["guessed", (it: Snapshot) => it.stacks.guessed],
+  ] as const;
+  return kinds
+    .map(([text, count]) => [text, refreshes.reduce((sum, it) => sum + count(it), 0)] as const)
+    .filter(([, count]) => count > 0)
+    .map(([text, count]) => `${percent(count, samples, 1)} ${text}`);
 }
 
 /** The frames in brackets at which stacks end, with the function before, most samples first. */
