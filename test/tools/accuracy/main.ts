@@ -14,6 +14,7 @@ import { perf } from "./perf.ts";
 import { perl } from "./perl.ts";
 import { debianPrograms } from "./programs.ts";
 import { python } from "./python.ts";
+import { pythonProgramSections } from "./python-programs.ts";
 import { reuse } from "./reuse.ts";
 import { ticks } from "./ticks.ts";
 
@@ -24,6 +25,7 @@ const held = await measure([
   ...perf,
   ...perl,
   ...python,
+  ...pythonProgramSections,
   ...ticks,
   ...dotnet,
   ...dotnetStacks,
