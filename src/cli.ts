@@ -2,6 +2,7 @@
 import { hostname } from "node:os";
 import type { Writable } from "node:stream";
 import { cacheFolder } from "./machine/cache-folder.ts";
+import { compileSparingly } from "./machine/engine.ts";
 import { putScreenFirst } from "./machine/priority.ts";
 import { type Filter, parseFilter } from "./model/filter.ts";
 import { ofActivity } from "./model/waits/activity.ts";
@@ -71,7 +72,9 @@ async function main(): Promise<number> {
   if (options.command === "record") return record(options);
   if (options.command === "replay") return replay(options);
   if (options.command === "doctor") return doctor(options);
-  return print(options.command === "help" ? helpText() : versionText());
+  if (options.command === "help") return print(helpText());
+  const { readRelease } = await import("./machine/installation.ts");
+  return print(versionText(readRelease()));
 }
 
 /** Prints a text whole; what is in the way of that is a failure, unless its reader has gone. */
@@ -88,13 +91,14 @@ async function print(text: string): Promise<number> {
 async function doctor({ json }: Options & { command: "doctor" }): Promise<number> {
   const { diagnose, diagnosisJson, formatDiagnosis } = await import("./doctor/doctor.ts");
   const { readFacts } = await import("./doctor/facts.ts");
-  const diagnosis = diagnose(readFacts());
+  const { readInstallation } = await import("./machine/installation.ts");
+  const diagnosis = diagnose(readFacts(), readInstallation());
   await print(json ? diagnosisJson(diagnosis) : formatDiagnosis(diagnosis));
   return diagnosis.canRun ? EXIT_OK : EXIT_CANNOT;
 }
 
-/** A screen fills sooner than after a whole refresh. */
-const FIRST_LOOK_SECONDS = 0.4;
+/** A screen fills sooner than after a whole refresh: this holds some 20 samples of each busy CPU. */
+const FIRST_LOOK_SECONDS = 0.2;
 
 /** The live view needs a terminal on both sides: one to draw on and one to read keys from. */
 const hasTerminal = (): boolean =>
@@ -106,7 +110,11 @@ const isLive = ({ format }: ShowOptions): boolean => format === "live" && hasTer
 async function run(options: RunOptions): Promise<number> {
   stopOnSignals();
   const exports = await openExports(options);
-  if (isLive(options)) putScreenFirst();
+  if (isLive(options)) {
+    putScreenFirst();
+    // Read while the kernel checks the BPF programs, on another CPU.
+    void import("./screen/run.ts");
+  }
   const { source, frequency } = await openMachine(options, isLive(options));
   try {
     if (isLive(options)) {
@@ -182,16 +190,17 @@ async function openMachine(
   options: (RunOptions | RecordOptions) & ShowOptions,
   isWatched: boolean,
 ): Promise<{ source: LiveSource; frequency: number }> {
+  const { openLiveSource, startThread } = await import("./sources/live.ts");
+  const thread = startThread();
   const { checkMachine, checkPids, clampFrequency } = await import("./doctor/preflight.ts");
   checkPids(options.pids);
   checkMachine();
   const { frequency, notice } = clampFrequency(options.frequency);
   if (notice) warn(notice);
-  const { openLiveSource } = await import("./sources/live.ts");
   const { delaySeconds, event, pids, cache } = options;
   const firstDelaySeconds = isWatched ? Math.min(delaySeconds, FIRST_LOOK_SECONDS) : delaySeconds;
   const budget = budgetPercent(process.env);
-  const source = await openLiveSource({
+  const source = await openLiveSource(thread, {
     event,
     frequency,
     delaySeconds,
@@ -299,6 +308,7 @@ function filterOf({ filter }: ShowOptions): Filter | undefined {
   return "filter" in parsed && parsed.filter.text ? parsed.filter : undefined;
 }
 
+compileSparingly();
 process.on("uncaughtException", fail);
 process.on("unhandledRejection", fail);
 stopOnErrors(process.stdout);

@@ -78,7 +78,8 @@ export class Collector {
     this.#event = EVENTS[event];
     this.#activity = this.#event.activity;
     this.#sweepPath = sweepPath;
-    const onlyWaits = this.#activity === "waiting";
+    // A screen may look at what runs the next moment.
+    const onlyWaits = this.#activity === "waiting" && (options.byFunction ?? false);
     this.#sampler = new addon.Sampler({ ...options, onlyWaits, sources: this.#event.sources });
     this.#lines = new NativeLines(this.#sampler);
     this.#readers = runtimeReaders(addon, this.#sampler, !options.byFunction);

@@ -107,7 +107,8 @@ export function functionDetail(
     };
     found.function = store.functionOf(first);
     total += weight;
-    if (inner === 0) self += weight;
+    // A wait is told by the function of the application that waits, not by the one that entered the kernel.
+    if (isOpened(shown.leaf(stack))) self += weight;
     callees.add(functionAt(inner - 1), weight);
     callers.add(functionAt(outer + 1), weight);
     const source = options.lineOf?.(store, first);

@@ -7,6 +7,7 @@ import {
   type FoldedStack,
   type Running,
   sampleFolded,
+  share,
   sleep,
   start,
 } from "../../support/profile.ts";
@@ -78,6 +79,11 @@ const LOADS: readonly Load[] = [
     lacks: (frames) => !frames.includes("main") && !frames.includes("_start"),
   },
   {
+    what: "rows that miss where sp is",
+    programs: () => [start(workload("wrong_rows.c"))],
+    lacks: (frames) => !frames.includes("main"),
+  },
+  {
     what: "Node without a map of its code",
     programs: () => [start(process.execPath, ["-e", NODE])],
     lacks: lacksGenerated("node::Start", 3),
@@ -104,6 +110,18 @@ const LOADS: readonly Load[] = [
 ];
 
 const SETTLE_SECONDS = 3;
+/** As many samples of each kind as the bar speaks of, and how often they are asked for on a machine that is busy. */
+const SAMPLES = 10_000;
+const ATTEMPTS = 6;
+
+async function sampleMany(pids: readonly number[]): Promise<readonly FoldedStack[]> {
+  const stacks: FoldedStack[] = [];
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    stacks.push(...(await sampleFolded({ seconds: 5, frequency: 1999, pids })));
+    if (share(stacks, () => true).samples >= SAMPLES) break;
+  }
+  return stacks;
+}
 
 function judged(what: string, stacks: readonly FoldedStack[], lacks: Load["lacks"]): Row {
   const sums = { samples: 0, wrong: 0, guessed: 0, broken: 0 };
@@ -132,14 +150,12 @@ async function run(): Promise<Row[]> {
     if (running.length === 0) continue;
     const stacks = await during(running, async (pids) => {
       await sleep(SETTLE_SECONDS);
-      return sampleFolded({ seconds: 5, frequency: 1999, pids });
+      return sampleMany(pids);
     });
     rows.push(judged(what, stacks, lacks));
   }
   const [coroutine] = [start(workload("coroutine.c"))];
-  const stacks = await during([coroutine], (pids) =>
-    sampleFolded({ seconds: 3, frequency: 1999, pids }),
-  );
+  const stacks = await during([coroutine], sampleMany);
   rows.push(
     judged("a coroutine made by hand", stacks, (frames) => !inOrder(frames, ["first_function"])),
   );

@@ -1,0 +1,161 @@
+/** What looking at threads that wait costs, and what those threads notice of it. */
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { runNanoseconds, withStats } from "../../support/bpftool.ts";
+import type { Row, Section } from "../../support/measure.ts";
+import {
+  during,
+  type Running,
+  type Sums,
+  sampleJson,
+  sleep,
+  start,
+  threadNanoseconds,
+} from "../../support/profile.ts";
+import type { WaitSnapshot } from "../../support/waits.ts";
+import { workload } from "../../support/workloads.ts";
+
+const SETTLED_SECONDS = 5;
+const MEASURED_SECONDS = 12;
+
+interface Cost {
+  /** Percent of one CPU: the whole process, which runs the sweeps, and their BPF program in it. */
+  readonly process: number;
+  readonly sweeps: number;
+  readonly sums: Sums;
+}
+
+async function cost(args: readonly string[] = []): Promise<Cost> {
+  const seen: { readonly at: number; readonly process: number; readonly bpf: number }[] = [];
+  const sums = await sampleJson({
+    seconds: SETTLED_SECONDS + MEASURED_SECONDS + 1,
+    rows: 50,
+    args: ["-e", "wait", ...args],
+    onLine: (line, pid) => {
+      if (line !== SETTLED_SECONDS && line !== SETTLED_SECONDS + MEASURED_SECONDS) return;
+      const at = performance.now() * 1e6;
+      seen.push({ at, process: threadNanoseconds(pid), bpf: runNanoseconds(pid) });
+    },
+  });
+  const [from, to] = seen;
+  if (!from || !to) throw new Error("polytop ended too soon");
+  const elapsed = to.at - from.at;
+  return {
+    process: (100 * (to.process - from.process)) / elapsed,
+    sweeps: (100 * (to.bpf - from.bpf)) / elapsed,
+    sums,
+  };
+}
+
+const pool = (...args: string[]): Running => start(workload("pool.c"), args);
+
+/** Page faults of a process, minor and major: fields 10 and 12 of proc_pid_stat(5). */
+function faults(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return Number(fields[7]) + Number(fields[9]);
+}
+
+function costRows(what: string, { process, sweeps, sums }: Cost, most: number): Row[] {
+  const rate = sums.snapshots.reduce((sum, it) => sum + it.frequency, 0) / sums.snapshots.length;
+  const last = sums.snapshots.at(-1) as WaitSnapshot | undefined;
+  return [
+    {
+      what: `${what}: CPU of the sweeps`,
+      bar: `≤ ${most.toFixed(1)} % of one CPU`,
+      figure: `${sweeps.toFixed(2)} %, ${rate.toFixed(1)} Hz, ${last?.waiting.threads} threads`,
+      ok: sweeps <= most,
+    },
+    { what: `${what}: CPU of the whole process`, bar: "", figure: `${process.toFixed(2)} %` },
+    {
+      what: `${what}: time that was lost`,
+      bar: "0",
+      figure: `${(sums.missed / 1e9).toFixed(3)} of ${(sums.samples / 1e9).toFixed(0)} s`,
+      ok: sums.missed === 0,
+    },
+  ];
+}
+
+/** Threads notice nothing: no page of theirs is faulted in. */
+async function threads(idle: number, waking: number, most: number): Promise<Row[]> {
+  const what = `${(idle + waking).toLocaleString("en")} threads`;
+  return during([pool("threads", String(idle), String(waking))], async ([pid = -1]) => {
+    await sleep(2 + idle / 2000);
+    const before = faults(pid);
+    const found = await cost(["--idle"]);
+    const caused = faults(pid) - before;
+    return [
+      ...costRows(what, found, most),
+      {
+        what: `${what}: page faults meanwhile`,
+        bar: "0",
+        figure: String(caused),
+        ok: caused === 0,
+      },
+    ];
+  });
+}
+
+/** A stack whose outer pages wait for ever for whoever touches them. */
+async function absentPages(): Promise<Row[]> {
+  return during([pool("absent")], async ([pid = -1]) => {
+    await sleep(1);
+    const before = faults(pid);
+    const { sums } = await cost(["-p", String(pid), "--idle"]);
+    const slow = sums.snapshots.filter(({ frequency }) => frequency < 5).length;
+    const caused = faults(pid) - before;
+    return [
+      {
+        what: "a stack on pages that never come (userfaultfd): refreshes without sweeps, faults",
+        bar: "0, 0",
+        figure: `${slow}, ${caused}; the stack is ${sums.broken > 0 ? "broken" : "whole"}`,
+        ok: slow === 0 && caused === 0 && sums.broken > 0,
+      },
+    ];
+  });
+}
+
+const ROUNDS = 5;
+const ROUND_SECONDS = 1.5;
+
+const median = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+
+/** Switches of two processes on one CPU, in turn without polytop and beside it. */
+async function switches(): Promise<Row[]> {
+  const command = [workload("pool.c"), "switches", String(ROUND_SECONDS)];
+  const rate = (): number =>
+    Number(execFileSync("taskset", ["-c", "1", ...command], { encoding: "utf8" }));
+  const [without, beside]: [number[], number[]] = [[], []];
+  for (let round = 0; round < ROUNDS; round++) {
+    without.push(rate());
+    const run = sampleJson({ seconds: SETTLED_SECONDS, args: ["-e", "wait"], rows: 50 });
+    await sleep(3);
+    beside.push(rate());
+    await run;
+  }
+  const part = median(beside) / median(without);
+  return [
+    {
+      what: "context switches a second of two processes over a pipe, beside polytop : without",
+      bar: "≥ 0.97",
+      figure: `${part.toFixed(3)} (${median(beside)} : ${median(without)})`,
+      ok: part >= 0.97,
+    },
+  ];
+}
+
+export const waitCosts: readonly Section[] = [
+  {
+    name: "waits",
+    about: "looking at threads that wait: CPU, page faults, switches",
+    run: () =>
+      withStats(async () => [
+        ...(await threads(1000, 50, 1)),
+        ...costRows("an idle machine", await cost(), 0.3),
+        ...(await threads(20_000, 0, 1)),
+        ...(await absentPages()),
+        ...(await switches()),
+      ]),
+  },
+];
