@@ -33,7 +33,7 @@ GENERATED := build/counters.h build/dotnet_layouts.h build/abi.ts
 
 BPF_OBJECTS := dist/polytop.bpf.o dist/wait.bpf.o
 
-all: $(GENERATED) $(BPF_OBJECTS) dist/polytop.node dist/polytop-reader dist/cli.js
+all: $(GENERATED) $(BPF_OBJECTS) dist/polytop.node dist/polytop-reader dist/polytop-parser dist/polytop-launch dist/cli.js
 
 # What is defined once for all sides.
 $(GENERATED) &: bin/generate $(wildcard bpf/generate/* bpf/*.json bpf/abi.h bpf/types.h bpf/*/abi.h)
@@ -87,6 +87,23 @@ dist/polytop-reader: native/memory/program/reader.cpp native/memory/read_area.h 
 	  -iquote native -static -s $< -o $@.new
 	mv $@.new $@
 
+# ---- what gives up root's rights ----------------------------------------------
+
+dist/polytop-launch: native/launch/program/launch.cpp Makefile
+	mkdir -p dist
+	$(CXX) -std=c++20 -Wall -Wextra -Werror -O2 -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fno-exceptions \
+	  -static -s $< -o $@.new
+	mv $@.new $@
+
+# ---- the parser of other people's files --------------------------------------
+# Static, for the same reasons. The C library asks for an open file by its path, an empty one, and paths are nothing
+# that this program may name: native/parser/program/confine.cpp has an fstat() of its own.
+
+dist/polytop-parser: build/native/parser/program/parser.o build/tools/parsers.a
+	mkdir -p dist
+	$(CXX) -static -s $^ -Wl,--gc-sections -Wl,--wrap=fstat,--wrap=fstat64 $(LIBRARIES) -o $@.new
+	mv $@.new $@
+
 # ---- the bundle --------------------------------------------------------------
 # Packages written for require() find it in the banner. Ink loads react-devtools-core
 # only with DEV=true: it stays outside, and lazily loaded parts stay in files of their own.
@@ -108,12 +125,13 @@ dist/cli.js: $(BUNDLE_SOURCES) build/abi.ts build/sources package-lock.json pack
 # Each program of test/native is linked with what it needs of the parsers, which know neither BPF nor Node:
 # in build/tools/ as they are in the addon, in build/tools/checked/ with memory and undefined behaviour checked.
 
-TOOLS := dump_unwind hostile_cases reader_cases symbols_tool
+TOOLS := dump_unwind hostile_cases parser_cases reader_cases symbols_tool
 CHECKED_TOOLS := cache_cases fuzz_unwind managed_code map_cases perl_cases python_cases room_cases rule_cases \
   symbol_room_cases symbols_tool unwind_cases
 CHECKED_FLAGS := $(CXX_FLAGS) -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all
 
-PARSERS := $(wildcard $(foreach room,arch cache dotnet elf go memory perl python symbols unwind util,native/$(room)/*.cpp)) \
+PARSERS := $(wildcard $(foreach room,arch cache dotnet elf go memory parser perl python symbols unwind util,native/$(room)/*.cpp)) \
+  $(filter-out %/parser.cpp,$(wildcard native/parser/program/*.cpp)) \
   $(addprefix native/files/,open_file.cpp room_plan.cpp) $(addprefix native/mapped/,identity.cpp proc_lines.cpp) native/kernel/map_filter.cpp
 $(call remember,build/parsers,$(PARSERS))
 
@@ -190,5 +208,6 @@ build/covered/replay: $(patsubst %.cpp,build/covered/%.o,$(HARNESSES) test/fuzz/
 .PHONY: all tools fuzz release
 .SECONDARY:
 
--include $(BPF_OBJECTS:dist/%.bpf.o=build/bpf/%.d) $(wildcard build/native/*/*.d build/checked/*/*.d \
-  build/checked/test/fuzz/*/*.d build/fuzz/*/*/*.d build/fuzz/test/fuzz/*/*.d build/covered/*/*/*.d)
+PARSERS := $(wildcard $(foreach room,arch cache dotnet elf go memory parser perl python symbols unwind util,native/$(room)/*.cpp)) \
+  $(filter-out %/parser.cpp,$(wildcard native/parser/program/*.cpp)) \
+  $(addprefix native/files/,open_file.cpp room_plan.cpp) $(addprefix native/mapped/,identity.cpp proc_lines.cpp) native/kernel/map_filter.cpp

@@ -19,8 +19,7 @@ namespace polytop {
 struct CacheKey {
   file_key file = {};
   uint64_t size = 0;
-  uint64_t buildId = 0;  ///< a hash of it
-  uint64_t maker = 0;    ///< a hash of the code that makes and reads entries
+  uint64_t maker = 0;  ///< a hash of the code that makes and reads entries
 };
 
 /**

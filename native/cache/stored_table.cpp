@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cache/stored_table.h"
 
-#include <cstring>
 #include <string>
 
 #include "unwind/sound_table.h"
+#include "util/wire.h"
 
 namespace polytop {
 
@@ -13,48 +13,10 @@ namespace {
 constexpr uint32_t kNoIndex = ~0u;
 constexpr uint32_t kMaxText = 4096;
 
-struct Counts {
-  uint32_t rules = 0, pages = 0, rows = 0, starts = 0;
-  uint64_t fdes = 0;
-  uint32_t source = 0, warning = 0;  ///< bytes of the texts
-};
-
 /// PageRows without what follows from the pages before it.
 struct StoredPage {
   uint32_t page = 0;
   uint32_t count = 0;
-};
-
-template <typename Element>
-void append(std::vector<uint8_t>& bytes, const Element* from, size_t count) {
-  const auto* first = reinterpret_cast<const uint8_t*>(from);
-  bytes.insert(bytes.end(), first, first + count * sizeof(Element));
-}
-
-/// Takes elements off bytes from a place on.
-class Reader {
- public:
-  explicit Reader(const std::vector<uint8_t>& bytes) : bytes_(bytes) {}
-
-  template <typename Element>
-  bool take(Element* into, size_t count) {
-    const size_t size = count * sizeof(Element);
-    if (count > (bytes_.size() - at_) / sizeof(Element)) return false;
-    if (size) memcpy(into, bytes_.data() + at_, size);
-    at_ += size;
-    return true;
-  }
-  template <typename Container>
-  bool takeInto(Container& into, size_t count) {
-    if (count > (bytes_.size() - at_) / sizeof(typename Container::value_type)) return false;
-    into.resize(count);
-    return take(into.data(), count);
-  }
-  bool isAtEnd() const { return at_ == bytes_.size(); }
-
- private:
-  const std::vector<uint8_t>& bytes_;
-  size_t at_ = 0;
 };
 
 }  // namespace
@@ -76,58 +38,50 @@ std::vector<uint8_t> encodeTable(const UnwindTable& table, const RuleSet& rules)
   std::vector<StoredPage> pages;
   pages.reserve(table.pages.size());
   for (const PageRows& page : table.pages) pages.push_back({page.page, page.count});
-  const std::string warning = table.warning.substr(0, kMaxText);
-  Counts counts;
-  counts.rules = static_cast<uint32_t>(used.size());
-  counts.pages = static_cast<uint32_t>(pages.size());
-  counts.rows = static_cast<uint32_t>(rows.size());
-  counts.starts = static_cast<uint32_t>(table.starts.size());
-  counts.fdes = table.fdeCount;
-  counts.source = static_cast<uint32_t>(table.source.size());
-  counts.warning = static_cast<uint32_t>(warning.size());
-  std::vector<uint8_t> bytes;
-  bytes.reserve(sizeof counts + used.size() * sizeof(unwind_rule) + pages.size() * sizeof(StoredPage) +
-                rows.size() * sizeof(uint32_t) + table.starts.size() * sizeof(uint64_t) + 2 * kMaxText);
-  append(bytes, &counts, 1);
-  append(bytes, used.data(), used.size());
-  append(bytes, pages.data(), pages.size());
-  append(bytes, rows.data(), rows.size());
-  append(bytes, table.starts.data(), table.starts.size());
-  append(bytes, table.source.data(), table.source.size());
-  append(bytes, warning.data(), warning.size());
-  return bytes;
+  WireWriter writer;
+  writer.put(table.fdeCount);
+  writer.put(static_cast<uint8_t>(table.isLimited));
+  writer.putText(table.source);
+  writer.putText(table.warning.substr(0, kMaxText));
+  writer.putList(used);
+  writer.putList(pages);
+  writer.putList(rows);
+  writer.putList(table.starts);
+  return writer.take();
 }
 
-bool decodeTable(const std::vector<uint8_t>& bytes, RuleSet& rules, UnwindTable& table) {
-  Reader reader(bytes);
-  Counts counts;
-  std::vector<unwind_rule> used;
-  std::vector<StoredPage> pages;
+bool decodeTable(std::span<const uint8_t> bytes, RuleSet& rules, UnwindTable& table) {
+  WireReader reader(bytes);
   UnwindTable read;
-  const bool isWhole = reader.take(&counts, 1) && counts.rules <= MAX_RULES && counts.source <= kMaxText &&
-                       counts.warning <= kMaxText && reader.takeInto(used, counts.rules) &&
-                       reader.takeInto(pages, counts.pages) && reader.takeInto(read.rows, counts.rows) &&
-                       reader.takeInto(read.starts, counts.starts) && reader.takeInto(read.source, counts.source) &&
-                       reader.takeInto(read.warning, counts.warning) && reader.isAtEnd();
-  if (!isWhole) return false;
-  read.fdeCount = counts.fdes;
+  read.fdeCount = reader.get<uint64_t>();
+  read.isLimited = reader.get<uint8_t>() != 0;
+  read.source = reader.getText(kMaxText);
+  read.warning = reader.getText(kMaxText);
+  const auto used = reader.getList<unwind_rule>(MAX_RULES);
+  const auto pages = reader.getList<StoredPage>(MAX_PAGES);
+  read.rows = reader.getList<uint32_t>(UINT32_MAX);
+  read.starts = reader.getList<uint64_t>(UINT32_MAX);
+  if (!reader.isAtEnd()) return false;
   read.pages.reserve(pages.size());
   uint32_t first = 0;
   for (const StoredPage& page : pages) {
+    if (page.count > read.rows.size() - first) return false;
     read.pages.push_back({page.page, first, page.count});
-    if (page.count > counts.rows - first) return false;
     first += page.count;
   }
   for (const unwind_rule& rule : used) {
     if (!isSoundRule(rule)) return false;
   }
   // With the indexes that it was written with: no rule of an unsound table enters those of all files.
-  if (!isSoundTable(read, counts.rules)) return false;
+  if (!isSoundTable(read, static_cast<uint32_t>(used.size()))) return false;
   FileRules interned(rules, read.lease);
   std::vector<uint32_t> indexes;
   indexes.reserve(used.size());
   for (const unwind_rule& rule : used) indexes.push_back(interned.intern(rule));
-  if (interned.overflowed()) return false;
+  if (interned.overflowed()) {
+    read.isLimited = true;
+    read.warning = "too many rules";
+  }
   for (uint32_t& row : read.rows) row = indexes[row >> ROW_OFFSET_BITS] << ROW_OFFSET_BITS | (row & ROW_OFFSET_MASK);
   table = std::move(read);
   return true;

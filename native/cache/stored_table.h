@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "unwind/rule_set.h"
@@ -13,7 +14,7 @@ namespace polytop {
 std::vector<uint8_t> encodeTable(const UnwindTable& table, const RuleSet& rules);
 
 /// The table of such bytes, its rules entered into `rules`. False where they are not what encodeTable() writes, in
-/// whatever way: nothing in them is trusted.
-bool decodeTable(const std::vector<uint8_t>& bytes, RuleSet& rules, UnwindTable& table);
+/// whatever way: nothing in them is trusted. Where there is no room for its rules, the table is limited.
+bool decodeTable(std::span<const uint8_t> bytes, RuleSet& rules, UnwindTable& table);
 
 }  // namespace polytop

@@ -6,31 +6,28 @@
 #include <utility>
 #include <vector>
 
-#include "dotnet/dotnet_file.h"
-#include "dotnet/ready_to_run.h"
+#include "dotnet/dotnet_facts.h"
 #include "files/probe.h"
 
 namespace polytop {
 
-/// A .NET runtime in a file, assemblies in it, or both: a single-file program.
+/// A file of .NET.
 class FoundDotnet : public FoundRuntime {
  public:
-  FoundDotnet(std::optional<DotnetRuntime> runtime, std::vector<PlacedAssembly> assemblies, int mapFd)
-      : runtime_(std::move(runtime)), assemblies_(std::move(assemblies)), mapFd_(mapFd) {}
+  FoundDotnet(DotnetFile file, int mapFd) : file_(std::move(file)), mapFd_(mapFd) {}
 
   void publish(uint32_t fileId, file_entry& visible) override;
   void withdraw(uint32_t fileId) override;
 
   /// None: the file is an assembly, or holds some.
-  const std::optional<DotnetRuntime>& runtime() const { return runtime_; }
+  const std::optional<DotnetRuntime>& runtime() const { return file_.runtime; }
   /// By ascending offset.
-  const std::vector<PlacedAssembly>& assemblies() const { return assemblies_; }
+  const std::vector<PlacedAssembly>& assemblies() const { return file_.assemblies; }
   /// What the kernel side takes the file for.
   interpreter_kind kind() const { return kind_; }
 
  private:
-  std::optional<DotnetRuntime> runtime_;
-  std::vector<PlacedAssembly> assemblies_;
+  DotnetFile file_;
   int mapFd_;
   interpreter_kind kind_ = INTERPRETER_NONE;
 };

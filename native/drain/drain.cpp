@@ -148,14 +148,15 @@ Drained Drain::drain() {
   return drained;
 }
 
-/// In ns: the CPU time of all child processes that were waited for, and of the one that runs.
+/// In ns: the CPU time of all child processes that were waited for, and of those that run.
 uint64_t Drain::childTime() {
   rusage usage = {};
   getrusage(RUSAGE_CHILDREN, &usage);
   const auto microseconds = [](const timeval& time) {
     return static_cast<uint64_t>(time.tv_sec) * 1'000'000 + static_cast<uint64_t>(time.tv_usec);
   };
-  return (microseconds(usage.ru_utime) + microseconds(usage.ru_stime)) * 1000 + memory_->cpuNanoseconds();
+  return (microseconds(usage.ru_utime) + microseconds(usage.ru_stime)) * 1000 + memory_->cpuNanoseconds() +
+         files_->builder.cpuNanoseconds();
 }
 
 void Drain::restart() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "files/builder.h"
 
+#include <fcntl.h>
 #include <malloc.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,7 +9,6 @@
 #include <optional>
 #include <utility>
 
-#include "cache/stored_table.h"
 #include "mapped/identity.h"
 #include "mapped/mounts.h"
 #include "mapped/running_files.h"
@@ -25,7 +25,7 @@ constexpr size_t kMaxAnnounced = 1024;
 constexpr off_t kLargeFile = 24 << 20;
 /// Tables of so many rows leave large holes in the heap behind.
 constexpr size_t kTrimRows = 50'000;
-/// Tables of fewer functions are built faster than they are found on the disk.
+/// Tables of fewer functions are built as fast as they are found on the disk.
 constexpr uint64_t kWorthKeeping = 200;
 
 /// Whether an announced file is one of a disk's. Others may never answer, and on overlayfs newer kernels (6.17)
@@ -47,6 +47,13 @@ std::string nameOwner(int fd) {
   return isKnown ? ", a file of user " + std::to_string(status.st_uid) : "";
 }
 
+/// When a program of polytop's own was last installed.
+uint64_t changeOf(const std::string& path) {
+  const FileDescriptor file(::open(path.c_str(), O_PATH | O_CLOEXEC));
+  struct statx known = {};
+  return lookAt(file.get(), known) ? changeTime(known) : 0;
+}
+
 bool isLarge(int fd) {
   struct stat status = {};
   return fd >= 0 && fstat(fd, &status) == 0 && status.st_size > kLargeFile;
@@ -63,6 +70,8 @@ void FileBuilder::open(const std::string& cacheFolder) {
 }
 
 void FileBuilder::close() {
+  smallParser_.close();
+  largeParser_.close();
   remoteFiles_.close();
   {
     std::lock_guard lock(mutex_);
@@ -135,7 +144,7 @@ void FileBuilder::buildSmallJob(Job& job, Allowance& allowance) {
   if (!openFile(job)) {
     if (!job.isAnnounced) queued_--;
   } else if (!isLarge(job.file->file.get())) {
-    build(job);
+    build(job, smallParser_);
   } else if (!job.isAnnounced) {
     // A large file that is announced is not built before it is asked for.
     std::lock_guard lock(mutex_);
@@ -148,7 +157,11 @@ void FileBuilder::buildSmallJob(Job& job, Allowance& allowance) {
 
 void FileBuilder::buildLarge() {
   raisePriority();
-  while (std::optional<Job> job = take({&large_})) attempt(*job, [&] { build(*job); });
+  while (std::optional<Job> job = take({&large_})) {
+    attempt(*job, [&] { build(*job, largeParser_); });
+    // Large files are rare, and what reading one took is given back.
+    largeParser_.rest();
+  }
 }
 
 template <typename Work>
@@ -176,9 +189,9 @@ bool FileBuilder::openFile(Job& job) {
   return !job.isAnnounced || (completeKey(job.file->file.get(), job.unsaid, key) && !catalog_.idOf(key));
 }
 
-void FileBuilder::build(Job& job) {
+void FileBuilder::build(Job& job, Parser& parser) {
   if (catalog_.mayEnter(job.record.key, job.isAnnounced)) {
-    std::optional<BuiltFile> built = read(job);
+    std::optional<BuiltFile> built = read(job, parser);
     if (!built)
       catalog_.askAgain(job.record.key);
     else if (catalog_.add(std::move(*built)) > kTrimRows)
@@ -187,26 +200,23 @@ void FileBuilder::build(Job& job) {
   if (!job.isAnnounced) queued_--;
 }
 
-UnwindTable FileBuilder::tableOf(const ElfImage& image, const file_key& key,
-                                 const std::optional<FileContent>& content) {
+ParsedFile FileBuilder::parse(int fd, const file_key& key, const std::optional<FileContent>& content, Parser& parser) {
+  ParsedFile parsed;
   // Copies come from file systems that may say of a file whatever they like; a file in memory has no time.
-  if (!cache_.isOpen() || !content || key.ctime == 0) return buildUnwindTable(image, catalog_.rules());
-  const std::string buildId = image.buildId();
-  uint64_t buildHash = 0;
-  for (const char byte : buildId) buildHash = mix(buildHash, static_cast<uint8_t>(byte));
-  static const uint64_t maker = ownBuild();
-  const CacheKey cacheKey = {key, content->size, buildHash, maker};
-  UnwindTable table;
-  if (const auto stored = cache_.read(cacheKey)) {
-    if (decodeTable(*stored, catalog_.rules(), table)) return table;
+  const bool mayKeep = cache_.isOpen() && content && key.ctime != 0;
+  const CacheKey cacheKey = {key, content ? content->size : 0, mix(ownBuild(), changeOf(parserPath_))};
+  if (const auto stored = mayKeep ? cache_.read(cacheKey) : std::nullopt) {
+    if (decodeParsed(*stored, catalog_.rules(), parsed)) return parsed;
     cache_.remove(cacheKey);
   }
-  table = buildUnwindTable(image, catalog_.rules());
-  if (table.fdeCount >= kWorthKeeping && !table.isLimited) cache_.write(cacheKey, encodeTable(table, catalog_.rules()));
-  return table;
+  std::vector<uint8_t> answer = parser.ask(ParseTask::kFile, ownerOf(fd), {fd});
+  if (!decodeParsed(answer, catalog_.rules(), parsed)) throw Failure("its parser says what cannot be");
+  if (mayKeep && parsed.table.fdeCount >= kWorthKeeping && !parsed.table.isLimited)
+    cache_.write(cacheKey, std::move(answer));
+  return parsed;
 }
 
-std::optional<BuiltFile> FileBuilder::read(Job& job) {
+std::optional<BuiltFile> FileBuilder::read(Job& job, Parser& parser) {
   MappedFile& mapped = *job.file;
   const int fd = mapped.file.get();
   std::optional<FileContent> content;
@@ -222,34 +232,36 @@ std::optional<BuiltFile> FileBuilder::read(Job& job) {
   built.info.path = mapped.path;
   built.info.state = fd < 0 ? FILE_UNREADABLE : FILE_NO_ELF;
   built.info.why = mapped.why;
-  std::unique_ptr<ElfImage> image;
+  ParsedFile parsed;
   try {
-    if (fd >= 0) image = ElfImage::open(fd, built.info.why);
-    if (image) built.table = tableOf(*image, built.key, content);
-    if (fd >= 0) readInto(built, fd, image.get());
+    if (fd >= 0) parsed = parse(fd, built.key, content, parser);
+    if (fd >= 0) take(built, parsed, fd);
   } catch (const std::exception& error) {
     // Nothing of it is shown: a part of its rows would lead to wrong callers.
     built.table = {};
     built.runtime.reset();
     built.hasCode = false;
-    image.reset();
+    parsed = {};
     built.info.state = FILE_UNREADABLE;
     built.info.why = reasonOf(error);
     built.info.refusal = "is not read: " + built.info.why + nameOwner(fd);
   }
   built.owner = ownerOf(fd);
-  built.file = std::make_shared<OpenFile>(std::move(mapped), content, std::move(built.table.starts), image.get());
+  built.file = std::make_shared<OpenFile>(std::move(mapped), content, std::move(built.table.starts), parsed.isElf,
+                                          std::move(parsed.code));
   if (!built.file->isUnchanged()) return std::nullopt;
   return built;
 }
 
-void FileBuilder::readInto(BuiltFile& built, int fd, const ElfImage* image) {
-  if (image) built.info.why = built.table.warning;
-  ProbedFile probed{fd, image, catalog_.rules(), built.table, image != nullptr, built.info.why};
-  for (const auto& probe : catalog_.probes()) {
-    if (!built.runtime) built.runtime = probe->find(probed);
+void FileBuilder::take(BuiltFile& built, ParsedFile& parsed, int fd) {
+  built.info.why = parsed.why;
+  built.hasCode = parsed.hasCode;
+  built.table = std::move(parsed.table);
+  if (const uint32_t runtime = parsed.runtime.runtime; runtime != 0) {
+    WireReader facts(parsed.runtime.bytes);
+    if (runtime <= catalog_.probes().size()) built.runtime = catalog_.probes()[runtime - 1]->take(facts);
+    if (!built.runtime) throw Failure("its parser says what cannot be");
   }
-  built.hasCode = probed.hasCode;
   if (built.table.isLimited) built.info.refusal = "is read in part: " + built.table.warning + nameOwner(fd);
 }
 

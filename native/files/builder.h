@@ -16,17 +16,22 @@
 #include "files/probe.h"
 #include "mapped/mapped_file.h"
 #include "mapped/remote_file.h"
+#include "parser/parsed_file.h"
+#include "parser/parser.h"
 #include "util/allowance.h"
 
 namespace polytop {
 
 /**
- * Reads the files that are asked for and enters them into the catalog, on threads: one reads small files in the order
- * of their arrival, one large files, one waits for file systems that may never answer.
+ * Has the files read that are asked for and enters them into the catalog, on threads: one is for small files in the
+ * order of their arrival, one for large files, each with a parser of its own; one waits for file systems that may never
+ * answer.
  */
 class FileBuilder {
  public:
-  explicit FileBuilder(Catalog& catalog) : catalog_(catalog) {}
+  /// `parser`: the path of that program.
+  FileBuilder(Catalog& catalog, const std::string& parser)
+      : catalog_(catalog), parserPath_(parser), smallParser_(parser), largeParser_(parser) {}
   ~FileBuilder() { close(); }
 
   /// Starts the threads; the catalog must be open. `cacheFolder`: where tables are kept from run to run, empty for
@@ -43,6 +48,8 @@ class FileBuilder {
   void announceRunning(const Session& session);
   /// How many files were asked for and are not in the catalog yet.
   size_t queued() const { return queued_; }
+  /// CPU time of the parsers that run now, in nanoseconds.
+  uint64_t cpuNanoseconds() const { return smallParser_.cpuNanoseconds() + largeParser_.cpuNanoseconds(); }
 
  private:
   /// A file to read. One of this machine's disks is opened when it is its turn.
@@ -64,15 +71,18 @@ class FileBuilder {
   /// Does some work for a job: what is wrong with one file must not end the thread of all.
   template <typename Work>
   void attempt(const Job& job, Work work);
-  void build(Job& job);
-  /// Reads the file: its unwind table and its runtime; nothing where it was written to meanwhile. What cannot be read
-  /// is told in `info`.
-  std::optional<BuiltFile> read(Job& job);
-  void readInto(BuiltFile& built, int fd, const ElfImage* image);
-  /// The table of a file: that of an earlier run, or a new one.
-  UnwindTable tableOf(const ElfImage& image, const file_key& key, const std::optional<FileContent>& content);
+  void build(Job& job, Parser& parser);
+  /// Has the file read: its unwind table and its runtime; nothing where it was written to meanwhile. What cannot be
+  /// read is told in `info`.
+  std::optional<BuiltFile> read(Job& job, Parser& parser);
+  /// What is in a file: as an earlier run found it, or as the parser says. Throws a Failure.
+  ParsedFile parse(int fd, const file_key& key, const std::optional<FileContent>& content, Parser& parser);
+  void take(BuiltFile& built, ParsedFile& parsed, int fd);
 
   Catalog& catalog_;
+  const std::string parserPath_;
+  Parser smallParser_;
+  Parser largeParser_;
   std::mutex mutex_;  ///< guards the queues
   std::condition_variable wake_;
   std::deque<Job> queue_;

@@ -18,24 +18,15 @@ namespace {
 
 constexpr size_t kMaxBeside = 1024;  // open files for each
 
-std::vector<Segment> codeSegments(const ElfImage* image) {
-  std::vector<Segment> code;
-  if (!image) return code;
-  for (const Segment& segment : image->segments()) {
-    if (segment.type == PT_LOAD && (segment.flags & PF_X)) code.push_back(segment);
-  }
-  return code;
-}
-
 }  // namespace
 
-OpenFile::OpenFile(MappedFile mapped, std::optional<FileContent> content, std::vector<uint64_t> starts,
-                   const ElfImage* image)
+OpenFile::OpenFile(MappedFile mapped, std::optional<FileContent> content, std::vector<uint64_t> starts, bool isElf,
+                   std::vector<Segment> code)
     : mapped_(std::move(mapped)),
       content_(content),
-      isElf_(image != nullptr),
+      isElf_(isElf),
       starts_(std::move(starts)),
-      code_(codeSegments(image)) {}
+      code_(std::move(code)) {}
 
 OpenFile::OpenFile(std::vector<uint64_t> starts, const ElfImage& vdso)
     : starts_(std::move(starts)), symbols_(SymbolIndex::build(-1, vdso, "")), indexed_(true) {}

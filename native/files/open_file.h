@@ -30,8 +30,9 @@ struct NamedOffset {
 class OpenFile {
  public:
   /// `content`: of the file before its rows were read; nothing if it is a copy. `starts`: UnwindTable::starts.
-  /// `image`: null if it is no ELF file.
-  OpenFile(MappedFile mapped, std::optional<FileContent> content, std::vector<uint64_t> starts, const ElfImage* image);
+  /// `code`: its executable segments.
+  OpenFile(MappedFile mapped, std::optional<FileContent> content, std::vector<uint64_t> starts, bool isElf,
+           std::vector<Segment> code);
   /// The vDSO, whose symbols are read at once: it has no descriptor.
   OpenFile(std::vector<uint64_t> starts, const ElfImage& vdso);
 

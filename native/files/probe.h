@@ -2,29 +2,16 @@
 #pragma once
 
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "bpf/abi.h"
-#include "elf/elf_image.h"
 #include "kernel/session.h"
-#include "unwind/rule_set.h"
-#include "unwind/unwind_table.h"
+#include "util/wire.h"
 
 namespace polytop {
 
-/// A file whose table is being built: what a probe looks at, and may add to.
-struct ProbedFile {
-  int fd = -1;
-  const ElfImage* image = nullptr;  ///< null: it is no ELF file
-  RuleSet& rules;
-  UnwindTable& table;    ///< the rows of `image`; a probe may append those of its own code
-  bool hasCode = false;  ///< it is an ELF file, or a probe found code to unwind in it
-  std::string& why;      ///< what is wrong with the file, empty if nothing is
-};
-
-/// The interpreter or language runtime in a file, as its probe found it. What JavaScript is told of it is read from
-/// the class of the runtime (js/).
+/// The interpreter or language runtime in a file. What JavaScript is told of it is read from the class of the runtime
+/// (js/).
 class FoundRuntime {
  public:
   virtual ~FoundRuntime() = default;
@@ -34,16 +21,16 @@ class FoundRuntime {
   virtual void withdraw(uint32_t fileId) = 0;
 };
 
-/// Knows the files of one runtime.
+/// Takes what the finder of a runtime (parser/finder.h) says of a file.
 class RuntimeProbe {
  public:
   virtual ~RuntimeProbe() = default;
-  /// Null where the file holds no such runtime. Any thread may call it, also several at once.
-  virtual std::unique_ptr<FoundRuntime> find(ProbedFile& file) = 0;
+  /// Null where that is not sound. Any thread may call it, also several at once.
+  virtual std::unique_ptr<FoundRuntime> take(WireReader& facts) = 0;
 };
 
-/// All of them, in the order in which they are asked: the first that finds its runtime has the file. The session must
-/// outlive them and they what they find.
+/// All of them, in the order of the finders (parser/program/parse_file.cpp). The session must outlive them and they
+/// what they take.
 std::vector<std::unique_ptr<RuntimeProbe>> makeProbes(const Session& session);
 
 }  // namespace polytop

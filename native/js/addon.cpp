@@ -112,7 +112,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
   /// In the order in which they are built; the last is taken down first.
   struct Parts {
     explicit Parts(const std::string& objectPath)
-        : memory(objectPath.substr(0, objectPath.rfind('/') + 1) + "polytop-reader") {}
+        : memory(besideOf(objectPath) + "polytop-reader"), files(besideOf(objectPath) + "polytop-parser") {}
 
     Session session;
     MemoryReader memory;
@@ -122,6 +122,9 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     MapEvents mapEvents;
     Sweeper sweeper;
   };
+
+  /// The folder of a file, with which all of polytop's lie.
+  static std::string besideOf(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
 
   /// Empty where the value is no text.
   static std::string textOf(const Napi::Value& value) {

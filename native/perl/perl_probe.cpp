@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "perl/perl_facts.h"
+
 namespace polytop {
 
 namespace {
@@ -11,9 +13,8 @@ class PerlProbe : public RuntimeProbe {
  public:
   explicit PerlProbe(const Session& session) : slots_(session, "perls", MAX_PERLS) {}
 
-  std::unique_ptr<FoundRuntime> find(ProbedFile& file) override {
-    std::optional<PerlFile> perl;
-    if (file.image) perl = readPerlFile(*file.image);
+  std::unique_ptr<FoundRuntime> take(WireReader& facts) override {
+    std::optional<PerlFile> perl = readPerlFacts(facts);
     return perl ? std::make_unique<FoundPerl>(std::move(*perl), slots_) : nullptr;
   }
 

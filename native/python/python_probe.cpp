@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python/python_probe.h"
 
+#include "python/python_facts.h"
+
 namespace polytop {
 
 namespace {
@@ -9,9 +11,8 @@ class PythonProbe : public RuntimeProbe {
  public:
   explicit PythonProbe(const Session& session) : slots_(session, "pythons", MAX_PYTHONS) {}
 
-  std::unique_ptr<FoundRuntime> find(ProbedFile& file) override {
-    std::optional<PythonFile> python;
-    if (file.image) python = readPythonFile(*file.image);
+  std::unique_ptr<FoundRuntime> take(WireReader& facts) override {
+    std::optional<PythonFile> python = readPythonFacts(facts);
     return python ? std::make_unique<FoundPython>(std::move(*python), slots_) : nullptr;
   }
 

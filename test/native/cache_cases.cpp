@@ -14,14 +14,19 @@
 #include "cache/stored_table.h"
 #include "check.h"
 #include "damage.h"
+#include "dotnet/dotnet_facts.h"
 #include "elf/elf_image.h"
+#include "parser/parsed_file.h"
+#include "parser/program/parse_file.h"
+#include "perl/perl_facts.h"
+#include "python/python_facts.h"
 
 namespace {
 
 using namespace polytop;
 using Bytes = std::vector<uint8_t>;
 
-constexpr CacheKey kKey = {{1, 2, 3, 4}, 5, 6, 7};
+constexpr CacheKey kKey = {{1, 2, 3, 4}, 5, 6};
 
 /// The same rows by the rules that they stand for.
 bool isSame(const UnwindTable& left, const RuleSet& leftRules, const UnwindTable& right, const RuleSet& rightRules) {
@@ -62,6 +67,28 @@ void testTable(const UnwindTable& table, const RuleSet& rules) {
   check(unsound == 0, "whatever is damaged, what is read is sound");
   check(!decodeTable(Bytes(stored.begin(), stored.end() - 1), others, read), "a cut one is refused");
   check(!decodeTable({}, others, read), "an empty one is refused");
+}
+
+/// Answers of a parser that lies.
+void testParsed(int fd) {
+  RuleSet rules;
+  const Bytes answer = encodeParsed(parseFile(fd, rules), rules);
+  Original original{"", answer, {{0, answer.size()}, {0, std::min<uint64_t>(answer.size(), 8192)}}};
+  Random random(8);
+  size_t unsound = 0;
+  for (int i = 0; i < 300; i++) {
+    Bytes bytes = answer;
+    damage(bytes, original, random);
+    RuleSet fresh;
+    ParsedFile parsed;
+    if (!decodeParsed(bytes, fresh, parsed)) continue;
+    WireReader perl(parsed.runtime.bytes), python(parsed.runtime.bytes), dotnet(parsed.runtime.bytes);
+    readPerlFacts(perl);
+    readPythonFacts(python);
+    readDotnetFacts(dotnet);
+    if (!isSound(parsed.table, fresh)) unsound++;
+  }
+  check(unsound == 0, "whatever a parser says, what is taken is sound");
 }
 
 /// Writes an entry and waits until it is there.
@@ -149,6 +176,7 @@ int main(int argc, char** argv) {
   const UnwindTable table = buildUnwindTable(*image, rules);
   check(table.fdeCount > 100, "the program has a table");
   testTable(table, rules);
+  testParsed(fd);
   testFolder(argv[1]);
   return reportChecks();
 }

@@ -27,13 +27,11 @@ void makeFile(LyingElf& elf) {
 }
 
 std::shared_ptr<OpenFile> openAgain(const LyingElf& elf) {
-  std::string why;
-  const auto image = ElfImage::open(elf.file.fd(), why);
   FileDescriptor file(fcntl(elf.file.fd(), F_DUPFD_CLOEXEC, 0));
   const FileContent content = contentOf(file.get());
   MappedFile mapped;
   mapped.file = std::move(file);
-  return std::make_shared<OpenFile>(std::move(mapped), content, std::vector<uint64_t>{}, image.get());
+  return std::make_shared<OpenFile>(std::move(mapped), content, std::vector<uint64_t>{}, true, std::vector<Segment>{});
 }
 
 std::string nameIn(SymbolRoom& room, const std::shared_ptr<OpenFile>& file) {

@@ -14,6 +14,7 @@ import {
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { Exports } from "../../../src/output/exports.ts";
+import type { ExportPaths } from "../../../src/output/formats.ts";
 import { RecordingWriter } from "../../../src/recording/writer.ts";
 import { example, HEADER, inFolder, readRecording } from "../../support/recordings.ts";
 
@@ -29,12 +30,15 @@ function record(path: string): void {
 
 const WRITERS = {
   "a recording": async (path: string) => record(path),
-  "an export": async (path: string) => {
-    const exports = await Exports.open({ speedscope: path }, ALL);
-    for (const tick of example(2)) exports.add(tick);
-    exports.write();
-  },
+  "an export for speedscope": (path: string) => writeExport({ speedscope: path }),
+  "an export for pprof": (path: string) => writeExport({ pprof: path }),
 };
+
+async function writeExport(paths: ExportPaths): Promise<void> {
+  const exports = await Exports.open(paths, ALL);
+  for (const tick of example(2)) exports.add(tick);
+  exports.write();
+}
 
 /** Like /tmp. */
 const inSharedFolder = (work: (folder: string) => Promise<void>): Promise<void> =>
@@ -96,6 +100,21 @@ describe.each(Object.entries(WRITERS))("%s", (_, write) => {
       expect(statSync(join(folder, "there")).size).toBeGreaterThan(0);
     }));
 });
+
+test("what the live view writes is a new file of its owner's alone, whatever lies there", () =>
+  inSharedFolder(async (folder) => {
+    const write = (path: string): void =>
+      new RecordingWriter(path, HEADER, { replace: false }).end();
+    writeFileSync(join(folder, "precious"), "");
+    symlinkSync(join(folder, "precious"), join(folder, "link"));
+    symlinkSync(join(folder, "nothing"), join(folder, "to-nothing"));
+    for (const name of ["precious", "link", "to-nothing"])
+      expect(() => write(join(folder, name))).toThrow("is there");
+    expect(readdirSync(folder).sort()).toEqual(["link", "precious", "to-nothing"]);
+    expect(statSync(join(folder, "precious")).size).toBe(0);
+    write(join(folder, "new"));
+    expect(statSync(join(folder, "new")).mode & 0o777).toBe(0o600);
+  }));
 
 test("what is recorded this way can be read", () => {
   inFolder((folder) => {

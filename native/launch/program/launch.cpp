@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// polytop-launch PROGRAM ARGUMENT…: gives up, for good, what of root's rights polytop does not need, and becomes
+// PROGRAM. Capabilities belong to threads, and Node has some as soon as it runs: so this comes before it. Whoever is
+// not root keeps what they have.
+#include <linux/capability.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+
+namespace {
+
+constexpr uint64_t bitOf(int capability) { return uint64_t{1} << capability; }
+
+/// What polytop needs while it runs. README has the first six.
+constexpr uint64_t kNeeded = bitOf(CAP_BPF) | bitOf(CAP_PERFMON) |                 // programs in the kernel, samples
+                             bitOf(CAP_SYS_PTRACE) | bitOf(CAP_DAC_READ_SEARCH) |  // /proc, files and memory of others
+                             bitOf(CAP_CHECKPOINT_RESTORE) |                       // /proc/PID/map_files
+                             bitOf(CAP_SYSLOG) |                                   // names of the kernel's functions
+                             bitOf(CAP_SYS_NICE) |                                 // samples do not wait in line
+                             bitOf(CAP_SYS_RESOURCE) |                             // locked memory, before 5.11
+                             bitOf(CAP_SETUID) | bitOf(CAP_SETGID) | bitOf(CAP_SETPCAP) |
+                             bitOf(CAP_KILL);  // the parser is another user
+
+/// What is written into a folder of another user, by `w` say, needs that.
+uint64_t neededHere() {
+  struct stat here = {};
+  return stat(".", &here) == 0 && here.st_uid != 0 ? kNeeded | bitOf(CAP_DAC_OVERRIDE) : kNeeded;
+}
+
+/// Root gets back, with each program that it becomes, what the bounding set allows.
+bool giveUpAllBut(uint64_t needed) {
+  for (int capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; capability++) {
+    if ((needed & bitOf(capability)) == 0 && prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0) return false;
+  }
+  __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct sets[2] = {};
+  if (syscall(SYS_capget, &header, sets) != 0) return false;
+  for (int i = 0; i < 2; i++) {
+    const auto half = static_cast<uint32_t>(needed >> (32 * i));
+    sets[i] = {sets[i].effective & half, sets[i].permitted & half, 0};
+  }
+  return syscall(SYS_capset, &header, sets) == 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 2) return 2;
+  // Without CAP_SETPCAP root has few rights anyway, say in a container; it goes on with those.
+  if (geteuid() == 0) giveUpAllBut(neededHere());
+  execv(argv[1], argv + 1);
+  fprintf(stderr, "polytop: %s: %s\n", argv[1], strerror(errno));
+  return 1;
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "parser/parsed_file.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "cache/stored_table.h"
+#include "parser/protocol.h"
+#include "util/wire.h"
+
+namespace polytop {
+
+namespace {
+
+constexpr size_t kMaxCode = 256;
+constexpr size_t kMaxText = 4096;
+constexpr size_t kMaxFacts = 1 << 20;
+
+/// A text that is shown: it comes from where hostile bytes are read.
+std::string plain(std::string text) {
+  std::replace_if(text.begin(), text.end(), [](unsigned char byte) { return byte < ' ' || byte > '~'; }, '?');
+  return text;
+}
+
+}  // namespace
+
+std::vector<uint8_t> encodeParsed(const ParsedFile& file, const RuleSet& rules) {
+  WireWriter writer;
+  writer.put(file.isElf);
+  writer.put(file.hasCode);
+  writer.putText(file.why.substr(0, kMaxText));
+  // Wherever code lies it is found by few segments; one more than may be is refused at the other end.
+  writer.putList(std::vector(file.code.begin(), file.code.begin() + std::min(file.code.size(), kMaxCode)));
+  writer.put(file.runtime.runtime);
+  writer.putList(file.runtime.bytes);
+  writer.putList(encodeTable(file.table, rules));
+  return writer.take();
+}
+
+bool decodeParsed(std::span<const uint8_t> bytes, RuleSet& rules, ParsedFile& file) {
+  WireReader reader(bytes);
+  ParsedFile read;
+  // A bool of another process may hold anything.
+  read.isElf = reader.get<uint8_t>() != 0;
+  read.hasCode = reader.get<uint8_t>() != 0;
+  read.why = plain(reader.getText(kMaxText));
+  read.code = reader.getList<Segment>(kMaxCode);
+  read.runtime.runtime = reader.get<uint32_t>();
+  read.runtime.bytes = reader.getList<uint8_t>(kMaxFacts);
+  const std::span<const uint8_t> table = reader.getBytes(bytes.size());
+  if (!reader.isAtEnd() || !decodeTable(table, rules, read.table)) return false;
+  read.table.warning = plain(std::move(read.table.warning));
+  file = std::move(read);
+  return true;
+}
+
+}  // namespace polytop

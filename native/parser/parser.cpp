@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "parser/parser.h"
+
+#include <poll.h>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <utility>
+
+#include "util/clock.h"
+#include "util/failure.h"
+#include "util/priority.h"
+
+namespace polytop {
+
+namespace {
+
+/// So often it is looked whether the program gets on, in milliseconds. Looks are counted, not time: polytop itself may
+/// have been stopped meanwhile.
+constexpr int kLook = 50;
+/// For one file. The budget of a file ends its reading before; this is for what does not keep to it.
+constexpr uint64_t kMostCpu = 10'000'000'000;
+/// Who waits has others run before him too: in the first part of a file the program runs as early as its asker, as
+/// long as that takes a part of a CPU at most. Else it runs behind all others.
+constexpr uint64_t kHasty = 300'000'000;
+constexpr double kHastyShare = 0.3, kHastyAtOnce = 3;
+
+/// So much in all, and another one reads the next file: it has limits for all that it reads.
+constexpr uint64_t kMostCpuOfAll = 15'000'000'000;
+/// The program is stopped, or the disk does not answer.
+constexpr int kLooksInVain = 10'000 / kLook;
+/// It may be killed at any time, for no fault of the file.
+constexpr int kAttempts = 2;
+
+uint64_t cpuOf(pid_t pid) {
+  clockid_t clock = 0;
+  return pid > 0 && clock_getcpuclockid(pid, &clock) == 0 ? clockNanoseconds(clock) : 0;
+}
+
+/// The program has ended, while it was asked.
+class Ended : public Failure {
+ public:
+  using Failure::Failure;
+};
+
+std::string nameEnd(int status) {
+  if (!WIFSIGNALED(status)) return "its parser ended";
+  if (WTERMSIG(status) == SIGXCPU) return "reading it takes too long";
+  if (WTERMSIG(status) == SIGSYS) return "its parser did what it may not do";
+  return "its parser was ended by signal " + std::to_string(WTERMSIG(status));
+}
+
+}  // namespace
+
+Parser::~Parser() { stop(); }
+
+void Parser::rest() {
+  const std::lock_guard lock(mutex_);
+  stop();
+}
+
+uint64_t Parser::cpuNanoseconds() const { return cpuOf(child_); }
+
+std::vector<uint8_t> Parser::ask(ParseTask task, uint32_t owner, std::initializer_list<int> files,
+                                 std::span<const uint8_t> given) {
+  const std::lock_guard lock(mutex_);
+  // A file that leads its reader astray has power over what it says of the next ones.
+  if (owner_ != 0 && owner_ != owner) stop();
+  for (int attempts = 1;; attempts++) {
+    try {
+      if (cpuOf(child_) > kMostCpuOfAll) stop();
+      if (child_ < 0) start();
+      owner_ = owner;
+      return attempt(task, files, given);
+    } catch (const Ended&) {
+      if (attempts == kAttempts) throw;
+    }
+  }
+}
+
+void Parser::hasten() {
+  const double now = static_cast<double>(clockNanoseconds(CLOCK_MONOTONIC)) / 1e9;
+  hastyLeft_ = std::min(kHastyAtOnce, hastyLeft_ + (now - hastyFrom_) * kHastyShare);
+  hastyFrom_ = now;
+  isHasty_ = hastyLeft_ > 0;
+  if (!isHasty_)
+    setPriority(kParserNice);
+  else if (mayRaisePriority())
+    setPriority(getpriority(PRIO_PROCESS, static_cast<id_t>(gettid())));
+}
+
+void Parser::setPriority(int nice) { setpriority(PRIO_PROCESS, static_cast<id_t>(child_), nice); }
+
+void Parser::spend() {
+  hastyLeft_ -= static_cast<double>(std::max(cpuOf(child_), cpuAtStart_) - cpuAtStart_) / 1e9;
+  isHasty_ = false;
+}
+
+void Parser::finish() {
+  const bool wasHasty = isHasty_;
+  if (wasHasty) spend();
+  if (mayRaisePriority())
+    setPriority(kParserNice);
+  else if (!wasHasty)
+    stop();  // It cannot be made faster again: the next one begins anew.
+}
+
+std::vector<uint8_t> Parser::attempt(ParseTask task, std::initializer_list<int> files, std::span<const uint8_t> given) {
+  cpuAtStart_ = cpuOf(child_);
+  hasten();
+  send(task, files, given);
+  AnswerHeader header = {};
+  receive(&header, sizeof header);
+  if (header.size > kMaxAnswer) fail("its parser says what cannot be");
+  std::vector<uint8_t> answer(header.size);
+  receive(answer.data(), answer.size());
+  finish();
+  if (header.isAnswered) return answer;
+  constexpr size_t kMaxReason = 200;
+  std::string why(answer.begin(), answer.begin() + static_cast<ptrdiff_t>(std::min(answer.size(), kMaxReason)));
+  for (char& byte : why) {
+    if (byte < ' ' || byte > '~') byte = '?';
+  }
+  throw Failure(why);
+}
+
+void Parser::start() {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) throw Failure("no parser can be started", errno);
+  socket_ = FileDescriptor(ends[0]);
+  const FileDescriptor theirs(ends[1]);
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawnattr_init(&attributes);
+  // It leaves nothing else of polytop's open: a program of the kernel lives as long as its last descriptor.
+  posix_spawn_file_actions_adddup2(&actions, theirs.get(), kParserSocket);
+  posix_spawn_file_actions_addclosefrom_np(&actions, kParserSocket + 1);
+  sigset_t none, all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &all);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  std::string program = program_, parent = std::to_string(getpid());
+  char* const arguments[] = {program.data(), parent.data(), nullptr};
+  char* const environment[] = {nullptr};
+  pid_t child = -1;
+  const int error = posix_spawn(&child, program.c_str(), &actions, &attributes, arguments, environment);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) throw Failure("files cannot be read: " + program, error);
+  child_ = child;
+}
+
+void Parser::stop() {
+  if (isHasty_) spend();
+  socket_ = {};
+  const pid_t child = child_.exchange(-1);
+  if (child < 0) return;
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+}
+
+void Parser::fail(const std::string& why) {
+  stop();
+  throw Failure(why);
+}
+
+void Parser::throwEnd() {
+  if (isHasty_) spend();
+  socket_ = {};
+  const pid_t child = child_.exchange(-1);
+  // It has closed its end at least, and does not answer any more whatever it does.
+  kill(child, SIGKILL);
+  int status = 0;
+  waitpid(child, &status, 0);
+  throw Ended(nameEnd(status));
+}
+
+void Parser::send(ParseTask task, std::initializer_list<int> files, std::span<const uint8_t> given) {
+  RequestHeader header = {task, static_cast<uint32_t>(given.size())};
+  std::array<iovec, 2> parts = {iovec{&header, sizeof header}, iovec{const_cast<uint8_t*>(given.data()), given.size()}};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMaxRequestFiles * sizeof(int))> control = {};
+  msghdr message = {};
+  message.msg_iov = parts.data();
+  message.msg_iovlen = given.empty() ? 1 : 2;
+  if (files.size() > 0) {
+    message.msg_control = control.data();
+    message.msg_controllen = CMSG_SPACE(files.size() * sizeof(int));
+    cmsghdr* rights = CMSG_FIRSTHDR(&message);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(files.size() * sizeof(int));
+    memcpy(CMSG_DATA(rights), files.begin(), files.size() * sizeof(int));
+  }
+  // The whole request fits into the socket: whoever answers one reads all of it before.
+  const ssize_t sent = sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (sent != static_cast<ssize_t>(sizeof header + given.size())) throwEnd();
+}
+
+void Parser::receive(void* into, size_t size) {
+  for (size_t done = 0; done < size;) {
+    const ssize_t got = recv(socket_.get(), static_cast<uint8_t*>(into) + done, size - done, MSG_DONTWAIT);
+    if (got > 0) {
+      done += static_cast<size_t>(got);
+    } else if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
+      await();
+    } else {
+      throwEnd();
+    }
+  }
+}
+
+void Parser::await() {
+  uint64_t cpu = cpuOf(child_);
+  for (int vain = 0; vain < kLooksInVain; vain++) {
+    pollfd ready = {socket_.get(), POLLIN, 0};
+    if (poll(&ready, 1, kLook) > 0) return;
+    if (closing_) fail("polytop ends");
+    const uint64_t now = cpuOf(child_);
+    if (isHasty_ && now - cpuAtStart_ > kHasty) {
+      spend();
+      setPriority(kParserNice);
+    }
+    if (now - cpuAtStart_ > kMostCpu) fail("reading it takes too long");
+    if (now != std::exchange(cpu, now)) vain = 0;
+  }
+  fail("its parser does not answer");
+}
+
+}  // namespace polytop

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstdint>
+#include <initializer_list>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "parser/protocol.h"
+#include "util/file_descriptor.h"
+
+namespace polytop {
+
+/**
+ * Lets a program of its own, which has no rights, read what is in other people's files. It is started when it is needed
+ * and killed where a file takes too much; another one reads the next file. Its answers are bytes that nobody vouches
+ * for. Any thread; one request at a time.
+ */
+class Parser {
+ public:
+  /// `program`: the path of the parser.
+  explicit Parser(std::string program) : program_(std::move(program)) {}
+  ~Parser();
+
+  /// The answer to a request about open files, those of a user: who has read them never reads others' afterwards, but
+  /// for root's. Throws a Failure where there is none, as a reason to be shown.
+  std::vector<uint8_t> ask(ParseTask task, uint32_t owner, std::initializer_list<int> files,
+                           std::span<const uint8_t> given = {});
+  /// Ends the program and with it all that it keeps; the next request starts another one.
+  void rest();
+  /// Lets nobody wait for an answer any more, now and later. Any thread, also while another one waits.
+  void close() { closing_ = true; }
+  /// CPU time of the program that runs now, in nanoseconds; those before it have ended.
+  uint64_t cpuNanoseconds() const;
+
+ private:
+  void start();
+  void stop();
+  /// Lets the program run as early as this thread, where that may be.
+  void hasten();
+  void setPriority(int nice);
+  /// Notes what it has taken of that, and that it is over.
+  void spend();
+  /// What a request leaves behind.
+  void finish();
+  /// ask() of a program that runs.
+  std::vector<uint8_t> attempt(ParseTask task, std::initializer_list<int> files, std::span<const uint8_t> given);
+  void send(ParseTask task, std::initializer_list<int> files, std::span<const uint8_t> given);
+  void receive(void* into, size_t size);
+  /// Waits until there is something to receive.
+  void await();
+  /// Throws what there is to say of a program that has ended.
+  [[noreturn]] void throwEnd();
+  /// Ends the program and throws.
+  [[noreturn]] void fail(const std::string& why);
+
+  const std::string program_;
+  std::atomic<bool> closing_ = false;
+  std::mutex mutex_;  ///< guards all that follows
+  std::atomic<pid_t> child_ = -1;
+  FileDescriptor socket_;
+  uint32_t owner_ = 0;       ///< whose files it has read, beside root's
+  uint64_t cpuAtStart_ = 0;  ///< of the request
+  bool isHasty_ = false;
+  double hastyLeft_ = 0, hastyFrom_ = 0;  ///< in seconds
+};
+
+}  // namespace polytop

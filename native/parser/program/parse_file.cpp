@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "parser/program/parse_file.h"
+
+#include <iterator>
+#include <memory>
+
+#include "dotnet/dotnet_facts.h"
+#include "perl/perl_facts.h"
+#include "python/python_facts.h"
+
+namespace polytop {
+
+namespace {
+
+/// In the order of makeProbes(): the first that finds its runtime has the file.
+constexpr RuntimeFinder kFinders[] = {findPerl, findPython, findDotnet};
+
+std::vector<Segment> codeOf(const ElfImage& image) {
+  std::vector<Segment> code;
+  for (const Segment& segment : image.segments()) {
+    if (segment.type == PT_LOAD && (segment.flags & PF_X)) code.push_back(segment);
+  }
+  return code;
+}
+
+}  // namespace
+
+ParsedFile parseFile(int fd, RuleSet& rules) {
+  ParsedFile parsed;
+  const std::unique_ptr<ElfImage> image = ElfImage::open(fd, parsed.why);
+  if (image) {
+    parsed.isElf = true;
+    parsed.code = codeOf(*image);
+    parsed.table = buildUnwindTable(*image, rules);
+    parsed.why = parsed.table.warning;
+  }
+  ProbedFile probed{fd, image.get(), rules, parsed.table, image != nullptr, parsed.why};
+  for (uint32_t i = 0; i < std::size(kFinders) && parsed.runtime.runtime == 0; i++) {
+    WireWriter facts;
+    if (kFinders[i](probed, facts)) parsed.runtime = {i + 1, facts.take()};
+  }
+  parsed.hasCode = probed.hasCode;
+  return parsed;
+}
+
+}  // namespace polytop

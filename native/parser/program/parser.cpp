@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reads what is in other people's files for polytop, which starts it (parser/parser.cpp), sends it open files and
+// checks what it says. All that such a file can lead astray is this program: it has no rights.
+#include <malloc.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <utility>
+#include <vector>
+
+#include "parser/parsed_file.h"
+#include "parser/program/confine.h"
+#include "parser/program/parse_file.h"
+#include "parser/protocol.h"
+#include "util/failure.h"
+#include "util/file_descriptor.h"
+
+namespace {
+
+using namespace polytop;
+
+/// Whole sections of files are read and freed: not through the heap, which would keep them.
+constexpr int kMmapThreshold = 256 << 10;
+/// A smaller answer leaves no holes in the heap that are worth the look.
+constexpr size_t kTrimBytes = 256 << 10;
+
+struct Request {
+  RequestHeader header = {};
+  std::vector<uint8_t> given;
+  std::vector<FileDescriptor> files;
+};
+
+/// The descriptors that came with a message.
+std::vector<FileDescriptor> filesOf(msghdr& message) {
+  std::vector<FileDescriptor> files;
+  for (cmsghdr* part = CMSG_FIRSTHDR(&message); part; part = CMSG_NXTHDR(&message, part)) {
+    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
+    for (size_t at = 0; at + sizeof(int) <= part->cmsg_len - CMSG_LEN(0); at += sizeof(int)) {
+      int fd = -1;
+      memcpy(&fd, CMSG_DATA(part) + at, sizeof fd);
+      files.emplace_back(fd);
+    }
+  }
+  return files;
+}
+
+/// Takes bytes off the socket, and descriptors that come with them; ends the program where there are no more.
+void receive(void* into, size_t size, std::vector<FileDescriptor>* files) {
+  for (size_t done = 0; done < size;) {
+    iovec part = {static_cast<uint8_t*>(into) + done, size - done};
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(kMaxRequestFiles * sizeof(int))> control;
+    msghdr message = {};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    const ssize_t got = recvmsg(kParserSocket, &message, 0);
+    if (got <= 0) _exit(0);
+    for (FileDescriptor& file : filesOf(message)) {
+      if (files) files->push_back(std::move(file));
+    }
+    done += static_cast<size_t>(got);
+  }
+}
+
+Request receiveRequest() {
+  Request request;
+  receive(&request.header, sizeof request.header, &request.files);
+  request.given.resize(std::min(request.header.size, kMaxRequest));
+  receive(request.given.data(), request.given.size(), nullptr);
+  return request;
+}
+
+void send(const void* from, size_t size) {
+  for (size_t done = 0; done < size;) {
+    const ssize_t sent = ::send(kParserSocket, static_cast<const uint8_t*>(from) + done, size - done, MSG_NOSIGNAL);
+    if (sent <= 0) _exit(0);
+    done += static_cast<size_t>(sent);
+  }
+}
+
+void answer(bool isAnswered, const void* from, size_t size) {
+  const AnswerHeader header = {isAnswered, static_cast<uint32_t>(size)};
+  send(&header, sizeof header);
+  send(from, size);
+}
+
+/// Its files are closed when it is done.
+std::vector<uint8_t> work(Request request) {
+  if (request.files.empty()) throw Failure("there is no file to read");
+  switch (request.header.task) {
+    case ParseTask::kFile: {
+      RuleSet rules;
+      return encodeParsed(parseFile(request.files[0].get(), rules), rules);
+    }
+  }
+  throw Failure("the parser does not know what it is asked");
+}
+
+void serve() {
+  for (;;) {
+    Request request = receiveRequest();
+    try {
+      const std::vector<uint8_t> found = work(std::move(request));
+      if (found.size() > kMaxAnswer) throw Failure("too much is in it");
+      answer(true, found.data(), found.size());
+      if (found.size() < kTrimBytes) continue;
+    } catch (const std::exception& error) {
+      const std::string why = reasonOf(error);
+      answer(false, why.data(), why.size());
+    }
+    malloc_trim(0);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  mallopt(M_MMAP_THRESHOLD, kMmapThreshold);
+  close_range(kParserSocket + 1, UINT_MAX, 0);
+  close_range(0, kParserSocket - 1, 0);
+  if (argc < 2 || confine(atoi(argv[1])) != nullptr) return 1;
+  serve();
+}

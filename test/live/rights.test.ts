@@ -1,0 +1,117 @@
+/** What polytop and the programs that it starts may do, and that it runs with few rights. */
+import { readdirSync, readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { launcher, needsSampling, polytop } from "../support/polytop.ts";
+
+/** Those that README asks of a user who is not root. */
+const README = ["bpf", "perfmon", "sys_ptrace", "dac_read_search", "checkpoint_restore"];
+const NEEDED = [...README, "syslog", "sys_nice", "sys_resource", "setuid", "setgid", "setpcap"];
+/** Numbers of include/uapi/linux/capability.h. */
+const NUMBERS: Readonly<Record<string, bigint>> = {
+  dac_read_search: 2n,
+  kill: 5n,
+  setgid: 6n,
+  setuid: 7n,
+  setpcap: 8n,
+  sys_ptrace: 19n,
+  sys_nice: 23n,
+  sys_resource: 24n,
+  syslog: 34n,
+  perfmon: 38n,
+  bpf: 39n,
+  checkpoint_restore: 40n,
+};
+const maskOf = (names: readonly string[]): bigint =>
+  names.reduce((mask, name) => mask | (1n << (NUMBERS[name] ?? 63n)), 0n);
+
+const fieldOf = (path: string, name: string): string =>
+  new RegExp(`^${name}:\\s*(.*)$`, "m").exec(readFileSync(path, "utf8"))?.[1] ?? "";
+const rights = (path: string, set: string): bigint => BigInt(`0x${fieldOf(path, set)}`);
+
+const threadsOf = (pid: number): string[] =>
+  readdirSync(`/proc/${pid}/task`).map((tid) => `/proc/${pid}/task/${tid}`);
+
+/** The processes that a process has started, by their names. */
+function childrenOf(pid: number): Map<string, number> {
+  const pids = threadsOf(pid).flatMap((thread) =>
+    readFileSync(`${thread}/children`, "utf8").split(" ").filter(Boolean).map(Number),
+  );
+  return new Map(pids.map((child) => [fieldOf(`/proc/${child}/status`, "Name"), child]));
+}
+
+/** Looks at a run when it has printed its third refresh, and ends it. */
+async function look(command: string, args: readonly string[], see: (pid: number) => void) {
+  let printed = 0;
+  let wrong: unknown;
+  const finished = await polytop(args, {
+    command,
+    timeoutMs: 60_000,
+    onStdout: (text, pid) => {
+      printed += text.split("\n").length - 1;
+      if (printed < 3) return;
+      try {
+        see(pid);
+      } catch (error) {
+        wrong ??= error;
+      }
+      process.kill(pid, "SIGTERM");
+    },
+  });
+  if (wrong) throw wrong;
+  expect(finished.status).toBe(0);
+  return finished;
+}
+
+const RUN = ["--json", "-d", "0.5", "--no-cache"];
+
+test("started as root it keeps what it needs, its parser nothing", async (context) => {
+  needsSampling(context);
+  if (process.geteuid?.() !== 0) context.skip("needs root");
+  const most = maskOf([...NEEDED, "kill"]);
+  const given = rights("/proc/self/status", "CapBnd");
+  let seen = 0;
+  await look(launcher, RUN, (pid) => {
+    for (const thread of threadsOf(pid)) {
+      for (const set of ["CapEff", "CapPrm", "CapBnd"])
+        expect(rights(`${thread}/status`, set)).toBe(most & given);
+      expect(rights(`${thread}/status`, "CapInh") | rights(`${thread}/status`, "CapAmb")).toBe(0n);
+    }
+    const parser = childrenOf(pid).get("polytop-parser");
+    expect(parser).toBeDefined();
+    const status = `/proc/${parser}/status`;
+    for (const set of ["CapEff", "CapPrm", "CapBnd", "CapInh", "CapAmb"])
+      expect(rights(status, set)).toBe(0n);
+    expect(fieldOf(status, "NoNewPrivs")).toBe("1");
+    expect(fieldOf(status, "Seccomp")).toBe("2");
+    expect(Number(fieldOf(status, "Uid").split("\t")[0])).toBe(2_100_000_000 + (parser ?? 0));
+    seen++;
+  });
+  expect(seen).toBeGreaterThan(0);
+});
+
+test("a user with the capabilities of README samples, unwinds and names everything", async (context) => {
+  needsSampling(context);
+  if (process.geteuid?.() !== 0) context.skip("needs root to become another user");
+  const list = README.map((name) => `+${name}`).join();
+  const become = ["--reuid", "65534", "--regid", "65534", "--clear-groups", "--no-new-privs"];
+  const sets = [`--inh-caps=${list}`, `--ambient-caps=${list}`, `--bounding-set=-all,${list}`];
+  const { stdout, stderr } = await look(
+    "/usr/bin/setpriv",
+    [...become, ...sets, launcher, ...RUN],
+    (pid) => {
+      expect(fieldOf(`/proc/${pid}/status`, "Uid").split("\t")[0]).toBe("65534");
+      expect(rights(`/proc/${pid}/status`, "CapEff")).toBe(maskOf(README));
+      const parser = `/proc/${childrenOf(pid).get("polytop-parser")}/status`;
+      for (const set of ["CapEff", "CapPrm", "CapAmb"]) expect(rights(parser, set)).toBe(0n);
+      expect(fieldOf(parser, "Seccomp")).toBe("2");
+    },
+  );
+  expect(stderr).not.toMatch(/is not read|cannot be read/);
+  const refreshes = stdout
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  const last = refreshes.at(-1);
+  expect(last.samples).toBeGreaterThan(0);
+  expect(last.stacks.complete).toBeGreaterThan(0);
+});
