@@ -1,6 +1,7 @@
 /** The program: reads the command line, decides what runs, and ends with the right exit status. */
 import { hostname } from "node:os";
 import type { Writable } from "node:stream";
+import type { ResolvedEvent } from "./addon/events.ts";
 import { cacheFolder } from "./machine/cache-folder.ts";
 import { putScreenFirst } from "./machine/priority.ts";
 import { type Filter, parseFilter } from "./model/filter.ts";
@@ -21,6 +22,8 @@ import type { Writer } from "./output/writer.ts";
 import type { RecordingHeader } from "./recording/format.ts";
 import type { LiveSource } from "./sources/live.ts";
 import { EXIT_CANNOT, EXIT_FAILED, EXIT_OK, UsageError, UserError } from "./tick/errors.ts";
+import { isTimeOnly } from "./tick/event-request.ts";
+import type { EventName } from "./tick/events.ts";
 import type { TickSource } from "./tick/source.ts";
 import type { Tick } from "./tick/tick.ts";
 
@@ -188,11 +191,14 @@ async function openMachine(
   const { frequency, notice } = clampFrequency(options.frequency);
   if (notice) warn(notice);
   const { openLiveSource } = await import("./sources/live.ts");
-  const { delaySeconds, event, pids, cache } = options;
+  const { delaySeconds, pids, cache } = options;
+  const { event, events, period } = await eventsOf(options);
   const firstDelaySeconds = isWatched ? Math.min(delaySeconds, FIRST_LOOK_SECONDS) : delaySeconds;
   const budget = budgetPercent(process.env);
   const source = await openLiveSource({
     event,
+    ...(events ? { events } : {}),
+    ...(period === undefined ? {} : { period }),
     frequency,
     delaySeconds,
     firstDelaySeconds,
@@ -202,6 +208,21 @@ async function openMachine(
     ...(budget === undefined ? {} : { budgetPercent: budget }),
   });
   return { source, frequency };
+}
+
+/** What is counted: the time of CPUs or of waits alone, or events that this machine has. */
+async function eventsOf({ events: requests, count, pids }: RunOptions | RecordOptions): Promise<{
+  readonly event: EventName;
+  readonly events?: readonly ResolvedEvent[];
+  readonly period?: number;
+}> {
+  const [first] = requests;
+  if (isTimeOnly(requests)) return { event: first?.kind === "time" ? first.event : "cpu" };
+  const { resolveEvents } = await import("./events/resolve.ts");
+  const { loadAddon } = await import("./addon/binding.ts");
+  const events = resolveEvents(requests, { addon: loadAddon(), pids });
+  for (const { notice } of events) if (notice) warn(notice);
+  return { event: "cpu", events, ...(count === undefined ? {} : { period: count }) };
 }
 
 /** What polytop may cost, for those who measure it or have CPUs to spare. */

@@ -13,6 +13,9 @@
 
 namespace polytop {
 
+/// The CPUs that are online; empty where that cannot be read.
+std::vector<uint32_t> onlineCpus();
+
 /// A counter of the kernel that takes a sample each time it overflows; src/tick/events.ts lists them.
 struct EventSource {
   std::string name;

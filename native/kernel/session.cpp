@@ -61,7 +61,7 @@ void Session::load(const SessionOptions& options) {
 void Session::createCountMaps(const SessionOptions& options) {
   // Each sample may be a row of its own; half as much again for drains that come late together. Where that is
   // little there is room for one that comes seconds late: a busy machine that is met for the first time.
-  const double perDrain = options.frequency * std::max(1.0, options.drainSeconds);
+  const double perDrain = (1 + options.events) * options.frequency * std::max(1.0, options.drainSeconds);
   const double perEpoch = std::max(1.5 * perDrain, std::min(kLateDrains * perDrain, kLateEntries / possibleCpus_));
   const auto entries = static_cast<uint32_t>(std::clamp(perEpoch, 256.0, 65536.0));
   const int outer = mapFd("counts");

@@ -18,7 +18,8 @@ struct SessionOptions {
   std::string objectPath;            ///< the compiled BPF object
   uint32_t frequency = 99;           ///< samples a second on each CPU: sizes the count maps
   double drainSeconds = 1;           ///< longest time between two drains: sizes the count maps
-  bool onlyWaits = false;            ///< nothing that runs is sampled once the start is over
+  bool withoutClock = false;         ///< the CPU's time is not sampled once the start is over
+  uint32_t events = 0;               ///< how many other events share the count maps
   std::vector<uint32_t> targets;     ///< processes wanted; empty: all
   std::vector<EventSource> sources;  ///< the first that can be had is sampled; one at least
 };

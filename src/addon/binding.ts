@@ -21,6 +21,8 @@ export interface Addon {
   readonly Sampler: new (options: SamplerOptions) => Sampler;
   /** Reads /proc/kallsyms; undefined where all addresses are hidden. Throws an error with `code`. */
   readKernelSymbols(path: string): KernelSymbolColumns | undefined;
+  /** The folder of the kernel's file system for tracing, mounted for this process if need be. Throws an error with `code`. */
+  openTracing(): string;
   /** Gives unused memory of this process back to the system; takes some milliseconds. */
   releaseUnusedMemory(): void;
 }

@@ -36,13 +36,19 @@ export const OPTIONS = {
     type: "string",
     shortFlag: "F",
     value: "HZ",
-    help: "samples a second on each CPU, 1 to 9999 (default 99)",
+    help: "samples a second on each CPU, 1 to 9999 (default 99; of events at most 499)",
+  },
+  count: {
+    type: "string",
+    shortFlag: "c",
+    value: "N",
+    help: "with -e: look at every Nth hit of an event, which counts for N",
   },
   event: {
     type: "string",
     shortFlag: "e",
-    value: "EVENT",
-    help: `what is sampled: ${EVENT_NAMES.join(", ")} (default cpu)`,
+    value: "EVENT[,EVENT…]",
+    help: `what is counted: ${EVENT_NAMES.join(", ")}, page-faults, subsystem:name … (default cpu)`,
   },
   pid: {
     type: "string",

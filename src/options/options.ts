@@ -11,7 +11,7 @@ import {
   type SinkName,
 } from "../output/formats.ts";
 import { UsageError } from "../tick/errors.ts";
-import { EVENT_NAMES, type EventName, isEventName } from "../tick/events.ts";
+import { type EventRequest, isTimeOnly, parseEvents } from "../tick/event-request.ts";
 import { DEFINITIONS, dashed, type Key, OPTIONS, type OptionDefinition } from "./option-table.ts";
 
 /** Where the refreshes go. */
@@ -43,7 +43,9 @@ export interface ShowOptions {
 export interface SampleOptions {
   readonly delaySeconds: number;
   readonly frequency: number;
-  readonly event: EventName;
+  readonly events: readonly EventRequest[];
+  /** Every so-many-th hit of an event; undefined: as many as the frequency says. */
+  readonly count: number | undefined;
   /** Tables of programs are kept on disk, from run to run. */
   readonly cache: boolean;
 }
@@ -77,6 +79,10 @@ export type Options =
   | { readonly command: "version" };
 
 const MAX_PIDS = 1024;
+
+/** Samples a second on each CPU: of the CPU's time, and at most where other events are counted. */
+const DEFAULT_HZ = 99;
+const EVENT_HZ = 499;
 
 /** What was typed: a text for each option that has a value. */
 class Flags {
@@ -235,7 +241,11 @@ function replayOptions(words: readonly string[], flags: Flags): ReplayOptions {
     throw new UsageError("replay needs a recording: polytop replay FILE");
   }
   if (stray !== undefined) throw new UsageError(`replay takes one recording, not "${stray}" too`);
-  reject(flags, ["frequency", "event"], "is about sampling: a recording is not sampled again");
+  reject(
+    flags,
+    ["frequency", "event", "count"],
+    "is about sampling: a recording is not sampled again",
+  );
   if (flags.isOff("cache"))
     throw new UsageError("--no-cache is about sampling: a recording needs no tables");
   reject(flags, ["output"], "belongs to `polytop record`");
@@ -255,14 +265,20 @@ const delaySeconds = (flags: Flags): number | undefined =>
   flags.number("delay", 0.1, 60, "decimal");
 
 function sampleOptions(flags: Flags): SampleOptions {
-  const event = flags.text("event") ?? "cpu";
-  if (!isEventName(event)) {
-    const names = EVENT_NAMES.join(", ");
-    throw new UsageError(`--event ${event} is not in this version; use --event ${names}`);
+  const events = parseEvents(flags.text("event") ?? "cpu");
+  const count = flags.number("count", 1, 1e12, "whole");
+  if (count !== undefined) {
+    if (flags.has("frequency")) {
+      throw new UsageError("--count and --frequency exclude each other: choose one");
+    }
+    if (isTimeOnly(events)) {
+      throw new UsageError("--count is for events that are counted (-e): time has --frequency");
+    }
   }
-  const frequency = flags.number("frequency", 1, 9999, "whole") ?? 99;
+  const standard = isTimeOnly(events) ? DEFAULT_HZ : EVENT_HZ;
+  const frequency = flags.number("frequency", 1, 9999, "whole") ?? standard;
   const cache = !flags.isOff("cache");
-  return { delaySeconds: delaySeconds(flags) ?? 1, frequency, event, cache };
+  return { delaySeconds: delaySeconds(flags) ?? 1, frequency, events, count, cache };
 }
 
 function showOptions(flags: Flags): ShowOptions {

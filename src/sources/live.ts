@@ -3,6 +3,7 @@ import { constants } from "node:os";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import counterFile from "../../bpf/counters.json" with { type: "json" };
+import type { ResolvedEvent } from "../addon/events.ts";
 import type { FrameLines } from "../collector/native-lines.ts";
 import { startOfProcess } from "../machine/process-start.ts";
 import { TickAssembler } from "../tick/delta.ts";
@@ -13,7 +14,12 @@ import type { Store } from "../tick/store.ts";
 import type { WorkerReply, WorkerRequest, WorkerSetup } from "./worker.ts";
 
 export interface LiveOptions {
+  /** Whose time is counted, where any is. */
   readonly event: EventName;
+  /** What is counted beside it or in its place, in the order of the columns. */
+  readonly events?: readonly ResolvedEvent[];
+  /** Every so-many-th hit of an event. */
+  readonly period?: number;
   readonly frequency: number;
   readonly delaySeconds: number;
   /** The first refresh may be sooner: who looks at a screen wants an answer now. */
@@ -43,7 +49,10 @@ export async function openLiveSource(options: LiveOptions): Promise<LiveSource> 
     sampler: {
       objectPath: fileURLToPath(new URL("./polytop.bpf.o", import.meta.url)),
       sweepPath: fileURLToPath(new URL("./wait.bpf.o", import.meta.url)),
+      eventPath: fileURLToPath(new URL("./event.bpf.o", import.meta.url)),
       event: options.event,
+      ...(options.events ? { events: options.events } : {}),
+      ...(options.period === undefined ? {} : { period: options.period }),
       frequency: options.frequency,
       drainSeconds: 1,
       targets: options.pids,
