@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: (MIT OR GPL-2.0-only)
 /* The entries: the program that samples the CPU's time, and the one that tests the walk of mappings. */
+#include "follow.h"
 #include "sample.h"
 #include "self_test.h"
 

@@ -18,6 +18,9 @@ MAP(targets, HASH, MAX_TARGETS, __u32, __u8);
 
 volatile __u32 target_count = 0; /* 0: every process is wanted; else those in `targets`; user space writes */
 
+/* The thread whose children are wanted, as if it were wanted itself; 0: none. See follow.h; user space writes. */
+volatile __u32 followed_parent = 0;
+
 /* The kernel gives no more frames of its stack (kernel.perf_event_max_stack): user space writes. */
 volatile __u32 kernel_stack_limit = MAX_KERNEL_FRAMES;
 

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "command/command.h"
 #include "util/clock.h"
 #include "util/flat_map.h"
 #include "util/hash.h"
@@ -140,14 +141,15 @@ Drained Drain::drain() {
   return drained;
 }
 
-/// In ns: the CPU time of all child processes that were waited for, and of the one that runs.
+/// In ns: the CPU time of all child processes that were waited for, less commands, and of the one that runs.
 uint64_t Drain::childTime() {
   rusage usage = {};
   getrusage(RUSAGE_CHILDREN, &usage);
   const auto microseconds = [](const timeval& time) {
     return static_cast<uint64_t>(time.tv_sec) * 1'000'000 + static_cast<uint64_t>(time.tv_usec);
   };
-  return (microseconds(usage.ru_utime) + microseconds(usage.ru_stime)) * 1000 + memory_->cpuNanoseconds();
+  const uint64_t children = (microseconds(usage.ru_utime) + microseconds(usage.ru_stime)) * 1000;
+  return children - std::min(children, commandNanoseconds()) + memory_->cpuNanoseconds();
 }
 
 void Drain::restart() {

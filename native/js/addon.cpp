@@ -13,6 +13,7 @@
 #include "dotnet/methods.h"
 #include "drain/drain.h"
 #include "files/files.h"
+#include "js/command_values.h"
 #include "js/dotnet_values.h"
 #include "js/event_values.h"
 #include "js/file_values.h"
@@ -66,9 +67,9 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
          method<&Sampler::onMethods>("onMethods"), method<&Sampler::takeMethods>("takeMethods"),
          method<&Sampler::readFile>("readFile"), method<&Sampler::fileId>("fileId"),
          method<&Sampler::frameNumber>("frameNumber"), method<&Sampler::setFrequency>("setFrequency"),
-         method<&Sampler::setEvents>("setEvents"), method<&Sampler::describe>("describe"),
-         method<&Sampler::lines>("lines"), method<&Sampler::sweep>("sweep"), method<&Sampler::readMemory>("readMemory"),
-         InstanceMethod<&Sampler::close>("close")});
+         method<&Sampler::setEvents>("setEvents"), method<&Sampler::follow>("follow"),
+         method<&Sampler::describe>("describe"), method<&Sampler::lines>("lines"), method<&Sampler::sweep>("sweep"),
+         method<&Sampler::readMemory>("readMemory"), InstanceMethod<&Sampler::close>("close")});
   }
 
   /// new Sampler({objectPath, sources, frequency, drainSeconds, targets, byFunction, withoutClock, eventPath, events,
@@ -252,6 +253,13 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     return info.Env().Undefined();
   }
 
+  /// follow(tid): samples only what this thread starts from now on, and what that starts.
+  Napi::Value follow(const Napi::CallbackInfo& info) {
+    parts_->session.followChildrenOf(uint32At(info, 0));
+    parts_->drain.restart();
+    return info.Env().Undefined();
+  }
+
   /// setTargets(pids): narrows sampling in the kernel; none: every process.
   Napi::Value setTargets(const Napi::CallbackInfo& info) {
     parts_->session.setTargets(readTargets(info[0]));
@@ -372,6 +380,7 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   mallopt(M_MMAP_THRESHOLD, kMmapThreshold);
   exports.Set("Sampler", Sampler::define(env));
   exports.Set("readKernelSymbols", Napi::Function::New(env, describeKernelSymbols));
+  defineCommands(env, exports);
   defineEvents(env, exports);
   exports.Set("releaseUnusedMemory", Napi::Function::New(env, [](const Napi::CallbackInfo& info) {
                 return guarded(info.Env(), [&] {

@@ -3,8 +3,10 @@
 
 #include <string>
 
+#include "events/probe_places.h"
 #include "events/tracing.h"
 #include "js/values.h"
+#include "symbols/symbols.h"
 
 namespace polytop {
 
@@ -59,6 +61,47 @@ EventSetup readEvent(const Napi::Object& from) {
   return setup;
 }
 
+/// listFunctions(path): [names, offsets, 1 for each that chooses another one].
+Napi::Value functionsOf(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  const std::string path = info[0].As<Napi::String>().Utf8Value();
+  return guarded(env, [&]() -> Napi::Value {
+    std::vector<std::string> names;
+    std::vector<double> offsets;
+    std::vector<uint8_t> choosers;
+    for (ProbedFunction& function : listFunctions(path)) {
+      names.push_back(std::move(function.name));
+      offsets.push_back(static_cast<double>(function.offset));
+      choosers.push_back(function.isChooser);
+    }
+    return object(env, "names", names, "offsets", offsets, "choosers", choosers);
+  });
+}
+
+/// listStaticProbes(path): an object for each.
+Napi::Value staticProbesOf(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  const std::string path = info[0].As<Napi::String>().Utf8Value();
+  return guarded(env, [&]() -> Napi::Value {
+    return listOf(env, listStaticProbes(path), [env](const StaticProbe& probe) {
+      return object(env, "provider", probe.provider, "name", probe.name, "offset", probe.offset, "semaphore",
+                    probe.semaphore);
+    });
+  });
+}
+
+/// demangle(names): the names that people write.
+Napi::Value demangled(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  const Napi::Array names = info[0].As<Napi::Array>();
+  return guarded(env, [&]() -> Napi::Value {
+    std::vector<std::string> found;
+    for (uint32_t i = 0; i < names.Length(); i++)
+      found.push_back(demangle(names.Get(i).As<Napi::String>().Utf8Value()));
+    return valueOf(env, found);
+  });
+}
+
 }  // namespace
 
 std::vector<EventSetup> readEvents(const Napi::Value& value) {
@@ -70,6 +113,9 @@ std::vector<EventSetup> readEvents(const Napi::Value& value) {
 }
 
 void defineEvents(Napi::Env env, Napi::Object& exports) {
+  exports.Set("listFunctions", Napi::Function::New(env, functionsOf));
+  exports.Set("listStaticProbes", Napi::Function::New(env, staticProbesOf));
+  exports.Set("demangle", Napi::Function::New(env, demangled));
   exports.Set("openTracing", Napi::Function::New(env, [](const Napi::CallbackInfo& info) {
                 return guarded(info.Env(),
                                [&]() -> Napi::Value { return Napi::String::New(info.Env(), openTracing()); });

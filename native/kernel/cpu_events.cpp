@@ -182,6 +182,14 @@ void CpuEvents::wake(uint32_t cpu) {
   }
 }
 
+void CpuEvents::keepAwake() {
+  const std::lock_guard lock(mutex_);
+  mayRest_ = false;
+  for (const Event& event : events_) {
+    if (rates_[event.cpu].weight > 1) setRate(event, 1);
+  }
+}
+
 void CpuEvents::follow(const std::vector<cpu_totals>& totals) {
   const std::lock_guard lock(mutex_);
   if (startedAt_ == 0) return;
@@ -244,7 +252,7 @@ void CpuEvents::restartStopped(const std::vector<cpu_totals>& totals, uint64_t n
 
 void CpuEvents::restIdle(const std::vector<cpu_totals>& totals, uint64_t now) {
   const uint32_t weight = restingWeight();
-  if (weight <= 1 || now - startedAt_ < kIdleBeforeRest) return;
+  if (!mayRest_ || weight <= 1 || now - startedAt_ < kIdleBeforeRest) return;
   for (const Event& event : events_) {
     const bool isIdle = now > totals[event.cpu].last_work + kIdleBeforeRest;
     if (isIdle && rates_[event.cpu].weight == 1) setRate(event, weight);

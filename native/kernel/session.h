@@ -40,6 +40,8 @@ class Session {
   const CpuEvents& events() const { return events_; }
   /// Narrows sampling to these processes, in the kernel, from the next sample on. Empty: all.
   void setTargets(const std::vector<uint32_t>& targets);
+  /// Samples from now on only what a thread starts, and what that starts in its turn, from its first instruction on.
+  void followChildrenOf(uint32_t tid);
   /// Whether a process is sampled. Any thread.
   bool isTarget(uint32_t tgid) const;
 
@@ -69,6 +71,7 @@ class Session {
   struct Variables {
     volatile uint32_t* epoch = nullptr;
     volatile uint32_t* targetCount = nullptr;
+    volatile uint32_t* followedParent = nullptr;
     volatile uint64_t* generation = nullptr;
     volatile uint32_t* filesVersion = nullptr;
     volatile uint32_t* hasPerlSplits = nullptr;
@@ -84,6 +87,7 @@ class Session {
   void findVariables();
 
   bpf_object* object_ = nullptr;
+  std::vector<bpf_link*> follows_;
   CpuEvents events_;
   std::vector<FileDescriptor> countMaps_;
   std::vector<uint32_t> targets_;

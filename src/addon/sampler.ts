@@ -42,6 +42,8 @@ export interface Sampler {
    * `isPrepared`, files of what waits are read before anything is counted, which takes up to a second.
    */
   sweep(objectPath: string, isPrepared: boolean): void;
+  /** Samples only what a thread of this process starts from now on, and what that starts, from its first instruction. */
+  follow(tid: number): void;
   /** Counts these events beside the CPU's time from now on, and no others; throws an error with `errno`. */
   setEvents(events: readonly NumberedEvent[]): void;
   /** Narrows sampling to these processes; none: all. */

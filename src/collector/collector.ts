@@ -54,6 +54,8 @@ export interface CollectorOptions extends Omit<SamplerOptions, "sources" | "even
   readonly events?: readonly ResolvedEvent[];
   /** Every so-many-th hit of an event is looked at; missing: as many as the frequency says. */
   readonly period?: number;
+  /** Only what this thread starts is sampled. */
+  readonly followed?: number;
   /** The BPF object that visits waiting threads. */
   readonly sweepPath: string;
 }
@@ -84,7 +86,7 @@ export class Collector {
   #cpu = process.cpuUsage();
 
   /** Loads the BPF programs and starts sampling; throws an Error with `errno` where that fails. */
-  constructor({ event, events, period = 0, sweepPath, ...options }: CollectorOptions) {
+  constructor({ event, events, period = 0, followed, sweepPath, ...options }: CollectorOptions) {
     const addon = loadAddon();
     this.#event = EVENTS[event];
     this.#activity = this.#event.activity;
@@ -112,6 +114,7 @@ export class Collector {
     );
     this.#waits = new DrainedWaits(this.#stacks, this.#functions.info);
     if (this.#activity !== "running") this.#sweep(true);
+    if (followed !== undefined) this.#sampler.follow(followed);
     // What the start cost is no part of the first refresh.
     this.#cpu = process.cpuUsage();
   }

@@ -9,7 +9,8 @@ const EVENT_WORDS = 4;
 const CLOCK = 0;
 
 /** Functions of the kernel that call what is attached to a tracepoint. */
-const PROBE_FUNCTIONS = /^(__traceiter_|perf_trace_|trace_event_raw_event_|__bpf_trace_|__SCT__tp_func_)/;
+const PROBE_FUNCTIONS =
+  /^(__traceiter_|perf_trace_|trace_event_raw_event_|__bpf_trace_|__SCT__tp_func_)/;
 
 /** Whether a function tells of an event, and is no part of what caused it. */
 export const isProbe = ({ runtime, name }: FunctionInfo): boolean =>

@@ -5,6 +5,7 @@ import { EVENT_KINDS, type ResolvedEvent } from "../addon/events.ts";
 import { EXIT_CANNOT, UserError } from "../tick/errors.ts";
 import type { EventRequest } from "../tick/event-request.ts";
 import { EVENTS, PERF_TYPE_SOFTWARE } from "../tick/events.ts";
+import { resolveFunction, resolveKernelFunction, resolveStaticProbe } from "./functions.ts";
 import { Tracepoints } from "./tracepoints.ts";
 
 /** Where the kernel says that it knows the counters of the processor; other processors have several of them. */
@@ -32,7 +33,10 @@ export function resolveEvents(
       tracepoints ??= new Tracepoints(context.addon);
       return tracepoints.resolve(request);
     }
-    throw new UserError(`${request.text} is not in this version`);
+    const { addon, pids } = context;
+    if (request.kind === "function") return resolveFunction(request, pids, addon);
+    if (request.kind === "usdt") return resolveStaticProbe(request, pids, addon);
+    return resolveKernelFunction(request);
   });
 }
 

@@ -118,6 +118,7 @@ export function helpText(): string {
   return `${packageJson.description}.
 
 Usage: polytop [OPTION…]                  live view; plain text where there is no terminal
+       polytop [OPTION…] -- COMMAND ARG…  starts a command, samples it and what it starts, ends with it
        polytop record -o FILE [OPTION…]   samples into a recording, without a screen
        polytop replay FILE [OPTION…]      live view, or plain text, of a recording
        polytop doctor [--json]            what this machine lacks, and what mends it

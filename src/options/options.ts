@@ -46,6 +46,8 @@ export interface SampleOptions {
   readonly events: readonly EventRequest[];
   /** Every so-many-th hit of an event; undefined: as many as the frequency says. */
   readonly count: number | undefined;
+  /** A command to start and follow, with its arguments. */
+  readonly program: readonly string[] | undefined;
   /** Tables of programs are kept on disk, from run to run. */
   readonly cache: boolean;
 }
@@ -133,10 +135,15 @@ class Flags {
 
 /** Reads the arguments after the program's name; throws a UsageError. */
 export function parseOptions(argv: readonly string[]): Options {
-  const { input, flags } = read(argv);
+  const end = argv.indexOf("--");
+  const program = end < 0 ? undefined : argv.slice(end + 1);
+  const { input, flags } = read(end < 0 ? argv : argv.slice(0, end));
   if (flags.boolean("help")) return { command: "help" };
   if (flags.boolean("version")) return { command: "version" };
   const [word, ...rest] = input;
+  if (program && (word === "replay" || word === "doctor")) {
+    throw new UsageError(`${word} starts no command: leave out -- and what is behind it`);
+  }
   if (word === "replay") return replayOptions(rest, flags);
   const isCommand = word === "doctor" || word === "record";
   const stray = isCommand ? rest[0] : word;
@@ -144,9 +151,9 @@ export function parseOptions(argv: readonly string[]): Options {
     throw new UsageError(`unexpected word "${stray}": options start with - (see polytop --help)`);
   }
   if (word === "doctor") return doctorOptions(flags);
-  if (word === "record") return recordOptions(flags);
+  if (word === "record") return recordOptions(flags, program);
   reject(flags, ["output"], "belongs to `polytop record`");
-  return { command: "run", ...showOptions(flags), ...sampleOptions(flags) };
+  return { command: "run", ...showOptions(flags), ...sampleOptions(flags, program) };
 }
 
 /** `-p1,2` as `--pid=1,2`: the parser of the command line takes apart what is no plain number. */
@@ -219,7 +226,7 @@ function reject(flags: Flags, keys: readonly Key[], why: string): void {
   if (given !== undefined) throw new UsageError(`${dashed(given)} ${why}`);
 }
 
-function recordOptions(flags: Flags): RecordOptions {
+function recordOptions(flags: Flags, program?: readonly string[]): RecordOptions {
   reject(flags, ["batch", "json", "folded"], "prints refreshes: `polytop record` prints nothing");
   reject(
     flags,
@@ -232,7 +239,7 @@ function recordOptions(flags: Flags): RecordOptions {
   if (shown.filter && Object.keys(shown.exports).length === 0) {
     throw new UsageError("--filter is about what is shown: a recording holds all, use --pid");
   }
-  return { command: "record", output, ...shown, ...sampleOptions(flags) };
+  return { command: "record", output, ...shown, ...sampleOptions(flags, program) };
 }
 
 function replayOptions(words: readonly string[], flags: Flags): ReplayOptions {
@@ -264,7 +271,9 @@ function doctorOptions(flags: Flags): Options {
 const delaySeconds = (flags: Flags): number | undefined =>
   flags.number("delay", 0.1, 60, "decimal");
 
-function sampleOptions(flags: Flags): SampleOptions {
+function sampleOptions(flags: Flags, program: readonly string[] | undefined): SampleOptions {
+  if (program && !program[0]) throw new UsageError("-- needs a command: polytop -- COMMAND ARG…");
+  if (program) reject(flags, ["pid"], "and a command exclude each other: choose one");
   const events = parseEvents(flags.text("event") ?? "cpu");
   const count = flags.number("count", 1, 1e12, "whole");
   if (count !== undefined) {
@@ -278,7 +287,7 @@ function sampleOptions(flags: Flags): SampleOptions {
   const standard = isTimeOnly(events) ? DEFAULT_HZ : EVENT_HZ;
   const frequency = flags.number("frequency", 1, 9999, "whole") ?? standard;
   const cache = !flags.isOff("cache");
-  return { delaySeconds: delaySeconds(flags) ?? 1, frequency, events, count, cache };
+  return { delaySeconds: delaySeconds(flags) ?? 1, frequency, events, count, program, cache };
 }
 
 function showOptions(flags: Flags): ShowOptions {

@@ -25,6 +25,8 @@ export interface LiveOptions {
   /** The first refresh may be sooner: who looks at a screen wants an answer now. */
   readonly firstDelaySeconds?: number;
   readonly pids: readonly number[];
+  /** Only what this process's main thread starts from now on is sampled. */
+  readonly followsOwn?: boolean;
   /** Stacks of the same functions are one: for who asks for no source lines of native functions. */
   readonly byFunction?: boolean;
   /** Where tables of programs are kept from run to run; empty: nowhere. */
@@ -53,6 +55,8 @@ export async function openLiveSource(options: LiveOptions): Promise<LiveSource> 
       event: options.event,
       ...(options.events ? { events: options.events } : {}),
       ...(options.period === undefined ? {} : { period: options.period }),
+      // The number of a main thread is that of its process.
+      ...(options.followsOwn ? { followed: process.pid } : {}),
       frequency: options.frequency,
       drainSeconds: 1,
       targets: options.pids,
