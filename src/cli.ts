@@ -3,6 +3,7 @@ import { hostname } from "node:os";
 import type { Writable } from "node:stream";
 import type { ResolvedEvent } from "./addon/events.ts";
 import { cacheFolder } from "./machine/cache-folder.ts";
+import { compileSparingly } from "./machine/engine.ts";
 import { putScreenFirst } from "./machine/priority.ts";
 import { type Filter, parseFilter } from "./model/filter.ts";
 import { ofActivity } from "./model/waits/activity.ts";
@@ -353,6 +354,7 @@ function filterOf({ filter }: ShowOptions): Filter | undefined {
   return "filter" in parsed && parsed.filter.text ? parsed.filter : undefined;
 }
 
+compileSparingly();
 process.on("uncaughtException", fail);
 process.on("unhandledRejection", fail);
 stopOnErrors(process.stdout);

@@ -38,9 +38,9 @@ class DiskCache {
   void close();
   bool isOpen() const { return folder_.valid(); }
 
-  /// What was written for the key. Any thread.
+  /// What was written for the key. Any thread may call it.
   std::optional<std::vector<uint8_t>> read(const CacheKey& key);
-  /// Writes an entry, on a thread of its own. Any thread.
+  /// Writes an entry, on a thread of its own. Any thread may call it.
   void write(const CacheKey& key, std::vector<uint8_t> content);
   /// Takes back an entry that turned out to be of no use.
   void remove(const CacheKey& key);

@@ -19,6 +19,8 @@ namespace polytop {
 namespace {
 
 constexpr uint32_t kBatch = 1024;
+/// So many stacks with frames of interpreters wait for the next drain: some MB.
+constexpr size_t kMaxInterpreted = 2048;
 constexpr uint64_t kNanosecondsPerMillisecond = 1'000'000;
 
 }  // namespace
@@ -85,13 +87,19 @@ void Drain::take(const void* data, size_t size) {
 void Drain::addStack(const stack_record& record) {
   const auto* frames = reinterpret_cast<const uint64_t*>(&record + 1);
   if (record.interpreted_count == 0) return stacks_.add(record, frames);
-  std::vector<uint64_t> words(frames, frames + record.frame_count + 2 * record.interpreted_count);
-  for (const auto& lines : lines_) lines->correct(record, words.data() + record.frame_count);
-  stacks_.add(record, words.data());
+  interpreted_.emplace_back(record);
+  if (interpreted_.size() >= kMaxInterpreted) addInterpreted();
+}
+
+void Drain::addInterpreted() {
+  for (const auto& lines : lines_) lines->correct(interpreted_);
+  for (const InterpretedStack& stack : interpreted_) stacks_.add(stack.record, stack.words.data());
+  interpreted_.clear();
 }
 
 void Drain::numberStacks() {
   std::unique_lock lock(ringMutex_);
+  addInterpreted();
   const std::vector<Stacks::NewFrame> frames = stacks_.newFrames();
   // The index of a large file takes a while: the reader goes on meanwhile.
   lock.unlock();

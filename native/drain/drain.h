@@ -60,7 +60,7 @@ class Drain {
   /// `byFunction`: stacks of the same functions are one. Throws a Failure.
   void open(Session& session, Files& files, Methods& methods, MemoryReader& memory, bool byFunction);
   void close();
-  /// Everything since the last call. Waits for the runs that are under way: some 10 ms.
+  /// Takes everything since the last call. Waits for the runs that are under way: some 10 ms.
   Drained drain();
   /// Leaves out of the next drain what was counted until now; what became known of stacks and files stays
   /// in it.
@@ -80,6 +80,8 @@ class Drain {
   void take(const void* data, size_t size);
   void consume();
   void addStack(const stack_record& record);
+  /// Takes in the stacks with frames of interpreters, with their lines.
+  void addInterpreted();
   void numberStacks();
   /// The number of the function of a frame: of code of a file, or of a method of one (kMethod); 0 if it has none.
   uint32_t functionOf(uint64_t word, uint32_t owner);
@@ -101,6 +103,7 @@ class Drain {
   std::mutex ringMutex_;  ///< guards the ring buffer's reader side, stacks_ and lines_
   Stacks stacks_;
   std::vector<std::unique_ptr<FrameLines>> lines_;  ///< of each interpreter
+  std::vector<InterpretedStack> interpreted_;       ///< their lines are read together
   std::vector<count_key> keys_;
   std::vector<count_value> values_;
   std::bitset<1 << 16> sampledFiles_;  ///< by id: in a stack that was counted since the last drain

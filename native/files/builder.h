@@ -34,9 +34,10 @@ class FileBuilder {
   void open(const std::string& cacheFolder);
   void close();
 
-  /// Queues a file that the kernel side asked for. Any thread.
+  /// Queues a file that the kernel side asked for. Any thread may call it.
   void request(const file_record& record);
-  /// Queues a file that was mapped, behind those that are asked for; its ctime need not be known. Any thread.
+  /// Queues a file that was mapped, behind those that are asked for; its ctime need not be known. Any thread may call
+  /// it.
   void announce(const file_record& record);
   /// Does the same, beside, with the files of running processes that are targets.
   void announceRunning(const Session& session);

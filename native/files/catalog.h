@@ -45,8 +45,8 @@ struct BuiltFile {
 /**
  * What is known of each file that samples hit: id ↔ identity, its unwind rows in the BPF maps, its runtime. Files that
  * find no room wait; those longest unseen make room. None is kept that was written to since it was read, nor one that
- * was not sampled for a minute: an open file keeps its space and its mount busy. Any thread, unless a method says
- * otherwise.
+ * was not sampled for a minute: an open file keeps its space and its mount busy. Any thread may call it, unless a
+ * method says otherwise.
  */
 class Catalog {
  public:

@@ -10,7 +10,7 @@
 namespace polytop {
 
 /// Counts how often a file is read because it changes: whoever writes to a large file all the time is not to keep a
-/// CPU busy. Not thread-safe.
+/// CPU busy. Only one thread may use it at a time.
 class Churn {
  public:
   /// Whether the file, whatever its content is now, may be read at a time in ns; it counts as read then.

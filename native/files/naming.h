@@ -13,7 +13,7 @@
 namespace polytop {
 
 /**
- * Names of functions in sampled files, and numbers for them. One thread asks, the one that calls
+ * Names of functions in sampled files, and numbers for them. Only one thread may ask: the one that calls
  * Catalog::forgetEvicted(). No lock is held meanwhile: the index of a large file takes longer than a walk can wait for
  * rows.
  */

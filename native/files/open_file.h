@@ -39,7 +39,7 @@ class OpenFile {
   /// Of the process that mapped it, where that is not our own.
   const FileDescriptor& root() const { return mapped_.root; }
   /// Whether the file still holds what its rows were read from. A file that was no ELF file is a program's own memory,
-  /// written to all the time: such a one has changed when it has become an ELF file. Any thread.
+  /// written to all the time: such a one has changed when it has become an ELF file. Any thread may call it.
   bool isUnchanged() const;
 
   /// Whether its symbols have to be read before it can say a name.
@@ -60,9 +60,9 @@ class OpenFile {
   std::vector<uint8_t> read(const std::string& name, uint64_t offset, size_t size);
 
  private:
-  /// For openUnderRoot() and the like.
+  /// The root folder of a process that maps the file, as openUnderRoot() takes it.
   std::string rootPath() const;
-  /// Start of the code that holds the offset, by the unwind table; 0 if that does not say.
+  /// Returns the start of the code that holds the offset, by the unwind table; 0 if that does not say.
   uint64_t enclosingStart(uint64_t offset) const;
   /// The address in the file's headers of a file offset.
   uint64_t addressOf(uint64_t offset) const;

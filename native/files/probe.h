@@ -38,7 +38,7 @@ class FoundRuntime {
 class RuntimeProbe {
  public:
   virtual ~RuntimeProbe() = default;
-  /// Null where the file holds no such runtime. Any thread, also several at once.
+  /// Null where the file holds no such runtime. Any thread may call it, also several at once.
   virtual std::unique_ptr<FoundRuntime> find(ProbedFile& file) = 0;
 };
 

@@ -34,7 +34,7 @@ class Extents {
 
 /**
  * The unwind rows of all files in the memory of the BPF maps: writes go
- * straight into the maps' pages. Not thread-safe.
+ * straight into the maps' pages. Only one thread may use it at a time.
  */
 class RowStore {
  public:

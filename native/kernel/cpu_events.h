@@ -55,7 +55,7 @@ class CpuEvents {
   void follow(const std::vector<cpu_totals>& totals);
   /// From now on no CPU rests.
   void keepAwake();
-  /// A CPU that rested has work. Any thread.
+  /// A CPU that rested has work. Any thread may call it.
   void wake(uint32_t cpu);
 
   const EventSource& source() const { return sources_.front(); }

@@ -13,7 +13,8 @@ namespace polytop {
 /// Opens a compiled BPF object, to be closed with bpf_object__close(). Throws a Failure.
 bpf_object* openObject(const std::string& path);
 
-/// Sets the constants that both objects have, and sizes what has a part for each CPU. Before loadObject().
+/// Sets the constants that both objects have, and sizes what has a part for each CPU. It must be called before
+/// loadObject().
 void setConstants(bpf_object* object, uint32_t possibleCpus);
 
 /// Sets a constant of 32 bits. Before loadObject(); does nothing where the object has none of that name.

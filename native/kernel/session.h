@@ -42,7 +42,7 @@ class Session {
   void setTargets(const std::vector<uint32_t>& targets);
   /// Samples from now on only what a thread starts, and what that starts in its turn, from its first instruction on.
   void followChildrenOf(uint32_t tid);
-  /// Whether a process is sampled. Any thread.
+  /// Whether a process is sampled. Any thread may call it.
   bool isTarget(uint32_t tgid) const;
 
   uint32_t possibleCpus() const { return possibleCpus_; }

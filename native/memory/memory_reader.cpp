@@ -89,60 +89,73 @@ MemoryReader::~MemoryReader() {
 size_t MemoryReader::read(pid_t pid, uint64_t address, void* into, size_t size) {
   size_t done = 0;
   while (done < size) {
-    WantedBytes wanted = {address + done, static_cast<uint8_t*>(into) + done,
+    WantedBytes wanted = {pid, address + done, static_cast<uint8_t*>(into) + done,
                           std::min<size_t>(size - done, kReadBytes)};
-    read(pid, std::span(&wanted, 1));
+    read(std::span(&wanted, 1));
     done += wanted.got;
     if (wanted.got < wanted.size) break;
   }
   return done;
 }
 
-void MemoryReader::read(pid_t pid, std::span<WantedBytes> wanted) {
+void MemoryReader::read(std::span<WantedBytes> wanted) {
   std::lock_guard lock(mutex_);
-  if (!silent_.empty() && isLeftAlone(pid)) return;
   while (!wanted.empty()) {
     size_t count = 0, bytes = 0;
     while (count < wanted.size() && count < kMaxRanges && bytes + wanted[count].size <= kReadBytes)
       bytes += wanted[count++].size;
-    if (count == 0 || !readSome(pid, wanted.first(count))) return;
+    if (count == 0) return;
+    Answer answer = Answer::kSilence;
+    // Who keeps the reader waiting is left alone from then on, and the others are asked for once more.
+    while (answer == Answer::kSilence) answer = readSome(wanted.first(count));
+    if (answer == Answer::kNobody) return;
     wanted = wanted.subspan(count);
   }
 }
 
-bool MemoryReader::readSome(pid_t pid, std::span<WantedBytes> wanted) {
+MemoryReader::Answer MemoryReader::readSome(std::span<WantedBytes> wanted) {
+  std::vector<WantedBytes*> asked;
+  for (WantedBytes& it : wanted) {
+    it.got = 0;
+    if (silent_.empty() || !isLeftAlone(it.pid)) asked.push_back(&it);
+  }
+  if (asked.empty()) return Answer::kGiven;
   Answer answer = Answer::kNobody;
   for (int attempt = 0; answer == Answer::kNobody && attempt < kAttempts; attempt++) {
-    if (child_ < 0 && !start()) return false;
-    for (size_t i = 0; i < wanted.size(); i++)
-      area_->ranges[i] = {wanted[i].address, static_cast<uint32_t>(wanted[i].size), 0};
-    answer = ask(pid, static_cast<uint32_t>(wanted.size()));
+    if (child_ < 0 && !start()) return Answer::kNobody;
+    for (size_t i = 0; i < asked.size(); i++)
+      area_->ranges[i] = {asked[i]->address, asked[i]->pid, static_cast<uint32_t>(asked[i]->size), 0};
+    answer = ask(static_cast<uint32_t>(asked.size()));
   }
   // A program that ends as soon as it starts is not started for each read.
   if (answer == Answer::kNobody) startAfter_ = Clock::now() + kRestBetweenStarts;
-  if (answer != Answer::kGiven) return false;
+  if (answer == Answer::kSilence) giveUp(asked[std::min<size_t>(silentAt_, asked.size() - 1)]->pid);
+  if (answer != Answer::kGiven) return answer;
   const uint8_t* from = area_->bytes;
-  for (size_t i = 0; i < wanted.size(); i++) {
-    wanted[i].got = std::min<size_t>(area_->ranges[i].got, wanted[i].size);
-    memcpy(wanted[i].into, from, wanted[i].got);
-    from += wanted[i].size;
+  for (size_t i = 0; i < asked.size(); i++) {
+    asked[i]->got = std::min<size_t>(area_->ranges[i].got, asked[i]->size);
+    memcpy(asked[i]->into, from, asked[i]->got);
+    from += asked[i]->size;
   }
-  return true;
+  return answer;
 }
 
-MemoryReader::Answer MemoryReader::ask(pid_t pid, uint32_t count) {
-  area_->pid = pid;
+MemoryReader::Answer MemoryReader::ask(uint32_t count) {
+  area_->at.store(0, std::memory_order_relaxed);
   area_->count = count;
   passTurn(area_->turn, READ_ASKED);
   const Clock::time_point asked = Clock::now();
+  Clock::time_point progress = asked;
   if (asked - budgetFrom_ > seconds(1)) {
     budgetFrom_ = asked;
     waited_ = {};
   }
   const Clock::duration patience = waited_ < kWaitBudget ? kPatience : kLittlePatience;
   const timespec look = {0, std::chrono::nanoseconds(std::min<Clock::duration>(patience, kLook)).count()};
-  while (Clock::now() - asked < patience) {
+  // Many pages may come from a disk one after the other.
+  for (uint32_t at = 0; Clock::now() - progress < patience && Clock::now() - asked < kWaitBudget;) {
     awaitTurn(area_->turn, READ_ASKED, &look);
+    if (at != std::exchange(at, area_->at.load(std::memory_order_relaxed))) progress = Clock::now();
     if (area_->turn.load(std::memory_order_acquire) == READ_ANSWERED) return Answer::kGiven;
     if (waitpid(child_, nullptr, WNOHANG) != child_) continue;
     child_ = -1;
@@ -150,7 +163,8 @@ MemoryReader::Answer MemoryReader::ask(pid_t pid, uint32_t count) {
     return Answer::kNobody;
   }
   waited_ += Clock::now() - asked;
-  giveUp(pid);
+  silentAt_ = area_->at.load(std::memory_order_relaxed);
+  stop();
   return Answer::kSilence;
 }
 
@@ -193,7 +207,6 @@ void MemoryReader::reap() {
 }
 
 void MemoryReader::giveUp(pid_t pid) {
-  stop();
   const Clock::time_point now = Clock::now();
   if (silent_.size() >= kMaxSilent) silent_.clear();
   const auto leaveAlone = [now](Silence& silence) {

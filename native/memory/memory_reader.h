@@ -19,6 +19,7 @@ namespace polytop {
 
 /// Memory of another process that is asked for.
 struct WantedBytes {
+  pid_t pid = 0;
   uint64_t address = 0;
   void* into = nullptr;
   size_t size = 0;
@@ -28,7 +29,8 @@ struct WantedBytes {
 /**
  * Reads memory of other processes by a program of its own. A process may have pages that never come (those of a FUSE
  * server or of userfaultfd), and who touches one waits for ever: the program is given up then, another one is started,
- * and the process is left alone for a while, as is its user where several of their processes do that. Any thread.
+ * and the process is left alone for a while, as is its user where several of their processes do that. Any thread may
+ * call it.
  */
 class MemoryReader {
  public:
@@ -38,8 +40,8 @@ class MemoryReader {
 
   /// Returns the bytes read: fewer than `size` where a page is missing, 0 where nothing could be read in time.
   size_t read(pid_t pid, uint64_t address, void* into, size_t size);
-  /// The same for several places of a process at once, which costs hardly more than for one.
-  void read(pid_t pid, std::span<WantedBytes> wanted);
+  /// The same for many places at once, which costs hardly more than for one.
+  void read(std::span<WantedBytes> wanted);
 
   /// What users must know since the last call: who is left alone, and why.
   std::vector<std::string> takeNotices();
@@ -57,13 +59,14 @@ class MemoryReader {
 
   bool start();
   void stop();
+  /// Leaves a process alone for a while.
   void giveUp(pid_t pid);
   bool isLeftAlone(pid_t pid);
   enum class Answer { kGiven, kSilence, kNobody };
   /// Asks for what is in the area.
-  Answer ask(pid_t pid, uint32_t count);
-  /// Reads ranges that fit into the area together. False where the process is left alone from now on.
-  bool readSome(pid_t pid, std::span<WantedBytes> wanted);
+  Answer ask(uint32_t count);
+  /// Asks for ranges that fit into the area together, leaving out those of processes that are left alone.
+  Answer readSome(std::span<WantedBytes> wanted);
   void notice(std::string text);
   void reap();
 
@@ -71,6 +74,7 @@ class MemoryReader {
   std::mutex mutex_;  ///< guards all that follows
   pid_t child_ = -1;
   ReadArea* area_ = nullptr;
+  uint32_t silentAt_ = 0;    ///< index of the range that the last silence was for
   bool isHopeless_ = false;  ///< it cannot be started
   Clock::time_point startAfter_;
   Clock::time_point budgetFrom_;

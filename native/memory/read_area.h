@@ -21,6 +21,7 @@ enum read_turn : uint32_t { READ_IDLE, READ_ASKED, READ_ANSWERED };
 
 struct ReadRange {
   uint64_t address;
+  int32_t pid;
   uint32_t size;
   uint32_t got;  ///< bytes that could be read, from the start on
 };
@@ -30,7 +31,7 @@ constexpr uint32_t kReadBytes = 256 << 10;  ///< of all ranges of a request
 
 struct ReadArea {
   std::atomic<uint32_t> turn;
-  int32_t pid;
+  std::atomic<uint32_t> at;  ///< index of the range that is being read: whose process keeps the reader waiting
   uint32_t count;
   ReadRange ranges[kMaxRanges];
   alignas(64) uint8_t bytes[kReadBytes];  ///< those of all ranges, one after the other

@@ -4,13 +4,16 @@
 #include <bpf/bpf.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
-
-#include "memory/memory_reader.h"
+#include <tuple>
 
 namespace polytop {
 
 namespace {
+
+/// Sites of more stacks than wait for their lines at once are not kept.
+constexpr size_t kMaxSites = 4096;
 
 PerlSite siteOf(uint64_t word) {
   PerlSite site;
@@ -26,72 +29,119 @@ PerlSite siteOf(uint64_t word) {
 }  // namespace
 
 PerlLines::PerlLines(Session& session, MemoryReader& memory)
-    : session_(session), memory_(memory), perlsFd_(session.mapFd("perls")), splitsFd_(session.mapFd("perl_splits")) {}
+    : session_(session),
+      memory_(memory),
+      pages_(memory),
+      perlsFd_(session.mapFd("perls")),
+      splitsFd_(session.mapFd("perl_splits")) {}
 
 void PerlLines::take(uint32_t type, const void* data, size_t size) {
   if (type != RECORD_PERL_SITES || size < offsetof(perl_sites_record, sites)) return;
-  sites_ = {};
-  memcpy(&sites_, data, std::min(size, sizeof sites_));
+  if (sites_.size() >= kMaxSites) sites_.clear();
+  const auto* record = static_cast<const perl_sites_record*>(data);
+  perl_sites_record& sites = sites_[record->hash];
+  sites = {};
+  memcpy(&sites, data, std::min(size, sizeof sites));
 }
 
-void PerlLines::correct(const stack_record& record, uint64_t* frames) {
-  perl_file perl;
-  if (sites_.hash != record.hash || bpf_map_lookup_elem(perlsFd_, &sites_.perl, &perl) != 0) return;
-  const uint32_t count = std::min<uint32_t>(record.interpreted_count, PERL_SITES);
-  readAhead(record.tgid, count);
+void PerlLines::correct(std::span<InterpretedStack> stacks) {
+  frames_.clear();
+  perls_.clear();
+  for (InterpretedStack& stack : stacks) addFrames(stack);
+  if (frames_.empty()) return;
+  const std::vector<Statement> statements = newStatements();
+  look(statements);
+  confirm();
+  announce(statements);
+  for (const Frame& frame : frames_) {
+    const PerlStatement* statement = statements_.find(frame.tgid, frame.site.statement);
+    // With another line than when the op was executed it is another statement by now.
+    if (!statement || statement->cop.line != static_cast<uint32_t>(*frame.extra)) continue;
+    *frame.extra = (*frame.extra >> 32 << 32) | statement->lineOf(frame.site);
+  }
+}
+
+void PerlLines::addFrames(InterpretedStack& stack) {
+  const auto found = sites_.find(stack.record.hash);
+  if (found == sites_.end()) return;
+  const perl_sites_record sites = found->second;
+  sites_.erase(found);
+  const auto [perl, isNew] = perls_.try_emplace(sites.perl);
+  if (isNew && bpf_map_lookup_elem(perlsFd_, &sites.perl, &perl->second) != 0) {
+    perls_.erase(perl);
+    return;
+  }
+  const uint32_t count = std::min<uint32_t>(stack.record.interpreted_count, PERL_SITES);
   for (uint32_t i = 0; i < count; i++) {
-    uint64_t& extra = frames[2 * i + 1];
-    const auto line = static_cast<uint32_t>(extra);
-    if (!sites_.sites[i] || !line) continue;
-    extra = (extra >> 32 << 32) | exactLine(perl, record.tgid, sites_.sites[i], line);
+    uint64_t& extra = stack.interpreted()[2 * i + 1];
+    if (!sites.sites[i] || !static_cast<uint32_t>(extra)) continue;
+    frames_.push_back({stack.record.tgid, sites.perl, siteOf(sites.sites[i]), &extra});
   }
 }
 
-void PerlLines::readAhead(uint32_t tgid, uint32_t count) {
-  ahead_.clear();
-  for (uint32_t i = 0; i < count; i++) {
-    const uint64_t address = siteOf(sites_.sites[i]).statement;
-    const bool isTwice =
-        std::any_of(ahead_.begin(), ahead_.end(), [=](const auto& it) { return it.address == address; });
-    if (sites_.sites[i] && !isTwice && !statements_.isKnown(tgid, address)) ahead_.push_back({address, 0, {}});
+std::vector<PerlLines::Statement> PerlLines::newStatements() const {
+  std::vector<Statement> statements;
+  for (const Frame& frame : frames_) {
+    if (!statements_.find(frame.tgid, frame.site.statement))
+      statements.push_back({frame.tgid, frame.perl, frame.site.statement});
   }
-  if (ahead_.empty() || readsLeft_ < ahead_.size()) return;
-  readsLeft_ -= ahead_.size();
-  std::vector<WantedBytes> wanted;
-  for (AheadCop& cop : ahead_) wanted.push_back({cop.address, cop.bytes, sizeof cop.bytes, 0});
-  memory_.read(static_cast<pid_t>(tgid), wanted);
-  for (size_t i = 0; i < ahead_.size(); i++) ahead_[i].got = wanted[i].got;
+  const auto key = [](const Statement& it) { return std::tuple(it.tgid, it.address); };
+  std::sort(statements.begin(), statements.end(), [key](const auto& a, const auto& b) { return key(a) < key(b); });
+  const auto isSame = [key](const auto& a, const auto& b) { return key(a) == key(b); };
+  statements.erase(std::unique(statements.begin(), statements.end(), isSame), statements.end());
+  return statements;
 }
 
-bool PerlLines::read(uint32_t tgid, uint64_t address, void* into, size_t size) {
-  const auto known = std::find_if(ahead_.begin(), ahead_.end(),
-                                  [=](const auto& it) { return it.address == address && it.got == size; });
-  if (known != ahead_.end()) {
-    memcpy(into, known->bytes, size);
-    known->got = 0;
-    return true;
+void PerlLines::look(std::vector<Statement> statements) {
+  pages_.clear();
+  for (;;) {
+    std::vector<Statement> waiting;
+    for (const Statement& it : statements) {
+      if (!look(it)) waiting.push_back(it);
+    }
+    if (waiting.empty() || roundsLeft_-- <= 0) break;
+    pages_.fetch();
+    statements = std::move(waiting);
   }
-  if (readsLeft_ == 0) return false;
-  readsLeft_--;
-  return memory_.read(static_cast<pid_t>(tgid), address, into, size) == size;
+  pages_.clear();
 }
 
-uint32_t PerlLines::exactLine(const perl_file& perl, uint32_t tgid, uint64_t word, uint32_t line) {
-  const PerlSite site = siteOf(word);
-  const auto read = [tgid, this](uint64_t address, void* into, size_t size) {
-    return this->read(tgid, address, into, size);
+bool PerlLines::look(const Statement& statement) {
+  using Found = ReadPages::Found;
+  Found found = Found::kHere;
+  const auto read = [&](uint64_t address, void* into, size_t size) {
+    if (copiesLeft_ == 0) return false;
+    copiesLeft_--;
+    found = pages_.copy(static_cast<pid_t>(statement.tgid), address, into, size);
+    return found == Found::kHere;
   };
+  const perl_file& perl = perls_[statement.perl];
   const auto isStatement = [&perl](uint32_t number) {
     return (perl.op_class[number & (PERL_OPS - 1)] & PERL_OP_STATEMENT) != 0;
   };
-  const auto [statement, isFirst] = statements_.find(tgid, site.statement, read, isStatement);
-  // With another line than when the op was executed it is another statement by now.
-  if (!statement || statement->cop.line != line || statement->ops.empty()) return line;
-  // The map drops what was not looked up for long: it is told again.
-  const perl_split_key key = {tgid, site.statement};
-  const uint8_t one = 1;
-  if (isFirst && bpf_map_update_elem(splitsFd_, &key, &one, BPF_ANY) == 0) session_.announcePerlSplits();
-  return statement->lineOf(site);
+  statements_.look(statement.tgid, statement.address, read, isStatement);
+  return found != Found::kAwaited;
+}
+
+void PerlLines::confirm() {
+  std::vector<WantedBytes> wanted;
+  for (auto& it : statements_.unconfirmed())
+    wanted.push_back({static_cast<pid_t>(it.tgid), it.address, it.cop, sizeof it.cop, 0});
+  if (!wanted.empty()) memory_.read(wanted);
+  statements_.confirm();
+}
+
+void PerlLines::announce(const std::vector<Statement>& statements) {
+  bool areSplit = false;
+  for (const Statement& it : statements) {
+    const PerlStatement* statement = statements_.find(it.tgid, it.address);
+    if (!statement || statement->ops.empty()) continue;
+    // The map drops what was not looked up for long: it is told again.
+    const perl_split_key key = {it.tgid, it.address};
+    const uint8_t one = 1;
+    areSplit |= bpf_map_update_elem(splitsFd_, &key, &one, BPF_ANY) == 0;
+  }
+  if (areSplit) session_.announcePerlSplits();
 }
 
 }  // namespace polytop

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 #include "bpf/abi.h"
 #include "drain/frame_lines.h"
 #include "kernel/session.h"
-#include "memory/memory_reader.h"
+#include "memory/read_pages.h"
 #include "perl/perl_statements.h"
 
 namespace polytop {
@@ -24,38 +24,56 @@ class PerlLines : public FrameLines {
   PerlLines(Session& session, MemoryReader& memory);
   /// Takes in where the frames of a stack are, of which the record comes next.
   void take(uint32_t type, const void* data, size_t size) override;
-  void correct(const stack_record& record, uint64_t* frames) override;
+  void correct(std::span<InterpretedStack> stacks) override;
   /// How much is read in each refresh is bounded.
   void beginRefresh() override {
-    readsLeft_ = kMaxReads;
+    roundsLeft_ = kMaxRounds;
+    copiesLeft_ = kMaxCopies;
     statements_.beginRefresh();
   }
 
  private:
-  static constexpr size_t kMaxReads = 20'000;  ///< some 20 ms
+  /// So often pages are read in a refresh: pointers of a tree lead from page to page.
+  static constexpr int kMaxRounds = 64;
+  static constexpr size_t kMaxCopies = 400'000;  ///< of ops and COPs, in a refresh: some 20 ms
   static constexpr size_t kMaxStatements = 16'384;
   static constexpr size_t kMaxLines = 131'072;
 
-  /// The COP of a statement, read before it is asked for.
-  struct AheadCop {
-    uint64_t address = 0;
-    size_t got = 0;
-    uint8_t bytes[kCopBytes];
+  /// A frame whose statement may have parts with lines of their own.
+  struct Frame {
+    uint32_t tgid;
+    uint32_t perl;  ///< index in `perls`
+    PerlSite site;
+    uint64_t* extra;  ///< holds its line
+  };
+  struct Statement {
+    uint32_t tgid;
+    uint32_t perl;
+    uint64_t address;
   };
 
-  uint32_t exactLine(const perl_file& perl, uint32_t tgid, uint64_t site, uint32_t line);
-  /// Reads all COPs of a stack at once that are not known in this refresh.
-  void readAhead(uint32_t tgid, uint32_t count);
-  bool read(uint32_t tgid, uint64_t address, void* into, size_t size);
+  void addFrames(InterpretedStack& stack);
+  /// The statements of frames_ that were not looked at in this refresh, each once.
+  std::vector<Statement> newStatements() const;
+  void look(std::vector<Statement> statements);
+  /// Reads the COPs of the statements again whose ops were read.
+  void confirm();
+  /// Tells the kernel side which of them have lines of their own in them.
+  void announce(const std::vector<Statement>& statements);
+  /// False where a page is awaited.
+  bool look(const Statement& statement);
 
   Session& session_;
   MemoryReader& memory_;
+  ReadPages pages_;
   int perlsFd_;
   int splitsFd_;
-  perl_sites_record sites_ = {};  ///< of the stack to come
+  std::unordered_map<uint64_t, perl_sites_record> sites_;  ///< by the hash of the stack to come
+  std::unordered_map<uint32_t, perl_file> perls_;          ///< of frames_, by index
+  std::vector<Frame> frames_;
   PerlStatements statements_{kMaxStatements, kMaxLines};
-  std::vector<AheadCop> ahead_;  ///< each is used once: whoever reads again wants to know what is there now
-  size_t readsLeft_ = kMaxReads;
+  int roundsLeft_ = kMaxRounds;
+  size_t copiesLeft_ = kMaxCopies;
 };
 
 }  // namespace polytop

@@ -15,7 +15,6 @@ namespace {
 constexpr size_t kMaxOps = 4096;
 constexpr int kMaxDepth = 128;
 constexpr uint32_t kNull = 0;  ///< op number of an op that was optimised away; its target is what it was
-constexpr size_t kPage = 4096;
 
 /// struct op, its child, and the members of struct cop that lie there (op.h, cop.h).
 struct Op {
@@ -51,31 +50,6 @@ uint64_t hashOf(const Cop& cop) {
   return hash;
 }
 
-/// Reads a page where an op is asked for: the ops of a sub lie side by side (opslabs), and a page costs little more.
-class OpReader {
- public:
-  explicit OpReader(const ReadMemory& read) : read_(read) {}
-
-  bool operator()(uint64_t address, Op& op) {
-    const uint64_t page = address & ~(kPage - 1);
-    if (address - page > kPage - sizeof op) return read_(address, &op, sizeof op);
-    if (page != page_ && !read_(page, bytes_, kPage)) {
-      page_ = kNoPage;
-      return false;
-    }
-    page_ = page;
-    memcpy(&op, bytes_ + (address - page), sizeof op);
-    return true;
-  }
-
- private:
-  static constexpr uint64_t kNoPage = ~0ULL;
-
-  const ReadMemory& read_;
-  uint64_t page_ = kNoPage;
-  uint8_t bytes_[kPage];
-};
-
 /// Walks the tree and notes the line of each op, in the order of the tree.
 class Walk {
  public:
@@ -91,7 +65,7 @@ class Walk {
 
  private:
   bool take(uint64_t address, int depth, Op& op) {
-    return ++visited_ <= kMaxOps && depth <= kMaxDepth && read_(address, op);
+    return ++visited_ <= kMaxOps && depth <= kMaxDepth && read_(address, &op, sizeof op);
   }
 
   bool note(uint64_t address, const Op& op, uint32_t line, int depth) {
@@ -109,7 +83,7 @@ class Walk {
     }
   }
 
-  OpReader read_;
+  const ReadMemory& read_;
   const IsStatement& isStatement_;
   size_t visited_ = 0;
   std::vector<PerlStatement::OpLine> lines_;
@@ -129,6 +103,12 @@ uint32_t PerlStatement::lineOf(const PerlSite& site) const {
   return found != ops.end() && found->op == wanted.op && site.op ? found->line : cop.line;
 }
 
+uint64_t identityOf(const uint8_t (&cop)[kCopBytes]) {
+  Cop words;
+  memcpy(&words, cop, sizeof words);
+  return hashOf(words);
+}
+
 std::optional<PerlCop> readCop(const ReadMemory& read, const IsStatement& isStatement, uint64_t address) {
   Cop cop;
   if (!readWholeCop(read, isStatement, address, cop)) return std::nullopt;
@@ -142,8 +122,6 @@ std::optional<PerlStatement> readStatement(const ReadMemory& read, const IsState
   statement.cop = {before.op.line, hashOf(before)};
   Walk walk(read, isStatement);
   if (before.op.hasSibling() && !walk.visit(before.op.sibling, before.op.line)) return std::nullopt;
-  // Its ops live as long as it does.
-  if (readCop(read, isStatement, address) != statement.cop) return std::nullopt;
   std::vector<PerlStatement::OpLine> lines = walk.takeLines();
   // Where several ops have the same next one, the first in the tree says the line.
   std::stable_sort(lines.begin(), lines.end(), isBefore);

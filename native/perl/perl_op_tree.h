@@ -34,6 +34,8 @@ struct PerlCop {
 
 /// Reads the COP at an address; nothing where none can be read there.
 std::optional<PerlCop> readCop(const ReadMemory& read, const IsStatement& isStatement, uint64_t address);
+/// The identity of whatever the bytes of a COP are now.
+uint64_t identityOf(const uint8_t (&cop)[kCopBytes]);
 
 /// A statement and those of its ops whose line is not the statement's own.
 struct PerlStatement {
@@ -51,7 +53,7 @@ struct PerlStatement {
 /**
  * Reads the op tree of a statement, all of it at once: an op has the line of the last statement before it in the
  * tree, where the optimiser has taken that statement out (`elsif`, `while`; closest_cop() in util.c, perl 5.28 to
- * 5.42). Returns nothing where the tree cannot be read, is too large, or where the statement goes away meanwhile.
+ * 5.42). Returns nothing where the tree cannot be read or is too large.
  */
 std::optional<PerlStatement> readStatement(const ReadMemory& read, const IsStatement& isStatement, uint64_t address);
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <unordered_map>
+#include <vector>
 
 #include "perl/perl_op_tree.h"
 #include "util/hash.h"
@@ -13,21 +14,29 @@ namespace polytop {
 /**
  * Statements of Perl programs with the lines of their ops, each read once and kept while it is asked for. A program
  * may free a statement, become another one by exec, or end and leave its pid to another: so a kept statement counts
- * only after its COP was found unchanged in the same refresh.
+ * only after its COP was found unchanged in the same refresh, and one that is read after that was so once more behind
+ * its ops: these live as long as it does.
  */
 class PerlStatements {
  public:
   /// Statements kept at most, and lines of ops kept at most: twice as many for a while.
   PerlStatements(size_t maxStatements, size_t maxLines) : maxStatements_(maxStatements), maxLines_(maxLines) {}
 
-  struct Found {
-    const PerlStatement* statement = nullptr;  ///< nullptr where it cannot be read; valid until the next call
-    bool isFirst = false;                      ///< it was looked at in the process for the first time in this refresh
+  /// Looks at the statement at an address of a process, which `read` reads. False where it cannot be read.
+  bool look(uint32_t tgid, uint64_t address, const ReadMemory& read, const IsStatement& isStatement);
+  /// A place where confirm() needs the bytes that are there now.
+  struct Unconfirmed {
+    uint32_t tgid;
+    uint64_t address;
+    PerlStatement statement;
+    uint8_t cop[kCopBytes] = {};  ///< to be filled
   };
-  /// The statement at an address of a process, which `read` reads.
-  Found find(uint32_t tgid, uint64_t address, const ReadMemory& read, const IsStatement& isStatement);
-  /// Whether it was looked at in this refresh: find() reads nothing then.
-  bool isKnown(uint32_t tgid, uint64_t address) const;
+  /// The statements whose ops were read since the last confirm().
+  std::vector<Unconfirmed>& unconfirmed() { return unconfirmed_; }
+  /// Forgets those of them whose COP is another by now, and keeps the others.
+  void confirm();
+  /// The statement, if it was looked at in this refresh; nullptr otherwise. Valid until the next look() or confirm().
+  const PerlStatement* find(uint32_t tgid, uint64_t address) const;
   /// Begins a refresh: what is kept is looked at again before it counts.
   void beginRefresh() { refresh_++; }
   size_t size() const { return current_.size() + previous_.size(); }
@@ -47,12 +56,14 @@ class PerlStatements {
   };
   using Generation = std::unordered_map<Key, Kept, KeyHash>;
 
-  Found keep(const Key& key, PerlStatement statement);
+  void keep(const Key& key, PerlStatement statement);
+  void forget(Generation::iterator kept);
 
   const size_t maxStatements_, maxLines_;
   Generation current_;
   Generation previous_;  ///< what was not asked for since the last change of generations goes with the next one
-  size_t lines_ = 0;     ///< of current_
+  std::vector<Unconfirmed> unconfirmed_;
+  size_t lines_ = 0;  ///< of current_
   uint32_t refresh_ = 0;
 };
 

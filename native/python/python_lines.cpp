@@ -26,8 +26,13 @@ const PythonTable* PythonLines::find(uint64_t name) const {
   return nullptr;
 }
 
-void PythonLines::correct(const stack_record& record, uint64_t* frames) {
-  for (uint32_t i = 0; i < record.interpreted_count; i++) {
+void PythonLines::correct(std::span<InterpretedStack> stacks) {
+  for (InterpretedStack& stack : stacks) correct(stack);
+}
+
+void PythonLines::correct(InterpretedStack& stack) const {
+  uint64_t* frames = stack.interpreted();
+  for (uint32_t i = 0; i < stack.record.interpreted_count; i++) {
     const auto meta = static_cast<uint32_t>(frames[2 * i + 1] >> 32);
     const auto instruction = static_cast<uint32_t>(frames[2 * i + 1]);
     const uint32_t kind = meta & INTERPRETED_KIND_MASK;

@@ -16,13 +16,14 @@ namespace polytop {
 class PythonLines : public FrameLines {
  public:
   void take(uint32_t type, const void* data, size_t size) override;
-  void correct(const stack_record& record, uint64_t* frames) override;
+  void correct(std::span<InterpretedStack> stacks) override;
   void renew() override;
 
  private:
   /// Bytes of tables; a process that makes more of them than any program has loses their lines.
   static constexpr size_t kMaxBytes = 48 << 20;
 
+  void correct(InterpretedStack& stack) const;
   const PythonTable* find(uint64_t name) const;
 
   using Tables = std::unordered_map<uint64_t, PythonTable>;

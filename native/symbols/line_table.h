@@ -40,9 +40,9 @@ class LineTables {
   LineTables();
   ~LineTables();
 
-  /// Takes as long as reading the debug information takes. Any thread.
+  /// Takes as long as reading the debug information takes. Any thread may call it.
   FoundLines find(const LineRequest& request);
-  /// Frees what was read. Any thread.
+  /// Frees what was read. Any thread may call it.
   void forget();
 
  private:

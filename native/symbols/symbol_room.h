@@ -14,7 +14,7 @@ namespace polytop {
 /**
  * Keeps the symbols of all files together below a limit: those that were asked for longest ago go, and are read again
  * when they are asked for. Of one inode only the latest state has some. What is read in a refresh is bounded too: the
- * rest waits for the next one. One thread asks.
+ * rest waits for the next one. Only one thread may ask.
  */
 class SymbolRoom {
  public:
@@ -26,7 +26,7 @@ class SymbolRoom {
   /// Whether a file had to wait since the last call that returned true; at most once in some seconds, since all frames
   /// are named anew for it.
   bool mustNameAgain();
-  /// Of all files.
+  /// How much memory the symbols of all files take.
   size_t bytes() const;
 
  private:

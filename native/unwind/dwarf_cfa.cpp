@@ -153,7 +153,7 @@ bool CfaMachine::execute(uint8_t opcode) {
       break;
   }
 
-  // The rest: a register and one operand more.
+  // All that is left has a register and one operand more.
   const bool known = opcode == kOffsetExtended || opcode == kRegister || opcode == kDefCfa ||
                      (opcode >= kExpression && opcode <= kValExpression) || opcode == kGnuNegativeOffsetExtended;
   if (!known) return false;

@@ -26,7 +26,7 @@ constexpr uint32_t kEndRule = 2;
 /**
  * Unwind rules: equal rules of all files share one index below MAX_RULES. Each file holds the rules that its
  * rows refer to (RuleLease); the index of a rule that no file holds any more is given to another one.
- * Thread-safe.
+ * Several threads may use it at once.
  */
 class RuleSet {
  public:
@@ -107,7 +107,7 @@ bool sameRule(const unwind_rule& left, const unwind_rule& right);
  * The rules of one file in front of the shared set: most rows repeat one of the last few
  * hundred rules, and those need no lock. Also limits how many rules one file may add, since a
  * file made for it could otherwise use up the indexes of all others: an eighth of what is free, so that
- * many such files leave room too. Not thread-safe.
+ * many such files leave room too. Only one thread may use it at a time.
  */
 class FileRules {
  public:

@@ -24,7 +24,7 @@ inline size_t readSome(int fd, uint64_t offset, void* into, size_t size) {
   return done;
 }
 
-/// The same, into bytes of its own.
+/// Reads like readSome(), into bytes of its own.
 inline std::vector<uint8_t> readBytes(int fd, uint64_t offset, size_t size) {
   std::vector<uint8_t> bytes(size);
   bytes.resize(readSome(fd, offset, bytes.data(), size));

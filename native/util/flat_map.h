@@ -22,14 +22,14 @@ struct NumberHash {
 template <typename Key, typename Value, typename Hash>
 class FlatMap {
  public:
-  /// The value of a key; nullptr if there is none. Valid until the next add().
+  /// The value of a key; nullptr if there is none. It stays valid until the next add().
   const Value* find(const Key& key) const {
     if (places_.empty()) return nullptr;
     const Place& place = places_[placeOf(key)];
     return place.value == Value{} ? nullptr : &place.value;
   }
 
-  /// The value of a key and whether it is new: then it must be set at once. Valid until the next add().
+  /// The value of a key and whether it is new: then it must be set at once. It stays valid until the next add().
   std::pair<Value&, bool> add(const Key& key) {
     if (4 * (used_ + 1) > 3 * places_.size()) grow();
     Place& place = places_[placeOf(key)];

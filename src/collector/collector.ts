@@ -18,6 +18,7 @@ import { EVENTS, type EventName, type EventRow } from "../tick/events.ts";
 import type { CounterDefinition } from "../tick/source.ts";
 import type { EventInfo, OwnCost, Task } from "../tick/tick.ts";
 import type { Activity } from "../tick/waits.ts";
+import { Ancestors } from "./ancestors.ts";
 import { DrainedStacks } from "./drained-stacks.ts";
 import { CountedEvents, isProbe } from "./events.ts";
 import { type FrameLines, NativeLines } from "./native-lines.ts";
@@ -76,6 +77,7 @@ export class Collector {
   readonly #stacks: DrainedStacks;
   readonly #waits: DrainedWaits;
   readonly #events: CountedEvents;
+  readonly #ancestors: Ancestors;
   readonly #sweepPath: string;
   #activity: Activity;
   #gathered: Gathered | undefined;
@@ -113,6 +115,7 @@ export class Collector {
       isProbe(this.#functions.info(id)),
     );
     this.#waits = new DrainedWaits(this.#stacks, this.#functions.info);
+    this.#ancestors = new Ancestors(this.#writer);
     if (this.#activity !== "running") this.#sweep(true);
     if (followed !== undefined) this.#sampler.follow(followed);
     // What the start cost is no part of the first refresh.
@@ -177,6 +180,7 @@ export class Collector {
   #count(drained: Drained): void {
     const { counts, tasks } = drained;
     const numbers = tasks.map((task) => this.#writer.task(cleanTask(task)));
+    this.#ancestors.enterAbove(tasks);
     this.#waits.count(drained, numbers, (...count) => this.#writer.count(...count));
     for (let at = 0; at + COUNT_WORDS <= counts.length; at += COUNT_WORDS) {
       const stack = this.#stacks.stack(counts[at] ?? 0);
@@ -189,7 +193,7 @@ export class Collector {
     this.#events.gather(drained);
   }
 
-  /** Everything since the last tick. */
+  /** Takes everything since the last tick. */
   tick(): TickDelta {
     this.drain();
     const gathered = this.#gathered as Gathered;

@@ -28,7 +28,7 @@ interface Block {
   readonly functions: Int32Array;
 }
 
-/** In place of a function's id. */
+/** Stands in place of a function's id. */
 const NONE = -1;
 
 /** Who knows the numbers of frames in the store. */

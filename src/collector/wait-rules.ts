@@ -1,6 +1,6 @@
 /**
  * What a wait is, where the names of its functions say more than the kernel side knows: which futex is a lock, and
- * whether the wait is for work. A thread that waits for work keeps nobody waiting: it is idle. Pure.
+ * whether the wait is for work. A thread that waits for work keeps nobody waiting: it is idle. The rules are pure functions.
  */
 import { innermostOwn, isLibrary } from "../tick/application.ts";
 import type { FunctionInfo } from "../tick/tick.ts";

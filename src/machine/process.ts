@@ -17,8 +17,11 @@ export function statFields(pid: number, proc = "/proc"): string[] | undefined {
 /** Whether a process is there. */
 export const isAlive = (pid: number): boolean => existsSync(`/proc/${pid}`);
 
-/** The parent of a process; undefined where it is gone. */
-export function parentOf(pid: number): number | undefined {
-  const parent = statFields(pid)?.[1];
-  return parent === undefined ? undefined : Number(parent);
+/** The name of a process, as it chose it; undefined where it is gone. */
+export function nameOf(pid: number, proc = "/proc"): string | undefined {
+  try {
+    return readFileSync(`${proc}/${pid}/comm`, "utf8").replace(/\n$/, "");
+  } catch {
+    return undefined;
+  }
 }

@@ -40,8 +40,8 @@ class Processes {
     return made;
   }
 
-  number(task: Task | undefined): number {
-    if (!task || !this.#selection.wants(task)) return UNWANTED;
+  number(task: Task | undefined, store: Store): number {
+    if (!task || !this.#selection.wants(task, store)) return UNWANTED;
     const lives = this.#lives.get(task.pid) ?? [];
     // A pid that was used again is another process.
     const same = lives.find((one) => this.all[one]?.task.startTime === task.startTime);
@@ -68,7 +68,7 @@ function group(tick: Tick, processes: Processes): void {
     const task = counts.tasks[place] ?? 0;
     let number = ofTasks[task] ?? UNKNOWN;
     if (number === UNKNOWN) {
-      number = processes.number(store.tasks[task]);
+      number = processes.number(store.tasks[task], store);
       ofTasks[task] = number;
     }
     numbers[place] = number;

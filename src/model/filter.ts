@@ -4,6 +4,7 @@
  * words with spaces.
  */
 import { setFlagsFromString } from "node:v8";
+import { Family } from "../tick/family.ts";
 import { RUNTIMES, runtimeNamed } from "../tick/runtimes.ts";
 import type { FunctionInfo, Task } from "../tick/tick.ts";
 import {
@@ -16,7 +17,6 @@ import {
   WAIT_IDLE,
   type Wait,
 } from "../tick/waits.ts";
-import { Family } from "./family.ts";
 
 const MAX_LENGTH = 500;
 const MAX_REGEXP = 200;
@@ -29,8 +29,8 @@ export interface Filter {
   readonly hasTaskTerms: boolean;
   /** It has terms about functions, which choose rows. */
   readonly hasFunctionTerms: boolean;
-  /** `parents` knows processes that were not sampled; without it those that were met are known. */
-  matchesTask(task: Task, parents?: Family): boolean;
+  /** `family` knows processes that were not sampled, for `tree:`. */
+  matchesTask(task: Task, family?: Family): boolean;
   matchesFunction(info: FunctionInfo): boolean;
   /** It has terms about what threads wait for, which choose samples too. */
   readonly hasWaitTerms: boolean;
@@ -40,7 +40,7 @@ export interface Filter {
 }
 
 type Test<T> = (value: T) => boolean;
-type TaskTest = (task: Task, parents: Family) => boolean;
+type TaskTest = (task: Task, family: Family) => boolean;
 
 /** These words may stand before a colon. */
 export const FILTER_KEYS = [
@@ -214,7 +214,7 @@ function taskTest({ key, value, column }: Word): TaskTest | undefined {
   });
   return key === "pid"
     ? (task) => pids.includes(task.pid)
-    : (task, parents) => pids.some((pid) => parents.isBelow(task, pid));
+    : (task, family) => pids.some((pid) => family.isBelow(task, pid));
 }
 
 /** Any reason that can be idle. */
@@ -280,7 +280,7 @@ export function parseFilter(text: string): { filter: Filter } | { error: string 
       const task = taskTest(word);
       const { negated } = word;
       if (task) {
-        taskTests.push((one, parents) => task(one, parents) !== negated);
+        taskTests.push((one, family) => task(one, family) !== negated);
         continue;
       }
       const wait = waitTest(word);
@@ -308,7 +308,6 @@ function makeFilter(
 ): Filter {
   // Functions are interned: each is asked about once, not again each refresh.
   const known = new WeakMap<FunctionInfo, boolean>();
-  const met = new Family();
   return {
     text,
     hasTaskTerms: taskTests.length > 0,
@@ -316,7 +315,7 @@ function makeFilter(
     hasWaitTerms: waitTests.length > 0,
     asksForIdle,
     matchesWait: (wait) => waitTests.every((test) => test(wait)),
-    matchesTask: (task, parents = met) => taskTests.every((test) => test(task, parents)),
+    matchesTask: (task, family = new Family()) => taskTests.every((test) => test(task, family)),
     matchesFunction: (info) => {
       let matches = known.get(info);
       if (matches === undefined) {

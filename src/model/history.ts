@@ -11,7 +11,7 @@ export interface HistoryLimits {
   readonly bytes: number;
 }
 
-/** Ten minutes. */
+/** The history holds ten minutes, where they fit. */
 export const HISTORY_LIMITS: HistoryLimits = { seconds: 600, bytes: 24e6 };
 
 /** A store is compressed so long after its last tick: what is older is looked at by who steps back that far. */

@@ -9,14 +9,11 @@ import { PLACES } from "../tick/runtimes.ts";
 import { FRAME_FOLDED, ROOT, type Store } from "../tick/store.ts";
 import type { Task, Tick } from "../tick/tick.ts";
 import { stateOf } from "../tick/waits.ts";
-import type { Family } from "./family.ts";
 import type { Filter } from "./filter.ts";
 
 /** What its reader chose to see. */
 export interface Choice {
   readonly filter?: Filter | undefined;
-  /** Knows parents that were not sampled, for `tree:`. */
-  readonly parents?: Family;
   /** Show kernel frames. */
   readonly kernel: boolean;
   /** Show the interpreter's own frames. */
@@ -25,10 +22,9 @@ export interface Choice {
   readonly idle?: boolean;
 }
 
-/** Says whether two choices show the same: only a filter asks for parents. */
+/** Says whether two choices show the same. */
 export const isSameChoice = (a: Choice, b: Choice): boolean =>
   a.filter === b.filter &&
-  (a.filter === undefined || a.parents === b.parents) &&
   a.kernel === b.kernel &&
   a.nativeFrames === b.nativeFrames &&
   (a.idle ?? false) === (b.idle ?? false);
@@ -177,10 +173,10 @@ export class Selection {
     this.choice = choice;
   }
 
-  /** Whether the filter's words about threads and processes choose one. */
-  wants(task: Task): boolean {
-    const { filter, parents } = this.choice;
-    return !filter?.hasTaskTerms || filter.matchesTask(task, parents);
+  /** Whether the filter's words about threads and processes choose one of a store. */
+  wants(task: Task, { family }: Store): boolean {
+    const { filter } = this.choice;
+    return !filter?.hasTaskTerms || filter.matchesTask(task, family);
   }
 
   /** What of a store is shown. */
@@ -205,7 +201,7 @@ export class Selection {
         let task = wanted.get(number);
         if (!task && !wanted.has(number)) {
           task = store.tasks[number];
-          if (task && !this.wants(task)) task = undefined;
+          if (task && !this.wants(task, store)) task = undefined;
           wanted.set(number, task);
         }
         const stack = counts.stacks[i] ?? 0;

@@ -1,6 +1,7 @@
 /** Sorts the lists. All orders are total, so that equal rows do not swap places. */
+
+import type { Family } from "../tick/family.ts";
 import type { FunctionRow, ProcessRow } from "./aggregate.ts";
-import type { Family } from "./family.ts";
 
 /** The option `-s` and the key `s` choose from these. */
 export type SortKey = "self" | "total" | "name" | "module" | "pid";

@@ -26,7 +26,7 @@ export function headerOfMachine(counters: readonly CounterDefinition[]): Recordi
 
 /** A sink that prints nothing and keeps everything; its end says what it holds. */
 export interface RecordingSink extends Sink {
-  /** One line, after the end. */
+  /** Says in one line what was recorded; to be asked after the end. */
   summary(): string;
 }
 

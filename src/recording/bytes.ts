@@ -130,7 +130,7 @@ export class ByteReader {
     return read;
   }
 
-  /** 0 or more. */
+  /** Reads a number that must be 0 or more. */
   amount(): number {
     const value = this.number();
     if (value < 0) throw new FormatError("a number is negative");

@@ -158,9 +158,9 @@ export class TickEncoder {
       });
       numbers.stacks[stack] = dictionary.stack(listed, howOf(store, stack));
     }
-    for (const task of new Set(everyCounts.flatMap((counts) => [...counts.tasks]))) {
-      const known = store.tasks[task];
-      if (known) numbers.tasks[task] ??= dictionary.task(known);
+    // Processes that were never sampled are listed too: they tell of families.
+    for (const task of store.tasks.slice(numbers.tasks.length)) {
+      numbers.tasks.push(dictionary.task(task));
     }
     const body = facts(tick, dictionary);
     this.#news();

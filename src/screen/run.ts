@@ -1,6 +1,6 @@
 /** Runs the live screen: the one thing that the command line knows of it. */
 import { CgroupNames } from "../machine/cgroups.ts";
-import { isAlive, parentOf } from "../machine/process.ts";
+import { isAlive } from "../machine/process.ts";
 import { userNames } from "../machine/users.ts";
 import type { SortKey } from "../model/sort.ts";
 import { watchForEnd } from "../terminal/process.ts";
@@ -79,10 +79,7 @@ export async function runScreen(options: ScreenOptions): Promise<void> {
   const { source, host } = options;
   const { stdin, stdout } = process;
   const isHere = options.remote !== true;
-  const session = new Session(source, options, {
-    ...(isHere ? { parentOf } : {}),
-    ...(options.write ? { write: options.write } : {}),
-  });
+  const session = new Session(source, options, options.write ? { write: options.write } : {});
   const tools: FrameTools = {
     bodies: new Bodies(),
     machine: isHere ? factsOfHere() : NO_FACTS,

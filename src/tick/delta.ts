@@ -2,6 +2,7 @@
  * What a refresh adds to a store: what is new comes once and is referred to by number from then on. Deltas cross
  * from the collecting thread to the main one, and a chunk of a recording is deltas in a row.
  */
+import { Family } from "./family.ts";
 import { Functions, STAND_INS } from "./functions.ts";
 import { Interner } from "./interner.ts";
 import { PrefixTree } from "./prefix-tree.ts";
@@ -41,7 +42,8 @@ export const buffersOf = ({ columns, counts, others = [] }: TickDelta): ArrayBuf
 /** Makes ticks of deltas, which must come in order, none left out, and are used up. */
 export class TickAssembler {
   readonly #functions = new Functions();
-  #store = new Store(this.#functions);
+  readonly #family = new Family();
+  #store = new Store(this.#functions, this.#family);
 
   /** The store of the latest tick. */
   get store(): Store {
@@ -50,7 +52,7 @@ export class TickAssembler {
 
   assemble(delta: TickDelta): Tick {
     this.#functions.append(delta.functions);
-    if (delta.renewed) this.#store = new Store(this.#functions);
+    if (delta.renewed) this.#store = new Store(this.#functions, this.#family);
     this.#store.append(delta);
     const [counts, others] = [withLength(delta.counts), delta.others?.map(withLength)];
     return { ...delta.header, counts, ...(others ? { others } : {}), store: this.#store };

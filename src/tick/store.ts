@@ -4,6 +4,7 @@
  * large; the ticks before keep theirs.
  */
 import type { TickDelta } from "./delta.ts";
+import type { Family } from "./family.ts";
 import { type Functions, STAND_INS } from "./functions.ts";
 import { Numbers, release } from "./numbers.ts";
 import { type FrameDetail, type FunctionInfo, OUTCOMES, type Outcome, type Task } from "./tick.ts";
@@ -51,11 +52,15 @@ const TEXT_BYTES = 60;
 
 export class Store {
   readonly functions: Functions;
+  /** Who started whom, in all stores of the source. */
+  readonly family: Family;
   readonly columns: Readonly<Record<ColumnName, Numbers>> = eachColumn(() => new Numbers());
+  /** Threads that were sampled, and processes above theirs that were not. */
   readonly tasks: Task[] = [];
   readonly texts: string[] = [];
 
-  constructor(functions: Functions) {
+  constructor(functions: Functions, family: Family) {
+    this.family = family;
     this.functions = functions;
     // Each stand-in has a frame that says nothing more, and the tree has its root.
     for (const { id } of STAND_INS) {
@@ -78,7 +83,10 @@ export class Store {
   /** Takes in what is new; its arrays are used up. */
   append({ texts, columns, tasks }: TickDelta): void {
     for (const text of texts) this.texts.push(text);
-    for (const task of tasks) this.tasks.push(task);
+    for (const task of tasks) {
+      this.tasks.push(task);
+      this.family.register(task);
+    }
     for (const name of COLUMNS) {
       this.columns[name].append(columns[name]);
       release(columns[name]);

@@ -64,45 +64,64 @@ void writeConditional(Memory& memory, uint32_t laterLine) {
   memory.op(70, 4, -1, 9, 0, 0, 0, -1);  // on another page
 }
 
-uint32_t lineOf(const PerlStatements::Found& found, int op, bool isNext) {
-  return found.statement ? found.statement->lineOf({Memory::address(0), Memory::address(op), isNext}) : 0;
+/// Looks at the statement at op 0 as a refresh does.
+const PerlStatement* look(PerlStatements& statements, Memory& memory, uint32_t tgid = 1) {
+  const uint64_t address = Memory::address(0);
+  const ReadMemory read = memory.reader();
+  if (!statements.find(tgid, address)) statements.look(tgid, address, read, isStatement);
+  for (auto& it : statements.unconfirmed()) read(it.address, it.cop, sizeof it.cop);
+  statements.confirm();
+  return statements.find(tgid, address);
+}
+
+uint32_t lineOf(const PerlStatement* statement, int op, bool isNext) {
+  return statement ? statement->lineOf({Memory::address(0), Memory::address(op), isNext}) : 0;
 }
 
 void testLines() {
   Memory memory;
   writeConditional(memory, 12);
   PerlStatements statements(100, 100);
-  const auto found = statements.find(1, Memory::address(0), memory.reader(), isStatement);
-  check(found.statement && found.isFirst, "a statement is read");
+  const PerlStatement* found = look(statements, memory);
+  check(found, "a statement is read");
   check(lineOf(found, 2, false) == 10, "an op before the later statement");
   check(lineOf(found, 3, false) == 12 && lineOf(found, 70, false) == 12, "ops behind it");
   check(lineOf(found, 4, true) == 12, "by the op behind a call");
   check(lineOf(found, 3, true) == 10, "the first op in the tree with this next one says the line");
   check(lineOf(found, 99, false) == 10, "an op that is not in the tree has the statement's line");
-  check(memory.reads <= 4, "a page of ops is read at once");
   Memory plain;
   writeConditional(plain, 10);
-  check(statements.find(2, Memory::address(0), plain.reader(), isStatement).statement->ops.empty(),
-        "parts on the statement's own line are none");
+  check(look(statements, plain, 2)->ops.empty(), "parts on the statement's own line are none");
 }
 
 void testKept() {
   Memory memory;
   writeConditional(memory, 12);
   PerlStatements statements(100, 100);
-  const auto find = [&] { return statements.find(1, Memory::address(0), memory.reader(), isStatement); };
-  find();
+  look(statements, memory);
   memory.reads = 0;
-  check(lineOf(find(), 3, false) == 12 && memory.reads == 0, "kept within a refresh");
-  check(!find().isFirst, "looked at once in a refresh");
+  check(lineOf(look(statements, memory), 3, false) == 12 && memory.reads == 0, "kept within a refresh");
   statements.beginRefresh();
-  check(lineOf(find(), 3, false) == 12 && memory.reads == 1, "one read in the next refresh");
+  check(!statements.find(1, Memory::address(0)), "not looked at yet in this refresh");
+  check(lineOf(look(statements, memory), 3, false) == 12 && memory.reads == 1, "one read in the next refresh");
   statements.beginRefresh();
   writeConditional(memory, 14);  // freed, and another one compiled in its place, with the same line
-  check(lineOf(find(), 3, false) == 14, "another statement at its address");
+  check(lineOf(look(statements, memory), 3, false) == 14, "another statement at its address");
   statements.beginRefresh();
   memory.isGone = true;
-  check(!find().statement && statements.size() == 0, "the process has ended, or became another program");
+  check(!look(statements, memory), "the process has ended, or became another program");
+}
+
+void testFreedMeanwhile() {
+  Memory memory;
+  writeConditional(memory, 12);
+  PerlStatements statements(100, 100);
+  check(statements.look(1, Memory::address(0), memory.reader(), isStatement), "its ops are read");
+  check(!statements.find(1, Memory::address(0)), "it does not count before its COP was read again");
+  writeConditional(memory, 12);
+  for (auto& it : statements.unconfirmed()) memory.reader()(it.address, it.cop, sizeof it.cop);
+  statements.confirm();
+  check(!statements.find(1, Memory::address(0)), "another statement came to its place while its ops were read");
 }
 
 void testBounds() {
@@ -110,15 +129,15 @@ void testBounds() {
   writeConditional(memory, 12);
   PerlStatements statements(10, 1000);
   for (uint32_t pid = 1; pid <= 100; pid++) {
-    statements.find(pid, Memory::address(0), memory.reader(), isStatement);
-    statements.find(1, Memory::address(0), memory.reader(), isStatement);
+    look(statements, memory, pid);
+    look(statements, memory);
   }
   check(statements.size() <= 20, "bounded by statements");
   memory.reads = 0;
-  statements.find(1, Memory::address(0), memory.reader(), isStatement);
+  look(statements, memory);
   check(memory.reads == 0, "what is asked for is kept");
   PerlStatements few(1000, 10);
-  for (uint32_t pid = 1; pid <= 100; pid++) few.find(pid, Memory::address(0), memory.reader(), isStatement);
+  for (uint32_t pid = 1; pid <= 100; pid++) look(few, memory, pid);
   check(few.size() <= 20, "bounded by lines");
 }
 
@@ -127,9 +146,9 @@ void testDamaged() {
   writeConditional(memory, 12);
   memory.op(3, 4, 3, 9, 0, 0, 0, -1);  // its own sibling
   PerlStatements statements(100, 100);
-  check(!statements.find(1, Memory::address(0), memory.reader(), isStatement).statement, "a tree without an end");
-  check(!statements.find(1, Memory::address(1), memory.reader(), isStatement).statement, "no statement there");
-  check(!statements.find(1, 8, memory.reader(), isStatement).statement, "nothing there");
+  check(!look(statements, memory), "a tree without an end");
+  check(!statements.look(1, Memory::address(1), memory.reader(), isStatement), "no statement there");
+  check(!statements.look(1, 8, memory.reader(), isStatement), "nothing there");
 }
 
 }  // namespace
@@ -137,6 +156,7 @@ void testDamaged() {
 int main() {
   testLines();
   testKept();
+  testFreedMeanwhile();
   testBounds();
   testDamaged();
   return reportChecks();

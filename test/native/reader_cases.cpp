@@ -120,10 +120,10 @@ void testHonest(const char* program) {
   std::vector<WantedBytes> wanted;
   for (size_t i = 0; i < numbers.size(); i++) {
     numbers[i] = i * i;
-    wanted.push_back({reinterpret_cast<uint64_t>(&numbers[i]), &copies[i], sizeof copies[i], 0});
+    wanted.push_back({getpid(), reinterpret_cast<uint64_t>(&numbers[i]), &copies[i], sizeof copies[i], 0});
   }
   wanted[100].address = 4096;
-  reader.read(getpid(), wanted);
+  reader.read(wanted);
   numbers[100] = 0;
   check(copies == numbers && wanted[100].got == 0 && wanted[199].got == 8, "many places, one of them missing");
 
@@ -153,6 +153,13 @@ void testSilent(const char* program) {
   for (int i = 0; i < 10'000; i++) reader.read(hogs[0].pid, hogs[0].there(), text, 4);
   check(secondsSince(start) < 1 && !readsHere(reader, hogs[0].pid, hogs[0].there()), "its process is left alone");
   check(readsHere(reader, getpid(), own), "others are not");
+  std::vector<WantedBytes> mixed;
+  char texts[3][4] = {};
+  mixed.push_back({getpid(), own, texts[0], 4, 0});
+  mixed.push_back({hogs[1].pid, hogs[1].never(), texts[1], 4, 0});
+  mixed.push_back({getpid(), own, texts[2], 4, 0});
+  reader.read(mixed);
+  check(mixed[0].got == 4 && mixed[1].got == 0 && mixed[2].got == 4, "one of many keeps only itself waiting");
   start = Clock::now();
   for (const Silent& hog : hogs) reader.read(hog.pid, hog.never(), text, 4);
   check(secondsSince(start) < 1.5, "several are not waited for long");

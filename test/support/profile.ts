@@ -35,6 +35,7 @@ export interface Snapshot {
   readonly metrics: Readonly<Record<string, number>>;
   readonly self: {
     readonly cpuPercent: number;
+    readonly ticksCpuPercent: number;
     readonly rssBytes: number;
     readonly bpfNanosecondsPerSample: number;
   };
@@ -265,6 +266,17 @@ export function threadNanoseconds(pid: number): number {
     } catch {
       // it has ended
     }
+  }
+  return sum;
+}
+
+/** The same of a process and of all processes that it started and that still run. */
+export function familyNanoseconds(pid: number): number {
+  let sum = threadNanoseconds(pid);
+  for (const thread of readdirSync(`/proc/${pid}/task`)) {
+    const children = readFileSync(`/proc/${pid}/task/${thread}/children`, "latin1");
+    for (const child of children.split(" ").filter(Boolean))
+      sum += familyNanoseconds(Number(child));
   }
   return sum;
 }

@@ -55,11 +55,12 @@ void answer(ReadArea& area) {
   // Nothing here trusts polytop's numbers: they are in memory that both can write.
   const uint32_t count = std::min(area.count, kMaxRanges);
   for (uint32_t i = 0; i < count; i++) {
+    area.at.store(i, std::memory_order_relaxed);
     ReadRange& range = area.ranges[i];
     const uint32_t size = std::min(range.size, kReadBytes - used);
     const iovec local = {area.bytes + used, size};
     const iovec remote = {reinterpret_cast<void*>(range.address), size};
-    const ssize_t got = process_vm_readv(area.pid, &local, 1, &remote, 1, 0);
+    const ssize_t got = process_vm_readv(range.pid, &local, 1, &remote, 1, 0);
     range.got = got > 0 ? static_cast<uint32_t>(got) : 0;
     used += size;
   }

@@ -8,7 +8,7 @@ export interface ThreadStates {
   readonly threads: number;
   readonly running: number;
   readonly runnable: number;
-  /** Without those that wait for work. */
+  /** Threads that wait for work are not among them. */
   readonly blocked: number;
   /** Waiting for work. */
   readonly idle: number;
@@ -80,7 +80,7 @@ export function waitAges({ store, waiting }: Tick, choice: Choice): Map<number, 
   const shown = selection.of(store);
   for (const { task, stack, seconds } of waiting?.longWaits ?? []) {
     const thread = store.tasks[task];
-    if (!thread || !selection.wants(thread) || !shown.counts(stack)) continue;
+    if (!thread || !selection.wants(thread, store) || !shown.counts(stack)) continue;
     const { id } = store.functionOf(shown.leaf(stack));
     ages.set(id, Math.max(seconds, ages.get(id) ?? 0));
   }

@@ -11,7 +11,6 @@ import {
 import { CallTree, trunk } from "../../model/call-tree.ts";
 import { type Changes, compare } from "../../model/changes.ts";
 import { Covered } from "../../model/covered.ts";
-import type { Family } from "../../model/family.ts";
 import { FunctionSums } from "../../model/function-sums.ts";
 import type { History } from "../../model/history.ts";
 import { isSameChoice } from "../../model/selection.ts";
@@ -85,7 +84,6 @@ function remembered(add: (tick: Tick) => Aggregate): (tick: Tick) => Aggregate {
 /** Works out and keeps what views ask for. */
 export class Selectors {
   readonly #history: History;
-  readonly #family: Family;
   #kept: Kept[] = [];
   #choice: Choice | undefined;
   readonly #changes = new Memo<Changes>();
@@ -95,14 +93,13 @@ export class Selectors {
   /** There is more to work out, so the window is to be drawn again soon. */
   pending = false;
 
-  constructor(history: History, family: Family) {
+  constructor(history: History) {
     this.#history = history;
-    this.#family = family;
   }
 
   /** Says what the state leaves out. */
   options({ filter, kernel, nativeFrames, idle }: ViewState): AggregateOptions {
-    return { ...(filter ? { filter } : {}), kernel, nativeFrames, idle, parents: this.#family };
+    return { ...(filter ? { filter } : {}), kernel, nativeFrames, idle };
   }
 
   #aggregate(ticks: readonly Tick[], options: AggregateOptions): Aggregate {

@@ -4,7 +4,6 @@
  */
 
 import type { Aggregate } from "../../model/aggregate.ts";
-import { Family, type ParentLookup } from "../../model/family.ts";
 import { withTaskWords } from "../../model/filter.ts";
 import { History } from "../../model/history.ts";
 import { parsePids } from "../../model/pids.ts";
@@ -72,8 +71,6 @@ export type WriteTicks = (ticks: readonly Tick[], lineOf: LineOf) => Promise<str
 /** A session may be given these besides its source. */
 export interface SessionTools {
   readonly now?: () => number;
-  /** Says the parents of processes that were not sampled. */
-  readonly parentOf?: ParentLookup;
   readonly write?: WriteTicks;
 }
 
@@ -89,7 +86,6 @@ export class Session {
   received = 0;
   readonly history = new History();
   readonly totals = new Totals();
-  readonly family: Family;
   readonly selectors: Selectors;
   readonly lines: SourceLines;
   readonly counters: readonly CounterDefinition[];
@@ -108,8 +104,7 @@ export class Session {
     this.source = source;
     this.now = tools.now ?? Date.now;
     this.write = tools.write;
-    this.family = new Family(tools.parentOf);
-    this.selectors = new Selectors(this.history, this.family);
+    this.selectors = new Selectors(this.history);
     this.lines = new SourceLines(source, () => this.changed());
     this.counters = source.counters;
     this.state = initialState(options);
@@ -144,7 +139,6 @@ export class Session {
       this.error = undefined;
       if (this.received === 0) this.look(tick.activity ?? "running");
       this.received++;
-      for (const task of tasksOf(tick)) this.family.register(task);
       this.history.push(tick);
       // Totals are of what was asked for, whatever is looked at.
       this.asked = ofActivity(tick);

@@ -43,11 +43,11 @@ function makeProcessBody(): DrawBody {
   const waiting = new TableLayout(WAITING_PROCESS_COLUMNS);
   return (input) => {
     const { session, tick, theme, machine } = input;
-    const { state, selectors, family } = session;
+    const { state, selectors } = session;
     const isNow = state.span === "now";
     const all = isNow ? selectors.picture(tick, state) : selectors.recent(tick, state);
     if (all.processes.length === 0) return undefined;
-    const sorted = sortProcesses(all.processes, state.sort, state.reverse, family);
+    const sorted = sortProcesses(all.processes, state.sort, state.reverse, tick.store.family);
     const placed = sorted.map(({ row, depth }) => ({ row, depth, id: String(row.pid) }));
     const listed = state.threads ? withThreads(session, tick, placed) : placed;
     const ordered = holdOrder(listed, (one) => one.id, state.held?.ids);

@@ -1,7 +1,9 @@
 /** The program in a real terminal, as the measurements of the screen use it. */
+import { spawnSync } from "node:child_process";
 import { bundleFixture } from "../../screen/bundle.ts";
 import type { Workload } from "../../screen/generate.ts";
 import { TestTerminal } from "../../screen/terminal.ts";
+import { Lacking } from "../../support/measure.ts";
 import { launcher } from "../../support/polytop.ts";
 import { sleep } from "../../support/profile.ts";
 
@@ -22,6 +24,15 @@ export async function openLive(
     env: { LANG: "C.UTF-8", ...env },
   });
   await terminal.until(hasData, "a screen with data", START_MS);
+  return terminal;
+}
+
+/** Starts perf top, which resolves symbols as it goes; resolves when it shows shares. */
+export async function openPerf(columns: number, rows: number): Promise<TestTerminal> {
+  if (spawnSync("perf", ["--version"]).status !== 0) throw new Lacking("perf is not installed");
+  const args = ["top", "-F", "99", "--call-graph", "fp"];
+  const terminal = new TestTerminal("perf", args, { columns, rows });
+  await terminal.until((text) => /\d\.\d+%/.test(text), "shares of perf top", START_MS);
   return terminal;
 }
 

@@ -5,13 +5,13 @@ import { CgroupNames, cgroupPath } from "../../../src/machine/cgroups.ts";
 import { aggregate } from "../../../src/model/aggregate.ts";
 import { blame } from "../../../src/model/blame.ts";
 import { compare } from "../../../src/model/changes.ts";
-import { Family } from "../../../src/model/family.ts";
 import { parseFilter } from "../../../src/model/filter.ts";
 import { threadRows } from "../../../src/model/threads.ts";
 import { complete } from "../../../src/screen/state/complete.ts";
 import { completePrompt } from "../../../src/screen/state/prompt.ts";
 import { initialState } from "../../../src/screen/state/state.ts";
 import { enterMode } from "../../../src/screen/state/transitions.ts";
+import { Family } from "../../../src/tick/family.ts";
 import { makeTick, TickMaker, task } from "../../support/ticks.ts";
 
 const SHOW = { kernel: true, nativeFrames: false };
@@ -54,13 +54,15 @@ test("a control group is read once, and without the unified hierarchy once a pro
 });
 
 test("a family holds who was started by somebody that was never sampled", () => {
-  const family = new Family((pid) => (pid === 50 ? 40 : undefined));
+  const family = new Family();
   const child = task(60, "cc1", { parentPid: 50 });
+  for (const one of [child, task(50, "sh", { parentPid: 40 })]) family.register(one);
   expect(family.isBelow(child, 40)).toBe(true);
   expect(family.isBelow(child, 41)).toBe(false);
   // Its parent ended: it is still below.
   expect(family.isBelow({ ...child, parentPid: 1 }, 40)).toBe(true);
-  const ring = new Family((pid) => (pid === 1 ? 2 : 1));
+  const ring = new Family();
+  for (const pid of [1, 2]) ring.register(task(pid, "x", { parentPid: 3 - pid }));
   expect(ring.isBelow(task(3, "x", { parentPid: 1 }), 9)).toBe(false);
   const parsed = parseFilter("tree:40 !thread:idle");
   if ("error" in parsed) throw new Error(parsed.error);

@@ -1,0 +1,83 @@
+/** The loads that polytop's cost is measured beside, each with what it may cost there. */
+import {
+  compileLoop,
+  dotnetBuilds,
+  dotnetStarts,
+  execLoops,
+  hotLoops,
+  perlLoop,
+  podLoops,
+  rustLoop,
+} from "../../support/loads.ts";
+import type { Running } from "../../support/profile.ts";
+
+/** What a load may cost at 99 Hz, in percent of one CPU and in MB, and how many stacks must be whole. */
+export interface Bars {
+  /** The process and its children, with `--json`. */
+  readonly process: number;
+  /** The same with the live view in 200×60. */
+  readonly live: number;
+  /** BPF and the ticks that run it. */
+  readonly kernel: number;
+  /** Maps in the kernel. */
+  readonly megabytes: number;
+  readonly complete: number;
+}
+
+export interface BenchLoad {
+  readonly name: string;
+  readonly title: string;
+  readonly start: () => readonly Running[];
+  readonly bars: Bars;
+}
+
+export const LOADS: readonly BenchLoad[] = [
+  {
+    name: "hot",
+    title: "hot loops on all CPUs",
+    start: hotLoops,
+    bars: { process: 0.3, live: 0.8, kernel: 0.15, megabytes: 20, complete: 99.9 },
+  },
+  {
+    name: "compile",
+    title: "C++ compile on all CPUs",
+    start: () => [compileLoop()],
+    bars: { process: 0.6, live: 1.2, kernel: 0.4, megabytes: 34, complete: 98.5 },
+  },
+  {
+    name: "execs",
+    title: "1,400 starts a second",
+    start: execLoops,
+    bars: { process: 0.8, live: 1.5, kernel: 0.5, megabytes: 20, complete: 98 },
+  },
+  {
+    name: "perls",
+    title: "perls of 15 ms",
+    start: () => [perlLoop()],
+    bars: { process: 0.8, live: 1.5, kernel: 0.5, megabytes: 20, complete: 98 },
+  },
+  {
+    name: "pod",
+    title: "Pod::Man on all CPUs",
+    start: podLoops,
+    bars: { process: 0.8, live: 1.5, kernel: 0.5, megabytes: 20, complete: 98 },
+  },
+  {
+    name: "dotnet-starts",
+    title: "single-file .NET starts",
+    start: () => [dotnetStarts()],
+    bars: { process: 2.5, live: 3, kernel: 0.5, megabytes: 20, complete: 98 },
+  },
+  {
+    name: "dotnet-build",
+    title: "dotnet build",
+    start: () => [dotnetBuilds()],
+    bars: { process: 3, live: 4, kernel: 0.5, megabytes: 34, complete: 98 },
+  },
+  {
+    name: "rust",
+    title: "rustc -O of one line",
+    start: () => [rustLoop()],
+    bars: { process: 0.8, live: 1.5, kernel: 0.5, megabytes: 34, complete: 99.5 },
+  },
+];
