@@ -36,7 +36,7 @@ export const OPTIONS = {
     type: "string",
     shortFlag: "F",
     value: "HZ",
-    help: "samples a second on each CPU, 1 to 9999 (default 99; of events at most 499)",
+    help: "samples a second on each CPU, 1 to 9999 (default 99; events 499)",
   },
   count: {
     type: "string",
@@ -47,8 +47,8 @@ export const OPTIONS = {
   event: {
     type: "string",
     shortFlag: "e",
-    value: "EVENT[,EVENT…]",
-    help: `what is counted: ${EVENT_NAMES.join(", ")}, page-faults, subsystem:name … (default cpu)`,
+    value: "EVENT[,…]",
+    help: `${EVENT_NAMES.join(", ")}, page-faults, subsystem:name, uprobe:FUNC (default cpu)`,
   },
   pid: {
     type: "string",
@@ -118,7 +118,7 @@ export function helpText(): string {
   return `${packageJson.description}.
 
 Usage: polytop [OPTION…]                  live view; plain text where there is no terminal
-       polytop [OPTION…] -- COMMAND ARG…  starts a command, samples it and what it starts, ends with it
+       polytop [OPTION…] -- COMMAND ARG…  samples a command and what it starts, until it ends
        polytop record -o FILE [OPTION…]   samples into a recording, without a screen
        polytop replay FILE [OPTION…]      live view, or plain text, of a recording
        polytop doctor [--json]            what this machine lacks, and what mends it

@@ -233,7 +233,7 @@ describe("what is no recording", () => {
     [
       "a newer version",
       Buffer.concat([prefix(5), header()]),
-      "FILE is a recording of format 5; this polytop reads formats up to 4: use a newer one",
+      "FILE is a recording of format 6; this polytop reads formats up to 5: use a newer one",
     ],
     [
       "one that a transfer as text has changed",
