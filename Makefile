@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # `make` builds everything that runs, into dist/: the BPF object, the addon and the bundle.
 # `make tools` builds the programs that the tests of native/ run, into build/tools/.
+# `make release` makes the files of a release, in out/.
 # bin/setup (`npm run build`) calls it.
 
 MAKEFLAGS += --no-builtin-rules
@@ -10,6 +11,7 @@ MAKEFLAGS += --no-builtin-rules
 CLANG ?= clang-19
 LLVM_STRIP ?= llvm-strip-19
 CXX := g++
+CLANGXX ?= clang++-19
 LLVM ?= /usr/lib/llvm-19
 # Any Node runs bin/generate: the one in PATH, so that this works before npm has installed another one.
 NODE ?= node
@@ -40,7 +42,9 @@ $(GENERATED) &: bin/generate $(wildcard bpf/generate/* bpf/*.json bpf/abi.h bpf/
 
 # ---- BPF ---------------------------------------------------------------------
 
-BPF_FLAGS := -g -O2 -Wall -Werror -target bpf -D__TARGET_ARCH_x86 \
+# What is built in another folder is the same: BTF's line information holds no path of this one. (With nothing in place
+# of "." clang 19 leaves the paths as they are.)
+BPF_FLAGS := -g -O2 -Wall -Werror -target bpf -D__TARGET_ARCH_x86 -ffile-prefix-map=$(CURDIR)=. \
   -I build -isystem /usr/include/$(shell $(CXX) -print-multiarch)
 
 # DWARF goes, BTF stays: the loader needs BTF only.
@@ -111,10 +115,10 @@ CHECKED_TOOLS := cache_cases fuzz_unwind managed_code map_cases perl_cases pytho
 CHECKED_FLAGS := $(CXX_FLAGS) -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all
 
 PARSERS := $(wildcard $(foreach room,arch cache dotnet elf go memory perl python symbols unwind util,native/$(room)/*.cpp)) \
-  $(addprefix native/files/,open_file.cpp room_plan.cpp) native/mapped/identity.cpp native/kernel/map_filter.cpp
+  $(addprefix native/files/,open_file.cpp room_plan.cpp) $(addprefix native/mapped/,identity.cpp proc_lines.cpp) native/kernel/map_filter.cpp
 $(call remember,build/parsers,$(PARSERS))
 
-tools: $(TOOLS:%=build/tools/%) $(CHECKED_TOOLS:%=build/tools/checked/%)
+tools: $(TOOLS:%=build/tools/%) $(CHECKED_TOOLS:%=build/tools/checked/%) build/tools/checked/replay
 
 build/tools/parsers.a: $(PARSERS:native/%.cpp=build/native/%.o) build/parsers
 build/tools/checked/parsers.a: $(PARSERS:native/%.cpp=build/checked/%.o) build/parsers
@@ -141,7 +145,51 @@ build/tools/%: build/native/test/%.o build/tools/parsers.a
 build/tools/checked/%: build/checked/test/%.o build/tools/checked/parsers.a
 	$(CXX) $(CHECKED_FLAGS) $^ $(LIBRARIES) -o $@
 
-.PHONY: all tools
+# ---- a release -----------------------------------------------------------------
+
+release:
+	npm run release
+
+# ---- fuzzing -------------------------------------------------------------------
+# The harnesses of test/fuzz: with libFuzzer, with counters of the lines that they reach, and as a program of the
+# tests that runs what was kept. test/tools/fuzz calls `make fuzz`, which needs libclang-rt-19-dev.
+
+HARNESSES := $(filter-out %/fuzz.cpp %/replay.cpp,$(wildcard test/fuzz/harness/*.cpp))
+# Headers of g++ use what they call deprecated.
+CLANG_FLAGS := $(CXX_FLAGS) -Wno-deprecated-declarations -O1 -g1
+FUZZ_FLAGS := $(CLANG_FLAGS) -fsanitize=address,undefined -fno-sanitize-recover=all
+COVERAGE_FLAGS := $(CLANG_FLAGS) -fprofile-instr-generate -fcoverage-mapping
+
+fuzz: build/fuzz/fuzz build/covered/replay
+
+build/tools/checked/replay: $(HARNESSES:test/%.cpp=build/checked/test/%.o) build/checked/test/fuzz/harness/replay.o \
+  build/tools/checked/parsers.a
+	$(CXX) $(CHECKED_FLAGS) $^ $(LIBRARIES) -o $@
+
+build/checked/test/fuzz/harness/%.o: test/fuzz/harness/%.cpp Makefile $(GENERATED)
+	mkdir -p $(@D)
+	$(CXX) $(CHECKED_FLAGS) -c $< -o $@
+
+build/fuzz/%.o: %.cpp Makefile $(GENERATED)
+	mkdir -p $(@D)
+	$(CLANGXX) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -c $< -o $@
+
+build/fuzz/parsers.a: $(PARSERS:%.cpp=build/fuzz/%.o) build/parsers
+build/covered/parsers.a: $(PARSERS:%.cpp=build/covered/%.o) build/parsers
+
+build/fuzz/fuzz: $(patsubst %.cpp,build/fuzz/%.o,$(HARNESSES) test/fuzz/harness/fuzz.cpp) build/fuzz/parsers.a
+	$(CLANGXX) $(FUZZ_FLAGS) -fsanitize=fuzzer $^ $(LIBRARIES) -o $@
+
+build/covered/%.o: %.cpp Makefile $(GENERATED)
+	mkdir -p $(@D)
+	$(CLANGXX) $(COVERAGE_FLAGS) -c $< -o $@
+
+build/covered/replay: $(patsubst %.cpp,build/covered/%.o,$(HARNESSES) test/fuzz/harness/replay.cpp) \
+  build/covered/parsers.a
+	$(CLANGXX) $(COVERAGE_FLAGS) $^ $(LIBRARIES) -o $@
+
+.PHONY: all tools fuzz release
 .SECONDARY:
 
--include $(BPF_OBJECTS:dist/%.bpf.o=build/bpf/%.d) $(wildcard build/native/*/*.d build/checked/*/*.d)
+-include $(BPF_OBJECTS:dist/%.bpf.o=build/bpf/%.d) $(wildcard build/native/*/*.d build/checked/*/*.d \
+  build/checked/test/fuzz/*/*.d build/fuzz/*/*/*.d build/fuzz/test/fuzz/*/*.d build/covered/*/*/*.d)

@@ -250,10 +250,10 @@ struct wait_count {
 	__u64 since; /* when the thread's latest wait there began, ns of CLOCK_MONOTONIC */
 	__u64 seen;  /* when it was met there last */
 	__u64 sweep; /* the last that met it there */
-	__u32 owner; /* the word where glibc notes a mutex's owner; says nothing of other futexes */
+	struct wait_owners owners;
 	__u32 reserved;
 };
-_Static_assert(sizeof(struct wait_count) == 96, "wait_count");
+_Static_assert(sizeof(struct wait_count) == 104, "wait_count");
 
 /* ---- records of the ring buffer ------------------------------------------ */
 

@@ -109,6 +109,7 @@ static __always_inline __u32 walk_process(struct walk *w, const __u64 *interrupt
 	w->mm = mm;
 	if (!mm || (READ_TYPED(task, flags) & (PF_KTHREAD | PF_IO_WORKER | USER_WORKER_FLAG)))
 		return 0;
+	w->program = program_of(task);
 	__u64 hash = w->record.hash;
 	__u32 frame_count = w->record.frame_count;
 	if (user_registers(w->registers, interrupted, task)) {

@@ -88,6 +88,7 @@ struct walk {
 	__u32 process_frames;   /* some frames mean something in this process only */
 	__u32 mappings_changed; /* the cache holds a mapping that is new */
 	struct mm_struct *mm;
+	__u64 program;              /* program_of() the task */
 	__u64 address;              /* the question to find_vma() */
 	__u64 offset;               /* the question to find_row() */
 	__u64 place;                /* the question to remember_rule() */
@@ -117,6 +118,15 @@ struct walk {
 };
 
 MAP(walks, PERCPU_ARRAY, 1, __u32, struct walk);
+
+/*
+ * Tells what a process executes from what any other does, or this one before its exec: its pid comes again, and so does
+ * the address of its mm.
+ */
+static __always_inline __u64 program_of(struct task_struct *task)
+{
+	return mix(mix(generation, READ_TYPED(task, self_exec_id)), BPF_CORE_READ(task, group_leader, start_boottime));
+}
 
 static __always_inline struct walk *current_walk(void)
 {

@@ -98,7 +98,9 @@ async function main(): Promise<number> {
   if (options.command === "record") return record(options);
   if (options.command === "replay") return replay(options);
   if (options.command === "doctor") return doctor(options);
-  return print(options.command === "help" ? helpText() : versionText());
+  if (options.command === "help") return print(helpText());
+  const { readRelease } = await import("./machine/installation.ts");
+  return print(versionText(readRelease()));
 }
 
 /** Prints a text whole; what is in the way of that is a failure, unless its reader has gone. */
@@ -115,7 +117,8 @@ async function print(text: string): Promise<number> {
 async function doctor({ json }: Options & { command: "doctor" }): Promise<number> {
   const { diagnose, diagnosisJson, formatDiagnosis } = await import("./doctor/doctor.ts");
   const { readFacts } = await import("./doctor/facts.ts");
-  const diagnosis = diagnose(readFacts());
+  const { readInstallation } = await import("./machine/installation.ts");
+  const diagnosis = diagnose(readFacts(), readInstallation());
   await print(json ? diagnosisJson(diagnosis) : formatDiagnosis(diagnosis));
   return diagnosis.canRun ? EXIT_OK : EXIT_CANNOT;
 }
@@ -123,8 +126,8 @@ async function doctor({ json }: Options & { command: "doctor" }): Promise<number
 /** What shells say of a command that a signal ended is so much higher. */
 const SIGNAL_STATUS = 128;
 
-/** A screen fills sooner than after a whole refresh. */
-const FIRST_LOOK_SECONDS = 0.4;
+/** A screen fills sooner than after a whole refresh: this holds some 20 samples of each busy CPU. */
+const FIRST_LOOK_SECONDS = 0.2;
 
 /** The live view needs a terminal on both sides: one to draw on and one to read keys from. */
 const hasTerminal = (): boolean =>
@@ -136,7 +139,11 @@ const isLive = ({ format }: ShowOptions): boolean => format === "live" && hasTer
 async function run(options: RunOptions): Promise<number> {
   stopOnSignals();
   const exports = await openExports(options);
-  if (isLive(options)) putScreenFirst();
+  if (isLive(options)) {
+    putScreenFirst();
+    // Read while the kernel checks the BPF programs, on another CPU.
+    void import("./screen/run.ts");
+  }
   const { source, frequency } = await openMachine(options, isLive(options));
   try {
     await launch(options, isLive(options) ? "screen" : "output");
@@ -218,17 +225,18 @@ async function openMachine(
   options: (RunOptions | RecordOptions) & ShowOptions,
   isWatched: boolean,
 ): Promise<{ source: LiveSource; frequency: number }> {
+  const { openLiveSource, startThread } = await import("./sources/live.ts");
+  const thread = startThread();
   const { checkMachine, checkPids, clampFrequency } = await import("./doctor/preflight.ts");
   checkPids(options.pids);
   checkMachine();
   const { frequency, notice } = clampFrequency(options.frequency);
   if (notice) warn(notice);
-  const { openLiveSource } = await import("./sources/live.ts");
   const { delaySeconds, pids, cache } = options;
   const { event, events, period } = await eventsOf(options);
   const firstDelaySeconds = isWatched ? Math.min(delaySeconds, FIRST_LOOK_SECONDS) : delaySeconds;
   const budget = budgetPercent(process.env);
-  const source = await openLiveSource({
+  const source = await openLiveSource(thread, {
     event,
     ...(events ? { events } : {}),
     ...(period === undefined ? {} : { period }),

@@ -146,4 +146,13 @@ static __always_inline enum wait_call wait_call(const __u64 *registers)
 	return CALL_OTHER;
 }
 
+/* Whether the futex that a thread waits for is a lock that inherits priorities: it holds its owner's number. */
+static __always_inline int is_pi_lock(const __u64 *registers)
+{
+	/* FUTEX_LOCK_PI and FUTEX_LOCK_PI2 without their flags (include/uapi/linux/futex.h). */
+	__u32 operation = registers[REG_ARGUMENT_2] & 0x7f;
+
+	return registers[REG_ORIG_RAX] == 202 && (operation == 6 || operation == 13);
+}
+
 #endif

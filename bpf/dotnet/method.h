@@ -147,13 +147,13 @@ __noinline int dotnet_notice_method(__u32 kind)
 	d->key.start = d->start;
 	d->key.tgid = w->tgid;
 	d->key.reserved = 0;
-	d->method.mm = (__u64)w->mm;
+	d->method.program = w->program;
 	d->method.method_desc = d->method_desc;
 	d->method.identity = 0;
 	d->method.generation = 0;
 	r->name_length = 0;
 	struct dotnet_method *known = bpf_map_lookup_elem(&dotnet_methods, &d->key);
-	int is_same = known && known->mm == d->method.mm && known->method_desc == d->method_desc;
+	int is_same = known && known->program == d->method.program && known->method_desc == d->method_desc;
 	if (kind == DOTNET_JIT && (!is_same || s->collectible))
 		d->method.identity = read_dynamic_name(d);
 	/* What may be collected is asked who it is each time: all of its addresses may be used again. */
@@ -181,7 +181,7 @@ __noinline int dotnet_notice_method(__u32 kind)
 	if (kind == DOTNET_JIT && !r->name_length)
 		dotnet_describe_method();
 	r->bias = d->process.bias;
-	r->space = d->method.mm;
+	r->space = d->method.program;
 	r->allocator = s->allocator;
 	r->allocator_number = s->allocator_number;
 	r->file = d->process.file;

@@ -40,7 +40,7 @@ static __always_inline int dotnet_know_process(struct walk *w)
 	if (!d->looked_up) {
 		d->looked_up = 1;
 		known = bpf_map_lookup_elem(&dotnet_processes, &w->tgid);
-		if (known && known->mm == (__u64)w->mm)
+		if (known && known->program == w->program)
 			d->process = *known;
 	}
 	return d->process.top != 0;
@@ -65,7 +65,7 @@ __noinline int dotnet_enter_runtime(__u32 index)
 	struct dotnet_facts *facts = bpf_map_lookup_elem(&dotnets, &file);
 	if (!facts)
 		return 0;
-	d->process.mm = (__u64)w->mm;
+	d->process.program = w->program;
 	d->process.file = file;
 	d->process.next_section = 0;
 	for (int i = 0; i < DOTNET_SECTIONS; i++)

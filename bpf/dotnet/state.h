@@ -32,9 +32,9 @@ struct dotnet_section {
 
 /* A process that runs managed code. */
 struct dotnet_process {
-	__u64 mm;   /* exec gives a process another */
-	__u64 top;  /* address of its code range map; 0: not known */
-	__u64 bias; /* address - address in the headers, of the runtime's file */
+	__u64 program; /* w->program: exec gives a process another */
+	__u64 top;     /* address of its code range map; 0: not known */
+	__u64 bias;    /* address - address in the headers, of the runtime's file */
 	__u32 file;
 	__u32 next_section; /* which of `sections` is given up next */
 	struct dotnet_facts facts;
@@ -50,7 +50,7 @@ struct dotnet_method_key {
 
 /* The method that has its code at an address. */
 struct dotnet_method {
-	__u64 mm;
+	__u64 program;
 	__u64 method_desc;
 	__u64 identity;   /* of collectible code: what it is and what allocated it, since addresses are used again */
 	__u64 generation; /* how often the address was given to another method */
@@ -64,7 +64,7 @@ struct dotnet_frame_key {
 
 /* How the frame at an address is unwound. */
 struct dotnet_frame {
-	__u64 mm;
+	__u64 program;
 	__u64 word; /* its frame word */
 	struct frame_layout layout;
 };

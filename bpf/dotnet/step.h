@@ -42,7 +42,7 @@ static __always_inline int dotnet_recall_frame(struct walk *w)
 	d->frame_key.tgid = w->tgid;
 	d->frame_key.exact = w->exact;
 	struct dotnet_frame *known = bpf_map_lookup_elem(&dotnet_frames, &d->frame_key);
-	if (!known || known->mm != (__u64)w->mm)
+	if (!known || known->program != w->program)
 		return 0;
 	d->layout = known->layout;
 	w->process_frames = 1;
@@ -54,7 +54,7 @@ static __always_inline void dotnet_remember_frame(struct walk *w)
 {
 	struct dotnet_walk *d = &w->dotnet;
 
-	d->frame.mm = (__u64)w->mm;
+	d->frame.program = w->program;
 	d->frame.word = d->at;
 	d->frame.layout = d->layout;
 	bpf_map_update_elem(&dotnet_frames, &d->frame_key, &d->frame, BPF_ANY);

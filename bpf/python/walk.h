@@ -215,8 +215,7 @@ static __always_inline void python_finish(struct walk *w, struct task_struct *ta
 	p->window_size = 0;
 	p->table_left = PYTHON_TABLES_BYTES;
 	p->samples++;
-	p->process =
-		mix(mix(generation, READ_TYPED(task, self_exec_id)), BPF_CORE_READ(task, group_leader, start_boottime));
+	p->process = w->program;
 	if (file->flags & PYTHON_REFUSED)
 		p->stop = COUNTER_UnwindPythonErrVersion;
 	else if (!python_find_thread(w, p, task))

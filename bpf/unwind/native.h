@@ -11,6 +11,7 @@
 
 #include "counters.h"
 #include "rows.h"
+#include "vma.h"
 
 /* The window begins so far below an address: the next reads are of callee-saved registers, which lie there. */
 #define WINDOW_BELOW 64
@@ -54,7 +55,29 @@ static __always_inline int read_stack(struct walk *w, __u64 address, __u64 *valu
 	return READ_USER(value, address) ? -1 : 0;
 }
 
-/* Goes on in the caller; the return address 0 marks the outermost frame. Returns enum step_result. */
+/* A stack that was made for code of its own begins at most so far below the end of its memory. */
+#define OUTERMOST_BYTES 256
+
+/*
+ * Ends the walk at a return address of 0, below w->sp. At the end of the stack's memory it marks the outermost frame.
+ * Elsewhere this is a guess: rows written by hand may miss where code moved sp (LuaJIT's exit from a trace), and then
+ * the 0 is any value that was saved there.
+ */
+__noinline int stop_at_zero(void)
+{
+	struct walk *w = current_walk();
+
+	if (!w)
+		return WALK_ENDED;
+	w->address = w->sp - 1;
+	find_vma();
+	struct vm_area_struct *vma = w->vma;
+	if (!vma || BPF_CORE_READ(vma, vm_end) - w->sp > OUTERMOST_BYTES)
+		w->guessed = 1;
+	return stop_walk(w, COUNTER_UnwindNativeComplete);
+}
+
+/* Goes on in the caller; the return address 0 ends the stack. Returns enum step_result. */
 static __always_inline int enter_caller(struct walk *w, __u64 return_address, __u64 cfa)
 {
 	if (cfa <= w->sp)
@@ -64,9 +87,7 @@ static __always_inline int enter_caller(struct walk *w, __u64 return_address, __
 	w->exact = 0;
 	w->registers_known = 0;
 	w->return_checked = 0;
-	if (!return_address)
-		return stop_walk(w, COUNTER_UnwindNativeComplete);
-	return STEPPED;
+	return return_address ? STEPPED : stop_at_zero();
 }
 
 /* Goes on in the caller of a leaf that keeps its return address in a register, and so need not have a frame: vfork().

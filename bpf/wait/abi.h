@@ -32,6 +32,18 @@ enum wait_reason {
 #define WAIT_REASON_MASK 0x3f
 #define WAIT_UNINTERRUPTIBLE 0x80 /* state D: no signal ends it */
 
+/*
+ * Who may hold the futex that a thread waits for, as the numbers of threads in the PID namespace of its process; 0: no
+ * such number is there. Which of them means something depends on what the futex is a part of: names of functions say
+ * so.
+ */
+struct wait_owners {
+	__u32 mutex;           /* if it is glibc's mutex, or a lock that inherits priorities (FUTEX_LOCK_PI) */
+	__u32 writer;          /* if a writer waits for another one of a read-write lock of glibc's */
+	__u32 writer_for_read; /* if a reader waits for a writer of such a lock */
+};
+_Static_assert(sizeof(struct wait_owners) == 12, "wait_owners");
+
 /* What a sweep is told; user space writes it before each. */
 struct wait_settings {
 	__u64 direct_map;      /* the kernel's address of physical address 0 */

@@ -46,7 +46,7 @@ static __noinline __u64 count_wait(struct task_struct *task, struct waiter *wait
 	known->since = waiter->since;
 	known->seen = waiter->swept;
 	known->sweep = waiter->sweep;
-	known->owner = waiter->owner;
+	known->owners = waiter->owners;
 	return 0;
 }
 

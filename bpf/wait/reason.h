@@ -142,7 +142,7 @@ static __noinline int call_reason(struct walk *w, struct task_struct *task)
 	case CALL_NONE:
 		return WAIT_FAULT;
 	case CALL_FUTEX:
-		return WAIT_FUTEX;
+		return is_pi_lock(w->registers) ? WAIT_LOCK : WAIT_FUTEX;
 	case CALL_DESCRIPTOR:
 		return descriptor_reason(task, w->registers[REG_ARGUMENT_1]);
 	case CALL_SOCKET:
@@ -173,19 +173,6 @@ static __noinline int call_reason(struct walk *w, struct task_struct *task)
 		break;
 	}
 	return is_in_io_wait(task) ? WAIT_DISK : WAIT_UNKNOWN;
-}
-
-/* Where glibc notes the owner of a mutex, from its lock word on (sysdeps/nptl/bits/struct_mutex.h). */
-#define MUTEX_OWNER 8
-
-/* Who holds the futex that the task waits for, if it is a mutex of glibc's: user space knows whether it is. */
-static __noinline __u32 futex_owner(struct walk *w)
-{
-	__u32 owner = 0;
-
-	if (wait_call(w->registers) != CALL_FUTEX || READ_USER(&owner, w->registers[REG_ARGUMENT_1] + MUTEX_OWNER))
-		return 0;
-	return owner;
 }
 
 #endif

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
- * A sweep visits every thread once. What does not run is counted where it waits, with the time since the visit before:
- * so threads that never wake are seen as well as those that wake a thousand times a second, and nothing is hooked into
- * the scheduler. A thread that has not been switched to since then cannot have left its wait: it is not walked again.
+ * A sweep visits every thread once. What does not run is counted where it waits, with the time since the visit before
+ * in which it did not run: so threads that never wake are seen as well as those that wake a thousand times a second,
+ * and nothing is hooked into the scheduler. How long a thread ran is exact, so that a sweep which takes the CPU from a
+ * thread makes no wait of what ran until then. A thread that has not been switched to since the visit before cannot
+ * have left its wait: it is not walked again.
  */
 #ifndef POLYTOP_WAIT_SWEEP_H
 #define POLYTOP_WAIT_SWEEP_H
 
 #include "../sample.h"
 #include "count.h"
+#include "owners.h"
 #include "reason.h"
 
 /* Walks the kernel stack of a task that does not run; the kernel leaves its scheduler's own frames out. */
@@ -118,15 +121,17 @@ static __noinline int begin_visit(struct task_struct *task)
 	/* Of a thread that was there before the first sweep only the end is known. */
 	if (gap)
 		add_times(task, waiter, gap);
+	waiter->unspent += gap - ran_in(task, waiter, gap);
 	waiter->running = t->se.sum_exec_runtime;
 	waiter->delay = t->sched_info.run_delay;
 	if (t->on_cpu) {
 		waiter->hash = 0;
 		return 0;
 	}
-	waiter->unspent += gap;
 	int is_same = waiter->hash && waiter->switches == switches_of(task) && waiter->state == (__u32)task_state(task);
 	if (is_same && waiter->is_known && waiter->generation == generation && waiter->files_version == files_version) {
+		if (waiter->futex && task->mm && !enter_memory(task->mm))
+			read_owners(waiter);
 		count_time(task, waiter);
 		return 0;
 	}
@@ -156,7 +161,8 @@ static __noinline int end_visit(struct task_struct *task)
 	if (!r || !w || !waiter)
 		return 0;
 	__u32 how = how_it_waits(w, task, waiter->state, r->user);
-	waiter->owner = (how & WAIT_REASON_MASK) == WAIT_FUTEX ? futex_owner(w) : 0;
+	int reason = how & WAIT_REASON_MASK;
+	note_futex(w, waiter, reason == WAIT_FUTEX || reason == WAIT_LOCK);
 	if (t->on_cpu || switches_of(task) != waiter->switches || (__u32)task_state(task) != waiter->state) {
 		add_counter(COUNTER_WaitMovedOn, 1);
 		return 0;

@@ -24,8 +24,11 @@ struct waiter {
 	__u64 generation; /* of the hash */
 	__u32 files_version;
 	__u32 state;
-	__u32 owner;
 	__u32 is_known; /* the hash holds until the thread runs or its state changes */
+	__u32 is_pi;    /* the futex is a lock that inherits priorities */
+	__u64 futex;    /* its address, if somebody may hold it; else 0 */
+	struct wait_owners owners;
+	__u32 reserved;
 };
 
 /* By thread: the memory of the sweeps alone. */
@@ -59,12 +62,24 @@ static __noinline int enter_times(struct task_struct *task, __u32 tgid)
 	return bpf_map_update_elem(&wait_times, &tgid, &fresh, BPF_NOEXIST);
 }
 
+/*
+ * How long a thread ran in the time since the sweep before, ns. The scheduler's sum of a thread that runs is a tick old
+ * at worst, so that a part may seem longer than the whole.
+ */
+static __always_inline __u64 ran_in(struct task_struct *task, struct waiter *waiter, __u64 gap)
+{
+	struct task_struct___wait *t = (void *)task;
+	__u64 running = t->se.sum_exec_runtime - waiter->running;
+
+	return running < gap ? running : gap;
+}
+
 /* Adds what a thread did since the sweep before, ns in all, to the sums of its process. */
 static __noinline int add_times(struct task_struct *task, struct waiter *waiter, __u64 gap)
 {
 	struct task_struct___wait *t = (void *)task;
 	__u32 tgid = visible_tgid(task);
-	__u64 running = t->se.sum_exec_runtime - waiter->running, delay = t->sched_info.run_delay - waiter->delay;
+	__u64 running = ran_in(task, waiter, gap), delay = t->sched_info.run_delay - waiter->delay;
 	struct wait_times *times = bpf_map_lookup_elem(&wait_times, &tgid);
 
 	if (!times) {
@@ -78,9 +93,6 @@ static __noinline int add_times(struct task_struct *task, struct waiter *waiter,
 		times->threads = 0;
 	}
 	times->threads++;
-	/* The scheduler's sums are a tick old at worst, so that a part may seem longer than the whole. */
-	if (running > gap)
-		running = gap;
 	if (delay > gap - running)
 		delay = gap - running;
 	times->running += running;

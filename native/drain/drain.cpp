@@ -232,7 +232,9 @@ void Drain::readWaits(Tasks& tasks, Drained& drained) {
     drained.waits.insert(
         drained.waits.end(),
         {static_cast<double>(stack.number), static_cast<double>(tasks.number(row.key, value, drained.tasks)),
-         static_cast<double>(value.count), waits_.isPresent(row) ? age : -age, static_cast<double>(row.count.owner)});
+         static_cast<double>(value.count), waits_.isPresent(row) ? age : -age,
+         static_cast<double>(row.count.owners.mutex), static_cast<double>(row.count.owners.writer),
+         static_cast<double>(row.count.owners.writer_for_read)});
   }
   for (const auto& [pid, times] : waits_.times())
     drained.waitTimes.insert(

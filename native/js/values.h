@@ -80,11 +80,10 @@ Napi::Object object(Napi::Env env, const NamesAndValues&... namesAndValues) {
   return made;
 }
 
-/// Throws a JavaScript error with `errno` (0: none) and `code`, e.g. "ENOENT". Returns undefined, for its caller to.
+/// Throws a JavaScript error with `errno` (0: none). Returns undefined, for its caller to.
 inline Napi::Value throwFailure(Napi::Env env, const Failure& failure) {
   const Napi::Error error = Napi::Error::New(env, failure.what());
   error.Set("errno", Napi::Number::New(env, failure.error()));
-  if (failure.error()) error.Set("code", Napi::String::New(env, strerrorname_np(failure.error())));
   error.ThrowAsJavaScriptException();
   return env.Undefined();
 }

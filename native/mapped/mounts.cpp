@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mapped/mounts.h"
 
-#include <cstdio>
 #include <fstream>
 #include <optional>
-#include <sstream>
-#include <string_view>
 
 #include "mapped/identity.h"
 #include "mapped/mapped_file.h"
+#include "mapped/proc_lines.h"
 #include "mapped/remote_file.h"
 
 namespace polytop {
@@ -16,30 +14,6 @@ namespace polytop {
 namespace {
 
 constexpr size_t kMaxVisiblePaths = 8;
-
-/// A line of mountinfo (proc(5)): id parent major:minor root mountpoint options [fields] - type source options
-struct Mount {
-  uint64_t id = 0;
-  uint32_t device = 0;
-  std::string root;
-  std::string point;
-  std::string type;
-};
-
-std::optional<Mount> readMount(const std::string& line) {
-  std::istringstream fields(line);
-  Mount mount;
-  std::string parent, device;
-  fields >> mount.id >> parent >> device >> mount.root >> mount.point;
-  unsigned majorNumber = 0, minorNumber = 0;
-  const size_t separator = line.find(" - ");
-  if (!fields || separator == std::string::npos) return std::nullopt;
-  if (sscanf(device.c_str(), "%u:%u", &majorNumber, &minorNumber) != 2) return std::nullopt;
-  mount.device = majorNumber << 20 | minorNumber;
-  const size_t type = separator + 3;
-  mount.type = line.substr(type, line.find(' ', type) - type);
-  return mount;
-}
 
 /// The first mount that `fits` in the list of a process; "self" is this one.
 template <typename Fits>

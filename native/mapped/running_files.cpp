@@ -4,14 +4,15 @@
 #include <dirent.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
+#include "mapped/proc_lines.h"
 #include "util/clock.h"
 
 namespace polytop {
@@ -61,23 +62,17 @@ std::vector<file_record> runningFiles(const std::function<bool(uint32_t)>& isWan
     if (clockNanoseconds(CLOCK_MONOTONIC) > latest) break;
     std::ifstream maps("/proc/" + std::to_string(pid) + "/maps");
     for (std::string line; std::getline(maps, line);) {
-      // proc_pid_maps(5): start-end permissions offset device inode path
-      unsigned long long start = 0, end = 0, offset = 0, inode = 0;
-      unsigned majorNumber = 0, minorNumber = 0;
-      char permissions[5] = {};
-      if (sscanf(line.c_str(), "%llx-%llx %4s %llx %x:%x %llu", &start, &end, permissions, &offset, &majorNumber,
-                 &minorNumber, &inode) != 7 ||
-          permissions[2] != 'x' || inode == 0)
-        continue;
-      Used& entry = used[{majorNumber << 20 | minorNumber, inode}];
+      const std::optional<Mapping> mapping = readMapping(line);
+      if (!mapping) continue;
+      Used& entry = used[{mapping->device, mapping->inode}];
       entry.by += weight;
       entry.file.type = RECORD_FILE;
       entry.file.tgid = pid;
-      entry.file.key.inode = inode;
-      entry.file.key.device = majorNumber << 20 | minorNumber;
-      entry.file.vma_start = start;
-      entry.file.vma_end = end;
-      entry.file.vma_offset = offset;
+      entry.file.key.inode = mapping->inode;
+      entry.file.key.device = mapping->device;
+      entry.file.vma_start = mapping->start;
+      entry.file.vma_end = mapping->end;
+      entry.file.vma_offset = mapping->offset;
     }
   }
   std::vector<const Used*> order;

@@ -1,5 +1,8 @@
 /** Loads the addon; no other file does. */
 import { createRequire } from "node:module";
+import { join } from "node:path";
+import { nativeFolder } from "../machine/native-folder.ts";
+import { EXIT_CANNOT, UserError } from "../tick/errors.ts";
 import type { Sampler, SamplerOptions } from "./sampler.ts";
 
 /** The functions of the kernel by address, as native/kernel/kernel_symbols.h describes them. */
@@ -41,7 +44,7 @@ export interface CommandSetup {
 /** What the addon exports (native/js/addon.cpp). */
 export interface Addon {
   readonly Sampler: new (options: SamplerOptions) => Sampler;
-  /** Reads /proc/kallsyms; undefined where all addresses are hidden. Throws an error with `code`. */
+  /** Reads /proc/kallsyms; undefined where all addresses are hidden. Throws an error with `errno`. */
   readKernelSymbols(path: string): KernelSymbolColumns | undefined;
   /** The folder of the kernel's file system for tracing, mounted for this process if need be. Throws an error with `code`. */
   openTracing(): string;
@@ -65,7 +68,46 @@ export interface Addon {
   releaseUnusedMemory(): void;
 }
 
-/** Loads the addon that lies beside the bundle. */
+type LoaderWords = readonly [pattern: RegExp, what: string, mend: string];
+
+/** What the dynamic loader says, by a part of it, and what a user can do about it. */
+const LOADER_WORDS: readonly LoaderWords[] = [
+  [
+    /version `(GLIBC\w*_[0-9.]+)' not found/,
+    "this system's C library is too old",
+    "The tar.xz of a release brings one along.",
+  ],
+  [
+    /failed to map segment|Operation not permitted/,
+    "its file system is mounted noexec",
+    "Put polytop where programs may be executed, or: mount -o remount,exec",
+  ],
+  [
+    /Error relocating|ld-linux|shared library|cannot open shared object file/,
+    "this system lacks glibc or a library that Node needs too",
+    "The tar.xz of a release brings them along.",
+  ],
+  [
+    /invalid ELF header|file too short|ELF load command/,
+    "the file is damaged or for another processor",
+    "Install polytop anew; `polytop doctor` says how.",
+  ],
+  [/^/, "it does not load", "`polytop doctor` says how to mend it."],
+];
+
+/** Why the addon could not be loaded, for a user. */
+export function loadError(error: unknown): UserError {
+  const [said = ""] = (error instanceof Error ? error.message : String(error)).split("\n");
+  const [, what, mend] = LOADER_WORDS.find(([pattern]) => pattern.test(said)) as LoaderWords;
+  return new UserError(`polytop's addon: ${what} (${said})\n${mend}`, EXIT_CANNOT);
+}
+
+/** Loads the addon; throws a UserError where this machine cannot. */
 export function loadAddon(): Addon {
-  return createRequire(import.meta.url)("./polytop.node") as Addon;
+  const path = join(nativeFolder(), "polytop.node");
+  try {
+    return createRequire(import.meta.url)(path) as Addon;
+  } catch (error) {
+    throw loadError(error);
+  }
 }

@@ -131,8 +131,9 @@ export interface Drained {
   /** Sweeps over all threads since the last drain. */
   readonly sweeps: number;
   /**
-   * Five numbers for each wait: stack number, index in `tasks`, nanoseconds of waiting, nanoseconds that its
-   * latest wait there has lasted (negative: it is in another one now), and what glibc would note as the lock's owner.
+   * Seven numbers for each wait: stack number, index in `tasks`, nanoseconds of waiting, nanoseconds that its
+   * latest wait there has lasted (negative: it is in another one now), and the three of struct wait_owners
+   * (bpf/wait/abi.h).
    */
   readonly waits: Float64Array;
   /** Six numbers for each process: pid, start, threads, nanoseconds running, runnable, blocked; see ProcessTimes. */

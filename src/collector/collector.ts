@@ -98,7 +98,9 @@ export class Collector {
     this.#events = new CountedEvents(events ?? [time], { period, frequency: options.frequency });
     this.#sampler = new addon.Sampler({
       ...options,
-      withoutClock: this.#activity === "waiting" || !this.#events.hasClock,
+      // A screen may look at what runs the next moment.
+      withoutClock:
+        (this.#activity === "waiting" && (options.byFunction ?? false)) || !this.#events.hasClock,
       events: this.#events.numbered(),
       sources: this.#event.sources,
     });

@@ -13,15 +13,21 @@ export interface JudgedWait {
   /** With the reason that the names tell. */
   readonly wait: Wait;
   readonly idle: IdleRule;
-  /** The futex is a mutex of glibc, which notes its owner. */
-  readonly isMutex: boolean;
+  /** Which of the words that may name an owner does; undefined: the lock notes none. */
+  readonly owner: OwnerWord | undefined;
 }
+
+/** The words of struct wait_owners (bpf/wait/abi.h). */
+export type OwnerWord = "mutex" | "writer" | "writerForRead";
 
 /** A wait has lasted when it is as long as this. */
 export const LONG_SECONDS = 1;
 
 /** Kernel functions that handle a page fault, on kernels 5.10 to 6.18; they may do so in any system call. */
 const FAULT = /^(asm_)?exc_page_fault$|^handle_mm_fault$|^do_user_addr_fault$/;
+
+/** Whoever opens a named pipe waits for the other end of it, kernels 5.10 to 6.18. */
+const OPENS_PIPE = /^(fifo_open|wait_for_partner)$/;
 
 /** Reasons by kernel functions, for system calls that say nothing, e.g. one that is begun again after a signal. */
 const KERNEL_FUNCTIONS: readonly (readonly [RegExp, Reason])[] = [
@@ -38,6 +44,8 @@ const KERNEL_FUNCTIONS: readonly (readonly [RegExp, Reason])[] = [
 
 /** glibc's locks: functions that it exports, and the one below them where there are symbols. */
 const MUTEX = /pthread_mutex_\w*lock|lll_lock_wait/;
+const WRITES = /pthread_rwlock_\w*wrlock/;
+const READS = /pthread_rwlock_\w*rdlock/;
 const NATIVE_LOCK = /pthread_(mutex|rwlock|spin)_\w*lock|lll_lock_wait/;
 const DOTNET_LOCK = /^System\.Threading\.(Monitor\.(\w*Enter)|Lock\.(Try)?Enter)/;
 const DOTNET_SLEEP = /^System\.Threading\.Thread\.Sleep/;
@@ -46,14 +54,21 @@ const DOTNET_OWN = /^System\.Threading\.(Monitor\.Wait|Tasks\.Task\.\w*Wait|Sema
 
 /**
  * Loops that fetch work, by the function that waits in them or its caller: .NET's thread pool, timers and sockets;
- * libuv and Node's platform; nginx; PostgreSQL between two commands, and its helpers between two rounds.
+ * libuv and Node's platform; nginx; the parents of Perl's preforking servers, which wait for news of their children;
+ * PostgreSQL between two commands, and its helpers between two rounds.
  */
 const LOOPS =
-  /^System\.Threading\.(PortableThreadPool|TimerQueue|ThreadPoolWorkQueue|LowLevelLifoSemaphore)|^System\.Net\.Sockets\.SocketAsyncEngine|^uv__io_poll$|^uv_run$|^node::.*(PlatformWorkerThread|WorkerThreadsTaskRunner|TaskQueue|StartIoThread|SignalInspector)|^ngx_(process_events|\w*_process_events|master_process_cycle)|^secure_read$|^(BackgroundWriter|Checkpointer|WalWriter|AutoVacLauncher|ApplyLauncher|PgArchiver|SysLogger|WalSummarizer|IoWorker|Postmaster)Main$|^ServerLoop$/;
+  /^System\.Threading\.(PortableThreadPool|TimerQueue|ThreadPoolWorkQueue|LowLevelLifoSemaphore)|^System\.Net\.Sockets\.SocketAsyncEngine|^uv__io_poll$|^uv_run$|^node::.*(PlatformWorkerThread|WorkerThreadsTaskRunner|TaskQueue|StartIoThread|SignalInspector)|^ngx_(process_events|\w*_process_events|master_process_cycle)|^Net::Server::\w+::run_parent$|^secure_read$|^(BackgroundWriter|Checkpointer|WalWriter|AutoVacLauncher|ApplyLauncher|PgArchiver|SysLogger|WalSummarizer|IoWorker|Postmaster)Main$|^ServerLoop$/;
 
 /** PostgreSQL waits for locks, for other backends and in commands by the same functions as for clients. */
 const NOT_LOOPS =
   /^(ProcSleep|ProcWaitForSignal|pg_sleep|SyncRepWaitForLSN|PostgresMain|exec_\w+)$/;
+
+/** Node waits by a loop of its own for one child that a program calls, and V8 for Atomics.wait() of a program. */
+const CALLED = /^node::SyncProcessRunner::|^v8::internal::FutexEmulation::/;
+
+/** Functions of Perl's own modules that loops wait by. */
+const PASSED = /^IO::(Select|Poll)::\w+$/;
 
 /** A loop is at most so many functions, those of native libraries left out, away from where the kernel was entered. */
 const LOOP_DEPTH = 5;
@@ -76,8 +91,17 @@ export function judgeWait(
   return {
     wait: withReason(wait, reason),
     idle: isWhole && !isUninterruptible(wait) ? idleRule(reason, user, own) : "never",
-    isMutex: reason === "lock" && library.some(({ name }) => MUTEX.test(name)),
+    owner: reason === "lock" ? ownerWord(reasonOf(wait), library) : undefined,
   };
+}
+
+/** `told`: the reason by the kernel side, which knows locks that inherit priorities by themselves. */
+function ownerWord(told: Reason, library: readonly FunctionInfo[]): OwnerWord | undefined {
+  const isIn = (lock: RegExp): boolean =>
+    library.some(({ runtime, name }) => runtime === "native" && lock.test(name));
+  if (told === "lock" || isIn(MUTEX)) return "mutex";
+  if (isIn(WRITES)) return "writer";
+  return isIn(READS) ? "writerForRead" : undefined;
 }
 
 function refinedReason(
@@ -87,6 +111,7 @@ function refinedReason(
 ): Reason {
   if (reason === "cpu" || reason === "stopped") return reason;
   if (kernel.some((name) => FAULT.test(name))) return "fault";
+  if (reason === "file" && kernel.some((name) => OPENS_PIPE.test(name))) return "pipe";
   if (reason === "fault" || reason === "unknown") {
     for (const name of kernel) {
       const found = KERNEL_FUNCTIONS.find(([pattern]) => pattern.test(name));
@@ -118,7 +143,10 @@ function idleRule(reason: Reason, user: readonly FunctionInfo[], own: number): I
 function loopRule(user: readonly FunctionInfo[]): IdleRule | undefined {
   const isKnown = ({ name }: FunctionInfo): boolean => NOT_LOOPS.test(name) || LOOPS.test(name);
   const isPlain = (info: FunctionInfo): boolean => info.runtime !== "native" || !isLibrary(info);
-  const near = user.filter((info) => isKnown(info) || isPlain(info)).slice(0, LOOP_DEPTH);
+  const near = user
+    .filter((info) => (isKnown(info) || isPlain(info)) && !PASSED.test(info.name))
+    .slice(0, LOOP_DEPTH);
+  if (near.some(({ name }) => CALLED.test(name))) return "never";
   for (const info of near) {
     if (NOT_LOOPS.test(info.name)) return "never";
     if (LOOPS.test(info.name)) return "always";

@@ -5,13 +5,15 @@ import {
   isUninterruptible,
   type LongWait,
   type ProcessTimes,
+  reasonOf,
   WAIT_IDLE,
   type Waiting,
 } from "../tick/waits.ts";
 import type { DrainedStacks } from "./drained-stacks.ts";
-import { type JudgedWait, judgeWait, LONG_SECONDS } from "./wait-rules.ts";
+import { LockOwners } from "./lock-owners.ts";
+import { type JudgedWait, judgeWait, LONG_SECONDS, type OwnerWord } from "./wait-rules.ts";
 
-const WAIT_WORDS = 5;
+const WAIT_WORDS = 7;
 const TIME_WORDS = 6;
 
 /** One drained wait. */
@@ -23,7 +25,8 @@ interface Row {
   /** Seconds that the thread's latest wait there has lasted, or had when it ended. */
   readonly seconds: number;
   readonly isPresent: boolean;
-  readonly owner: number;
+  /** Numbers that a lock may hold. */
+  readonly owners: Readonly<Record<OwnerWord, number>>;
 }
 
 /** Counts a stack of the store in a thread of the store. */
@@ -62,6 +65,7 @@ export class DrainedWaits {
   count(drained: Drained, tasks: readonly number[], count: Count): void {
     const rows = rowsOf(drained.waits);
     const pools = poolsOf(rows, drained);
+    const holders = new LockOwners();
     this.#longWaits = [];
     for (const row of rows) {
       const task = tasks[row.task];
@@ -72,7 +76,9 @@ export class DrainedWaits {
       const stack = this.#stacks.stack(row.stack, wait);
       if (stack === undefined) continue;
       count(stack, task, row.weight);
-      const owner = judged.isMutex ? row.owner : 0;
+      const owner = row.isPresent
+        ? ownerOf(judged, row, drained.tasks[row.task]?.pid ?? 0, holders)
+        : 0;
       const saysMore = owner > 0 || row.seconds >= LONG_SECONDS || isUninterruptible(wait);
       if (row.isPresent && !isIdle && saysMore) {
         this.#longWaits.push({ task, stack, seconds: row.seconds, owner });
@@ -126,13 +132,18 @@ export class DrainedWaits {
 function rowsOf(words: Float64Array): Row[] {
   const rows: Row[] = [];
   for (let at = 0; at + WAIT_WORDS <= words.length; at += WAIT_WORDS) {
-    const [stack = 0, task = 0, weight = 0, age = 0, owner = 0] = words.subarray(
-      at,
-      at + WAIT_WORDS,
-    );
-    rows.push({ stack, task, weight, seconds: Math.abs(age) / 1e9, isPresent: age >= 0, owner });
+    const [stack = 0, task = 0, weight = 0, age = 0, mutex = 0, writer = 0, writerForRead = 0] =
+      words.subarray(at, at + WAIT_WORDS);
+    const owners = { mutex, writer, writerForRead };
+    rows.push({ stack, task, weight, seconds: Math.abs(age) / 1e9, isPresent: age >= 0, owners });
   }
   return rows;
+}
+
+/** The thread that holds what a thread of a process waits for; of a file lock the process. 0: not known. */
+function ownerOf(judged: JudgedWait, row: Row, pid: number, holders: LockOwners): number {
+  if (judged.owner) return holders.thread(pid, row.owners[judged.owner]);
+  return reasonOf(judged.wait) === "file-lock" ? holders.fileLock(pid) : 0;
 }
 
 const poolOf = ({ stack, task }: Row, { tasks }: Drained): string => `${tasks[task]?.pid} ${stack}`;

@@ -1,5 +1,11 @@
 /** `polytop doctor`: what this machine lacks, and the command that mends it. */
 import { ARCHITECTURE, architectureNamed, SUPPORTED } from "../machine/architecture.ts";
+import {
+  howToBeRoot,
+  howToMend,
+  IN_CONTAINER,
+  type Installation,
+} from "../machine/installation.ts";
 import type { Facts } from "./facts.ts";
 
 /** `fail` keeps polytop from running, `warn` costs it something, `note` is for the reader. */
@@ -46,19 +52,24 @@ const check = (id: string, state: CheckState, text: string, mend = ""): Check =>
 const has = (facts: Facts, name: keyof typeof CAPABILITIES): boolean =>
   ((facts.capabilities >> CAPABILITIES[name]) & 1n) === 1n;
 
-/** Judges the facts. */
-export function diagnose(facts: Facts): Diagnosis {
+/** What is judged where only the machine matters. */
+const ANY: Installation = { way: "clone", folder: "", damage: "" };
+
+/** Judges the facts, and the installation where one is given. */
+export function diagnose(facts: Facts, installation?: Installation): Diagnosis {
+  const root = facts.uid === 0 ? IN_CONTAINER : howToBeRoot(installation ?? ANY);
   const checks = [
+    ...(installation ? [installed(installation)] : []),
     kernel(facts),
     architecture(facts),
     btf(facts),
-    ...capabilities(facts),
+    ...capabilities(facts, root),
     perfEvents(facts),
     unprivilegedBpf(facts),
     bpfJit(facts),
     lockdown(facts),
     lockedMemory(facts),
-    kernelSymbols(facts),
+    kernelSymbols(facts, root),
     tracefs(facts),
     container(facts),
   ];
@@ -83,6 +94,19 @@ function kernel(facts: Facts): Check {
   );
 }
 
+function installed(installation: Installation): Check {
+  const { way, folder, release, damage } = installation;
+  const what = release
+    ? `${way} of commit ${release.commit.slice(0, 12)} for glibc ${release.glibc}`
+    : way;
+  return check(
+    "installation",
+    damage ? "fail" : "ok",
+    `${what} in ${folder}${damage ? `: ${damage}` : ""}`,
+    howToMend(installation),
+  );
+}
+
 function architecture(facts: Facts): Check {
   const known = architectureNamed(facts.architecture);
   return check(
@@ -102,11 +126,8 @@ function btf(facts: Facts): Check {
   );
 }
 
-/** How to get privileges depends on who asks: root without them sits in a container. */
-const privileges = (facts: Facts): string =>
-  facts.uid === 0 ? "docker run --privileged --pid=host … (or the like of it)" : "sudo polytop";
-
-function capabilities(facts: Facts): Check[] {
+/** `root`: how to get privileges, which depends on who asks: root without them sits in a container. */
+function capabilities(facts: Facts, root: string): Check[] {
   const lacks = (...names: (keyof typeof CAPABILITIES)[]): string =>
     names.filter((name) => !has(facts, name)).join(", ");
   const admin = has(facts, "CAP_SYS_ADMIN");
@@ -118,7 +139,7 @@ function capabilities(facts: Facts): Check[] {
       "capabilities",
       sampling ? "fail" : "ok",
       sampling ? `lacks ${sampling}: cannot sample` : "can load BPF programs and open perf events",
-      privileges(facts),
+      root,
     ),
     check(
       "inspection",
@@ -126,7 +147,7 @@ function capabilities(facts: Facts): Check[] {
       tracing || mapped
         ? `lacks ${[tracing, mapped].filter(Boolean).join(", ")}: files of others' processes stay unread`
         : "can read the files of all processes",
-      privileges(facts),
+      root,
     ),
   ];
 }
@@ -196,14 +217,14 @@ function lockedMemory(facts: Facts): Check {
   );
 }
 
-function kernelSymbols(facts: Facts): Check {
+function kernelSymbols(facts: Facts, root: string): Check {
   return check(
     "kernel_symbols",
     facts.hasKernelSymbols ? "ok" : "warn",
     facts.hasKernelSymbols
       ? "/proc/kallsyms shows addresses"
       : `/proc/kallsyms hides addresses (kernel.kptr_restrict is ${facts.kptrRestrict ?? "unknown"}): kernel functions stay unnamed`,
-    facts.kptrRestrict === 2 ? "sysctl kernel.kptr_restrict=1" : privileges(facts),
+    facts.kptrRestrict === 2 ? "sysctl kernel.kptr_restrict=1" : root,
   );
 }
 
@@ -224,7 +245,7 @@ function container(facts: Facts): Check {
         "container",
         "warn",
         `${where}, in a pid namespace of its own: pids are those of this /proc, processes outside of it stay without names`,
-        "docker run --privileged --pid=host … (or the like of it)",
+        IN_CONTAINER,
       );
 }
 

@@ -138,5 +138,8 @@ Exit status: 0 done, 1 failed while running, 2 wrong usage, 3 this machine or us
 `;
 }
 
-/** The text of `--version`. */
-export const versionText = (): string => `${packageJson.name} ${packageJson.version}\n`;
+/** The text of `--version`: of a release also what it was made of, and the oldest C library that it starts on. */
+export function versionText(release?: { readonly commit: string; readonly glibc: string }): string {
+  const made = release ? ` (commit ${release.commit.slice(0, 12)}, glibc ${release.glibc})` : "";
+  return `${packageJson.name} ${packageJson.version}${made}\n`;
+}

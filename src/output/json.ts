@@ -6,13 +6,14 @@
 import type { FunctionRow, ProcessRow } from "../model/aggregate.ts";
 import { type EventSums, otherSums, withOthers } from "../model/events.ts";
 import { isWaiting } from "../model/waits/activity.ts";
+import { type Holder, holderIn } from "../model/waits/holders.ts";
 import {
   type StatesByProcess,
   type ThreadStates,
   threadStates,
   waitAges,
 } from "../model/waits/states.ts";
-import { deadlocks } from "../model/waits/stuck.ts";
+import { deadlocks, processesAlone } from "../model/waits/stuck.ts";
 import { cleanName } from "../tick/clean-name.ts";
 import { listed } from "../tick/runtimes.ts";
 import type { CounterDefinition } from "../tick/source.ts";
@@ -20,6 +21,10 @@ import type { OwnCost, Tick } from "../tick/tick.ts";
 import { areSamples } from "../tick/units.ts";
 import { isUninterruptible, REASON_LABELS, reasonOf } from "../tick/waits.ts";
 import { firstRows, percentage, type Sink, type SinkOptions, sumsOf, tenth } from "./sink.ts";
+
+/** So many holders of locks are told of, each with so many functions. */
+const MAX_HOLDERS = 100;
+const HOLDER_FRAMES = 40;
 
 /** A sink that writes each refresh as one line of JSON. */
 export function jsonSink(options: SinkOptions): Sink {
@@ -177,8 +182,28 @@ function waitingObject(tick: Tick): object {
         ...(owner > 0 ? { owner } : {}),
       };
     }),
-    deadlocks: deadlocks(store, longWaits),
+    holders: holderObjects(tick),
+    deadlocks: waiting ? deadlocks(store, longWaits, processesAlone(waiting)) : [],
   };
+}
+
+/** What threads do that hold locks, each once, their functions innermost first; of a file lock it is a process. */
+function holderObjects(tick: Tick): object[] {
+  const { store, waiting } = tick;
+  const seen = new Map<string, Holder>();
+  for (const { stack, owner } of waiting?.longWaits ?? []) {
+    const isProcess = reasonOf(store.waitOf(stack)) === "file-lock";
+    const key = `${isProcess} ${owner}`;
+    if (owner <= 0 || seen.has(key)) continue;
+    if (seen.size >= MAX_HOLDERS) break;
+    seen.set(key, holderIn(tick, owner, isProcess));
+  }
+  return [...seen.values()].map(({ tid, isProcess, task, does, stack }) => ({
+    ...(isProcess ? { pid: tid } : { tid }),
+    ...(task ? { thread: cleanName(task.thread) } : {}),
+    ...(does ? { does: does === "runs" ? does : REASON_LABELS[does] } : {}),
+    stack: stack.slice(0, HOLDER_FRAMES).map(({ name }) => cleanName(name)),
+  }));
 }
 
 /** Every counter, those that stand at 0 too: a reader need not know which exist. */

@@ -1,10 +1,11 @@
 /** Ticks of this machine, live: starts the collecting thread and speaks with it. */
 import { constants } from "node:os";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import counterFile from "../../bpf/counters.json" with { type: "json" };
 import type { ResolvedEvent } from "../addon/events.ts";
 import type { FrameLines } from "../collector/native-lines.ts";
+import { nativeFolder } from "../machine/native-folder.ts";
 import { startOfProcess } from "../machine/process-start.ts";
 import { TickAssembler } from "../tick/delta.ts";
 import { EXIT_CANNOT, EXIT_FAILED, UserError } from "../tick/errors.ts";
@@ -45,13 +46,18 @@ const HEAP_LIMITS = { maxOldGenerationSizeMb: 256 };
 
 const { EPERM, EACCES } = constants.errno;
 
+/** Starts the collecting thread, which has nothing to do yet: it takes a tenth of a second, in which others work. */
+export const startThread = (): Worker =>
+  new Worker(new URL("./worker.js", import.meta.url), { resourceLimits: HEAP_LIMITS });
+
 /** Starts sampling. Rejects with a UserError that says what this machine or user lacks. */
-export async function openLiveSource(options: LiveOptions): Promise<LiveSource> {
+export async function openLiveSource(worker: Worker, options: LiveOptions): Promise<LiveSource> {
+  const native = nativeFolder();
   const setup: WorkerSetup = {
     sampler: {
-      objectPath: fileURLToPath(new URL("./polytop.bpf.o", import.meta.url)),
-      sweepPath: fileURLToPath(new URL("./wait.bpf.o", import.meta.url)),
-      eventPath: fileURLToPath(new URL("./event.bpf.o", import.meta.url)),
+      objectPath: join(native, "polytop.bpf.o"),
+      sweepPath: join(native, "wait.bpf.o"),
+      eventPath: join(native, "event.bpf.o"),
       event: options.event,
       ...(options.events ? { events: options.events } : {}),
       ...(options.period === undefined ? {} : { period: options.period }),
@@ -67,11 +73,8 @@ export async function openLiveSource(options: LiveOptions): Promise<LiveSource> 
     firstDelaySeconds: options.firstDelaySeconds ?? options.delaySeconds,
     ...(options.budgetPercent === undefined ? {} : { budgetPercent: options.budgetPercent }),
   };
-  const worker = new Worker(new URL("./worker.js", import.meta.url), {
-    workerData: setup,
-    resourceLimits: HEAP_LIMITS,
-  });
   const source = new WorkerSource(worker);
+  worker.postMessage(setup);
   await source.ready;
   return source;
 }
@@ -216,6 +219,7 @@ function whyEnded(error: Error & { readonly code?: unknown }): string {
 
 /** Why sampling could not start, with what to do about it. */
 function startError(failed: WorkerReply & { kind: "failed" }): UserError {
+  if (failed.exitCode !== undefined) return new UserError(failed.message, failed.exitCode);
   const [what = "sampling cannot start", ...log] = failed.message.split("\n");
   const isDenied = failed.errno === EPERM || failed.errno === EACCES;
   const hint = isDenied

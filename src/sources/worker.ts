@@ -15,6 +15,7 @@ import { Collector, type CollectorOptions } from "../collector/collector.ts";
 import type { FrameLines } from "../collector/native-lines.ts";
 import { putCollectorSecond } from "../machine/priority.ts";
 import { buffersOf, type TickDelta } from "../tick/delta.ts";
+import { UserError } from "../tick/errors.ts";
 
 export interface WorkerSetup {
   readonly sampler: CollectorOptions;
@@ -41,6 +42,8 @@ export type WorkerReply =
       readonly kind: "failed";
       readonly message: string;
       readonly errno: number;
+      /** Of an error that is meant for the user as it is. */
+      readonly exitCode: number | undefined;
       readonly stack: string | undefined;
     };
 
@@ -59,7 +62,8 @@ function reply(message: WorkerReply, handedOver: readonly ArrayBuffer[] = []): v
 function describeError(error: unknown): WorkerReply {
   const known = error instanceof Error ? error : new Error(String(error));
   const errno = "errno" in known && typeof known.errno === "number" ? known.errno : 0;
-  return { kind: "failed", message: known.message, errno, stack: known.stack };
+  const exitCode = known instanceof UserError ? known.exitCode : undefined;
+  return { kind: "failed", message: known.message, errno, exitCode, stack: known.stack };
 }
 
 /** Calls the collector at even times, whatever a call takes. */
@@ -201,9 +205,15 @@ function setPids(
   }
 }
 
-putCollectorSecond();
-try {
-  serve(workerData as WorkerSetup);
-} catch (error) {
-  reply(describeError(error));
+function start(setup: WorkerSetup): void {
+  try {
+    serve(setup);
+  } catch (error) {
+    reply(describeError(error));
+  }
 }
+
+putCollectorSecond();
+// The thread may be there before it is known what it has to do.
+if (workerData) start(workerData as WorkerSetup);
+else parentPort?.once("message", start);

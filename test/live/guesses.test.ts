@@ -69,6 +69,24 @@ test("a coroutine ends at its first function", TIMEOUT, async (context) => {
   expect(stacks.share(([outermost]) => outermost === "first_function")).toBeGreaterThan(0.99);
 });
 
+describe("a return address of 0 ends the stack", () => {
+  test("of a coroutine, where its memory ends", TIMEOUT, async (context) => {
+    needsSampling(context);
+    const stacks = await sampled("wrong_rows.c", {}, ["made"]);
+    expect(stacks.samples).toBeGreaterThanOrEqual(ENOUGH);
+    expect(stacks.complete).toBeGreaterThan(0.99);
+    expect(stacks.share(([outermost]) => outermost === "first_function")).toBeGreaterThan(0.99);
+  });
+
+  test("by a guess, where a row that is wrong finds it", TIMEOUT, async (context) => {
+    needsSampling(context);
+    const stacks = await sampled("wrong_rows.c");
+    expect(stacks.samples).toBeGreaterThanOrEqual(ENOUGH);
+    expect(stacks.guessed).toBeGreaterThan(0.95);
+    expect(complete(stacks).share((frames) => !frames.includes("main"))).toBe(0);
+  });
+});
+
 describe("a handler is followed to what its signal interrupted", () => {
   const chain = ["main", "interrupted", "own_restorer", "handler", "in_handler"];
 

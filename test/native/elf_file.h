@@ -2,6 +2,7 @@
 #pragma once
 
 #include <elf.h>
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -14,7 +15,10 @@
 /// A file in memory that is written piece by piece, with holes, and as large as its last piece needs.
 class SparseFile {
  public:
-  SparseFile() : fd_(memfd_create("made", MFD_CLOEXEC)) {}
+  /// In memory, unless there is a path.
+  explicit SparseFile(const std::string& path = "")
+      : fd_(path.empty() ? memfd_create("made", MFD_CLOEXEC)
+                         : open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0755)) {}
   SparseFile(const SparseFile&) = delete;
   SparseFile& operator=(const SparseFile&) = delete;
   ~SparseFile() { close(fd_); }
@@ -53,6 +57,8 @@ class SparseFile {
 /// An ELF file whose headers say whatever they are told to; what they refer to is put into `file`.
 class LyingElf {
  public:
+  explicit LyingElf(const std::string& path = "") : file(path) {}
+
   SparseFile file;
 
   void addSegment(uint32_t type, uint32_t flags, uint64_t offset, uint64_t address, uint64_t size) {

@@ -2,6 +2,7 @@
 //
 // Files that are well-formed and lie: about how much there is, how often, how far apart. Each is read in a process of
 // its own that may take little memory and little time, as little as an honest file of its size would.
+// `hostile_cases write FOLDER` writes them instead, as files that an attacker can run.
 #include <malloc.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -296,9 +297,19 @@ bool keepsItsLimits(const Case& it) {
   return isGood;
 }
 
+/// Code that counts a register down and returns, where the files of this program have theirs.
+constexpr uint8_t kSpin[] = {0xff, 0xcf, 0x75, 0xfc, 0xc3};
+
+/// Writes a case as a file that can be run.
+void writeFile(const Case& it, const std::string& path, uint64_t code) {
+  LyingElf made(path);
+  it.make(made);
+  made.file.put(code, std::vector<uint8_t>(std::begin(kSpin), std::end(kSpin)));
+}
+
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
   const Case cases[] = {
       {"65,000 tables of symbols", 128, makeSymbolTables},
       {"names without an end", 128, makeEndlessNames},
@@ -313,6 +324,14 @@ int main() {
       {"unwind codes far apart", 128, [](LyingElf& elf) { makeFarCodes(elf.file); }},
       {"long unwind codes over each other", 300, [](LyingElf& elf) { makeManyCodes(elf.file); }},
   };
+  if (argc == 3 && strcmp(argv[1], "write") == 0) {
+    for (size_t i = 0; i < std::size(cases); i++) {
+      // The last two are images.
+      const uint64_t code = i + 2 < std::size(cases) ? 0x1000 : 0x5000;
+      writeFile(cases[i], std::string(argv[2]) + "/" + std::to_string(i), code);
+    }
+    return 0;
+  }
   int failed = 0;
   for (const Case& it : cases) failed += keepsItsLimits(it) ? 0 : 1;
   std::printf("%zu files, %d failed\n", std::size(cases), failed);

@@ -35,7 +35,7 @@ function importsOf(file: string): Import[] {
 const LAYERS: Readonly<Record<string, readonly string[]>> = {
   "src/tick/": [],
   "src/machine/": ["src/tick/"],
-  "src/addon/": ["src/tick/"],
+  "src/addon/": ["src/tick/", "src/machine/"],
   "src/recording/": ["src/tick/"],
   "src/runtimes/": ["src/tick/", "src/addon/", "src/machine/"],
   "src/events/": ["src/tick/", "src/addon/", "src/machine/"],
@@ -146,7 +146,9 @@ test("a folder can be taken in at a glance", () => {
 });
 
 test("no file is too long to be read in one go", () => {
-  const files = globSync("{src,bpf,native,test,bin}/**/*.{ts,tsx,mjs,c,h,cpp}", { cwd: root });
+  const files = globSync("{src,bpf,native,test,bin,release}/**/*.{ts,tsx,mjs,c,h,cpp}", {
+    cwd: root,
+  });
   const long = files.filter((file) => read(file).split("\n").length > 401);
   expect(long).toEqual([]);
 });

@@ -102,6 +102,20 @@ export function dotnetProgram(shape: Shape): string {
   return program;
 }
 
+interface SdkError extends Error {
+  readonly code?: string;
+  readonly stdout?: Buffer | null;
+  readonly stderr?: Buffer | null;
+}
+
+/** Why a run of the SDK failed: its first error, or why there is none. */
+export function whyNoSdk({ code, message, stdout, stderr }: SdkError): string {
+  if (code === "ENOENT") return "the .NET SDK (dotnet) is not installed";
+  const said = `${stdout ?? ""}\n${stderr ?? ""}`.trim() || message;
+  const line = said.split("\n").find((it) => it.includes("error")) ?? said;
+  return `the .NET SDK says: ${line.trim().slice(0, 160)}`;
+}
+
 /** Runs the SDK; throws Lacking with its first error where something cannot be had. */
 export function runSdk(args: readonly string[], folder: string): void {
   try {
@@ -112,9 +126,7 @@ export function runSdk(args: readonly string[], folder: string): void {
       timeout: 900_000,
     });
   } catch (error) {
-    const said = error instanceof Error && "stdout" in error ? String(error.stdout) : String(error);
-    const line = said.split("\n").find((it) => it.includes("error")) ?? said.slice(0, 200);
-    throw new Lacking(`the .NET SDK says: ${line.slice(0, 160)}`);
+    throw new Lacking(whyNoSdk(error as SdkError));
   }
 }
 

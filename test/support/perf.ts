@@ -7,6 +7,7 @@ import { root } from "./polytop.ts";
 /** A stack of perf script. */
 export interface PerfStack {
   readonly comm: string;
+  readonly pid: number;
   /** Leaf first; `[unknown]` where perf knows none. */
   readonly frames: readonly { readonly name: string; readonly module: string }[];
 }
@@ -34,12 +35,25 @@ const secondsOf = (stderr: string): number =>
 export const perfDwarf = (seconds: number, frequency = 99): Promise<PerfRun> =>
   perfStacks({ seconds, frequency, callGraph: "dwarf" });
 
-/** Samples the whole machine with `perf record`; throws Lacking where perf cannot be used. */
-export async function perfStacks(options: {
+/** How perf samples. */
+interface PerfOptions {
   readonly seconds: number;
   readonly frequency: number;
   readonly callGraph: "dwarf" | "fp";
-}): Promise<PerfRun> {
+}
+
+/** What `perf record` wrote, until it is read. */
+export interface PerfRecording {
+  readonly file: string;
+  readonly seconds: number;
+}
+
+/** Samples the whole machine, and what comes of it. */
+export const perfStacks = async (options: PerfOptions): Promise<PerfRun> =>
+  readPerf(await recordPerf(options));
+
+/** Samples the whole machine with `perf record`; throws Lacking where perf cannot be used. */
+export async function recordPerf(options: PerfOptions): Promise<PerfRecording> {
   const { seconds, frequency, callGraph } = options;
   if (!existsSync("/usr/bin/perf")) throw new Lacking("perf is not installed (linux-perf)");
   mkdirSync(folder, { recursive: true });
@@ -48,15 +62,21 @@ export async function perfStacks(options: {
   record.push("--call-graph", callGraph, "-o", data, "--", "sleep", String(seconds));
   const recorded = await timed(record);
   if (recorded.status !== 0) throw new Lacking(`perf record: ${recorded.stderr.split("\n")[0]}`);
-  const script = ["perf", "script", "-i", data, "--no-inline", "-F", "comm,pid,tid,ip,sym,dso"];
+  return { file: data, seconds: secondsOf(recorded.stderr) };
+}
+
+/** Finds the stacks of a recording, of these processes alone where they are given, and removes it. */
+export function readPerf({ file, seconds }: PerfRecording, pids?: Iterable<number>): PerfRun {
+  const script = ["perf", "script", "-i", file, "--no-inline", "-F", "comm,pid,tid,ip,sym,dso"];
+  if (pids) script.push("--pid", [...pids].join());
   const scripted = spawnSync("bash", ["-c", TIMED, "bash", ...script], {
     encoding: "utf8",
     maxBuffer: 1 << 30,
   });
-  rmSync(data, { force: true });
+  rmSync(file, { force: true });
   return {
     stacks: parse(scripted.stdout),
-    recordSeconds: secondsOf(recorded.stderr),
+    recordSeconds: seconds,
     scriptSeconds: secondsOf(scripted.stderr),
   };
 }
@@ -86,7 +106,7 @@ function parse(text: string): PerfStack[] {
       const frame = /^\s+([0-9a-f]+) (.*) \((.*)\)$/.exec(line);
       return frame ? [{ name: frame[2] ?? "", module: frame[3] ?? "" }] : [];
     });
-    stacks.push({ comm: (task[1] ?? "").trim(), frames });
+    stacks.push({ comm: (task[1] ?? "").trim(), pid: Number(task[2]), frames });
   }
   return stacks;
 }

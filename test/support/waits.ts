@@ -17,6 +17,13 @@ export type WaitSnapshot = Omit<Snapshot, "functions"> & {
     readonly blocked: number;
     readonly idle: number;
     readonly deadlocks: readonly (readonly number[])[];
+    readonly holders: readonly {
+      readonly tid?: number;
+      readonly pid?: number;
+      readonly thread?: string;
+      readonly does?: string;
+      readonly stack: readonly string[];
+    }[];
     readonly longWaits: readonly {
       readonly tid: number;
       readonly why: string;

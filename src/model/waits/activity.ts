@@ -20,6 +20,12 @@ export const isWaiting = ({ event, waiting }: Tick): boolean =>
 /** What was made of a tick, by activity: it is asked for again with every key. */
 const made = new WeakMap<Tick, Partial<Record<Activity, Tick>>>();
 
+/** Of which tick it was made. */
+const origins = new WeakMap<Tick, Tick>();
+
+/** The tick that a source made, with what runs and what waits, of one that an activity is about. */
+export const wholeTick = (tick: Tick): Tick => origins.get(tick) ?? tick;
+
 /** Nanoseconds that a sample stands for. */
 const periodOf = ({ frequency }: Tick): number => (frequency > 0 ? 1e9 / frequency : 0);
 
@@ -29,8 +35,10 @@ export function ofActivity(tick: Tick, activity: Activity = tick.activity ?? "ru
   if (activity === "running" && !tick.waiting) return tick;
   const known = made.get(tick) ?? {};
   made.set(tick, known);
-  known[activity] ??= make(tick, activity);
-  return known[activity];
+  const found = known[activity] ?? make(tick, activity);
+  known[activity] = found;
+  origins.set(found, tick);
+  return found;
 }
 
 function make(raw: Tick, activity: Activity): Tick {

@@ -1,6 +1,7 @@
 /** Names kernel functions as /proc/kallsyms does, with the compiler's suffixes. */
 
 import { readFileSync } from "node:fs";
+import { getSystemErrorName } from "node:util";
 import type { Addon } from "../../addon/binding.ts";
 import { BPF, KERNEL, type KernelFunction, KernelSymbolTable } from "./kallsyms.ts";
 
@@ -101,9 +102,10 @@ export class KernelSymbols {
       this.#table = columns && new KernelSymbolTable(columns);
       this.#whyNone = columns === undefined ? HIDDEN : undefined;
     } catch (error) {
-      const code = (error as NodeJS.ErrnoException).code ?? String(error);
+      const { errno } = error as NodeJS.ErrnoException;
+      const why = errno ? getSystemErrorName(-Math.abs(errno)) : String(error);
       this.#table = undefined;
-      this.#whyNone = `${this.#kallsyms} cannot be read: ${code}`;
+      this.#whyNone = `${this.#kallsyms} cannot be read: ${why}`;
     }
   }
 }

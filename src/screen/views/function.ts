@@ -1,6 +1,8 @@
 /** Shows a function from near: callers, lines and callees beside each other, then its processes. */
 
 import { type FunctionDetail, functionDetail, type Neighbour } from "../../model/detail.ts";
+import { isWaiting } from "../../model/waits/activity.ts";
+import { type WaitingThread, waitingThreads } from "../../model/waits/holders.ts";
 import { baseName, RUNTIME_LABELS } from "../../text/columns.ts";
 import { cell, displayWidth, percent, truncate } from "../../text/format.ts";
 import { wrapWords } from "../../text/wrap.ts";
@@ -12,6 +14,7 @@ import type { Session } from "../state/session.ts";
 import { RECENT_SECONDS, type ViewState } from "../state/state.ts";
 import { openPage } from "../state/transitions.ts";
 import type { Theme } from "../theme.ts";
+import { waitLines } from "./function-waits.ts";
 import type { Body, BodyInput, View } from "./view.ts";
 
 /** The id of the page. */
@@ -90,9 +93,23 @@ function detailOf(
   return memo.of(key, () => functionDetail(ticks, opened, options));
 }
 
+/** Who waits in the function, in the refresh that is looked at. */
+function waitsOf(
+  { state, selectors }: Session,
+  tick: Tick,
+  memo: Memo<readonly WaitingThread[]>,
+): readonly WaitingThread[] {
+  if (!isWaiting(tick)) return [];
+  const { filter, kernel, nativeFrames, idle } = state;
+  const opened = openFunction(state) ?? -1;
+  const key = [tick, opened, filter, kernel, nativeFrames, idle];
+  return memo.of(key, () => waitingThreads(tick, opened, selectors.options(state)));
+}
+
 function functionBody(
   { session, tick, width, height, theme }: BodyInput,
   memo: Memo<FunctionDetail>,
+  waitMemo: Memo<readonly WaitingThread[]>,
 ): Body {
   const { glyphs } = theme;
   // What was sampled of other processes has no part in it.
@@ -138,14 +155,17 @@ function functionBody(
     ...(bodies === "" ? [] : [text(`code: ${bodies}`)]),
     ` ${truncate(users, width - 2, "end", glyphs)}`,
   ];
-  const room = Math.max(2, height - head.length - foot.length - 1);
+  const left = height - head.length - foot.length - 1;
+  const waits = waitLines(waitsOf(session, tick, waitMemo), width, Math.floor(left / 2), theme);
+  const room = Math.max(2, left - waits.length - (waits.length > 0 ? 1 : 0));
   const columns = parts(detail, theme);
   const ids = columns.flatMap((part) =>
     part.lines.flatMap(({ id }) => (id === undefined ? [] : [id])),
   );
   const drawing = { room, width, theme, selected: session.state.selected[FUNCTION_PAGE] };
   const lines = width >= 70 ? sideBySide(columns, drawing) : stacked(columns, drawing);
-  return { lines: [...head, ...lines, ...foot], ids, page: room };
+  const middle = waits.length > 0 ? [...waits, ""] : [];
+  return { lines: [...head, ...middle, ...lines, ...foot], ids, page: room };
 }
 
 interface Drawing {
@@ -226,7 +246,8 @@ export const functionPage: View = {
   keys: ["rows", "names", "page"],
   makeBody: () => {
     const memo = new Memo<FunctionDetail>();
-    return (input) => functionBody(input, memo);
+    const waitMemo = new Memo<readonly WaitingThread[]>();
+    return (input) => functionBody(input, memo, waitMemo);
   },
   open: (session, row) => {
     const id = row.slice(row.indexOf(" ") + 1);

@@ -3,12 +3,14 @@
  * Run with the project's Node: node test/tools/accuracy/main.ts [section…]
  */
 import { measure } from "../../support/measure.ts";
+import { attackSections } from "./attacks.ts";
 import { dotnet } from "./dotnet.ts";
 import { dotnetCalls } from "./dotnet-calls.ts";
 import { dotnetPrecompiled } from "./dotnet-precompiled.ts";
 import { dotnetStacks } from "./dotnet-stacks.ts";
 import { first } from "./first.ts";
 import { guessSections } from "./guesses.ts";
+import { idle } from "./idle.ts";
 import { native } from "./native.ts";
 import { perf } from "./perf.ts";
 import { perl } from "./perl.ts";
@@ -16,12 +18,15 @@ import { debianPrograms } from "./programs.ts";
 import { python } from "./python.ts";
 import { reuse } from "./reuse.ts";
 import { ticks } from "./ticks.ts";
+import { waits } from "./waits.ts";
 
 const held = await measure([
   ...native,
   ...first,
   ...guessSections,
   ...perf,
+  ...waits,
+  ...idle,
   ...perl,
   ...python,
   ...ticks,
@@ -31,5 +36,6 @@ const held = await measure([
   ...dotnetPrecompiled,
   ...debianPrograms,
   ...reuse,
+  ...attackSections,
 ]);
 process.exit(held ? 0 : 1);

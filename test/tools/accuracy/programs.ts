@@ -1,12 +1,13 @@
 /**
  * Programs of Debian that nobody here wrote, sampled by polytop and by `perf record --call-graph dwarf` in one run.
- * Writes docs/programs.md, unless POLYTOP_PROGRAMS names some of them, joined by commas.
+ * Writes docs/programs.md. POLYTOP_PROGRAMS names some of them, joined by commas, to be measured anew: the page keeps
+ * what was found of the others.
  */
 import { spawnSync } from "node:child_process";
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { Lacking, percent, type Row, ratio, type Section } from "../../support/measure.ts";
-import { perfDwarf } from "../../support/perf.ts";
+import { readPerf, recordPerf } from "../../support/perf.ts";
 import { polytop, root } from "../../support/polytop.ts";
 import {
   during,
@@ -43,9 +44,20 @@ interface Finding {
   readonly reasons: readonly string[];
 }
 
+const placeOf = ({ name }: DebianProgram): string => `${folder}${name.replace(/\W+/g, "-")}`;
+
+const findingFile = (program: DebianProgram): string => `${placeOf(program)}.json`;
+
+/** What was found of each program when it was measured last. */
+const kept = (): Finding[] =>
+  DEBIAN_PROGRAMS.filter((program) => existsSync(findingFile(program))).map((program) => ({
+    ...(JSON.parse(readFileSync(findingFile(program), "utf8")) as Finding),
+    program,
+  }));
+
 async function replayed(file: string, args: readonly string[]): Promise<string> {
   const { status, stdout, stderr } = await polytop(["replay", file, ...args], {
-    timeoutMs: 60_000,
+    timeoutMs: 120_000,
   });
   if (status !== 0) throw new Error(`polytop replay ended with ${status}: ${stderr}`);
   return stdout;
@@ -53,7 +65,7 @@ async function replayed(file: string, args: readonly string[]): Promise<string> 
 
 /** Starts a program in a folder of its own, again and again. */
 function run(program: DebianProgram) {
-  const place = `${folder}${program.name.replace(/\W+/g, "-")}/`;
+  const place = placeOf(program);
   rmSync(place, { recursive: true, force: true });
   mkdirSync(place, { recursive: true });
   if (program.prepare !== undefined) {
@@ -65,70 +77,30 @@ function run(program: DebianProgram) {
   return start("/bin/sh", ["-c", loop], { cwd: place });
 }
 
-/** Names of the processes that a load consists of, and of no other process of the machine. */
-class Names {
-  readonly #all = new Set<string>();
-  readonly #others = new Set<string>();
-  readonly #load: number;
-
-  constructor(load: number) {
-    this.#load = load;
-  }
-
-  /** Looks at the processes that there are. A server's children may be leaders of sessions of their own. */
-  look(): void {
-    const parents = new Map<number, number>();
-    const comms = new Map<number, string>();
-    for (const name of readdirSync("/proc")) {
-      const pid = Number(name);
-      if (!(pid > 0)) continue;
-      try {
-        const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-        comms.set(pid, stat.slice(stat.indexOf("(") + 1, stat.lastIndexOf(")")));
-        parents.set(pid, Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]));
-      } catch {
-        // it has ended
-      }
-    }
-    for (const [pid, comm] of comms) {
-      let at: number | undefined = pid;
-      while (at !== undefined && at !== this.#load) at = parents.get(at);
-      (at === this.#load ? this.#all : this.#others).add(comm);
-    }
-  }
-
-  has(comm: string): boolean {
-    return this.#all.has(comm) && !this.#others.has(comm);
-  }
-}
-
 async function find(program: DebianProgram): Promise<Finding> {
   const file = `${tmpdir()}/polytop-programs-${process.pid}.polytop`;
   const load = run(program);
-  const own = new Names(load.pid);
-  const looking = setInterval(() => own.look(), 50);
-  const perf = await during([load], async () => {
+  const recording = await during([load], async () => {
     await sleep(2);
     const recorded = polytop(["record", "-o", file, "-n", String(SECONDS)], {
-      timeoutMs: (SECONDS + 30) * 1000,
+      timeoutMs: 10 * SECONDS * 1000,
     });
-    const found = await perfDwarf(SECONDS);
+    const found = await recordPerf({ seconds: SECONDS, frequency: 99, callGraph: "dwarf" });
     const { status, stderr } = await recorded;
     if (status !== 0) throw new Error(`polytop record ended with ${status}: ${stderr}`);
     return found;
-  }).finally(() => clearInterval(looking));
-  const lines = (await replayed(file, ["--json"])).trimEnd().split("\n");
+  });
+  const own = ["-f", `tree:${load.pid}`];
+  const lines = (await replayed(file, ["--json", ...own])).trimEnd().split("\n");
   // Nothing of the runtime folds away: perf shows native frames alone.
-  const folded = parseFolded(await replayed(file, ["--folded", "--native-frames"]));
+  const stacks = parseFolded(await replayed(file, ["--folded", "--native-frames", ...own]));
   rmSync(file, { force: true });
 
-  const processes = lines
-    .slice(FIRST_SECONDS)
-    .flatMap((line) => (JSON.parse(line) as Snapshot).processes)
-    .filter(({ comm }) => own.has(comm));
+  const refreshes = lines.map((line) => (JSON.parse(line) as Snapshot).processes);
+  const pids = new Set(refreshes.flat().map(({ pid }) => pid));
+  const processes = refreshes.slice(FIRST_SECONDS).flat();
   const samples = processes.reduce((all, process) => all + process.samples, 0);
-  const stacks = folded.filter(({ comm }) => own.has(comm));
-  const theirs = perf.stacks.filter(({ comm }) => own.has(comm));
+  const theirs = readPerf(recording, pids).stacks;
   const ours = share(stacks, (stack) => isComplete(names(stack)));
   const named = share(stacks, ({ frames }) => hasName(frames.at(-1) ?? ""));
   return {
@@ -195,12 +167,11 @@ ${lines.join("\n")}
 async function programs(): Promise<Row[]> {
   const wanted = process.env.POLYTOP_PROGRAMS?.split(",");
   const rows: Row[] = [];
-  const findings: Finding[] = [];
   for (const program of DEBIAN_PROGRAMS) {
     if (wanted && !wanted.includes(program.name)) continue;
     try {
       const found = await find(program);
-      findings.push(found);
+      writeFileSync(findingFile(program), JSON.stringify(found));
       const [first = ""] = found.reasons;
       rows.push({
         what: `${program.name} (${program.language}): ${percent(found.named, 1, 1)} named; ${first}`,
@@ -215,7 +186,7 @@ async function programs(): Promise<Row[]> {
       rows.push({ what: program.name, bar: "", figure: `skipped: ${error.message} (${packages})` });
     }
   }
-  if (!wanted) writeFileSync(`${root}docs/programs.md`, page(findings));
+  writeFileSync(`${root}docs/programs.md`, page(kept()));
   return rows;
 }
 

@@ -7,8 +7,16 @@ import { measure } from "../../support/measure.ts";
 import { bpf } from "./bpf.ts";
 import { keyDelays } from "./keys.ts";
 import { processCosts } from "./process.ts";
+import { startTimes } from "./start.ts";
 import { viewCosts } from "./view.ts";
 import { viewRefreshes } from "./views.ts";
 
-await measure([...bpf, ...processCosts, ...viewCosts, ...viewRefreshes, ...keyDelays]);
+await measure([
+  ...bpf,
+  ...processCosts,
+  ...viewCosts,
+  ...viewRefreshes,
+  ...keyDelays,
+  ...startTimes,
+]);
 process.exit(0);

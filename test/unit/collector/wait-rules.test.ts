@@ -38,6 +38,7 @@ describe("the reason", () => {
       "lock",
     ],
     ["a fault in a read", "file", ["k:io_schedule", "k:exc_page_fault", "k:vfs_read"], "fault"],
+    ["the other end of a named pipe", "file", ["k:wait_for_partner", "k:do_sys_openat2"], "pipe"],
     ["an exception that is no fault", "fault", ["k:irqentry_exit_to_user_mode"], "unknown"],
     ["a call begun again", "unknown", ["k:do_nanosleep", "k:restart_syscall"], "sleep"],
     ["a queue, whatever it blocked on", "cpu", ["k:futex_wait"], "cpu"],
@@ -51,13 +52,14 @@ describe("the reason", () => {
     expect(reasonOf(judge(given, frames).wait)).toBe(expected);
   });
 
-  test("only mutexes of glibc note their owner", () => {
-    expect(judge("futex", [...FUTEX, "n:pthread_mutex_lock@libc.so.6", "n:a@app"]).isMutex).toBe(
-      true,
-    );
-    expect(judge("futex", [...FUTEX, "n:pthread_rwlock_rdlock@libc.so.6", "n:a@app"]).isMutex).toBe(
-      false,
-    );
+  test.each<[string, Reason, string, string | undefined]>([
+    ["mutexes", "futex", "n:pthread_mutex_lock@libc.so.6", "mutex"],
+    ["locks that the kernel knows", "lock", "n:syscall@libc.so.6", "mutex"],
+    ["readers", "futex", "n:pthread_rwlock_rdlock@libc.so.6", "writerForRead"],
+    ["writers", "futex", "n:__pthread_rwlock_timedwrlock@libc.so.6", "writer"],
+    ["conditions", "futex", "n:pthread_cond_wait@libc.so.6", undefined],
+  ])("the word that names the owner: %s", (_, reason, frame, expected) => {
+    expect(judge(reason, [...FUTEX, frame, "n:a@app"]).owner).toBe(expected);
   });
 
   test("every number that a wait can be is judged", () => {
@@ -92,6 +94,35 @@ describe("waits for work", () => {
       "futex",
       [...FUTEX, ...CLR, "n:start_thread@libc.so.6"],
       "always",
+    ],
+    [
+      "a child that a program of Node waits for",
+      "poll",
+      [LIBC, "n:uv__io_poll@node", "n:uv_run@node", "n:node::SyncProcessRunner::Spawn@node"],
+      "never",
+    ],
+    [
+      "Atomics.wait() of a program",
+      "futex",
+      ["n:pthread_cond_wait@libc.so.6", "n:v8::internal::FutexEmulation::WaitSync<int>@node"],
+      "never",
+    ],
+    [
+      "the parent of a preforking server in Perl",
+      "pipe",
+      ["n:select@libc.so.6", "p:IO::Select::can_read@S.pm", "p:Net::Server::PreFork::run_parent@P"],
+      "always",
+    ],
+    [
+      "a function of that server's application",
+      "pipe",
+      [
+        "n:select@libc.so.6",
+        "p:IO::Select::can_read@S.pm",
+        "p:App::ask@A",
+        "p:Net::Server::PreFork::run_parent@P",
+      ],
+      "never",
     ],
     ["Node's loop", "poll", [LIBC, "n:uv__io_poll@node", "n:uv_run@node", "n:main@node"], "always"],
     [

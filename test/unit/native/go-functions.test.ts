@@ -41,9 +41,11 @@ function build(name: string, ...options: readonly string[]): string {
   return output;
 }
 
-/** The runtime's table has one name for both calling conventions, and leaves type arguments out. */
-const asInTable = (name: string): string =>
-  name.replace(/\.abi(0|internal)$/, "").replace(/\[.*\]/, "[...]");
+/** The runtime's table has one name for both calling conventions; compilers before Go 1.21 leave type arguments out. */
+function inTable(name: string): string[] {
+  const whole = name.replace(/\.abi(0|internal)$/, "");
+  return [whole, whole.replace(/\[.*\]/, "[...]")];
+}
 
 beforeAll(() => {
   buildTools();
@@ -55,8 +57,8 @@ for (const mode of ["exe", "pie"]) {
     if (!hasGo) context.skip("Debian's golang-go is not installed");
     const full = build(`full-${mode}`, `-buildmode=${mode}`);
     const stripped = build(`stripped-${mode}`, `-buildmode=${mode}`, "-ldflags=-s -w");
-    // Names of what compares values of a type hold spaces, and readelf has no quotes.
-    const functions = readelfFunctions(full).filter(({ name }) => !name.startsWith("type..eq."));
+    // Names of what compares values of a type hold spaces, and readelf has no quotes. Go 1.20 spells them in another way.
+    const functions = readelfFunctions(full).filter(({ name }) => !/^type[.:]\.eq\./.test(name));
     expect(functions.length).toBeGreaterThan(500);
     const found = find(
       stripped,
@@ -64,7 +66,7 @@ for (const mode of ["exe", "pie"]) {
     );
     const wrong = functions.filter(({ offset, name }, index) => {
       const [start, ...words] = (found[index] ?? "").split(" ");
-      return start !== offset.toString(16) || words.join(" ") !== asInTable(name);
+      return start !== offset.toString(16) || !inTable(name).includes(words.join(" "));
     });
     expect(wrong.map(({ name }) => name)).toEqual([]);
   }, 120_000);

@@ -228,5 +228,9 @@ describe("help", () => {
 
   test("version", () => {
     expect(versionText()).toMatch(/^polytop \d+\.\d+\.\d+\n$/);
+    const release = { commit: "0123456789abcdef0123", glibc: "2.28" };
+    expect(versionText(release)).toMatch(
+      /^polytop \d+\.\d+\.\d+ \(commit 0123456789ab, glibc 2\.28\)\n$/,
+    );
   });
 });

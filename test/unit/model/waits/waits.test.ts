@@ -132,12 +132,20 @@ describe("the picture", () => {
 describe("threads that are stuck", () => {
   const waitsOf = (owners: Readonly<Record<number, number>>) =>
     Object.entries(owners).map(([tid, owner], i) => ({ tid: Number(tid), owner, task: i }));
-  const rings = (owners: Readonly<Record<number, number>>, pidOf = (_tid: number) => 1) => {
+  const one = (_tid: number) => 1;
+  const rings = (
+    owners: Readonly<Record<number, number>>,
+    { pidOf = one, seconds = 1, why = lock, alone = [] as number[] } = {},
+  ) => {
     const waits = waitsOf(owners);
-    const store = { tasks: waits.map(({ tid }) => task(pidOf(tid), "app", { tid })) };
+    const store = {
+      tasks: waits.map(({ tid }) => task(pidOf(tid), "app", { tid })),
+      waitOf: () => why,
+    };
     return deadlocks(
       store,
-      waits.map((it) => ({ task: it.task, stack: 0, seconds: 1, owner: it.owner })),
+      waits.map((it) => ({ task: it.task, stack: 0, seconds, owner: it.owner })),
+      new Set(alone),
     );
   };
 
@@ -153,7 +161,18 @@ describe("threads that are stuck", () => {
   });
 
   test("a number of another process owns nothing here", () => {
-    expect(rings({ 1: 2, 2: 1 }, (tid) => tid)).toEqual([]);
+    expect(rings({ 1: 2, 2: 1 }, { pidOf: (tid) => tid })).toEqual([]);
+  });
+
+  test("a ring of waits that began a moment ago may be made of two moments", () => {
+    expect(rings({ 1: 2, 2: 1 }, { seconds: 0.05 })).toEqual([]);
+  });
+
+  test("processes of one thread that wait for each other's file lock", () => {
+    const files = { pidOf: (tid: number) => tid, why: REASONS.indexOf("file-lock") };
+    expect(rings({ 1: 2, 2: 1 }, { ...files, alone: [1, 2] })).toEqual([[1, 2]]);
+    expect(rings({ 1: 2, 2: 1 }, { ...files, alone: [1] })).toEqual([]);
+    expect(rings({ 1: 1 }, { ...files, pidOf: one })).toEqual([]);
   });
 
   test("in words", () => {

@@ -1,0 +1,77 @@
+/** The container's image, as an archive of the Open Container Initiative: no base, no shell. */
+import { cpSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { root } from "../../test/support/polytop.ts";
+import { OUT, type ReleaseFacts, WORK } from "../facts.ts";
+import { sh } from "../shell.ts";
+import { chmodTree, TREE, writeRelease } from "../tree.ts";
+import { SAME_BYTES } from "./tarball.ts";
+
+/** What the launcher gives to Node: there is no shell that it could run in. */
+function launcherFlags(): string[] {
+  const launcher = readFileSync(join(root, "bin/polytop"), "utf8");
+  const [, flags] = /^set -- (--.*) "\$lib\/cli\.js"/m.exec(launcher) ?? [];
+  if (flags === undefined) throw new Error("bin/polytop gives Node no flags that can be read");
+  return flags.split(" ");
+}
+
+/** Lays out the files; the C library is in its usual place. */
+function layOut(folder: string, facts: ReleaseFacts): void {
+  const lib = join(folder, "usr/lib/polytop");
+  const system = join(folder, "lib/x86_64-linux-gnu");
+  for (const it of [lib, system, join(folder, "lib64"), join(folder, "tmp")])
+    mkdirSync(it, { recursive: true });
+  cpSync(join(TREE, "lib"), lib, { recursive: true });
+  cpSync(join(lib, "glibc"), system, { recursive: true });
+  rmSync(join(lib, "glibc"), { recursive: true });
+  renameSync(join(system, "ld-linux-x86-64.so.2"), join(folder, "lib64/ld-linux-x86-64.so.2"));
+  cpSync(join(TREE, "licenses"), join(folder, "usr/share/doc/polytop/licenses"), {
+    recursive: true,
+  });
+  cpSync(join(TREE, "LICENSE"), join(folder, "usr/share/doc/polytop/copyright"));
+  writeRelease(lib, "container", facts);
+  chmodTree(folder);
+}
+
+/** Writes it. */
+export async function makeOci(facts: ReleaseFacts): Promise<void> {
+  const { version, epoch } = facts;
+  const folder = join(WORK, "oci");
+  rmSync(folder, { recursive: true, force: true });
+  layOut(join(folder, "root"), facts);
+  const created = new Date(epoch * 1000).toISOString().replace(/\.\d+/, "");
+  const entry = ["/usr/lib/polytop/node", ...launcherFlags(), "/usr/lib/polytop/cli.js"];
+  const config = [
+    ...[
+      "--architecture",
+      "amd64",
+      "--os",
+      "linux",
+      "--created",
+      created,
+      "--history.created",
+      created,
+    ],
+    ...entry.flatMap((word) => ["--config.entrypoint", word]),
+    ...["NODE_ENV=production", "MALLOC_ARENA_MAX=2", "TERM=xterm-256color", "LANG=C.UTF-8"].flatMap(
+      (it) => ["--config.env", it],
+    ),
+  ];
+  const image = `${join(folder, "image")}:${version}`;
+  const env = { SOURCE_DATE_EPOCH: String(epoch) };
+  await sh('find root -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +', [], { cwd: folder, env });
+  await sh('umoci init --layout image && umoci new --image "$1"', [image], { cwd: folder });
+  await sh('umoci insert --image "$1" --history.created "$2" root /', [image, created], {
+    cwd: folder,
+  });
+  await sh('image=$1; shift; umoci config --image "$image" "$@"', [image, ...config], {
+    cwd: folder,
+  });
+  await sh("umoci gc --layout image", [], { cwd: folder });
+  await sh(`tar ${SAME_BYTES} -C image -c .`, [], {
+    cwd: folder,
+    env,
+    into: join(OUT, `polytop-${version}-oci.tar`),
+  });
+  rmSync(folder, { recursive: true });
+}

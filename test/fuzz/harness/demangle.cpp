@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A symbol as a name that people read.
+#include <string>
+
+#include "harness.h"
+#include "symbols/symbols.h"
+
+namespace polytop::fuzz {
+
+void tryDemangle(Input input) {
+  const std::string mangled(input.begin(), input.end());
+  const std::string name = demangle(mangled);
+  mustHold(mangled.empty() || !name.empty(), "a symbol has a name");
+}
+
+}  // namespace polytop::fuzz

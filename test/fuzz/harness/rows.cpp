@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Unwind rows of an ELF file made of parts: .eh_frame, its header, .debug_frame, Go's own table.
+#include "harness.h"
+#include "parts.h"
+#include "unwind/sound_table.h"
+#include "unwind/unwind_table.h"
+#include "util/budget.h"
+
+namespace polytop::fuzz {
+
+void tryRows(Input input) {
+  const std::vector<uint8_t> file = makeElf(input);
+  std::string error;
+  const auto image = ElfImage::openMemory(file.data(), file.size(), error);
+  mustHold(image != nullptr, "a made file is an ELF file");
+  RuleSet rules;
+  try {
+    const UnwindTable table = buildUnwindTable(*image, rules);
+    mustHold(isSoundTable(table, rules.size()), "the table is sound");
+    mustHold(table.source.empty() == (table.fdeCount == 0), "a table has a source");
+    for (const unwind_rule& rule : rules.all()) mustHold(isSoundRule(rule), "its rules are sound");
+    for (uint64_t offset = 0; offset < file.size(); offset += 61) {
+      uint64_t start = 0;
+      if (table.findStart(offset, start)) mustHold(start <= offset, "a function starts before its code");
+      mustHold(table.findRule(offset) < rules.size(), "a rule is one of the set");
+    }
+  } catch (const Overspent&) {
+    // A file that takes too much is refused.
+  }
+}
+
+}  // namespace polytop::fuzz

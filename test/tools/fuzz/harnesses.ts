@@ -1,0 +1,93 @@
+/** The harnesses of test/fuzz/harness: what each of them is to reach. */
+
+export interface Harness {
+  readonly name: string;
+  readonly about: string;
+  /** Sources below native/ whose lines it is to reach. */
+  readonly sources: readonly string[];
+  /** Longest input, in bytes. */
+  readonly longest: number;
+}
+
+export const HARNESSES: readonly Harness[] = [
+  {
+    name: "rows",
+    about: "unwind rows: .eh_frame, its header, .debug_frame, Go's table",
+    sources: [
+      "unwind/unwind_table.cpp",
+      "unwind/eh_frame.cpp",
+      "unwind/dwarf_cfa.cpp",
+      "unwind/dwarf_rule.cpp",
+      "unwind/sound_table.cpp",
+      "go/go_rows.cpp",
+      "go/go_table.cpp",
+    ],
+    longest: 4096,
+  },
+  {
+    name: "facts",
+    about: "headers of ELF files, facts of Perl, Python and .NET runtimes",
+    sources: [
+      "elf/elf_image.cpp",
+      "elf/data_symbols.cpp",
+      "perl/perl_file.cpp",
+      "python/python_file.cpp",
+      "dotnet/dotnet_file.cpp",
+    ],
+    longest: 16_384,
+  },
+  {
+    name: "symbols",
+    about: "symbols, debug files, packed symbols, Go's functions",
+    sources: [
+      "symbols/symbols.cpp",
+      "symbols/symbol_table.cpp",
+      "elf/debug_file.cpp",
+      "elf/lzma_section.cpp",
+      "go/go_functions.cpp",
+    ],
+    longest: 16_384,
+  },
+  {
+    name: "lines",
+    about: "DWARF lines, through libdw",
+    sources: ["symbols/line_table.cpp"],
+    longest: 8192,
+  },
+  {
+    name: "demangle",
+    about: "names of C++, Rust and D",
+    sources: ["symbols/demangle.cpp", "symbols/demangle_cpp.cpp"],
+    longest: 1024,
+  },
+  {
+    name: "pe",
+    about: ".NET images, bundles, unwind codes",
+    sources: ["dotnet/pe_file.cpp", "dotnet/ready_to_run.cpp", "arch/seh.cpp"],
+    longest: 32_768,
+  },
+  {
+    name: "cache",
+    about: "tables of earlier runs",
+    sources: ["cache/stored_table.cpp", "unwind/sound_table.cpp"],
+    longest: 2048,
+  },
+  {
+    name: "perl",
+    about: "op trees of Perl programs",
+    sources: ["perl/perl_op_tree.cpp", "perl/perl_statements.cpp"],
+    longest: 2048,
+  },
+  {
+    name: "python",
+    about: "tables of lines and layouts of Python",
+    sources: ["python/python_table.cpp", "python/python_layout.cpp"],
+    longest: 1024,
+  },
+  {
+    name: "proc",
+    about: "lines of /proc/PID/maps and mountinfo",
+    sources: ["mapped/proc_lines.cpp"],
+    longest: 512,
+  },
+];
