@@ -76,10 +76,7 @@ const ATTACKS: readonly Attack[] = [
     name: "changing",
     about: "a file with 3 million symbols that changes all the time",
     prepare: (folder) => void run(tool("hostile_cases"), ["write", folder]),
-    launch: (uid, folder) => {
-      chownSync(join(folder, "8"), uid, uid);
-      return [startAs(uid, attacker(), ["touch", join(folder, "8"), "1000"])];
-    },
+    launch: (uid, folder) => [startAs(uid, attacker(), ["touch", join(folder, "8"), "1000"])],
   },
   {
     name: "names",
@@ -145,6 +142,11 @@ class Watched {
     return this.#stderr;
   }
 
+  /** Waits for so many refreshes, at most two minutes. */
+  async refreshes(count: number): Promise<void> {
+    for (let wait = 0; wait < 1200 && this.seen.length < count; wait++) await sleep(0.1);
+  }
+
   /** Ends it as the system would; resolves to the seconds that this took, at most 10. */
   async end(): Promise<number> {
     clearInterval(this.#timer);
@@ -196,6 +198,12 @@ function fareOf(seen: readonly Seen[], pid: number) {
 
 const percentOf = (share: number): string => `${(100 * share).toFixed(1)} %`;
 
+/** The longest time in seconds without a refresh. */
+function longestOf(from: number, seen: readonly Seen[], to: number): number {
+  const times = [from, ...seen.map(({ at }) => at), to];
+  return Math.max(...times.slice(1).map((at, index) => at - (times[index] ?? at))) / 1000;
+}
+
 /** Runs an attack by some users at once. */
 async function attackedBy(
   attack: Attack,
@@ -208,6 +216,7 @@ async function attackedBy(
     const folder = mkdtempSync(join(base, "user-"));
     chownSync(folder, uid, uid);
     attack.prepare?.(folder);
+    for (const file of readdirSync(folder)) chownSync(join(folder, file), uid, uid);
     return folder;
   });
   const victim = start(workload("split.c", { as: VICTIM }));
@@ -220,7 +229,7 @@ async function attackedBy(
   const between = (from: number, to: number): Seen[] =>
     polytop.seen.filter(({ at }) => at >= from && at < to);
   try {
-    await sleep(3);
+    await polytop.refreshes(3);
     const begun = performance.now();
     await sleep(PHASES.before);
     const attacked = performance.now();
@@ -234,9 +243,8 @@ async function attackedBy(
     const before = fareOf(between(begun, attacked), victim.pid);
     const during = fareOf(between(attacked, stopped), victim.pid);
     const after = fareOf(between(calm, performance.now()), victim.pid);
-    const times = [attacked, ...between(attacked, stopped).map(({ at }) => at), stopped];
-    const longest =
-      Math.max(...times.slice(1).map((at, index) => at - (times[index] ?? at))) / 1000;
+    const calmest = longestOf(begun, between(begun, attacked), attacked);
+    const longest = longestOf(attacked, between(attacked, stopped), stopped);
     launch();
     await sleep(3);
     const end = await polytop.end();
@@ -251,7 +259,12 @@ async function attackedBy(
       ...(samples === undefined ? {} : { samples }),
     });
     return [
-      row("from one refresh to the next", "≤ 1.5 s", `${longest.toFixed(2)} s`, longest <= 1.5),
+      row(
+        "from one refresh to the next",
+        "≤ 1.5 s",
+        `${longest.toFixed(2)} s (before it ${calmest.toFixed(2)} s)`,
+        longest <= 1.5,
+      ),
       row(
         "memory of all its processes",
         "≤ 300 MB",
