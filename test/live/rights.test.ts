@@ -1,5 +1,6 @@
 /** What polytop and the programs that it starts may do, and that it runs with few rights. */
-import { readdirSync, readFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { launcher, needsSampling, polytop } from "../support/polytop.ts";
 
@@ -29,7 +30,9 @@ const fieldOf = (path: string, name: string): string =>
 const rights = (path: string, set: string): bigint => BigInt(`0x${fieldOf(path, set)}`);
 
 const threadsOf = (pid: number): string[] =>
-  readdirSync(`/proc/${pid}/task`).map((tid) => `/proc/${pid}/task/${tid}`);
+  readdirSync(`/proc/${pid}/task`)
+    .map((tid) => `/proc/${pid}/task/${tid}`)
+    .filter((thread) => existsSync(thread));
 
 /** The processes that a process has started, by their names. */
 function childrenOf(pid: number): Map<string, number> {
@@ -41,6 +44,7 @@ function childrenOf(pid: number): Map<string, number> {
 
 /** Looks at a run when it has printed its third refresh, and ends it. */
 async function look(command: string, args: readonly string[], see: (pid: number) => void) {
+  const load = spawn("perl", ["-e", "sub spin { 1 for 1 .. 1000 } spin() while 1"]);
   let printed = 0;
   let wrong: unknown;
   const finished = await polytop(args, {
@@ -52,11 +56,14 @@ async function look(command: string, args: readonly string[], see: (pid: number)
       try {
         see(pid);
       } catch (error) {
+        // A thread that ends meanwhile says nothing.
+        if ((error as NodeJS.ErrnoException).code === "ENOENT") return;
         wrong ??= error;
       }
       process.kill(pid, "SIGTERM");
     },
   });
+  load.kill();
   if (wrong) throw wrong;
   expect(finished.status).toBe(0);
   return finished;
@@ -114,4 +121,5 @@ test("a user with the capabilities of README samples, unwinds and names everythi
   const last = refreshes.at(-1);
   expect(last.samples).toBeGreaterThan(0);
   expect(last.stacks.complete).toBeGreaterThan(0);
+  expect(last.runtimes.perl).toBeGreaterThan(0);
 });

@@ -55,7 +55,7 @@ int main(int argc, char** argv) {
   if (argc < 2) return 2;
   // Without CAP_SETPCAP root has few rights anyway, say in a container; it goes on with those.
   if (geteuid() == 0) giveUpAllBut(neededHere());
-  execv(argv[1], argv + 1);
+  execvp(argv[1], argv + 1);
   fprintf(stderr, "polytop: %s: %s\n", argv[1], strerror(errno));
   return 1;
 }
