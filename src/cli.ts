@@ -98,6 +98,7 @@ async function main(): Promise<number> {
   if (options.command === "record") return record(options);
   if (options.command === "replay") return replay(options);
   if (options.command === "doctor") return doctor(options);
+  if (options.command === "list") return list(options);
   if (options.command === "help") return print(helpText());
   const { readRelease } = await import("./machine/installation.ts");
   return print(versionText(readRelease()));
@@ -112,6 +113,13 @@ async function print(text: string): Promise<number> {
     });
   });
   return ended();
+}
+
+/** Prints what matches, and attaches nothing. */
+async function list(options: Options & { command: "list" }): Promise<number> {
+  const { list: find } = await import("./events/list.ts");
+  const { loadAddon } = await import("./addon/binding.ts");
+  return print(`${find(options, loadAddon()).join("\n")}\n`);
 }
 
 async function doctor({ json }: Options & { command: "doctor" }): Promise<number> {

@@ -15,11 +15,10 @@
 #include "files/files.h"
 #include "js/command_values.h"
 #include "js/dotnet_values.h"
+#include "js/drained_values.h"
 #include "js/event_values.h"
-#include "js/file_values.h"
 #include "js/kernel_values.h"
 #include "js/line_values.h"
-#include "js/name_values.h"
 #include "js/values.h"
 #include "kernel/map_events.h"
 #include "kernel/pid_namespace.h"
@@ -34,7 +33,6 @@ namespace polytop {
 
 namespace {
 
-constexpr uint64_t kNanosecondsPerMillisecond = 1'000'000;
 constexpr size_t kMaxFileRead = 256 << 20;
 constexpr int kMmapThreshold = 256 << 10;
 constexpr size_t kMaxRead = 64 << 20;
@@ -46,14 +44,6 @@ constexpr std::chrono::milliseconds kWarmUpPoll{5};
 constexpr uint32_t kCalibrationFrequency = 4999;
 /// No process has this pid, and so nothing is sampled.
 constexpr uint32_t kNobody = 0;
-
-Napi::Array describeTasks(Napi::Env env, const std::vector<TaskInfo>& tasks) {
-  return listOf(env, tasks, [env](const TaskInfo& task) {
-    return object(env, "pid", task.pid, "tid", task.tid, "parentPid", task.parent, "uid", task.uid, "cgroup",
-                  std::to_string(task.cgroup), "startTime", task.startTime / kNanosecondsPerMillisecond, "comm",
-                  task.comm, "thread", task.thread);
-  });
-}
 
 }  // namespace
 
@@ -212,18 +202,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
   Napi::Value drain(const Napi::CallbackInfo& info) {
     const Napi::Env env = info.Env();
     keepLastWords();
-    const Drained drained = parts_->drain.drain();
-    const Stacks::News& news = drained.news;
-    const std::vector<double> counters(drained.counters.begin(), drained.counters.end());
-    return object(
-        env, "seconds", drained.seconds, "time", static_cast<double>(drained.time) / 1e6, "samples", drained.samples,
-        "missed", drained.missed, "bpfNanoseconds", drained.bpfNanoseconds, "ticks", drained.ticks, "childNanoseconds",
-        drained.childNanoseconds, "counters", counters, "counts", drained.counts, "events", drained.events, "tasks",
-        describeTasks(env, drained.tasks), "sweeps", drained.sweeps, "waits", drained.waits, "waitTimes",
-        drained.waitTimes, "stackWaits", news.waits, "stacks", news.stacks, "firstFrame", news.firstFrame, "frames",
-        news.frames, "functions", news.functions, "extras", news.extras, "names", describeNames(env, news.names),
-        "renewed", news.renewed, "owners", news.owners, "forgottenStacks", news.forgottenStacks, "forgottenFrames",
-        news.forgottenFrames, "files", describeFiles(env, drained.files), "notices", parts_->memory.takeNotices());
+    return describeDrained(env, parts_->drain.drain(), parts_->memory.takeNotices());
   }
 
   /// sweep(objectPath, isPrepared): visits waiting threads too from now on; an empty path ends that. Prepared: the

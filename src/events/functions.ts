@@ -28,7 +28,11 @@ export interface FoundFunction {
 }
 
 /** Files in which what nobody names a file for is looked for. */
-function filesFor(file: string | undefined, pids: readonly number[], text: string): string[] {
+export function filesFor(
+  file: string | undefined,
+  pids: readonly number[],
+  text: string,
+): string[] {
   if (file !== undefined) {
     const found = findFile(file);
     if (found === undefined) {

@@ -13,6 +13,9 @@ const PMU_PLACES = ["cpu", "cpu_core", "cpu_atom", "armv8_pmuv3_0"].map(
   (name) => `/sys/bus/event_source/devices/${name}`,
 );
 
+/** Whether the processor's counters can be had. */
+export const hasCounters = (): boolean => PMU_PLACES.some((place) => existsSync(place));
+
 /** What resolving needs to know of the run. */
 export interface ResolveContext {
   readonly addon: Addon;
@@ -42,7 +45,7 @@ export function resolveEvents(
 
 function counter({ text, row, modifiers }: EventRequest & { kind: "counter" }): ResolvedEvent {
   const isSoftware = row.type === PERF_TYPE_SOFTWARE;
-  if (!isSoftware && !PMU_PLACES.some((place) => existsSync(place))) {
+  if (!isSoftware && !hasCounters()) {
     throw new UserError(
       `no ${text}: there is no PMU in this machine, or its hypervisor keeps it\nSoftware events and tracepoints are there: \`polytop list events\``,
       EXIT_CANNOT,

@@ -122,6 +122,7 @@ Usage: polytop [OPTION…]                  live view; plain text where there is
        polytop record -o FILE [OPTION…]   samples into a recording, without a screen
        polytop replay FILE [OPTION…]      live view, or plain text, of a recording
        polytop doctor [--json]            what this machine lacks, and what mends it
+       polytop list [KIND] [PATTERN]      events, functions or usdt probes for -e that match
 
 ${rows.map(([left, help]) => `${left.padEnd(width)}${help}`).join("\n")}
 

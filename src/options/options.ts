@@ -11,7 +11,13 @@ import {
   type SinkName,
 } from "../output/formats.ts";
 import { UsageError } from "../tick/errors.ts";
-import { type EventRequest, isTimeOnly, parseEvents } from "../tick/event-request.ts";
+import {
+  type EventRequest,
+  isTimeOnly,
+  LIST_KINDS,
+  type ListKind,
+  parseEvents,
+} from "../tick/event-request.ts";
 import { DEFINITIONS, dashed, type Key, OPTIONS, type OptionDefinition } from "./option-table.ts";
 
 /** Where the refreshes go. */
@@ -71,12 +77,22 @@ export interface ReplayOptions extends ShowOptions {
   readonly delaySeconds: number | undefined;
 }
 
+/** `polytop list` */
+export interface ListOptions {
+  readonly command: "list";
+  /** Undefined: all. */
+  readonly kind: ListKind | undefined;
+  readonly pattern: string;
+  readonly pids: readonly number[];
+}
+
 /** What was asked for. */
 export type Options =
   | RunOptions
   | RecordOptions
   | ReplayOptions
   | { readonly command: "doctor"; readonly json: boolean }
+  | ListOptions
   | { readonly command: "help" }
   | { readonly command: "version" };
 
@@ -141,10 +157,11 @@ export function parseOptions(argv: readonly string[]): Options {
   if (flags.boolean("help")) return { command: "help" };
   if (flags.boolean("version")) return { command: "version" };
   const [word, ...rest] = input;
-  if (program && (word === "replay" || word === "doctor")) {
+  if (program && (word === "replay" || word === "doctor" || word === "list")) {
     throw new UsageError(`${word} starts no command: leave out -- and what is behind it`);
   }
   if (word === "replay") return replayOptions(rest, flags);
+  if (word === "list") return listOptions(rest, flags);
   const isCommand = word === "doctor" || word === "record";
   const stray = isCommand ? rest[0] : word;
   if (stray !== undefined) {
@@ -266,6 +283,18 @@ function doctorOptions(flags: Flags): Options {
     }
   }
   return { command: "doctor", json: flags.boolean("json") };
+}
+
+function listOptions(words: readonly string[], flags: Flags): ListOptions {
+  for (const [key] of DEFINITIONS) {
+    if (key !== "pid" && key !== "color" && flags.has(key)) {
+      throw new UsageError(`list takes --pid and nothing else, not ${dashed(key)}`);
+    }
+  }
+  const kind = LIST_KINDS.find((name) => name === words[0]);
+  const [pattern = "*", stray] = kind ? words.slice(1) : words;
+  if (stray !== undefined) throw new UsageError(`list takes one pattern, not "${stray}" too`);
+  return { command: "list", kind, pattern, pids: pids(flags.text("pid")) };
 }
 
 const delaySeconds = (flags: Flags): number | undefined =>

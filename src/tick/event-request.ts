@@ -9,6 +9,11 @@ import {
   PERF_TYPE_SOFTWARE,
 } from "./events.ts";
 
+/** The kinds of things that `polytop list` searches. */
+export const LIST_KINDS = ["events", "functions", "usdt"] as const;
+
+export type ListKind = (typeof LIST_KINDS)[number];
+
 /** An event as it was asked for; `text` is how. */
 export type EventRequest =
   | { readonly kind: "time"; readonly text: string; readonly event: EventName }
