@@ -8,6 +8,7 @@
 #define POLYTOP_ABI_H
 
 #include "dotnet/abi.h"
+#include "event/abi.h"
 #include "perl/abi.h"
 #include "python/abi.h"
 #include "types.h"
@@ -224,13 +225,15 @@ _Static_assert(sizeof(struct file_entry) == 24, "file_entry");
 
 /* ---- counting ------------------------------------------------------------ */
 
-/* Samples are counted by stack and thread, for each epoch and CPU. */
+/* Samples are counted by stack, thread and event, for each epoch and CPU. */
 struct count_key {
 	__u64 stack; /* hash of the frames */
 	__u32 tgid;
 	__u32 tid;
+	__u32 event; /* its number: the object has it as a constant */
+	__u32 reserved;
 };
-_Static_assert(sizeof(struct count_key) == 16, "count_key");
+_Static_assert(sizeof(struct count_key) == 24, "count_key");
 
 struct count_value {
 	__u64 count;

@@ -29,8 +29,10 @@ struct {
 /* Stacks that user space was sent, by hash: the memory of the program alone. */
 MAP(sent_stacks, LRU_HASH, 16384, __u64, __u8);
 
-volatile __u32 epoch = 0;           /* 0 or 1: the half of `counts` that is written; user space switches it */
-const volatile __u32 cpu_count = 1; /* user space sets it before the load */
+volatile __u32 epoch = 0; /* 0 or 1: the half of `counts` that is written; user space switches it */
+/* User space sets these before the load. */
+const volatile __u32 cpu_count = 1;
+const volatile __u32 event_number = 0; /* of the event that the object's programs count */
 
 /* Sends the frames unless user space has them. Returns 0, or the counter of the loss. */
 static __always_inline __u32 send_stack(struct walk *w)
@@ -90,6 +92,7 @@ static __always_inline __u32 count_stack(struct walk *w, struct task_struct *tas
 	key.stack = w->record.hash;
 	key.tgid = w->tgid;
 	key.tid = tid;
+	key.event = event_number;
 	struct count_value *value = bpf_map_lookup_elem(map, &key);
 	if (value) {
 		value->count += weight;

@@ -224,6 +224,11 @@ struct task_struct {
 	char comm[16];
 } RELOCATED;
 
+/* Adds the number of the thread itself. */
+struct task_struct___number {
+	int pid;
+} RELOCATED;
+
 /* From 6.4 on threads that the kernel starts in a process for itself (vhost, io_uring) have a flag. */
 struct kernel_clone_args___user_worker {
 	__u32 user_worker : 1;

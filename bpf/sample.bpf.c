@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: (MIT OR GPL-2.0-only)
-/* The entries: a program for each kind of event that samples, and the one that tests the walk of mappings. */
+/* The entries: the program that samples the CPU's time, and the one that tests the walk of mappings. */
+#include "follow.h"
 #include "sample.h"
 #include "self_test.h"
 
@@ -11,5 +12,5 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 SEC("perf_event")
 int sample(struct bpf_perf_event_data *context)
 {
-	return take_sample(context, (__u64 *)&context->regs, 1, 1);
+	return take_sample(context, (__u64 *)&context->regs);
 }

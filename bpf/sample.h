@@ -11,12 +11,15 @@
 #include "namespace.h"
 #include "unwind/step.h"
 
-#define MAX_TARGETS 1024
+#define MAX_TARGETS 8192
 
 /* Processes that are wanted: user space writes. */
 MAP(targets, HASH, MAX_TARGETS, __u32, __u8);
 
 volatile __u32 target_count = 0; /* 0: every process is wanted; else those in `targets`; user space writes */
+
+/* The thread whose children are wanted, as if it were wanted itself; 0: none. See follow.h; user space writes. */
+volatile __u32 followed_parent = 0;
 
 /* The kernel gives no more frames of its stack (kernel.perf_event_max_stack): user space writes. */
 volatile __u32 kernel_stack_limit = MAX_KERNEL_FRAMES;
@@ -189,14 +192,32 @@ static __always_inline void start_walk(struct walk *w, __u32 tgid)
 }
 
 /*
- * Walks and counts the stacks of the running task. `context` is that of the program, and `interrupted` the registers
- * in it, NULL if it has none. The sample counts `weight` times. `is_tick` says that the event's ticks should come one
- * after the other, so that those left out are counted. Returns what the program returns.
+ * Walks and counts the stacks of the running task, `weight` times. `context` is that of the program, and `interrupted`
+ * the registers in it, NULL if it has none.
  */
-static __always_inline int take_sample(void *context, const __u64 *interrupted, __u64 weight, int is_tick)
+static __always_inline void walk_and_count(struct walk *w, struct task_struct *task, void *context,
+					   const __u64 *interrupted, __u32 tgid, __u32 tid, __u64 weight,
+					   int takes_kernel_stack)
+{
+	__u32 kernel = 0;
+
+	start_walk(w, tgid);
+	add_counter(COUNTER_SamplesTaken, weight);
+	if (takes_kernel_stack && (!interrupted || !is_user_mode(interrupted)))
+		kernel = walk_kernel(w, context);
+	__u32 user = walk_process(w, interrupted, task);
+	set_outcome(w, kernel, user);
+	finish_interpreters(w, task);
+	add_counter(count_stack(w, task, tid, weight), weight);
+	if (user)
+		remember_mappings(w, task);
+}
+
+/* Takes a sample of the running task at a tick of the clock or of a counter. Returns what the program returns. */
+static __always_inline int take_sample(void *context, const __u64 *interrupted)
 {
 	__u64 id = bpf_get_current_pid_tgid(), start = bpf_ktime_get_ns();
-	__u32 tid = (__u32)id, tgid = id >> 32, zero = 0, kernel = 0;
+	__u32 tid = (__u32)id, tgid = id >> 32, zero = 0;
 	struct cpu_totals *run = bpf_map_lookup_elem(&totals, &zero);
 	struct walk *w = current_walk();
 	struct task_struct *task = current_task();
@@ -210,20 +231,10 @@ static __always_inline int take_sample(void *context, const __u64 *interrupted, 
 	}
 	/* Work of an idle CPU is no process's: it is wanted where all are. */
 	int wanted = !idle && (tid ? is_wanted(tgid) : !target_count);
-	if (is_tick)
-		weight *= note_tick(run, task, start, tid, idle, wanted);
+	__u64 weight = note_tick(run, task, start, tid, idle, wanted);
 	if (!wanted)
 		return 0;
-	start_walk(w, tgid);
-	add_counter(COUNTER_SamplesTaken, weight);
-	if (!interrupted || !is_user_mode(interrupted))
-		kernel = walk_kernel(w, context);
-	__u32 user = walk_process(w, interrupted, task);
-	set_outcome(w, kernel, user);
-	finish_interpreters(w, task);
-	add_counter(count_stack(w, task, tid, weight), weight);
-	if (user)
-		remember_mappings(w, task);
+	walk_and_count(w, task, context, interrupted, tgid, tid, weight, 1);
 	run->nanoseconds += bpf_ktime_get_ns() - start;
 	return 0;
 }

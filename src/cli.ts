@@ -1,6 +1,7 @@
 /** The program: reads the command line, decides what runs, and ends with the right exit status. */
 import { hostname } from "node:os";
 import type { Writable } from "node:stream";
+import type { ResolvedEvent } from "./addon/events.ts";
 import { cacheFolder } from "./machine/cache-folder.ts";
 import { compileSparingly } from "./machine/engine.ts";
 import { putScreenFirst } from "./machine/priority.ts";
@@ -20,8 +21,11 @@ import { SINK_FORMATS } from "./output/formats.ts";
 import type { Sink } from "./output/sink.ts";
 import type { Writer } from "./output/writer.ts";
 import type { RecordingHeader } from "./recording/format.ts";
+import type { StartedCommand, StreamUse } from "./sources/command.ts";
 import type { LiveSource } from "./sources/live.ts";
 import { EXIT_CANNOT, EXIT_FAILED, EXIT_OK, UsageError, UserError } from "./tick/errors.ts";
+import { isTimeOnly } from "./tick/event-request.ts";
+import type { EventName } from "./tick/events.ts";
 import type { TickSource } from "./tick/source.ts";
 import type { Tick } from "./tick/tick.ts";
 
@@ -46,14 +50,36 @@ function fail(error: unknown): never {
  */
 const stop = new AbortController();
 
+/** The command that was started; signals are for it then, and polytop ends with it. */
+let command: StartedCommand | undefined;
+
 /** A second signal does not wait for anything. */
 function stopOnSignals(): void {
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.on(name, () => {
+      if (command) return passOn(name, command);
       if (stop.signal.aborted) process.exit(EXIT_OK);
       stop.abort();
     });
   }
+}
+
+function passOn(name: NodeJS.Signals, { pid }: StartedCommand): void {
+  // The terminal has sent it to the command too.
+  if (name === "SIGINT" && process.stdin.isTTY) return;
+  try {
+    process.kill(pid, name);
+  } catch {
+    // It has ended.
+  }
+}
+
+/** Starts the command that is to be followed, where there is one. */
+async function launch({ program }: RunOptions | RecordOptions, use: StreamUse): Promise<void> {
+  if (!program) return;
+  const { startCommand } = await import("./sources/command.ts");
+  command = startCommand(program, use);
+  void command.ended.then(() => stop.abort());
 }
 
 /** A reader that has gone ends polytop as it ends `cat`: that is no failure. A full disk is. */
@@ -72,6 +98,7 @@ async function main(): Promise<number> {
   if (options.command === "record") return record(options);
   if (options.command === "replay") return replay(options);
   if (options.command === "doctor") return doctor(options);
+  if (options.command === "list") return list(options);
   if (options.command === "help") return print(helpText());
   const { readRelease } = await import("./machine/installation.ts");
   return print(versionText(readRelease()));
@@ -88,6 +115,13 @@ async function print(text: string): Promise<number> {
   return ended();
 }
 
+/** Prints what matches, and attaches nothing. */
+async function list(options: Options & { command: "list" }): Promise<number> {
+  const { list: find } = await import("./events/list.ts");
+  const { loadAddon } = await import("./addon/binding.ts");
+  return print(`${find(options, loadAddon()).join("\n")}\n`);
+}
+
 async function doctor({ json }: Options & { command: "doctor" }): Promise<number> {
   const { diagnose, diagnosisJson, formatDiagnosis } = await import("./doctor/doctor.ts");
   const { readFacts } = await import("./doctor/facts.ts");
@@ -96,6 +130,9 @@ async function doctor({ json }: Options & { command: "doctor" }): Promise<number
   await print(json ? diagnosisJson(diagnosis) : formatDiagnosis(diagnosis));
   return diagnosis.canRun ? EXIT_OK : EXIT_CANNOT;
 }
+
+/** What shells say of a command that a signal ended is so much higher. */
+const SIGNAL_STATUS = 128;
 
 /** A screen fills sooner than after a whole refresh: this holds some 20 samples of each busy CPU. */
 const FIRST_LOOK_SECONDS = 0.2;
@@ -117,6 +154,7 @@ async function run(options: RunOptions): Promise<number> {
   }
   const { source, frequency } = await openMachine(options, isLive(options));
   try {
+    await launch(options, isLive(options) ? "screen" : "output");
     if (isLive(options)) {
       await live(source, { ...options, frequency }, exports);
     } else {
@@ -129,10 +167,14 @@ async function run(options: RunOptions): Promise<number> {
   return ended();
 }
 
-/** Done, or what stopped it. */
-function ended(): number {
+/** Done, or what stopped it. With a command its end is polytop's own. */
+async function ended(): Promise<number> {
   if (stop.signal.reason instanceof UserError) throw stop.signal.reason;
-  return EXIT_OK;
+  const end = await command?.ended;
+  if (!end?.signal) return end?.status ?? EXIT_OK;
+  process.removeAllListeners();
+  process.kill(process.pid, end.signal);
+  return SIGNAL_STATUS + end.signal;
 }
 
 async function record(options: RecordOptions): Promise<number> {
@@ -144,6 +186,7 @@ async function record(options: RecordOptions): Promise<number> {
   try {
     // Not before this machine can be sampled: nothing is left behind where it cannot.
     const sink = recordingSink(options.output, headerOfMachine(source.counters));
+    await launch(options, "none");
     await plain(source, options, sink, exports);
     summary = sink.summary();
   } finally {
@@ -197,20 +240,39 @@ async function openMachine(
   checkMachine();
   const { frequency, notice } = clampFrequency(options.frequency);
   if (notice) warn(notice);
-  const { delaySeconds, event, pids, cache } = options;
+  const { delaySeconds, pids, cache } = options;
+  const { event, events, period } = await eventsOf(options);
   const firstDelaySeconds = isWatched ? Math.min(delaySeconds, FIRST_LOOK_SECONDS) : delaySeconds;
   const budget = budgetPercent(process.env);
   const source = await openLiveSource(thread, {
     event,
+    ...(events ? { events } : {}),
+    ...(period === undefined ? {} : { period }),
     frequency,
     delaySeconds,
     firstDelaySeconds,
     pids,
     byFunction: !isWatched,
+    followsOwn: options.program !== undefined,
     cacheFolder: cache ? cacheFolder(process.env, process.getuid?.()) : "",
     ...(budget === undefined ? {} : { budgetPercent: budget }),
   });
   return { source, frequency };
+}
+
+/** What is counted: the time of CPUs or of waits alone, or events that this machine has. */
+async function eventsOf({ events: requests, count, pids }: RunOptions | RecordOptions): Promise<{
+  readonly event: EventName;
+  readonly events?: readonly ResolvedEvent[];
+  readonly period?: number;
+}> {
+  const [first] = requests;
+  if (isTimeOnly(requests)) return { event: first?.kind === "time" ? first.event : "cpu" };
+  const { resolveEvents } = await import("./events/resolve.ts");
+  const { loadAddon } = await import("./addon/binding.ts");
+  const events = resolveEvents(requests, { addon: loadAddon(), pids });
+  for (const { notice } of events) if (notice) warn(notice);
+  return { event: "cpu", events, ...(count === undefined ? {} : { period: count }) };
 }
 
 /** What polytop may cost, for those who measure it or have CPUs to spare. */

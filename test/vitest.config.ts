@@ -1,7 +1,11 @@
 import { defineConfig } from "vitest/config";
 
-// Tests of the machine itself run one after the other and after all others: they measure it.
+// Tests that profile programs of their own, two at once: each waits for its samples most of the time.
 const live = ["test/live/**/*.test.ts"];
+// Tests of the machine itself run one after the other and after all others: they take CPUs away, or measure the whole.
+const alone = ["accounting", "budget", "faults", "hardship", "story"].map(
+  (name) => `test/live/${name}.test.ts`,
+);
 
 export default defineConfig({
   root: new URL("..", import.meta.url).pathname,
@@ -24,10 +28,22 @@ export default defineConfig({
         test: {
           name: "live",
           include: live,
-          maxWorkers: 1,
+          exclude: alone,
+          maxWorkers: 2,
           testTimeout: 60_000,
           hookTimeout: 120_000,
           sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "alone",
+          include: alone,
+          maxWorkers: 1,
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
+          sequence: { groupOrder: 3 },
         },
       },
     ],

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "command/command.h"
 #include "util/clock.h"
 #include "util/flat_map.h"
 #include "util/hash.h"
@@ -148,14 +149,15 @@ Drained Drain::drain() {
   return drained;
 }
 
-/// In ns: the CPU time of all child processes that were waited for, and of those that run.
+/// In ns: the CPU time of all child processes that were waited for, less commands, and of those that run.
 uint64_t Drain::childTime() {
   rusage usage = {};
   getrusage(RUSAGE_CHILDREN, &usage);
   const auto microseconds = [](const timeval& time) {
     return static_cast<uint64_t>(time.tv_sec) * 1'000'000 + static_cast<uint64_t>(time.tv_usec);
   };
-  return (microseconds(usage.ru_utime) + microseconds(usage.ru_stime)) * 1000 + memory_->cpuNanoseconds() +
+  const uint64_t children = (microseconds(usage.ru_utime) + microseconds(usage.ru_stime)) * 1000;
+  return children - std::min(children, commandNanoseconds()) + memory_->cpuNanoseconds() +
          files_->builder.cpuNanoseconds();
 }
 
@@ -179,7 +181,7 @@ uint32_t Drain::frameNumber(uint64_t word, uint32_t pid) {
 
 void Drain::readCounts(uint32_t epoch, Drained& drained) {
   Tasks tasks;
-  // Behind the count of a stack in a task: several CPUs may have counted it.
+  // Behind the weight of a stack in a task: several CPUs may have counted it.
   FlatMap<uint64_t, uint32_t, NumberHash> places;
   for (uint32_t cpu = 0; cpu < session_->possibleCpus(); cpu++) {
     const int fd = session_->countMapFd(epoch, cpu);
@@ -196,18 +198,20 @@ void Drain::readCounts(uint32_t epoch, Drained& drained) {
         const Stacks::Known stack = stacks_.find(key.stack);
         if (stack.number == 0) {
           drained.counters[COUNTER_SamplesLostStackUnknown] += value.count;
-          drained.missed += value.count;
+          if (key.event == 0) drained.missed += value.count;
           continue;
         }
         for (uint16_t file : stack.files) sampledFiles_.set(file);
         const uint32_t task = tasks.number(key, value, drained.tasks);
-        const auto [place, isFirst] = places.add(static_cast<uint64_t>(stack.number) << 32 | task);
+        const auto [place, isFirst] =
+            places.add(static_cast<uint64_t>(stack.number) << 32 | task * MAX_EVENTS | key.event % MAX_EVENTS);
         if (isFirst) {
-          drained.counts.insert(drained.counts.end(), {stack.number, task, 0});
+          drained.counts.insert(drained.counts.end(), {static_cast<double>(stack.number), static_cast<double>(task),
+                                                       static_cast<double>(key.event), 0});
           place = static_cast<uint32_t>(drained.counts.size());
         }
-        drained.counts[place - 1] += static_cast<uint32_t>(value.count);
-        drained.samples += value.count;
+        drained.counts[place - 1] += static_cast<double>(value.count);
+        if (key.event == 0) drained.samples += value.count;
       }
     }
   }
@@ -272,7 +276,15 @@ void Drain::readCounters(Drained& drained) {
   lastTotals_ = sums;
   for (uint32_t loss : {COUNTER_SamplesLostRingFull, COUNTER_SamplesLostCountsFull, COUNTER_SamplesLostSkipped})
     drained.missed += drained.counters[loss];
+  readEvents(drained);
   session_->events().follow(totals);
+}
+
+void Drain::readEvents(Drained& drained) {
+  if (!events_) return;
+  for (const EventNews& event : events_->collect(drained.counters, drained.bpfNanoseconds))
+    drained.events.insert(drained.events.end(), {static_cast<double>(event.number), static_cast<double>(event.hits),
+                                                 static_cast<double>(event.walks), static_cast<double>(event.missed)});
 }
 
 void Drain::renewIfFull() {

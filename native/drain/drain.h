@@ -16,6 +16,7 @@
 #include "drain/stacks.h"
 #include "drain/tasks.h"
 #include "drain/waits.h"
+#include "events/events.h"
 #include "files/files.h"
 #include "kernel/session.h"
 #include "util/reader_thread.h"
@@ -34,7 +35,9 @@ struct Drained {
   uint64_t ticks = 0;                            ///< of the sampling event, on all CPUs, idle ones too
   uint64_t childNanoseconds = 0;                 ///< CPU time of child processes
   std::array<uint64_t, COUNTERS> counters = {};  ///< increments, by counter id
-  std::vector<uint32_t> counts;                  ///< for each: stack number, index in `tasks`, count
+  std::vector<double> counts;                    ///< for each: stack number, index in `tasks`, event, weight
+  /// For each event beside the CPU's time: number, hits, walks, hits that no stack was counted for.
+  std::vector<double> events;
   std::vector<TaskInfo> tasks;
   uint64_t sweeps = 0;  ///< over all threads
   /// For each wait: stack number, index in `tasks`, nanoseconds of waiting, nanoseconds that its latest wait there
@@ -62,6 +65,8 @@ class Drain {
   /// Leaves out of the next drain what was counted until now; what became known of stacks and files stays
   /// in it.
   void restart();
+  /// Drains what events count too, from now on; they must stay.
+  void countEvents(Events* events) { events_ = events; }
   /// Drains what a sweeper counts too, from now on; it must stay until another one, or none, is given.
   void sweepWith(Sweeper* sweeper);
   /// The number of a process's frame by its word; 0 if it has none.
@@ -85,6 +90,7 @@ class Drain {
   void readWaits(Tasks& tasks, Drained& drained);
   void touchFiles(uint64_t now);
   void readCounters(Drained& drained);
+  void readEvents(Drained& drained);
   void renewIfFull();
   void renewFrames();
 
@@ -107,6 +113,7 @@ class Drain {
   cpu_totals lastTotals_ = {};  ///< of all CPUs
   uint64_t lastChildTime_ = 0;
 
+  Events* events_ = nullptr;
   Sweeper* sweeper_ = nullptr;
   Waits waits_;
   cpu_totals lastWaitTotals_ = {};

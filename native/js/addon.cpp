@@ -13,11 +13,12 @@
 #include "dotnet/methods.h"
 #include "drain/drain.h"
 #include "files/files.h"
+#include "js/command_values.h"
 #include "js/dotnet_values.h"
-#include "js/file_values.h"
+#include "js/drained_values.h"
+#include "js/event_values.h"
 #include "js/kernel_values.h"
 #include "js/line_values.h"
-#include "js/name_values.h"
 #include "js/values.h"
 #include "kernel/map_events.h"
 #include "kernel/pid_namespace.h"
@@ -32,7 +33,6 @@ namespace polytop {
 
 namespace {
 
-constexpr uint64_t kNanosecondsPerMillisecond = 1'000'000;
 constexpr size_t kMaxFileRead = 256 << 20;
 constexpr int kMmapThreshold = 256 << 10;
 constexpr size_t kMaxRead = 64 << 20;
@@ -44,14 +44,6 @@ constexpr std::chrono::milliseconds kWarmUpPoll{5};
 constexpr uint32_t kCalibrationFrequency = 4999;
 /// No process has this pid, and so nothing is sampled.
 constexpr uint32_t kNobody = 0;
-
-Napi::Array describeTasks(Napi::Env env, const std::vector<TaskInfo>& tasks) {
-  return listOf(env, tasks, [env](const TaskInfo& task) {
-    return object(env, "pid", task.pid, "tid", task.tid, "parentPid", task.parent, "uid", task.uid, "cgroup",
-                  std::to_string(task.cgroup), "startTime", task.startTime / kNanosecondsPerMillisecond, "comm",
-                  task.comm, "thread", task.thread);
-  });
-}
 
 }  // namespace
 
@@ -65,12 +57,13 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
          method<&Sampler::onMethods>("onMethods"), method<&Sampler::takeMethods>("takeMethods"),
          method<&Sampler::readFile>("readFile"), method<&Sampler::fileId>("fileId"),
          method<&Sampler::frameNumber>("frameNumber"), method<&Sampler::setFrequency>("setFrequency"),
+         method<&Sampler::setEvents>("setEvents"), method<&Sampler::follow>("follow"),
          method<&Sampler::describe>("describe"), method<&Sampler::lines>("lines"), method<&Sampler::sweep>("sweep"),
          method<&Sampler::readMemory>("readMemory"), InstanceMethod<&Sampler::close>("close")});
   }
 
-  /// new Sampler({objectPath, sources, frequency, drainSeconds, targets, byFunction, onlyWaits, cacheFolder}): loads,
-  /// attaches, samples from now on.
+  /// new Sampler({objectPath, sources, frequency, drainSeconds, targets, byFunction, withoutClock, eventPath, events,
+  /// cacheFolder}): loads, attaches, samples from now on.
   explicit Sampler(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Sampler>(info) {
     const Napi::Object given = info[0].As<Napi::Object>();
     SessionOptions options;
@@ -79,17 +72,21 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     options.drainSeconds = given.Get("drainSeconds").As<Napi::Number>().DoubleValue();
     options.targets = readTargets(given.Get("targets"));
     options.sources = readSources(given.Get("sources"));
-    options.onlyWaits = given.Get("onlyWaits").ToBoolean();
+    options.withoutClock = given.Get("withoutClock").ToBoolean();
+    const std::vector<EventSetup> events = readEvents(given.Get("events"));
+    options.events = static_cast<uint32_t>(events.size());
+    eventPath_ = textOf(given.Get("eventPath"));
     const bool byFunction = given.Get("byFunction").ToBoolean();
     const std::string cacheFolder = textOf(given.Get("cacheFolder"));
     guarded(info.Env(), [&] {
-      open(options, byFunction, cacheFolder);
+      open(options, events, byFunction, cacheFolder);
       return info.Env().Undefined();
     });
   }
 
  private:
-  void open(const SessionOptions& options, bool byFunction, const std::string& cacheFolder) {
+  void open(const SessionOptions& options, const std::vector<EventSetup>& events, bool byFunction,
+            const std::string& cacheFolder) {
     parts_ = std::make_unique<Parts>(options.objectPath);
     try {
       parts_->session.load(options);
@@ -99,7 +96,9 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
       parts_->files.builder.announceRunning(parts_->session);
       parts_->drain.open(parts_->session, parts_->files, parts_->methods, parts_->memory, byFunction);
       warmUp(options.targets);
-      if (!options.onlyWaits) parts_->session.events().attach(options.frequency);
+      parts_->drain.countEvents(&parts_->events);
+      parts_->events.set(eventPath_, parts_->session, events);
+      if (!options.withoutClock) parts_->session.events().attach(options.frequency);
       // Not through parts_, which holds nothing any more while the parts are taken down.
       FileBuilder& builder = parts_->files.builder;
       parts_->mapEvents.open(parts_->session, [&builder](const file_record& file) { builder.announce(file); });
@@ -118,6 +117,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     MemoryReader memory;
     Files files;
     Methods methods;
+    Events events;
     Drain drain;
     MapEvents mapEvents;
     Sweeper sweeper;
@@ -202,18 +202,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
   Napi::Value drain(const Napi::CallbackInfo& info) {
     const Napi::Env env = info.Env();
     keepLastWords();
-    const Drained drained = parts_->drain.drain();
-    const Stacks::News& news = drained.news;
-    const std::vector<double> counters(drained.counters.begin(), drained.counters.end());
-    return object(env, "seconds", drained.seconds, "time", static_cast<double>(drained.time) / 1e6, "samples",
-                  drained.samples, "missed", drained.missed, "bpfNanoseconds", drained.bpfNanoseconds, "ticks",
-                  drained.ticks, "childNanoseconds", drained.childNanoseconds, "counters", counters, "counts",
-                  drained.counts, "tasks", describeTasks(env, drained.tasks), "sweeps", drained.sweeps, "waits",
-                  drained.waits, "waitTimes", drained.waitTimes, "stackWaits", news.waits, "stacks", news.stacks,
-                  "firstFrame", news.firstFrame, "frames", news.frames, "functions", news.functions, "extras",
-                  news.extras, "names", describeNames(env, news.names), "renewed", news.renewed, "owners", news.owners,
-                  "forgottenStacks", news.forgottenStacks, "forgottenFrames", news.forgottenFrames, "files",
-                  describeFiles(env, drained.files), "notices", parts_->memory.takeNotices());
+    return describeDrained(env, parts_->drain.drain(), parts_->memory.takeNotices());
   }
 
   /// sweep(objectPath, isPrepared): visits waiting threads too from now on; an empty path ends that. Prepared: the
@@ -240,6 +229,19 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     return info.Env().Undefined();
   }
 
+  /// setEvents(events): counts these from now on, and no others beside the CPU's time.
+  Napi::Value setEvents(const Napi::CallbackInfo& info) {
+    parts_->events.set(eventPath_, parts_->session, readEvents(info[0]));
+    return info.Env().Undefined();
+  }
+
+  /// follow(tid): samples only what this thread starts from now on, and what that starts.
+  Napi::Value follow(const Napi::CallbackInfo& info) {
+    parts_->session.followChildrenOf(uint32At(info, 0));
+    parts_->drain.restart();
+    return info.Env().Undefined();
+  }
+
   /// setTargets(pids): narrows sampling in the kernel; none: every process.
   Napi::Value setTargets(const Napi::CallbackInfo& info) {
     parts_->session.setTargets(readTargets(info[0]));
@@ -249,6 +251,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
   /// setFrequency(hz): samples a second on each CPU from now on; at most those given at the start.
   Napi::Value setFrequency(const Napi::CallbackInfo& info) {
     parts_->session.events().setFrequency(uint32At(info, 0));
+    parts_->events.setFrequency(uint32At(info, 0));
     return info.Env().Undefined();
   }
 
@@ -344,6 +347,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
   }
 
   std::unique_ptr<Parts> parts_;
+  std::string eventPath_;
   uint64_t tickNanoseconds_ = 0;  ///< what a tick costs, without the BPF program
   /// Shared with look-ups that are under way when everything else is closed.
   std::shared_ptr<LineTables> lines_ = std::make_shared<LineTables>();
@@ -358,6 +362,8 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   mallopt(M_MMAP_THRESHOLD, kMmapThreshold);
   exports.Set("Sampler", Sampler::define(env));
   exports.Set("readKernelSymbols", Napi::Function::New(env, describeKernelSymbols));
+  defineCommands(env, exports);
+  defineEvents(env, exports);
   exports.Set("releaseUnusedMemory", Napi::Function::New(env, [](const Napi::CallbackInfo& info) {
                 return guarded(info.Env(), [&] {
                   releaseUnusedMemory();

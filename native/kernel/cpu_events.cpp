@@ -32,20 +32,6 @@ constexpr uint64_t kFewestShare = 2;
 /// In this time the clock of a running event moves.
 constexpr useconds_t kLookMicroseconds = 1000;
 
-/// Parses a CPU list of sysfs, e.g. `0-3,8`.
-std::vector<uint32_t> readCpuList(const char* path) {
-  std::ifstream file(path);
-  std::vector<uint32_t> cpus;
-  unsigned first = 0, last = 0;
-  while (file >> first) {
-    last = first;
-    if (file.peek() == '-') file.ignore() && file >> last;
-    for (unsigned cpu = first; cpu <= last && cpu < 65536; cpu++) cpus.push_back(cpu);
-    if (file.peek() == ',') file.ignore();
-  }
-  return cpus;
-}
-
 /// What read(2) of an event gives with PERF_FORMAT_TOTAL_TIME_ENABLED.
 struct Reading {
   uint64_t count = 0;
@@ -58,6 +44,20 @@ Reading readEvent(int fd) {
 }
 
 }  // namespace
+
+std::vector<uint32_t> onlineCpus() {
+  // A list such as `0-3,8`.
+  std::ifstream file(kOnline);
+  std::vector<uint32_t> cpus;
+  unsigned first = 0, last = 0;
+  while (file >> first) {
+    last = first;
+    if (file.peek() == '-') file.ignore() && file >> last;
+    for (unsigned cpu = first; cpu <= last && cpu < 65536; cpu++) cpus.push_back(cpu);
+    if (file.peek() == ',') file.ignore();
+  }
+  return cpus;
+}
 
 CpuEvents::~CpuEvents() {
   stopAll();
@@ -125,7 +125,7 @@ void CpuEvents::stopAll() {
 
 void CpuEvents::attach(uint32_t frequency) {
   const std::lock_guard lock(mutex_);
-  const std::vector<uint32_t> cpus = readCpuList(kOnline);
+  const std::vector<uint32_t> cpus = onlineCpus();
   if (cpus.empty()) throw Failure("the list of online CPUs cannot be read", errno);
   frequency_ = std::max(frequency, 1u);
   // A PMU may be missing, refuse some CPUs or be taken by somebody else: the clock always ticks.
@@ -182,6 +182,14 @@ void CpuEvents::wake(uint32_t cpu) {
   }
 }
 
+void CpuEvents::keepAwake() {
+  const std::lock_guard lock(mutex_);
+  mayRest_ = false;
+  for (const Event& event : events_) {
+    if (rates_[event.cpu].weight > 1) setRate(event, 1);
+  }
+}
+
 void CpuEvents::follow(const std::vector<cpu_totals>& totals) {
   const std::lock_guard lock(mutex_);
   if (startedAt_ == 0) return;
@@ -192,7 +200,7 @@ void CpuEvents::follow(const std::vector<cpu_totals>& totals) {
 }
 
 void CpuEvents::followOnline() {
-  const std::vector<uint32_t> online = readCpuList(kOnline);
+  const std::vector<uint32_t> online = onlineCpus();
   if (online.empty()) return;
   std::erase_if(events_, [&](Event& event) {
     if (std::find(online.begin(), online.end(), event.cpu) != online.end()) return false;
@@ -244,7 +252,7 @@ void CpuEvents::restartStopped(const std::vector<cpu_totals>& totals, uint64_t n
 
 void CpuEvents::restIdle(const std::vector<cpu_totals>& totals, uint64_t now) {
   const uint32_t weight = restingWeight();
-  if (weight <= 1 || now - startedAt_ < kIdleBeforeRest) return;
+  if (!mayRest_ || weight <= 1 || now - startedAt_ < kIdleBeforeRest) return;
   for (const Event& event : events_) {
     const bool isIdle = now > totals[event.cpu].last_work + kIdleBeforeRest;
     if (isIdle && rates_[event.cpu].weight == 1) setRate(event, weight);

@@ -13,6 +13,9 @@
 
 namespace polytop {
 
+/// The CPUs that are online; empty where that cannot be read.
+std::vector<uint32_t> onlineCpus();
+
 /// A counter of the kernel that takes a sample each time it overflows; src/tick/events.ts lists them.
 struct EventSource {
   std::string name;
@@ -50,6 +53,8 @@ class CpuEvents {
   /// Follows CPUs that came online or went offline since, and lets those rest that have been idle. `totals`: what the
   /// program counted on each possible CPU.
   void follow(const std::vector<cpu_totals>& totals);
+  /// From now on no CPU rests.
+  void keepAwake();
   /// A CPU that rested has work. Any thread may call it.
   void wake(uint32_t cpu);
 
@@ -87,6 +92,7 @@ class CpuEvents {
   std::vector<EventSource> sources_;  ///< those that have not failed
   std::vector<Event> events_;
   uint32_t frequency_ = 99;
+  bool mayRest_ = true;
   uint64_t startedAt_ = 0;  ///< when the events were attached; 0: they are not
 };
 

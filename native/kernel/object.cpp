@@ -2,15 +2,45 @@
 #include "kernel/object.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
+#include <string_view>
+#include <vector>
 
 namespace polytop {
 
 namespace {
+
+/// The scratch of a walk, and its sums.
+constexpr std::array<std::string_view, 5> kOwnMaps = {"walks", "known_rules", "totals", "mapping_caches", ".rodata"};
+
+/// Sections whose variables both objects see: they must lie at the same places.
+constexpr std::array<const char*, 2> kSharedSections = {".bss", ".data"};
+
+/// The name of a map; that of a data section is told without the object's name in front of it.
+std::string_view nameOf(const bpf_map* map) {
+  const std::string_view name = bpf_map__name(map);
+  const size_t dot = name.find('.');
+  return dot == std::string_view::npos ? name : name.substr(dot);
+}
+
+struct Variable {
+  std::string name;
+  uint32_t offset;
+  uint32_t size;
+  bool operator==(const Variable&) const = default;
+};
+
+std::vector<Variable> variablesOf(const bpf_object* object, const char* section) {
+  std::vector<Variable> variables;
+  eachVariable(object, section,
+               [&](const char* name, uint32_t offset, uint32_t size) { variables.push_back({name, offset, size}); });
+  return variables;
+}
 
 /// libbpf explains failures on its log only: the last lines are kept for the error message.
 thread_local std::string libbpfLog;
@@ -40,19 +70,41 @@ bpf_object* openObject(const std::string& path) {
 }
 
 void setConstants(bpf_object* object, uint32_t possibleCpus) {
-  bpf_map* constants = bpf_object__find_map_by_name(object, ".rodata");
   bpf_map* records = bpf_object__find_map_by_name(object, "records");
   bpf_map* knownRules = bpf_object__find_map_by_name(object, "known_rules");
+  if (!records || !knownRules) throw Failure("the BPF object lacks a map");
+  setConstant(object, "cpu_count", possibleCpus);
+  setConstant(object, "ring_wakeup_bytes", bpf_map__max_entries(records) / 4);
+  bpf_map__set_max_entries(knownRules, possibleCpus);
+}
+
+void setConstant(bpf_object* object, const char* name, uint32_t value) {
+  bpf_map* constants = bpf_object__find_map_by_name(object, ".rodata");
   size_t size = 0;
   auto* rodata = constants
                      ? const_cast<uint32_t*>(static_cast<const uint32_t*>(bpf_map__initial_value(constants, &size)))
                      : nullptr;
-  if (!records || !knownRules || !rodata) throw Failure("the BPF object lacks a map");
-  eachVariable(object, ".rodata", [&](const char* name, uint32_t offset, uint32_t) {
-    if (strcmp(name, "cpu_count") == 0) rodata[offset / 4] = possibleCpus;
-    if (strcmp(name, "ring_wakeup_bytes") == 0) rodata[offset / 4] = bpf_map__max_entries(records) / 4;
+  if (!rodata) throw Failure("the BPF object lacks a map");
+  eachVariable(object, ".rodata", [&](const char* found, uint32_t offset, uint32_t) {
+    if (strcmp(found, name) == 0) rodata[offset / 4] = value;
   });
-  bpf_map__set_max_entries(knownRules, possibleCpus);
+}
+
+void shareMaps(bpf_object* object, const bpf_object* with) {
+  for (const char* section : kSharedSections) {
+    if (variablesOf(object, section) != variablesOf(with, section))
+      throw Failure(std::string("the BPF objects are of different builds: ") + section);
+  }
+  bpf_map* map = nullptr;
+  bpf_object__for_each_map(map, object) {
+    if (std::ranges::find(kOwnMaps, nameOf(map)) != kOwnMaps.end()) continue;
+    bpf_map* other = nullptr;
+    bpf_object__for_each_map(other, with) {
+      if (nameOf(other) != nameOf(map)) continue;
+      const int error = bpf_map__reuse_fd(map, bpf_map__fd(other));
+      if (error) throw Failure("a map cannot be shared: " + std::string(nameOf(map)), -error);
+    }
+  }
 }
 
 void loadObject(bpf_object* object) {

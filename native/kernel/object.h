@@ -17,6 +17,14 @@ bpf_object* openObject(const std::string& path);
 /// loadObject().
 void setConstants(bpf_object* object, uint32_t possibleCpus);
 
+/// Sets a constant of 32 bits. Before loadObject(); does nothing where the object has none of that name.
+void setConstant(bpf_object* object, const char* name, uint32_t value);
+
+/// Lets an object use the maps that it has in common with the sampling object: what user space says of files and
+/// processes, and what is counted. Its scratch stays its own, since a sample may interrupt it. Before loadObject();
+/// throws a Failure.
+void shareMaps(bpf_object* object, const bpf_object* with);
+
 /// Makes the maps of an object and has the kernel verify its programs. Throws a Failure with the kernel's reasons.
 void loadObject(bpf_object* object);
 

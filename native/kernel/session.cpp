@@ -35,6 +35,7 @@ uint32_t readKernelStackLimit() {
 
 Session::~Session() {
   events_.detach();
+  for (bpf_link* link : follows_) bpf_link__destroy(link);
   for (const Mapping& mapping : mappings_) munmap(mapping.memory, mapping.size);
   bpf_object__close(object_);
 }
@@ -61,7 +62,7 @@ void Session::load(const SessionOptions& options) {
 void Session::createCountMaps(const SessionOptions& options) {
   // Each sample may be a row of its own; half as much again for drains that come late together. Where that is
   // little there is room for one that comes seconds late: a busy machine that is met for the first time.
-  const double perDrain = options.frequency * std::max(1.0, options.drainSeconds);
+  const double perDrain = (1 + options.events) * options.frequency * std::max(1.0, options.drainSeconds);
   const double perEpoch = std::max(1.5 * perDrain, std::min(kLateDrains * perDrain, kLateEntries / possibleCpus_));
   const auto entries = static_cast<uint32_t>(std::clamp(perEpoch, 256.0, 65536.0));
   const int outer = mapFd("counts");
@@ -95,6 +96,7 @@ void Session::findVariables() {
   };
   bind("epoch", variables_.epoch);
   bind("target_count", variables_.targetCount);
+  bind("followed_parent", variables_.followedParent);
   bind("generation", variables_.generation);
   bind("files_version", variables_.filesVersion);
   bind("has_perl_splits", variables_.hasPerlSplits);
@@ -116,6 +118,19 @@ void Session::setTargets(const std::vector<uint32_t>& targets) {
     if (std::find(targets.begin(), targets.end(), tgid) == targets.end()) bpf_map_delete_elem(map, &tgid);
   }
   targets_ = targets;
+}
+
+void Session::followChildrenOf(uint32_t tid) {
+  // No process has this pid: only what is followed is wanted.
+  setTargets({0});
+  *variables_.followedParent = tid;
+  for (const char* name : {"follow_end", "follow_fork"}) {
+    bpf_link* link = bpf_program__attach(bpf_object__find_program_by_name(object_, name));
+    if (!link) throw Failure("the processes of a command cannot be followed", errno);
+    follows_.push_back(link);
+  }
+  // A CPU that rests would meet a short command too late.
+  events_.keepAwake();
 }
 
 bool Session::isTarget(uint32_t tgid) const {

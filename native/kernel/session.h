@@ -18,7 +18,8 @@ struct SessionOptions {
   std::string objectPath;            ///< the compiled BPF object
   uint32_t frequency = 99;           ///< samples a second on each CPU: sizes the count maps
   double drainSeconds = 1;           ///< longest time between two drains: sizes the count maps
-  bool onlyWaits = false;            ///< nothing that runs is sampled once the start is over
+  bool withoutClock = false;         ///< the CPU's time is not sampled once the start is over
+  uint32_t events = 0;               ///< how many other events share the count maps
   std::vector<uint32_t> targets;     ///< processes wanted; empty: all
   std::vector<EventSource> sources;  ///< the first that can be had is sampled; one at least
 };
@@ -39,6 +40,8 @@ class Session {
   const CpuEvents& events() const { return events_; }
   /// Narrows sampling to these processes, in the kernel, from the next sample on. Empty: all.
   void setTargets(const std::vector<uint32_t>& targets);
+  /// Samples from now on only what a thread starts, and what that starts in its turn, from its first instruction on.
+  void followChildrenOf(uint32_t tid);
   /// Whether a process is sampled. Any thread may call it.
   bool isTarget(uint32_t tgid) const;
 
@@ -68,6 +71,7 @@ class Session {
   struct Variables {
     volatile uint32_t* epoch = nullptr;
     volatile uint32_t* targetCount = nullptr;
+    volatile uint32_t* followedParent = nullptr;
     volatile uint64_t* generation = nullptr;
     volatile uint32_t* filesVersion = nullptr;
     volatile uint32_t* hasPerlSplits = nullptr;
@@ -83,6 +87,7 @@ class Session {
   void findVariables();
 
   bpf_object* object_ = nullptr;
+  std::vector<bpf_link*> follows_;
   CpuEvents events_;
   std::vector<FileDescriptor> countMaps_;
   std::vector<uint32_t> targets_;

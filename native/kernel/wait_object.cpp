@@ -7,11 +7,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <fstream>
 #include <random>
-#include <string_view>
-#include <vector>
 
 #include "arch/arch.h"
 #include "kernel/object.h"
@@ -19,33 +16,6 @@
 namespace polytop {
 
 namespace {
-
-/// The scratch of a walk: a sample may interrupt a sweep, so that each object has its own.
-constexpr std::array<std::string_view, 5> kOwnMaps = {"walks", "known_rules", "totals", "mapping_caches", ".rodata"};
-
-/// Sections whose variables both objects see: they must lie at the same places.
-constexpr std::array<const char*, 2> kSharedSections = {".bss", ".data"};
-
-/// The name of a map; that of a data section is told without the object's name in front of it.
-std::string_view nameOf(const bpf_map* map) {
-  const std::string_view name = bpf_map__name(map);
-  const size_t dot = name.find('.');
-  return dot == std::string_view::npos ? name : name.substr(dot);
-}
-
-struct Variable {
-  std::string name;
-  uint32_t offset;
-  uint32_t size;
-  bool operator==(const Variable&) const = default;
-};
-
-std::vector<Variable> variablesOf(const bpf_object* object, const char* section) {
-  std::vector<Variable> variables;
-  eachVariable(object, section,
-               [&](const char* name, uint32_t offset, uint32_t size) { variables.push_back({name, offset, size}); });
-  return variables;
-}
 
 /// The memory of the machine in whole GB: the direct map begins at most so far below any table.
 uint64_t memoryGigabytes() {
@@ -67,28 +37,11 @@ void WaitObject::load(const std::string& path, const Session& session, uint32_t 
   if (!sweep || !counts) throw Failure("the BPF object lacks a program or a map: " + path);
   bpf_map__set_max_entries(counts, rows);
   setConstants(object_, session.possibleCpus());
-  shareMaps(session.object());
+  shareMaps(object_, session.object());
   loadObject(object_);
   findDirectMap();
   link_ = bpf_program__attach_iter(sweep, nullptr);
   if (!link_) throw Failure("the kernel does not iterate over threads", errno);
-}
-
-void WaitObject::shareMaps(const bpf_object* with) {
-  for (const char* section : kSharedSections) {
-    if (variablesOf(object_, section) != variablesOf(with, section))
-      throw Failure(std::string("the BPF objects are of different builds: ") + section);
-  }
-  bpf_map* map = nullptr;
-  bpf_object__for_each_map(map, object_) {
-    if (std::ranges::find(kOwnMaps, nameOf(map)) != kOwnMaps.end()) continue;
-    bpf_map* other = nullptr;
-    bpf_object__for_each_map(other, with) {
-      if (nameOf(other) != nameOf(map)) continue;
-      const int error = bpf_map__reuse_fd(map, bpf_map__fd(other));
-      if (error) throw Failure("a map cannot be shared: " + std::string(nameOf(map)), -error);
-    }
-  }
 }
 
 bool WaitObject::isDirectMap(uint64_t gigabytesBelow) {

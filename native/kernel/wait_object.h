@@ -30,7 +30,6 @@ class WaitObject {
   int mapFd(const char* name) const;
 
  private:
-  void shareMaps(const bpf_object* with);
   void findDirectMap();
   /// Whether the direct map begins so far below the page tables of this process: a word of its memory tells.
   bool isDirectMap(uint64_t gigabytesBelow);

@@ -19,11 +19,51 @@ export interface KernelSymbolColumns {
   readonly text: Buffer;
 }
 
+/** A probe of <sys/sdt.h>; file offsets. */
+export interface StaticProbe {
+  readonly provider: string;
+  readonly name: string;
+  readonly offset: number;
+  /** Where the counter is that tells the program of a probe; 0: none. */
+  readonly semaphore: number;
+}
+
+/** A command as it is to be started. */
+export interface CommandSetup {
+  readonly words: readonly string[];
+  /** `NAME=value` */
+  readonly environment: readonly string[];
+  /** Its input, output and error output; -1: nothing. */
+  readonly descriptors: readonly [number, number, number];
+  /** Whose rights it gets; those of this process where it is left out. */
+  readonly user?: string;
+  readonly uid?: number;
+  readonly gid?: number;
+}
+
 /** What the addon exports (native/js/addon.cpp). */
 export interface Addon {
   readonly Sampler: new (options: SamplerOptions) => Sampler;
   /** Reads /proc/kallsyms; undefined where all addresses are hidden. Throws an error with `errno`. */
   readKernelSymbols(path: string): KernelSymbolColumns | undefined;
+  /** The folder of the kernel's file system for tracing, mounted for this process if need be. Throws an error with `code`. */
+  openTracing(): string;
+  /** Functions of a file by their symbols; names are raw. Throws an error with `errno`, as the next does. */
+  listFunctions(path: string): {
+    readonly names: readonly string[];
+    /** In the file. */
+    readonly offsets: Float64Array;
+    /** 1: it runs once, and chooses which function is meant by its name (ifunc). */
+    readonly choosers: Uint8Array;
+  };
+  /** Probes that a program's author put into it (USDT). */
+  listStaticProbes(path: string): readonly StaticProbe[];
+  /** Names as people write them, of names in a symbol table. */
+  demangle(names: readonly string[]): readonly string[];
+  /** Starts a command as a child of the calling thread; its pid. Throws an error with `errno`. */
+  startCommand(command: CommandSetup): number;
+  /** Calls back once when it has ended: with its exit status, and the signal that ended it (0: none). */
+  waitForCommand(pid: number, callback: (status: number, signal: number) => void): void;
   /** Gives unused memory of this process back to the system; takes some milliseconds. */
   releaseUnusedMemory(): void;
 }

@@ -133,8 +133,10 @@ export interface Drained {
   readonly childNanoseconds: number;
   /** Increments by counter id. */
   readonly counters: Float64Array;
-  /** Three words a count: stack number, index in `tasks`, count. */
-  readonly counts: Uint32Array<ArrayBuffer>;
+  /** Four numbers a count: stack number, index in `tasks`, number of the event, weight. */
+  readonly counts: Float64Array;
+  /** Four numbers for each event beside the CPU's time: its number, hits, stacks that were walked, hits that were missed. */
+  readonly events: Float64Array;
   readonly tasks: readonly SampledTask[];
   /** Sweeps over all threads since the last drain. */
   readonly sweeps: number;

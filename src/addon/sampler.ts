@@ -1,6 +1,8 @@
 /** The sampler of the addon. */
+
 import type { EventSource } from "../tick/events.ts";
 import type { Drained, SeenMethod } from "./drained.ts";
+import type { NumberedEvent } from "./events.ts";
 
 /** Source lines of some code of a file. */
 export interface FoundLines {
@@ -20,8 +22,11 @@ export interface SamplerOptions {
   /** Longest time between two drains, in seconds. */
   readonly drainSeconds: number;
   readonly targets: readonly number[];
-  /** Nothing that runs is sampled once the start is over. */
-  readonly onlyWaits?: boolean;
+  /** The CPU's time is not sampled once the start is over. */
+  readonly withoutClock?: boolean;
+  /** The BPF object of other events, and these. */
+  readonly eventPath?: string;
+  readonly events?: readonly NumberedEvent[];
   /** Stacks of the same functions are one, wherever in these they are; nothing tells addresses apart then. */
   readonly byFunction?: boolean;
   /** In which folder what was made of files is kept from run to run; nowhere where it is left out. */
@@ -37,6 +42,10 @@ export interface Sampler {
    * `isPrepared`, files of what waits are read before anything is counted, which takes up to a second.
    */
   sweep(objectPath: string, isPrepared: boolean): void;
+  /** Samples only what a thread of this process starts from now on, and what that starts, from its first instruction. */
+  follow(tid: number): void;
+  /** Counts these events beside the CPU's time from now on, and no others; throws an error with `errno`. */
+  setEvents(events: readonly NumberedEvent[]): void;
   /** Narrows sampling to these processes; none: all. */
   setTargets(pids: readonly number[]): void;
   /** Sets the samples a second on each CPU, at most those of the start. */

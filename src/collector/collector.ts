@@ -4,6 +4,7 @@ import counterFile from "../../bpf/counters.json" with { type: "json" };
 import { COUNTER_IDS } from "../../build/abi.ts";
 import { loadAddon } from "../addon/binding.ts";
 import type { Drained, SampledTask } from "../addon/drained.ts";
+import type { ResolvedEvent } from "../addon/events.ts";
 import type { Sampler, SamplerOptions } from "../addon/sampler.ts";
 import { FrameReader } from "../runtimes/frame-reader.ts";
 import { FunctionTable } from "../runtimes/function-table.ts";
@@ -15,15 +16,19 @@ import { cleanName } from "../tick/clean-name.ts";
 import { DeltaWriter, type TickDelta } from "../tick/delta.ts";
 import { EVENTS, type EventName, type EventRow } from "../tick/events.ts";
 import type { CounterDefinition } from "../tick/source.ts";
-import type { OwnCost, Task } from "../tick/tick.ts";
+import type { EventInfo, OwnCost, Task } from "../tick/tick.ts";
 import type { Activity } from "../tick/waits.ts";
 import { Ancestors } from "./ancestors.ts";
 import { DrainedStacks } from "./drained-stacks.ts";
+import { CountedEvents, isProbe } from "./events.ts";
 import { type FrameLines, NativeLines } from "./native-lines.ts";
 import { TargetWatch } from "./target-watch.ts";
 import { DrainedWaits } from "./waits.ts";
 
 export const COUNTERS: readonly CounterDefinition[] = counterFile.counters;
+
+/** Numbers of a count; see Drained.counts. */
+const COUNT_WORDS = 4;
 
 const { SamplesTaken: SAMPLES_TAKEN } = COUNTER_IDS;
 
@@ -43,8 +48,15 @@ interface Gathered {
 }
 
 /** What is sampled, and how. */
-export interface CollectorOptions extends Omit<SamplerOptions, "sources"> {
+export interface CollectorOptions extends Omit<SamplerOptions, "sources" | "events"> {
+  /** Whose time is counted, where any is. */
   readonly event: EventName;
+  /** What is counted, in the order of the columns; missing: the time alone. */
+  readonly events?: readonly ResolvedEvent[];
+  /** Every so-many-th hit of an event is looked at; missing: as many as the frequency says. */
+  readonly period?: number;
+  /** Only what this thread starts is sampled. */
+  readonly followed?: number;
   /** The BPF object that visits waiting threads. */
   readonly sweepPath: string;
 }
@@ -64,23 +76,34 @@ export class Collector {
   readonly #writer = new DeltaWriter();
   readonly #stacks: DrainedStacks;
   readonly #waits: DrainedWaits;
+  readonly #events: CountedEvents;
   readonly #ancestors: Ancestors;
   readonly #sweepPath: string;
   #activity: Activity;
   #gathered: Gathered | undefined;
   #closed = false;
   #sweeps = false;
+  /** Stacks of events a second on each CPU at most. */
+  #frequency: number;
   #cpu = process.cpuUsage();
 
   /** Loads the BPF programs and starts sampling; throws an Error with `errno` where that fails. */
-  constructor({ event, sweepPath, ...options }: CollectorOptions) {
+  constructor({ event, events, period = 0, followed, sweepPath, ...options }: CollectorOptions) {
     const addon = loadAddon();
     this.#event = EVENTS[event];
     this.#activity = this.#event.activity;
     this.#sweepPath = sweepPath;
-    // A screen may look at what runs the next moment.
-    const onlyWaits = this.#activity === "waiting" && (options.byFunction ?? false);
-    this.#sampler = new addon.Sampler({ ...options, onlyWaits, sources: this.#event.sources });
+    this.#frequency = options.frequency;
+    const time: ResolvedEvent = { name: event, unit: this.#event.unit };
+    this.#events = new CountedEvents(events ?? [time], { period, frequency: options.frequency });
+    this.#sampler = new addon.Sampler({
+      ...options,
+      // A screen may look at what runs the next moment.
+      withoutClock:
+        (this.#activity === "waiting" && (options.byFunction ?? false)) || !this.#events.hasClock,
+      events: this.#events.numbered(),
+      sources: this.#event.sources,
+    });
     this.#lines = new NativeLines(this.#sampler);
     this.#readers = runtimeReaders(addon, this.#sampler, !options.byFunction);
     this.#sampler.onMethods(() => this.#resolveSeen());
@@ -90,10 +113,13 @@ export class Collector {
       this.#readers.flatMap(({ interleaver }) => (interleaver ? [interleaver] : [])),
     );
     this.#frames = new FrameReader(this.#readers, COUNTERS, this.#functions);
-    this.#stacks = new DrainedStacks(this.#writer, this.#mergesStacks);
+    this.#stacks = new DrainedStacks(this.#writer, this.#mergesStacks, (id) =>
+      isProbe(this.#functions.info(id)),
+    );
     this.#waits = new DrainedWaits(this.#stacks, this.#functions.info);
     this.#ancestors = new Ancestors(this.#writer);
     if (this.#activity !== "running") this.#sweep(true);
+    if (followed !== undefined) this.#sampler.follow(followed);
     // What the start cost is no part of the first refresh.
     this.#cpu = process.cpuUsage();
   }
@@ -114,6 +140,7 @@ export class Collector {
   }
 
   setFrequency(frequency: number): void {
+    this.#frequency = frequency;
     this.#sampler.setFrequency(frequency);
   }
 
@@ -157,12 +184,15 @@ export class Collector {
     const numbers = tasks.map((task) => this.#writer.task(cleanTask(task)));
     this.#ancestors.enterAbove(tasks);
     this.#waits.count(drained, numbers, (...count) => this.#writer.count(...count));
-    for (let at = 0; at + 2 < counts.length; at += 3) {
+    for (let at = 0; at + COUNT_WORDS <= counts.length; at += COUNT_WORDS) {
       const stack = this.#stacks.stack(counts[at] ?? 0);
       const task = numbers[counts[at + 1] ?? 0];
-      if (stack === undefined || task === undefined) continue;
-      this.#writer.count(stack, task, counts[at + 2] ?? 0);
+      const event = this.#events.placeOf(counts[at + 2] ?? 0);
+      if (stack === undefined || task === undefined || event === undefined) continue;
+      this.#writer.count(stack, task, counts[at + 3] ?? 0, event);
+      this.#events.add(event, counts[at + 3] ?? 0);
     }
+    this.#events.gather(drained);
   }
 
   /** Takes everything since the last tick. */
@@ -175,26 +205,25 @@ export class Collector {
     const cpus = sampled || availableParallelism();
     const metrics: Record<string, number> = {};
     for (const { id, name } of COUNTERS) metrics[name] = gathered.counters[id] ?? 0;
+    const { events, notices } = this.#events.take();
     const gone = this.#targets.check();
     if (gone.changed) this.#sampler.setTargets(this.#targets.sampled());
     return this.#writer.take(
       {
         time: gathered.time,
         intervalSeconds: gathered.seconds,
-        event,
-        unit: this.#event.unit,
-        frequency,
+        ...this.#ofFirst(events, event, gathered),
+        frequency: this.#events.hasClock || this.#sweeps ? frequency : this.#frequency,
         cpus,
         host: this.#host,
         pids: this.#targets.wanted(),
-        samples: gathered.samples,
-        missed: gathered.missed,
         metrics,
         self: this.#ownCost(gathered, tickNanoseconds),
         ...(this.#activity === "running" ? {} : { activity: this.#activity }),
         ...(this.#sweeps ? { waiting: this.#waits.take(metrics.WaitLostNanoseconds ?? 0) } : {}),
         notices: [
           ...gone.notices,
+          ...notices,
           ...gathered.notices,
           ...(this.#functions.isFull ? [TOO_MANY_FUNCTIONS] : []),
           ...this.#readers.flatMap((reader) => reader.notices?.(metrics) ?? []),
@@ -202,6 +231,21 @@ export class Collector {
       },
       this.#functions.takeAdded(),
     );
+  }
+
+  /** What a tick says of its first event; `clock` is what the CPU's time is sampled by. */
+  #ofFirst(events: readonly EventInfo[], clock: string, { samples, missed }: Gathered) {
+    const [first] = events;
+    if (!this.#events.areOthers || !first) {
+      return { event: clock, unit: this.#event.unit, samples, missed };
+    }
+    return {
+      event: first.name === "cpu" ? clock : first.name,
+      unit: first.unit,
+      samples: first.samples,
+      missed: first.missed,
+      events,
+    };
   }
 
   #resolveSeen(): void {

@@ -16,6 +16,8 @@ export class DrainedStacks {
   readonly #writer: DeltaWriter;
   /** Frames of one function that say nothing more are one, whatever their addresses. */
   readonly #mergesFrames: boolean;
+  /** Says of a function by its id that it belongs to the probe that a stack was taken at, no part of the program. */
+  readonly #isProbe: (id: number) => boolean;
   #generation = 0;
   /** For each frame the id of its function, and its number in the store: above 0, since stand-ins come first. */
   readonly #functions = new SlidingColumn();
@@ -30,7 +32,12 @@ export class DrainedStacks {
   /** The same for stacks of threads that wait for work: they may be counted as both. */
   readonly #idleNumbers = new SlidingColumn();
 
-  constructor(writer: DeltaWriter, mergesFrames: boolean) {
+  constructor(
+    writer: DeltaWriter,
+    mergesFrames: boolean,
+    isProbe: (id: number) => boolean = () => false,
+  ) {
+    this.#isProbe = isProbe;
     this.#writer = writer;
     this.#mergesFrames = mergesFrames;
     // Functions are met in any order: the column has room from the lowest id on.
@@ -101,7 +108,9 @@ export class DrainedStacks {
     const words = this.#words.values;
     const frames: number[] = [];
     const end = place + 3 + (words[place + 2] ?? 0);
-    for (let at = place + 3; at < end; at++) frames.push(this.#frame(words[at] ?? 0));
+    let first = place + 3;
+    while (first < end - 1 && this.#isProbe(this.#functions.get(words[first] ?? 0))) first++;
+    for (let at = first; at < end; at++) frames.push(this.#frame(words[at] ?? 0));
     const entered = this.#writer.stack(frames, words[place + 1] ?? 0, wait);
     numbers.set(number, entered + 1);
     return entered;

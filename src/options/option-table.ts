@@ -36,13 +36,19 @@ export const OPTIONS = {
     type: "string",
     shortFlag: "F",
     value: "HZ",
-    help: "samples a second on each CPU, 1 to 9999 (default 99)",
+    help: "samples a second on each CPU, 1 to 9999 (default 99; events 499)",
+  },
+  count: {
+    type: "string",
+    shortFlag: "c",
+    value: "N",
+    help: "with -e: look at every Nth hit of an event, which counts for N",
   },
   event: {
     type: "string",
     shortFlag: "e",
-    value: "EVENT",
-    help: `what is sampled: ${EVENT_NAMES.join(", ")} (default cpu)`,
+    value: "EVENT[,…]",
+    help: `${EVENT_NAMES.join(", ")}, page-faults, subsystem:name, uprobe:FUNC (default cpu)`,
   },
   pid: {
     type: "string",
@@ -112,9 +118,11 @@ export function helpText(): string {
   return `${packageJson.description}.
 
 Usage: polytop [OPTION…]                  live view; plain text where there is no terminal
+       polytop [OPTION…] -- COMMAND ARG…  samples a command and what it starts, until it ends
        polytop record -o FILE [OPTION…]   samples into a recording, without a screen
        polytop replay FILE [OPTION…]      live view, or plain text, of a recording
        polytop doctor [--json]            what this machine lacks, and what mends it
+       polytop list [KIND] [PATTERN]      events, functions or usdt probes for -e that match
 
 ${rows.map(([left, help]) => `${left.padEnd(width)}${help}`).join("\n")}
 

@@ -11,7 +11,13 @@ import {
   type SinkName,
 } from "../output/formats.ts";
 import { UsageError } from "../tick/errors.ts";
-import { EVENT_NAMES, type EventName, isEventName } from "../tick/events.ts";
+import {
+  type EventRequest,
+  isTimeOnly,
+  LIST_KINDS,
+  type ListKind,
+  parseEvents,
+} from "../tick/event-request.ts";
 import { DEFINITIONS, dashed, type Key, OPTIONS, type OptionDefinition } from "./option-table.ts";
 
 /** Where the refreshes go. */
@@ -43,7 +49,11 @@ export interface ShowOptions {
 export interface SampleOptions {
   readonly delaySeconds: number;
   readonly frequency: number;
-  readonly event: EventName;
+  readonly events: readonly EventRequest[];
+  /** Every so-many-th hit of an event; undefined: as many as the frequency says. */
+  readonly count: number | undefined;
+  /** A command to start and follow, with its arguments. */
+  readonly program: readonly string[] | undefined;
   /** Tables of programs are kept on disk, from run to run. */
   readonly cache: boolean;
 }
@@ -67,16 +77,30 @@ export interface ReplayOptions extends ShowOptions {
   readonly delaySeconds: number | undefined;
 }
 
+/** `polytop list` */
+export interface ListOptions {
+  readonly command: "list";
+  /** Undefined: all. */
+  readonly kind: ListKind | undefined;
+  readonly pattern: string;
+  readonly pids: readonly number[];
+}
+
 /** What was asked for. */
 export type Options =
   | RunOptions
   | RecordOptions
   | ReplayOptions
   | { readonly command: "doctor"; readonly json: boolean }
+  | ListOptions
   | { readonly command: "help" }
   | { readonly command: "version" };
 
 const MAX_PIDS = 1024;
+
+/** Samples a second on each CPU: of the CPU's time, and at most where other events are counted. */
+const DEFAULT_HZ = 99;
+const EVENT_HZ = 499;
 
 /** What was typed: a text for each option that has a value. */
 class Flags {
@@ -127,20 +151,26 @@ class Flags {
 
 /** Reads the arguments after the program's name; throws a UsageError. */
 export function parseOptions(argv: readonly string[]): Options {
-  const { input, flags } = read(argv);
+  const end = argv.indexOf("--");
+  const program = end < 0 ? undefined : argv.slice(end + 1);
+  const { input, flags } = read(end < 0 ? argv : argv.slice(0, end));
   if (flags.boolean("help")) return { command: "help" };
   if (flags.boolean("version")) return { command: "version" };
   const [word, ...rest] = input;
+  if (program && (word === "replay" || word === "doctor" || word === "list")) {
+    throw new UsageError(`${word} starts no command: leave out -- and what is behind it`);
+  }
   if (word === "replay") return replayOptions(rest, flags);
+  if (word === "list") return listOptions(rest, flags);
   const isCommand = word === "doctor" || word === "record";
   const stray = isCommand ? rest[0] : word;
   if (stray !== undefined) {
     throw new UsageError(`unexpected word "${stray}": options start with - (see polytop --help)`);
   }
   if (word === "doctor") return doctorOptions(flags);
-  if (word === "record") return recordOptions(flags);
+  if (word === "record") return recordOptions(flags, program);
   reject(flags, ["output"], "belongs to `polytop record`");
-  return { command: "run", ...showOptions(flags), ...sampleOptions(flags) };
+  return { command: "run", ...showOptions(flags), ...sampleOptions(flags, program) };
 }
 
 /** `-p1,2` as `--pid=1,2`: the parser of the command line takes apart what is no plain number. */
@@ -213,7 +243,7 @@ function reject(flags: Flags, keys: readonly Key[], why: string): void {
   if (given !== undefined) throw new UsageError(`${dashed(given)} ${why}`);
 }
 
-function recordOptions(flags: Flags): RecordOptions {
+function recordOptions(flags: Flags, program?: readonly string[]): RecordOptions {
   reject(flags, ["batch", "json", "folded"], "prints refreshes: `polytop record` prints nothing");
   reject(
     flags,
@@ -226,7 +256,7 @@ function recordOptions(flags: Flags): RecordOptions {
   if (shown.filter && Object.keys(shown.exports).length === 0) {
     throw new UsageError("--filter is about what is shown: a recording holds all, use --pid");
   }
-  return { command: "record", output, ...shown, ...sampleOptions(flags) };
+  return { command: "record", output, ...shown, ...sampleOptions(flags, program) };
 }
 
 function replayOptions(words: readonly string[], flags: Flags): ReplayOptions {
@@ -235,7 +265,11 @@ function replayOptions(words: readonly string[], flags: Flags): ReplayOptions {
     throw new UsageError("replay needs a recording: polytop replay FILE");
   }
   if (stray !== undefined) throw new UsageError(`replay takes one recording, not "${stray}" too`);
-  reject(flags, ["frequency", "event"], "is about sampling: a recording is not sampled again");
+  reject(
+    flags,
+    ["frequency", "event", "count"],
+    "is about sampling: a recording is not sampled again",
+  );
   if (flags.isOff("cache"))
     throw new UsageError("--no-cache is about sampling: a recording needs no tables");
   reject(flags, ["output"], "belongs to `polytop record`");
@@ -251,18 +285,38 @@ function doctorOptions(flags: Flags): Options {
   return { command: "doctor", json: flags.boolean("json") };
 }
 
+function listOptions(words: readonly string[], flags: Flags): ListOptions {
+  for (const [key] of DEFINITIONS) {
+    if (key !== "pid" && key !== "color" && flags.has(key)) {
+      throw new UsageError(`list takes --pid and nothing else, not ${dashed(key)}`);
+    }
+  }
+  const kind = LIST_KINDS.find((name) => name === words[0]);
+  const [pattern = "*", stray] = kind ? words.slice(1) : words;
+  if (stray !== undefined) throw new UsageError(`list takes one pattern, not "${stray}" too`);
+  return { command: "list", kind, pattern, pids: pids(flags.text("pid")) };
+}
+
 const delaySeconds = (flags: Flags): number | undefined =>
   flags.number("delay", 0.1, 60, "decimal");
 
-function sampleOptions(flags: Flags): SampleOptions {
-  const event = flags.text("event") ?? "cpu";
-  if (!isEventName(event)) {
-    const names = EVENT_NAMES.join(", ");
-    throw new UsageError(`--event ${event} is not in this version; use --event ${names}`);
+function sampleOptions(flags: Flags, program: readonly string[] | undefined): SampleOptions {
+  if (program && !program[0]) throw new UsageError("-- needs a command: polytop -- COMMAND ARG…");
+  if (program) reject(flags, ["pid"], "and a command exclude each other: choose one");
+  const events = parseEvents(flags.text("event") ?? "cpu");
+  const count = flags.number("count", 1, 1e12, "whole");
+  if (count !== undefined) {
+    if (flags.has("frequency")) {
+      throw new UsageError("--count and --frequency exclude each other: choose one");
+    }
+    if (isTimeOnly(events)) {
+      throw new UsageError("--count is for events that are counted (-e): time has --frequency");
+    }
   }
-  const frequency = flags.number("frequency", 1, 9999, "whole") ?? 99;
+  const standard = isTimeOnly(events) ? DEFAULT_HZ : EVENT_HZ;
+  const frequency = flags.number("frequency", 1, 9999, "whole") ?? standard;
   const cache = !flags.isOff("cache");
-  return { delaySeconds: delaySeconds(flags) ?? 1, frequency, event, cache };
+  return { delaySeconds: delaySeconds(flags) ?? 1, frequency, events, count, program, cache };
 }
 
 function showOptions(flags: Flags): ShowOptions {

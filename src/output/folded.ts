@@ -3,7 +3,10 @@ import { cleanName } from "../tick/clean-name.ts";
 import { GUESSED_FRAME, type ProfileFrame, RunProfile } from "./run-profile.ts";
 import type { Sink, SinkOptions } from "./sink.ts";
 
-/** A sink that writes `comm;frame;frame count`, root first, once at the end. */
+/**
+ * A sink that writes `comm;frame;frame count`, root first, once at the end; where several events are counted, the
+ * event stands before that.
+ */
 export function foldedSink(options: SinkOptions): Sink {
   const profile = new RunProfile(options);
   return {
@@ -18,10 +21,15 @@ export function foldedSink(options: SinkOptions): Sink {
 function lines(profile: RunProfile): string {
   const names = profile.frames.map(frameName);
   const merged = new Map<string, number>();
-  for (const { comm, frames, isGuessed, weight } of profile.samples()) {
+  const { events } = profile;
+  for (const { comm, frames, isGuessed, weights } of profile.samples()) {
     const mark = isGuessed ? [GUESSED_FRAME] : [];
     const line = [separate(comm), ...mark, ...frames.map((frame) => names[frame])].join(";");
-    merged.set(line, (merged.get(line) ?? 0) + weight);
+    for (const [place, weight] of weights.entries()) {
+      if (weight <= 0) continue;
+      const own = events.length > 1 ? `${separate(events[place]?.name ?? "")};${line}` : line;
+      merged.set(own, (merged.get(own) ?? 0) + weight);
+    }
   }
   return [...merged]
     .map(([line, samples]) => `${line} ${samples}\n`)

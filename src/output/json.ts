@@ -4,6 +4,7 @@
  */
 
 import type { FunctionRow, ProcessRow } from "../model/aggregate.ts";
+import { type EventSums, otherSums, withOthers } from "../model/events.ts";
 import { isWaiting } from "../model/waits/activity.ts";
 import { type Holder, holderIn } from "../model/waits/holders.ts";
 import {
@@ -37,25 +38,27 @@ export function jsonSink(options: SinkOptions): Sink {
 function snapshot(tick: Tick, options: SinkOptions): object {
   const sums = sumsOf(tick, options);
   const { samples } = sums;
+  const others = otherSums(tick, options);
+  const isFirst = areSamples(tick.unit) && !tick.events;
   const ages = waitAges(tick, options);
   const states = isWaiting(tick) ? threadStates(tick) : undefined;
   return {
-    schema: areSamples(tick.unit) ? "polytop.snapshot/1" : "polytop.snapshot/2",
+    schema: isFirst ? "polytop.snapshot/1" : "polytop.snapshot/2",
     time: new Date(tick.time).toISOString(),
     intervalSeconds: Math.round(tick.intervalSeconds * 1000) / 1000,
     event: tick.event,
-    ...(areSamples(tick.unit)
-      ? {}
-      : { events: [{ name: tick.event, unit: tick.unit, period: 1 }] }),
+    ...(isFirst ? {} : { events: eventList(tick) }),
     frequency: tick.frequency,
     cpus: tick.cpus,
     samples,
     missed: tick.missed,
     stacks: { unique: sums.uniqueStacks, ...sums.outcomes },
     runtimes: Object.fromEntries(listed(sums.runtimes).map((it) => [it, sums.runtimes[it]])),
-    functions: firstRows(sums.functions, options).map((row) =>
-      functionObject(row, samples, ages.get(row.function.id)),
-    ),
+    ...(others.length > 0 ? { by: totalsBy(tick, others) } : {}),
+    functions: rowsOf(sums.functions, others, options).map((row) => ({
+      ...functionObject(row, samples, ages.get(row.function.id)),
+      ...(others.length > 0 ? { by: functionBy(row, others) } : {}),
+    })),
     processes: sums.processes
       .toSorted((a, b) => b.samples - a.samples || a.pid - b.pid)
       .map((row) => processObject(row, samples, states)),
@@ -64,6 +67,43 @@ function snapshot(tick: Tick, options: SinkOptions): object {
     self: ownCost(tick.self),
   };
 }
+
+const eventList = ({ event, unit, events }: Tick): object[] =>
+  (events ?? [{ name: event, unit, period: 1 }]).map(({ name, unit: own, period }) => ({
+    name,
+    unit: own,
+    period,
+  }));
+
+/** Those that were asked for; where there is room, those too that only other events have. */
+function rowsOf(
+  functions: readonly FunctionRow[],
+  others: readonly EventSums[],
+  options: SinkOptions,
+): readonly FunctionRow[] {
+  const rows = firstRows(functions, options);
+  const all = withOthers(rows.length < functions.length ? functions : rows, others);
+  return options.rows === 0
+    ? all
+    : [...rows, ...all.slice(functions.length)].slice(0, options.rows);
+}
+
+/** What the events behind the first amount to, by their names. */
+const totalsBy = ({ events }: Tick, others: readonly EventSums[]): object =>
+  Object.fromEntries(
+    others.map(({ name, sums }, at) => [
+      name,
+      { samples: sums.samples, missed: events?.[at + 1]?.missed ?? 0 },
+    ]),
+  );
+
+const functionBy = (row: FunctionRow, others: readonly EventSums[]): object =>
+  Object.fromEntries(
+    others.map(({ name, rows }) => {
+      const { self = 0, total = 0 } = rows.get(row.function.id) ?? {};
+      return [name, { self, total }];
+    }),
+  );
 
 function ownCost({ parts, ...self }: OwnCost): object {
   return {

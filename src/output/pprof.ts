@@ -5,7 +5,7 @@
 import { gzipSync } from "node:zlib";
 import { Profile, StringTable } from "pprof-format";
 import { areSamples, unitRow } from "../tick/units.ts";
-import type { RunProfile } from "./run-profile.ts";
+import type { ProfileEvent, ProfileSample, RunProfile } from "./run-profile.ts";
 
 /** The file: samples and CPU time by stack, labelled with their process. */
 export function pprofFile(profile: RunProfile): Buffer {
@@ -17,14 +17,22 @@ export function pprofFile(profile: RunProfile): Buffer {
   const comm = text("comm");
   const pid = text("pid");
   const [stack, guessed] = [text("stack"), text("guessed")];
-  const types = areSamples(profile.unit)
-    ? [valueType("samples", "count"), valueType("cpu", "nanoseconds")]
-    : [valueType(unitRow(profile.unit).pprof.type, unitRow(profile.unit).pprof.unit)];
-  const main = types.at(-1) ?? valueType("", "");
+  const typesOf = ({ name, unit }: ProfileEvent) =>
+    areSamples(unit)
+      ? [valueType("samples", "count"), valueType("cpu", "nanoseconds")]
+      : [valueType(name || unitRow(unit).pprof.type, unitRow(unit).pprof.unit)];
+  const types = profile.events.flatMap(typesOf);
+  const [first = { name: "", unit: "" }] = profile.events;
+  const main = typesOf(first).at(-1) ?? valueType("", "");
+  const valuesOf = ({ weights, values }: ProfileSample): number[] =>
+    profile.events.flatMap(({ unit }, place) => {
+      const value = Math.round(values[place] ?? 0);
+      return areSamples(unit) ? [weights[place] ?? 0, value] : [value];
+    });
   const samples = [...profile.samples()].map((sample) => ({
     // Leaf first.
     locationId: sample.frames.map((frame) => frame + 1).reverse(),
-    value: [sample.weight, Math.round(sample.value)].slice(-types.length),
+    value: valuesOf(sample),
     label: [
       { key: comm, str: text(sample.comm) },
       { key: pid, num: sample.pid },
@@ -58,7 +66,7 @@ export function pprofFile(profile: RunProfile): Buffer {
     durationNanos: Math.round(profile.seconds * 1e9),
     periodType: main,
     period:
-      areSamples(profile.unit) && profile.frequency > 0 ? Math.round(1e9 / profile.frequency) : 0,
+      areSamples(first.unit) && profile.frequency > 0 ? Math.round(1e9 / profile.frequency) : 0,
     comment: [text(`polytop on ${profile.host}: ${profile.event}, ${profile.frequency} Hz`)],
     stringTable: strings,
   }).encode();

@@ -1,4 +1,5 @@
 /** The stacks of a whole run, added up: what collapsed stacks, pprof and speedscope files are made of. */
+import { ofEvent } from "../model/events.ts";
 import { type Choice, type Selection, type Shown, selectionOf } from "../model/selection.ts";
 import { PrefixTree } from "../tick/prefix-tree.ts";
 import { ROOT, type Store } from "../tick/store.ts";
@@ -22,10 +23,17 @@ export interface ProfileSample {
   readonly frames: readonly number[];
   /** Some of its callers are guesses. */
   readonly isGuessed: boolean;
-  /** In the profile's unit. */
-  readonly weight: number;
-  /** CPU time that samples stand for; the weight itself where that is another unit. */
-  readonly value: number;
+  /** For each event of the profile, in its unit. */
+  readonly weights: readonly number[];
+  /** For each event CPU time that samples stand for; the weight itself where that is another unit. */
+  readonly values: readonly number[];
+}
+
+/** An event of a profile. */
+export interface ProfileEvent {
+  /** As it was asked for; empty where the CPU's time or waits alone are counted. */
+  readonly name: string;
+  readonly unit: Unit;
 }
 
 /** Some 100 MB: beyond it a stack is counted, but not kept. */
@@ -39,8 +47,8 @@ const TOO_MANY: FunctionInfo = {
 };
 
 interface Amount {
-  weight: number;
-  value: number;
+  readonly weights: number[];
+  readonly values: number[];
 }
 
 interface Process {
@@ -58,7 +66,8 @@ export class RunProfile {
   /** Samples a second on each CPU, at the start. */
   frequency = 0;
   event = "";
-  unit: Unit = "samples";
+  /** One at least. */
+  events: readonly ProfileEvent[] = [{ name: "", unit: "samples" }];
   host = "";
   readonly #selection: Selection;
   readonly #tree = new PrefixTree();
@@ -81,23 +90,32 @@ export class RunProfile {
       this.begin = tick.time - tick.intervalSeconds * 1000;
       this.frequency = tick.frequency;
       this.event = tick.event;
-      this.unit = tick.unit;
+      this.events = tick.events ?? [{ name: "", unit: tick.unit }];
       this.host = tick.host;
     }
     this.seconds += tick.intervalSeconds;
+    for (const [place, { unit }] of this.events.entries()) this.#addEvent(tick, place, unit);
+  }
+
+  #addEvent(whole: Tick, place: number, unit: Unit): void {
+    const tick = ofEvent(whole, place);
     const period = tick.frequency > 0 ? 1e9 / tick.frequency : 0;
-    const factor = areSamples(tick.unit) ? period : 1;
+    const factor = areSamples(unit) ? period : 1;
     for (const { shown, stack, task, weight } of this.#selection.counts([tick])) {
       if (!shown.wants(stack)) continue;
       const process = this.#process(task);
       const isGuessed = shown.store.outcomeOf(stack) === "guessed";
       const stacks = isGuessed ? process.guessed : process.stacks;
       const leaf = this.#leaf(shown, stack);
-      const amount = stacks.get(leaf) ?? { weight: 0, value: 0 };
-      amount.weight += weight;
-      amount.value += weight * factor;
+      const amount = stacks.get(leaf) ?? this.#nothing();
+      amount.weights[place] = (amount.weights[place] ?? 0) + weight;
+      amount.values[place] = (amount.values[place] ?? 0) + weight * factor;
       stacks.set(leaf, amount);
     }
+  }
+
+  #nothing(): Amount {
+    return { weights: this.events.map(() => 0), values: this.events.map(() => 0) };
   }
 
   /** The stacks of each process, in the order in which they were met. */

@@ -4,7 +4,7 @@
  */
 import packageJson from "../../package.json" with { type: "json" };
 import { areSamples, unitRow } from "../tick/units.ts";
-import { GUESSED_FRAME, type RunProfile } from "./run-profile.ts";
+import { GUESSED_FRAME, type ProfileEvent, type RunProfile } from "./run-profile.ts";
 
 /** A profile of its own for so many programs, those with the most samples. */
 const MAX_PROGRAMS = 50;
@@ -18,7 +18,7 @@ interface Weighted {
 /** The file: one profile of all, programs as outermost frames, and one for each program. */
 export function speedscopeFile(profile: RunProfile): string {
   const mark = profile.frames.length;
-  const programs = byProgram(profile, mark);
+  const programs = byProgram(profile, mark, 0);
   const names = [...programs.keys()];
   const frames = profile.frames.map(({ function: { name, module }, line }) => ({
     name: name || "-",
@@ -26,13 +26,18 @@ export function speedscopeFile(profile: RunProfile): string {
     ...(line ? { line } : {}),
   }));
   const first = mark + 1;
-  const unit = areSamples(profile.unit) ? "nanoseconds" : unitRow(profile.unit).speedscope;
-  const all = names.flatMap((name, i) =>
-    (programs.get(name) ?? []).map(({ frames: stack, weight }) => ({
-      frames: [first + i, ...stack],
-      weight,
-    })),
-  );
+  const unitOf = ({ unit }: ProfileEvent): string =>
+    areSamples(unit) ? "nanoseconds" : unitRow(unit).speedscope;
+  const unit = profile.events.slice(0, 1).map(unitOf).join();
+  const known = new Map(names.map((name, i) => [name, first + i]));
+  const allOf = (stacks: Map<string, Weighted[]>): Weighted[] =>
+    [...stacks].flatMap(([name, list]) =>
+      list.map(({ frames: stack, weight }) => ({
+        frames: [known.get(name) ?? mark, ...stack],
+        weight,
+      })),
+    );
+  const of = profile.events[0]?.name ? `${profile.events[0].name} of ` : "all of ";
   return `${JSON.stringify({
     $schema: "https://www.speedscope.app/file-format-schema.json",
     exporter: `${packageJson.name} ${packageJson.version}`,
@@ -42,7 +47,16 @@ export function speedscopeFile(profile: RunProfile): string {
       frames: [...frames, { name: GUESSED_FRAME }, ...names.map((name) => ({ name: name || "-" }))],
     },
     profiles: [
-      sampled(`all of ${profile.host}`, all, unit),
+      sampled(`${of}${profile.host}`, allOf(programs), unit),
+      ...profile.events
+        .slice(1)
+        .map((event, at) =>
+          sampled(
+            `${event.name} of ${profile.host}`,
+            allOf(byProgram(profile, mark, at + 1)),
+            unitOf(event),
+          ),
+        ),
       ...names
         .slice(0, MAX_PROGRAMS)
         .map((name) => sampled(name || "-", programs.get(name) ?? [], unit)),
@@ -64,12 +78,13 @@ function sampled(name: string, stacks: readonly Weighted[], unit: string): objec
 }
 
 /**
- * Stacks of each program, whatever the number of its processes; the busiest program first. `mark` is the outermost
- * frame of those that hold guesses.
+ * Stacks of each program, whatever the number of its processes, with the weights of an event; the busiest program first.
+ * `mark` is the outermost frame of those that hold guesses.
  */
-function byProgram(profile: RunProfile, mark: number): Map<string, Weighted[]> {
+function byProgram(profile: RunProfile, mark: number, place: number): Map<string, Weighted[]> {
   const programs = new Map<string, Map<string, Weighted>>();
-  for (const { comm, frames: known, isGuessed, value } of profile.samples()) {
+  for (const { comm, frames: known, isGuessed, values } of profile.samples()) {
+    const value = values[place] ?? 0;
     const frames = isGuessed ? [mark, ...known] : known;
     let stacks = programs.get(comm);
     if (!stacks) {

@@ -1,15 +1,12 @@
 /** `--batch` and `--once`: a table each refresh, header lines with `#`, numbers first, for awk and eyes. */
 
 import type { Aggregate, FunctionRow } from "../model/aggregate.ts";
+import { otherSums } from "../model/events.ts";
 import { busyShare } from "../model/health.ts";
 import { isWaiting } from "../model/waits/activity.ts";
 import { waitAges } from "../model/waits/states.ts";
-import {
-  type Column,
-  FUNCTION_COLUMNS,
-  type FunctionContext,
-  RUNTIME_LABELS,
-} from "../text/columns.ts";
+import { FUNCTION_COLUMNS, type FunctionContext, RUNTIME_LABELS } from "../text/columns.ts";
+import { withEventColumns } from "../text/event-columns.ts";
 import { ASCII_GLYPHS, bytes, displayWidth, percent, sharePercent } from "../text/format.ts";
 import { statesText, WAITING_COLUMNS } from "../text/wait-columns.ts";
 import { cleanName } from "../tick/clean-name.ts";
@@ -17,8 +14,6 @@ import { listed } from "../tick/runtimes.ts";
 import type { Tick } from "../tick/tick.ts";
 import { areSamples, unitRow } from "../tick/units.ts";
 import { firstRows, type Sink, type SinkOptions, sumsOf } from "./sink.ts";
-
-type PlainColumn = Column<FunctionRow, FunctionContext>;
 
 /** Longer texts are never cut, they push what follows to the right: a script wants all of a name. */
 const MAX_PADDING = 48;
@@ -55,7 +50,7 @@ function header(tick: Tick, sums: Aggregate, filter: string): string[] {
       "polytop",
       tick.host,
       new Date(tick.time).toISOString(),
-      `${tick.event} ${tick.frequency} Hz`,
+      `${(tick.events ?? [{ name: tick.event }]).map(({ name }) => name).join(",")} ${tick.frequency} Hz`,
       `${tick.cpus} CPUs${busy}`,
       `${unitRow(tick.unit).text(sums.samples)} in ${tick.intervalSeconds.toFixed(1)} s`,
     ],
@@ -85,7 +80,11 @@ function body(
   options: SinkOptions,
 ): string[] {
   const all = isWaiting(tick) ? WAITING_COLUMNS : FUNCTION_COLUMNS;
-  const columns: readonly PlainColumn[] = all.filter(({ plain }) => plain);
+  const others = otherSums(tick, options);
+  const columns = withEventColumns(
+    all.filter(({ plain }) => plain),
+    others,
+  );
   const ages = waitAges(tick, options);
   const context: FunctionContext = {
     samples: sums.samples,

@@ -8,11 +8,13 @@ import { FRAME_FOLDED as FOLDED, ROOT } from "../tick/store.ts";
 import { type FunctionInfo, OUTCOMES, type Task, type TickHeader } from "../tick/tick.ts";
 import { WAITS } from "../tick/waits.ts";
 import { ByteReader } from "./bytes.ts";
+import { readEvents } from "./events.ts";
 import {
   FormatError,
   FRAME_BODY,
   FRAME_FLAGS,
   FRAME_FOLDED,
+  LAST_WITHOUT_EVENTS,
   LAST_WITHOUT_UNIT,
   LAST_WITHOUT_WAITS,
   LIMITS,
@@ -92,7 +94,18 @@ export class TickDecoder {
       const tasks = readTasks(reader, tables);
       const header = readFacts(reader, tables, this.#version);
       const counts = readCounts(reader, tables);
-      yield { header, renewed, functions, texts, columns, tasks, counts };
+      const events = this.#version > LAST_WITHOUT_EVENTS ? readEvents(reader) : undefined;
+      const others = events?.slice(1).map(() => readCounts(reader, tables)) ?? [];
+      yield {
+        header: events ? { ...header, events } : header,
+        renewed,
+        functions,
+        texts,
+        columns,
+        tasks,
+        counts,
+        ...(others.length > 0 ? { others } : {}),
+      };
     }
   }
 

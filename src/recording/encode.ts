@@ -5,8 +5,9 @@ import { PrefixTree } from "../tick/prefix-tree.ts";
 import { RUNTIME_ROWS } from "../tick/runtimes.ts";
 import type { LineOf } from "../tick/source.ts";
 import { ROOT, type Store } from "../tick/store.ts";
-import type { FunctionInfo, Task, Tick } from "../tick/tick.ts";
+import type { Counts, FunctionInfo, Task, Tick } from "../tick/tick.ts";
 import { ByteWriter } from "./bytes.ts";
+import { writeEvents } from "./events.ts";
 import { FRAME_BODY, FRAME_FOLDED, WAIT_FACTOR } from "./format.ts";
 import { writeWaiting } from "./waiting.ts";
 
@@ -137,10 +138,12 @@ export class TickEncoder {
 
   /** Encodes a tick; `lineOf` knows lines of frames that its store does not. */
   add(tick: Tick, lineOf?: LineOf): void {
-    const { store, counts } = tick;
+    const { store } = tick;
+    const everyCounts = [tick.counts, ...(tick.others ?? [])];
     const dictionary = this.#dictionary;
     const numbers = dictionary.numbersOf(store);
-    const news = [...new Set(counts.stacks)].filter((stack) => numbers.stacks[stack] === undefined);
+    const stacks = new Set(everyCounts.flatMap((counts) => [...counts.stacks]));
+    const news = [...stacks].filter((stack) => numbers.stacks[stack] === undefined);
     // Functions get numbers in the order of their ids: a replay then orders equal rows as they were.
     const met = new Set(news.flatMap((stack) => store.framesOf(stack)));
     const functions = new Set(Array.from(met, (frame) => store.columns.frameFunctions.at(frame)));
@@ -163,7 +166,9 @@ export class TickEncoder {
     this.#news();
     body(this.#out);
     writeWaiting(this.#out, tick, numbers);
-    this.#counts(tick, numbers);
+    this.#counts(tick.counts, numbers);
+    writeEvents(this.#out, tick);
+    for (const counts of tick.others ?? []) this.#counts(counts, numbers);
   }
 
   /** The ticks since the last call, and whether numbering began anew with them. */
@@ -232,7 +237,7 @@ export class TickEncoder {
     for (const { frames } of rows) for (const frame of frames) out.uint(frame);
   }
 
-  #counts({ counts }: Tick, numbers: StoreNumbers): void {
+  #counts(counts: Counts, numbers: StoreNumbers): void {
     const out = this.#out;
     out.uint(counts.length);
     for (const [column, listed] of [

@@ -1,5 +1,5 @@
 /**
- * The file format of recordings, version 4: refreshes ("ticks") with their stacks and names.
+ * The file format of recordings, version 5: refreshes ("ticks") with their stacks and names.
  *
  * A file is a signature, a version and a row of chunks. Whatever was written whole can be read, so a
  * file that is cut off anywhere opens up to there. Numbers of fixed width are little-endian.
@@ -27,7 +27,7 @@
  *     list x = uint count · x…
  *     maybe x = uint 0, or uint x + 1
  *
- *     tick   = list string · list function · list frame · stacks · list task · facts · counts
+ *     tick   = list string · list function · list frame · stacks · list task · facts · counts · events
  *     string = list byte (UTF-8)
  *     function = uint runtime (RuntimeRow.number) · uint name · uint module · maybe whyUnnamed
  *     frame  = uint function · maybe line · maybe note · uint flags (1: folded, 2: has a body) · body
@@ -45,6 +45,8 @@
  *     process = uint pid · uint threads · number startTime · number running · number runnable · number blocked
  *     wait   = uint stack · uint task · number seconds · uint owner
  *     counts = uint count · signed stack… · signed task… · uint weight…
+ *     events = uint 0, or list event · counts… (for each but the first)
+ *     event  = string name · string unit · number period · number samples · number missed
  *
  * Names, comm, thread, cgroup, notes, bodies, notices, event, unit and host are numbers of strings. Stacks share their
  * outer frames, so they are a tree: node 0 is its root, and a stack is `branch` (how far back from the
@@ -56,7 +58,9 @@
  *
  * The weight of a stack that waits is in nanoseconds, whatever the unit; bpf/wait/abi.h numbers how it waits.
  *
- * Versions 1 to 3 are read too, and know nothing of waiting. Versions 1 and 2 have no outcome `guessed`: their
+ * The names and units of `events` stand where they are, each a count of bytes and these in UTF-8.
+ *
+ * Versions 1 to 4 are read too. Version 4 has no `events`; versions 1 to 3 know nothing of waiting. Versions 1 and 2 have no outcome `guessed`: their
  * `complete` may hold guesses. Version 1 has no unit: its weights are samples.
  *
  * Everything in a file is taken for hostile: see the limits below.
@@ -66,11 +70,12 @@ import type { CounterDefinition } from "../tick/source.ts";
 export const SIGNATURE = Uint8Array.from([
   0x89, 0x70, 0x6f, 0x6c, 0x79, 0x74, 0x6f, 0x70, 0x0d, 0x0a, 0x1a, 0x0a,
 ]);
-export const VERSION = 4;
-/** The oldest version that is read, the last one without a unit, and the last one without waits. */
+export const VERSION = 5;
+/** The oldest version that is read, and the last ones without a unit, without waits and without events. */
 export const OLDEST_VERSION = 1;
 export const LAST_WITHOUT_UNIT = 1;
 export const LAST_WITHOUT_WAITS = 3;
+export const LAST_WITHOUT_EVENTS = 4;
 /** How a thread waits is so many times higher than an outcome in the same number. */
 export const WAIT_FACTOR = 16;
 /** Signature and version. */
@@ -109,6 +114,7 @@ export const LIMITS = {
   counts: 1 << 21,
   pids: 4096,
   notices: 256,
+  events: 64,
   /** Different functions of a whole recording. */
   allFunctions: 1 << 21,
   /** Memory of all functions, and of all else between two renewals, roughly. */

@@ -3,6 +3,7 @@ import { constants } from "node:os";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import counterFile from "../../bpf/counters.json" with { type: "json" };
+import type { ResolvedEvent } from "../addon/events.ts";
 import type { FrameLines } from "../collector/native-lines.ts";
 import { nativeFolder } from "../machine/native-folder.ts";
 import { startOfProcess } from "../machine/process-start.ts";
@@ -14,12 +15,19 @@ import type { Store } from "../tick/store.ts";
 import type { WorkerReply, WorkerRequest, WorkerSetup } from "./worker.ts";
 
 export interface LiveOptions {
+  /** Whose time is counted, where any is. */
   readonly event: EventName;
+  /** What is counted beside it or in its place, in the order of the columns. */
+  readonly events?: readonly ResolvedEvent[];
+  /** Every so-many-th hit of an event. */
+  readonly period?: number;
   readonly frequency: number;
   readonly delaySeconds: number;
   /** The first refresh may be sooner: who looks at a screen wants an answer now. */
   readonly firstDelaySeconds?: number;
   readonly pids: readonly number[];
+  /** Only what this process's main thread starts from now on is sampled. */
+  readonly followsOwn?: boolean;
   /** Stacks of the same functions are one: for who asks for no source lines of native functions. */
   readonly byFunction?: boolean;
   /** Where tables of programs are kept from run to run; empty: nowhere. */
@@ -49,7 +57,12 @@ export async function openLiveSource(worker: Worker, options: LiveOptions): Prom
     sampler: {
       objectPath: join(native, "polytop.bpf.o"),
       sweepPath: join(native, "wait.bpf.o"),
+      eventPath: join(native, "event.bpf.o"),
       event: options.event,
+      ...(options.events ? { events: options.events } : {}),
+      ...(options.period === undefined ? {} : { period: options.period }),
+      // The number of a main thread is that of its process.
+      ...(options.followsOwn ? { followed: process.pid } : {}),
       frequency: options.frequency,
       drainSeconds: 1,
       targets: options.pids,

@@ -23,16 +23,21 @@ export interface TickDelta {
   readonly texts: readonly string[];
   readonly columns: Readonly<Record<ColumnName, Column>>;
   readonly tasks: readonly Task[];
-  readonly counts: {
-    readonly stacks: Column;
-    readonly tasks: Column;
-    readonly weights: Float64Array<ArrayBuffer>;
-  };
+  readonly counts: CountColumns;
+  /** The counts of the events behind the first. */
+  readonly others?: readonly CountColumns[];
+}
+
+/** Counts whose memory can be handed over. */
+export interface CountColumns {
+  readonly stacks: Column;
+  readonly tasks: Column;
+  readonly weights: Float64Array<ArrayBuffer>;
 }
 
 /** The memory of a delta that can be handed over to another thread instead of copied. */
-export const buffersOf = ({ columns, counts }: TickDelta): ArrayBuffer[] =>
-  [...Object.values(columns), ...Object.values(counts)].map(({ buffer }) => buffer);
+export const buffersOf = ({ columns, counts, others = [] }: TickDelta): ArrayBuffer[] =>
+  [columns, counts, ...others].flatMap((one) => Object.values(one).map(({ buffer }) => buffer));
 
 /** Makes ticks of deltas, which must come in order, none left out, and are used up. */
 export class TickAssembler {
@@ -49,11 +54,15 @@ export class TickAssembler {
     this.#functions.append(delta.functions);
     if (delta.renewed) this.#store = new Store(this.#functions, this.#family);
     this.#store.append(delta);
-    const { stacks, tasks, weights } = delta.counts;
-    const counts: Counts = { length: stacks.length, stacks, tasks, weights };
-    return { ...delta.header, counts, store: this.#store };
+    const [counts, others] = [withLength(delta.counts), delta.others?.map(withLength)];
+    return { ...delta.header, counts, ...(others ? { others } : {}), store: this.#store };
   }
 }
+
+const withLength = (columns: CountColumns): Counts => ({
+  length: columns.stacks.length,
+  ...columns,
+});
 
 /** A new store begins beyond these: the ticks of one can be forgotten together then, and it takes a few megabytes. */
 const RENEW_AT = { nodes: 120_000, stacks: 30_000, frames: 50_000, tasks: 20_000, texts: 25_000 };
@@ -136,12 +145,19 @@ const makeCounts = () => ({
   places: new PrefixTree(),
 });
 
+const columnsOf = ({ stacks, tasks, weights }: ReturnType<typeof makeCounts>): CountColumns => ({
+  stacks: stacks.take(),
+  tasks: tasks.take(),
+  weights: Float64Array.from(weights),
+});
+
 /** Numbers what a source meets, and makes deltas of what is new. */
 export class DeltaWriter {
   #filling = new Filling();
   #isRenewed = true;
   readonly #columns = eachColumn(() => new News());
-  #counts = makeCounts();
+  /** For each event. */
+  #counts = [makeCounts()];
   /** Grows when all numbers that were given before are void. */
   generation = 0;
 
@@ -184,9 +200,13 @@ export class DeltaWriter {
     return number;
   }
 
-  /** Counts a stack in a thread for the next delta, which holds each pair once. */
-  count(stack: number, task: number, weight: number): void {
-    const { places, stacks, tasks, weights } = this.#counts;
+  /**
+   * Counts a stack in a thread for the next delta, which holds each pair once for each event: `event` is its place in
+   * the header's.
+   */
+  count(stack: number, task: number, weight: number, event = 0): void {
+    this.#counts[event] ??= makeCounts();
+    const { places, stacks, tasks, weights } = this.#counts[event];
     // A pair of a parent and a frame is a pair of numbers as well as any.
     const place = places.child(task, stack);
     if (place <= weights.length) {
@@ -201,7 +221,10 @@ export class DeltaWriter {
   /** What is new since the last call, and all that was counted since then. */
   take(header: TickHeader, functions: readonly FunctionInfo[]): TickDelta {
     const filling = this.#filling;
-    const { stacks, tasks, weights } = this.#counts;
+    const [counts, ...others] = Array.from(
+      { length: Math.max(1, header.events?.length ?? 1) },
+      (_, event) => columnsOf(this.#counts[event] ?? makeCounts()),
+    );
     const nodes = filling.tree.columnsFrom(filling.sentNodes);
     const delta: TickDelta = {
       header,
@@ -210,9 +233,10 @@ export class DeltaWriter {
       texts: filling.texts.takeNews(),
       columns: { ...eachColumn((name) => this.#columns[name].take()), ...nodes },
       tasks: filling.tasks.slice(filling.sentTasks),
-      counts: { stacks: stacks.take(), tasks: tasks.take(), weights: Float64Array.from(weights) },
+      counts: counts ?? columnsOf(makeCounts()),
+      ...(others.length > 0 ? { others } : {}),
     };
-    this.#counts = makeCounts();
+    this.#counts = [makeCounts()];
     filling.sentNodes = filling.tree.size;
     filling.sentTasks = filling.tasks.length;
     this.#isRenewed = filling.isFull;

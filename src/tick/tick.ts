@@ -95,6 +95,18 @@ export interface CostParts {
   readonly tickNanoseconds: number;
 }
 
+/** One of several events that a tick counts. */
+export interface EventInfo {
+  /** As it was asked for. */
+  readonly name: string;
+  readonly unit: Unit;
+  /** How many hits a stack stands for, on average; 0: not known. */
+  readonly period: number;
+  /** Sum of its weights. */
+  readonly samples: number;
+  readonly missed: number;
+}
+
 /** Everything of a tick but its counts. */
 export interface TickHeader {
   /** End of the refresh, milliseconds since 1970. */
@@ -122,10 +134,14 @@ export interface TickHeader {
   readonly waiting?: Waiting;
   /** What the reader must know, e.g. that a fallback is in use. */
   readonly notices: readonly string[];
+  /** The events that are counted, where these are not the CPU's time or waits alone. `event` and what goes with it is the first. */
+  readonly events?: readonly EventInfo[];
 }
 
 export interface Tick extends TickHeader {
   readonly counts: Counts;
+  /** The counts of the events behind the first, in their order. */
+  readonly others?: readonly Counts[];
   /** What the numbers of `counts` stand for; ticks that follow each other mostly share it. */
   readonly store: Store;
 }

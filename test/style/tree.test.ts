@@ -38,6 +38,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   "src/addon/": ["src/tick/", "src/machine/"],
   "src/recording/": ["src/tick/"],
   "src/runtimes/": ["src/tick/", "src/addon/", "src/machine/"],
+  "src/events/": ["src/tick/", "src/addon/", "src/machine/"],
   "src/collector/": ["src/tick/", "src/addon/", "src/machine/", "src/runtimes/"],
   "src/sources/": ["src/tick/", "src/addon/", "src/machine/", "src/recording/", "src/collector/"],
   "src/model/": ["src/tick/"],

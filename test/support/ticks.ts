@@ -26,6 +26,8 @@ export interface StackCount {
   readonly stack: Stack;
   readonly task: Task;
   readonly count: number;
+  /** Its place among the events of the tick. */
+  readonly event?: number;
 }
 
 /** The counts of ticks as objects. */
@@ -113,10 +115,15 @@ export class StoreMaker {
   #generation = 0;
 
   tick(header: TickHeader, counts: readonly StackCount[]): Tick {
-    for (const { stack, task, count } of counts) {
+    for (const { stack, task, count, event } of counts) {
       const frames = stack.frames.map((frame) => this.#frame(frame));
       const outcome = OUTCOMES.indexOf(stack.outcome);
-      this.#writer.count(this.#writer.stack(frames, outcome), this.#writer.task(task), count);
+      this.#writer.count(
+        this.#writer.stack(frames, outcome),
+        this.#writer.task(task),
+        count,
+        event,
+      );
     }
     const news = functions.slice(this.#sent);
     this.#sent = functions.length;

@@ -28,10 +28,23 @@ constexpr uint64_t kNeeded = bitOf(CAP_BPF) | bitOf(CAP_PERFMON) |              
                              bitOf(CAP_SETUID) | bitOf(CAP_SETGID) | bitOf(CAP_SETPCAP) |
                              bitOf(CAP_KILL);  // the parser is another user
 
-/// What is written into a folder of another user, by `w` say, needs that.
+/// Distributions have levels of kernel.perf_event_paranoid above 2. There perf_event_open(2) of some asks for
+/// CAP_SYS_ADMIN, whatever else one may: Ubuntu's, and Debian's 5.10.
+bool isMoreParanoid() {
+  FILE* file = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
+  int level = 0;
+  const bool isRead = file != nullptr && fscanf(file, "%d", &level) == 1;
+  if (file != nullptr) fclose(file);
+  return !isRead || level > 2;
+}
+
+/// What is written into a folder of another user, by `w` say, needs CAP_DAC_OVERRIDE.
 uint64_t neededHere() {
+  uint64_t needed = kNeeded;
   struct stat here = {};
-  return stat(".", &here) == 0 && here.st_uid != 0 ? kNeeded | bitOf(CAP_DAC_OVERRIDE) : kNeeded;
+  if (stat(".", &here) == 0 && here.st_uid != 0) needed |= bitOf(CAP_DAC_OVERRIDE);
+  if (isMoreParanoid()) needed |= bitOf(CAP_SYS_ADMIN);
+  return needed;
 }
 
 /// Root gets back, with each program that it becomes, what the bounding set allows.

@@ -16,6 +16,7 @@ import { perf } from "./perf.ts";
 import { perl } from "./perl.ts";
 import { debianPrograms } from "./programs.ts";
 import { python } from "./python.ts";
+import { pythonProgramSections } from "./python-programs.ts";
 import { reuse } from "./reuse.ts";
 import { ticks } from "./ticks.ts";
 import { waits } from "./waits.ts";
@@ -29,6 +30,7 @@ const held = await measure([
   ...idle,
   ...perl,
   ...python,
+  ...pythonProgramSections,
   ...ticks,
   ...dotnet,
   ...dotnetStacks,

@@ -2,16 +2,11 @@
 import { writeFileSync } from "node:fs";
 import type { FunctionInfo } from "../../../src/tick/tick.ts";
 import { unpackDebian } from "../../support/debian.ts";
-import { liveTicks } from "../../support/live-ticks.ts";
 import { Lacking, percent, type Row, ratio } from "../../support/measure.ts";
 import { perlFrames } from "../../support/perl.ts";
-import { sleep, start } from "../../support/profile.ts";
-import { type StackCount, stackCounts } from "../../support/ticks.ts";
+import type { StackCount } from "../../support/ticks.ts";
+import { sampleProgram } from "./loops.ts";
 
-const SECONDS = 11;
-/** Until the unwind tables of the program's files are there; what these samples lack is said by their reason. */
-const WARM_UP_SECONDS = 4;
-const FREQUENCY = 997;
 const TOP = 20;
 
 /** The biggest module among what is unpacked. */
@@ -38,21 +33,6 @@ const VIM_SCRIPT = `perl use Perl::Tidy
 perl Perl::Tidy::perltidy(source => '${SOURCE}', destination => \\my $out, argv => '-npro')
 qall!
 `;
-
-/** Samples the program, run again and again. */
-async function sampleProgram(root: string, command: readonly string[]): Promise<StackCount[]> {
-  const script = 'root=$1; shift; while :; do LC_ALL=C chroot "$root" "$@" || sleep 1; done';
-  const loop = start("sh", ["-c", script, "sh", root, ...command]);
-  try {
-    await sleep(1);
-    const ticks = await liveTicks({ seconds: SECONDS, frequency: FREQUENCY });
-    return stackCounts(...ticks.slice(WARM_UP_SECONDS)).filter(
-      ({ task }) => task.pid !== loop.pid && task.parentPid === loop.pid,
-    );
-  } finally {
-    await loop.stop();
-  }
-}
 
 /** The functions with most samples of their own. */
 function busiest(counts: readonly StackCount[]): FunctionInfo[] {

@@ -45,7 +45,10 @@ function judge(program: Program, pid: number, snapshots: readonly Snapshot[]): P
 }
 
 async function complaints(): Promise<string[]> {
-  const { stdout } = await polytop(["doctor", "--json"], { timeoutMs: TIMEOUT_SECONDS * 1000 });
+  const { status, signal, stdout, stderr } = await polytop(["doctor", "--json"], {
+    timeoutMs: TIMEOUT_SECONDS * 1000,
+  });
+  if (!stdout) throw new Error(`the doctor ended with ${signal ?? status}: ${stderr}`);
   const { checks } = JSON.parse(stdout) as Diagnosis;
   const bad = checks.filter(({ state }) => state === "fail" || state === "warn");
   return bad.map(({ id, state, text }) => `${state} ${id}: ${text}`);

@@ -118,6 +118,8 @@ function recordingOf(number: number, unit: string): Buffer {
   out.signed(0);
   out.signed(0);
   out.uint(5);
+  // No events beside the CPU's time.
+  out.uint(0);
   const chunk = (kind: number, data: Buffer, flags = 0) => packChunk({ kind, flags, data });
   return Buffer.concat([
     prefix(VERSION),

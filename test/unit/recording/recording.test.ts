@@ -232,8 +232,8 @@ describe("what is no recording", () => {
     ["another binary", Buffer.alloc(64, 0x89), "FILE is no recording of polytop"],
     [
       "a newer version",
-      Buffer.concat([prefix(5), header()]),
-      "FILE is a recording of format 5; this polytop reads formats up to 4: use a newer one",
+      Buffer.concat([prefix(VERSION + 1), header()]),
+      "FILE is a recording of format 6; this polytop reads formats up to 5: use a newer one",
     ],
     [
       "one that a transfer as text has changed",

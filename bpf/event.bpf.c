@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: (MIT OR GPL-2.0-only)
+/*
+ * The object of one event other than the CPU's time: an entry for each way in which the kernel tells of events, of
+ * which user space loads the one that is needed. It walks stacks by the same headers as the sampling program, and
+ * shares with it what user space says of files and processes, and the counts. Its scratch is its own: a sample may
+ * interrupt it.
+ */
+#include "event/take.h"
+
+#include <linux/bpf_perf_event.h>
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+/* Where the weight of a hit is in the record of a tracepoint; size 0: each hit weighs one. User space sets them. */
+const volatile __u32 event_field_offset = 0;
+const volatile __u32 event_field_size = 0;
+const volatile __u32 event_field_signed = 0;
+
+/* Events of software and of the processor: a run stands for `sample_period` of them. */
+SEC("perf_event")
+int event_counter(struct bpf_perf_event_data *context)
+{
+	return take_hit(context, (__u64 *)&context->regs, context->sample_period, 0);
+}
+
+/* The field of a tracepoint's record that hits are weighed by; 0 where it is negative, as results of calls may be. */
+static __always_inline __u64 field_weight(const void *record)
+{
+	__u64 value = 0;
+	__u32 size = event_field_size;
+
+	if (!size)
+		return 1;
+	asm volatile("" : "+r"(size));
+	if (size > sizeof(value) || bpf_probe_read_kernel(&value, size, record + event_field_offset))
+		return 0;
+	if (event_field_signed && (__s64)(value << (64 - 8 * size)) < 0)
+		return 0;
+	return value;
+}
+
+/* The registers that come with a tracepoint say only where in the kernel it is: the task's saved ones are taken. */
+SEC("tracepoint")
+int event_tracepoint(void *context)
+{
+	return take_hit(context, NULL, field_weight(context), 0);
+}
+
+/* Functions of programs: the registers are those of the function's first instruction, or of its return. */
+SEC("kprobe")
+int event_function(struct pt_regs *context)
+{
+	return take_hit(context, (__u64 *)context, 1, 1);
+}
+
+/* Functions of the kernel. */
+SEC("kprobe")
+int event_kernel_function(struct pt_regs *context)
+{
+	return take_hit(context, (__u64 *)context, 1, 0);
+}

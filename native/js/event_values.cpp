@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "js/event_values.h"
+
+#include <string>
+
+#include "events/probe_places.h"
+#include "events/tracing.h"
+#include "js/values.h"
+#include "symbols/symbols.h"
+
+namespace polytop {
+
+namespace {
+
+uint64_t numberOf(const Napi::Object& from, const char* name) {
+  const Napi::Value value = from.Get(name);
+  return value.IsNumber() ? static_cast<uint64_t>(value.As<Napi::Number>().Int64Value()) : 0;
+}
+
+std::string textOf(const Napi::Object& from, const char* name) {
+  const Napi::Value value = from.Get(name);
+  return value.IsString() ? value.As<Napi::String>().Utf8Value() : "";
+}
+
+template <typename Take>
+void eachOf(const Napi::Object& from, const char* name, Take take) {
+  const Napi::Value value = from.Get(name);
+  if (!value.IsArray()) return;
+  const Napi::Array array = value.As<Napi::Array>();
+  for (uint32_t i = 0; i < array.Length(); i++) take(array.Get(i));
+}
+
+FileProbes readFile(const Napi::Object& from) {
+  FileProbes file;
+  file.path = textOf(from, "path");
+  eachOf(from, "places", [&](const Napi::Value& value) {
+    const Napi::Object place = value.As<Napi::Object>();
+    file.places.push_back({numberOf(place, "offset"), numberOf(place, "semaphore")});
+  });
+  return file;
+}
+
+EventSetup readEvent(const Napi::Object& from) {
+  EventSetup setup;
+  setup.number = static_cast<uint32_t>(numberOf(from, "number"));
+  setup.name = textOf(from, "name");
+  setup.kind = static_cast<EventKind>(numberOf(from, "kind") % kEventKinds);
+  setup.type = static_cast<uint32_t>(numberOf(from, "type"));
+  setup.config = numberOf(from, "config");
+  setup.period = numberOf(from, "period");
+  setup.frequency = static_cast<uint32_t>(numberOf(from, "frequency"));
+  setup.modifiers = textOf(from, "modifiers");
+  setup.hasOwnPeriod = from.Get("hasOwnPeriod").ToBoolean();
+  setup.takesKernelStack = !from.Get("withoutKernelStack").ToBoolean();
+  setup.fieldOffset = static_cast<uint32_t>(numberOf(from, "fieldOffset"));
+  setup.fieldSize = static_cast<uint32_t>(numberOf(from, "fieldSize"));
+  setup.fieldSigned = from.Get("fieldSigned").ToBoolean();
+  eachOf(from, "files", [&](const Napi::Value& file) { setup.files.push_back(readFile(file.As<Napi::Object>())); });
+  eachOf(from, "functions",
+         [&](const Napi::Value& name) { setup.functions.push_back(name.As<Napi::String>().Utf8Value()); });
+  return setup;
+}
+
+/// listFunctions(path): [names, offsets, 1 for each that chooses another one].
+Napi::Value functionsOf(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  const std::string path = info[0].As<Napi::String>().Utf8Value();
+  return guarded(env, [&]() -> Napi::Value {
+    std::vector<std::string> names;
+    std::vector<double> offsets;
+    std::vector<uint8_t> choosers;
+    for (ProbedFunction& function : listFunctions(path)) {
+      names.push_back(std::move(function.name));
+      offsets.push_back(static_cast<double>(function.offset));
+      choosers.push_back(function.isChooser);
+    }
+    return object(env, "names", names, "offsets", offsets, "choosers", choosers);
+  });
+}
+
+/// listStaticProbes(path): an object for each.
+Napi::Value staticProbesOf(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  const std::string path = info[0].As<Napi::String>().Utf8Value();
+  return guarded(env, [&]() -> Napi::Value {
+    return listOf(env, listStaticProbes(path), [env](const StaticProbe& probe) {
+      return object(env, "provider", probe.provider, "name", probe.name, "offset", probe.offset, "semaphore",
+                    probe.semaphore);
+    });
+  });
+}
+
+/// demangle(names): the names that people write.
+Napi::Value demangled(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  const Napi::Array names = info[0].As<Napi::Array>();
+  return guarded(env, [&]() -> Napi::Value {
+    std::vector<std::string> found;
+    for (uint32_t i = 0; i < names.Length(); i++)
+      found.push_back(demangle(names.Get(i).As<Napi::String>().Utf8Value()));
+    return valueOf(env, found);
+  });
+}
+
+}  // namespace
+
+std::vector<EventSetup> readEvents(const Napi::Value& value) {
+  std::vector<EventSetup> setups;
+  if (!value.IsArray()) return setups;
+  const Napi::Array array = value.As<Napi::Array>();
+  for (uint32_t i = 0; i < array.Length(); i++) setups.push_back(readEvent(array.Get(i).As<Napi::Object>()));
+  return setups;
+}
+
+void defineEvents(Napi::Env env, Napi::Object& exports) {
+  exports.Set("listFunctions", Napi::Function::New(env, functionsOf));
+  exports.Set("listStaticProbes", Napi::Function::New(env, staticProbesOf));
+  exports.Set("demangle", Napi::Function::New(env, demangled));
+  exports.Set("openTracing", Napi::Function::New(env, [](const Napi::CallbackInfo& info) {
+                return guarded(info.Env(),
+                               [&]() -> Napi::Value { return Napi::String::New(info.Env(), openTracing()); });
+              }));
+}
+
+}  // namespace polytop

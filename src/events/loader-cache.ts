@@ -1,0 +1,71 @@
+/** Where the files are in which a function without a path is looked for. */
+import { readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
+
+/** Folders of libraries that the loader knows without being told; distributions add theirs in /etc/ld.so.conf. */
+const LIBRARY_FOLDERS = ["/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib"];
+
+const linesOf = (path: string): string[] => {
+  try {
+    return readFileSync(path, "utf8").split("\n");
+  } catch {
+    return [];
+  }
+};
+
+const filesIn = (folder: string): string[] => {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+};
+
+/** Where libraries are: what /etc/ld.so.conf.d says, and what the loader knows. */
+function libraryFolders(): string[] {
+  const told = filesIn("/etc/ld.so.conf.d").flatMap((name) => linesOf(`/etc/ld.so.conf.d/${name}`));
+  const folders = [...told.map((line) => line.trim()), ...LIBRARY_FOLDERS];
+  return folders.filter((line) => line.startsWith("/"));
+}
+
+const isFile = (path: string): boolean => {
+  try {
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+};
+
+/**
+ * The file that a word means: a path, a program of PATH, or a library by its short name: `c` and `libc` mean
+ * libc.so.6. Undefined where there is none.
+ */
+export function findFile(word: string): string | undefined {
+  if (word.includes("/")) return isFile(word) ? realpathSync(word) : undefined;
+  const base = word.startsWith("lib") ? word : `lib${word}`;
+  const isLibrary = (name: string): boolean =>
+    name === word || name.startsWith(`${word}.so`) || name.startsWith(`${base}.so`);
+  for (const folder of libraryFolders()) {
+    const found = filesIn(folder).filter(isLibrary).sort();
+    // The name that programs are linked with has a number behind it.
+    const best = found.find((name) => /\.so\.\d+$/.test(name)) ?? found[0];
+    if (best && isFile(`${folder}/${best}`)) return realpathSync(`${folder}/${best}`);
+  }
+  const programs = (process.env.PATH ?? "").split(":").map((folder) => `${folder}/${word}`);
+  const program = programs.find(isFile);
+  return program && realpathSync(program);
+}
+
+/** A line of /proc/PID/maps: access, inode and path. */
+const MAPPING = /^\S+ (?<access>\S+) \S+ \S+ (?<inode>\d+)\s+(?<path>\/.*)$/;
+
+/** Files that a process has mapped to execute them, by paths that lead to them from here. */
+export function mappedFiles(pid: number): string[] {
+  const paths = linesOf(`/proc/${pid}/maps`).flatMap((line) => {
+    const { access = "", inode, path } = MAPPING.exec(line)?.groups ?? {};
+    return path && access.includes("x") && inode !== "0" ? [`/proc/${pid}/root${path}`] : [];
+  });
+  return [...new Set(paths)].filter(isFile);
+}
+
+/** The libraries that nearly every program has: where a function is looked for that nobody says the file of. */
+export const COMMON_LIBRARIES: readonly string[] = ["libc", "libpthread", "libm", "libstdc++"];

@@ -1,0 +1,67 @@
+/** Ticks of several events: each is a tick of one, which all views and outputs know. */
+import type { Counts, Tick, Unit } from "../tick/tick.ts";
+import { type Aggregate, type AggregateOptions, aggregate, type FunctionRow } from "./aggregate.ts";
+
+const known = new WeakMap<Tick, Map<number, Tick>>();
+
+const NOTHING: Counts = {
+  length: 0,
+  stacks: new Uint32Array(),
+  tasks: new Uint32Array(),
+  weights: new Float64Array(),
+};
+
+/** How many events a tick counts. */
+export const eventCount = ({ events }: Tick): number => events?.length ?? 1;
+
+/** The tick of one event, by its place; the same object each time. A tick that has fewer has nothing of it. */
+export function ofEvent(tick: Tick, place: number): Tick {
+  const info = tick.events?.[place];
+  if (place === 0 || !tick.events) return tick;
+  const ticks = known.get(tick) ?? new Map<number, Tick>();
+  known.set(tick, ticks);
+  const made = ticks.get(place) ?? {
+    ...tick,
+    event: info?.name ?? "",
+    unit: info?.unit ?? "events",
+    samples: info?.samples ?? 0,
+    missed: info?.missed ?? 0,
+    counts: tick.others?.[place - 1] ?? NOTHING,
+  };
+  ticks.set(place, made);
+  return made;
+}
+
+/** What a function has of one event. */
+export interface EventSums {
+  readonly name: string;
+  readonly unit: Unit;
+  readonly sums: Aggregate;
+  /** Rows by the id of their function. */
+  readonly rows: ReadonlyMap<number, FunctionRow>;
+}
+
+/** What a tick has of the events behind the first, in their order. */
+export function otherSums(tick: Tick, options: AggregateOptions): EventSums[] {
+  return (tick.events ?? []).slice(1).map(({ name, unit }, at) => {
+    const sums = aggregate([ofEvent(tick, at + 1)], options);
+    return { name, unit, sums, rows: new Map(sums.functions.map((row) => [row.function.id, row])) };
+  });
+}
+
+/** Rows of the first event, and behind them those that only others have. */
+export function withOthers(
+  rows: readonly FunctionRow[],
+  others: readonly EventSums[],
+): readonly FunctionRow[] {
+  const known = new Set(rows.map((row) => row.function.id));
+  const more = new Map<number, FunctionRow>();
+  for (const { rows: all } of others) {
+    for (const [id, row] of all) {
+      if (known.has(id) || more.has(id)) continue;
+      const { function: info, pids, processCount } = row;
+      more.set(id, { function: info, self: 0, total: 0, pids, processCount });
+    }
+  }
+  return more.size > 0 ? [...rows, ...more.values()] : rows;
+}

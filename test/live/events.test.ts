@@ -1,0 +1,74 @@
+/** Events other than the CPU's time: how often functions were called, who called them, and what is refused. */
+import { expect, test } from "vitest";
+import { needsSampling, polytop } from "../support/polytop.ts";
+import type { Snapshot } from "../support/profile.ts";
+import { workload } from "../support/workloads.ts";
+
+const ROUNDS = 100_000;
+
+interface EventSnapshot extends Snapshot {
+  readonly by?: Readonly<Record<string, { readonly samples: number }>>;
+}
+
+/** What `polytop --json` says of a command that it starts and counts events of. */
+async function count(event: string, ...command: string[]) {
+  const args = ["--json", "--rows", "0", "-e", event, "--", ...command];
+  const { status, stdout, stderr } = await polytop(args);
+  const lines = stdout.split("\n").filter((line) => line.startsWith('{"schema"'));
+  const snapshots = lines.map((line) => JSON.parse(line) as EventSnapshot);
+  const sum = (of: (snapshot: EventSnapshot) => number): number =>
+    snapshots.reduce((all, snapshot) => all + of(snapshot), 0);
+  const totalOf = (name: string): number =>
+    sum(({ functions }) =>
+      functions.reduce((all, row) => all + (row.name === name ? row.total : 0), 0),
+    );
+  const beside = (name: string): number => sum(({ by }) => by?.[name]?.samples ?? 0);
+  return { status, stderr, hits: sum(({ samples }) => samples), totalOf, beside };
+}
+
+test("calls of two functions are counted side by side, and the command's status is kept", async (context) => {
+  needsSampling(context);
+  const program = workload("hits.c");
+  const [often, seldom] = ["often", "seldom"].map((name) => `uprobe:${program}:${name}`);
+  const found = await count(`${often},${seldom}`, program, `${ROUNDS}`);
+  if (found.status === 3 && /no uprobes|without uprobes/.test(found.stderr)) {
+    context.skip(found.stderr);
+  }
+  expect(found.status, found.stderr).toBe(3);
+  // Some hits stand for others: there are too many to look at each.
+  expect(found.hits / ROUNDS).toBeGreaterThan(0.98);
+  expect(found.hits / ROUNDS).toBeLessThan(1.02);
+  expect(found.beside(seldom ?? "") / (ROUNDS / 4)).toBeGreaterThan(0.98);
+  expect(found.beside(seldom ?? "") / (ROUNDS / 4)).toBeLessThan(1.02);
+  expect(found.totalOf("work") / found.hits).toBeGreaterThan(0.9);
+});
+
+test("system calls of a Perl sub are counted in it", async (context) => {
+  needsSampling(context);
+  const script =
+    "sub put { syswrite(STDERR, '') } for (1 .. 3000) { put(); select(undef, undef, undef, 0.0005) }";
+  const found = await count("syscalls:sys_enter_write", "perl", "-e", script);
+  expect(found.status, found.stderr).toBe(0);
+  expect(found.hits).toBeGreaterThan(2900);
+  expect(found.hits).toBeLessThan(3200);
+  expect(found.totalOf("main::put") / found.hits).toBeGreaterThan(0.8);
+});
+
+test.for([
+  ["nosuch", 2, "is no event"],
+  ["syscalls:sys_enter_wrote", 3, "did you mean syscalls:sys_enter_write"],
+  ["uprobe:libc:mallok", 3, "did you mean malloc"],
+  ["usdt:libc:no:probe", 3, "static probe"],
+] as const)("%s is refused with status %i", async ([event, status, words], context) => {
+  needsSampling(context);
+  const refused = await polytop(["--once", "-e", event]);
+  expect(refused).toMatchObject({ status, stdout: "" });
+  expect(refused.stderr).toContain(words);
+});
+
+test("what matches is listed", async () => {
+  const functions = await polytop(["list", "functions", "libc:pthread_mutex_lo*"]);
+  expect(functions.stdout).toMatch(/^uprobe:\/.*libc.*:pthread_mutex_lock$/m);
+  const events = await polytop(["list", "events", "page-faults"]);
+  expect(events).toMatchObject({ status: 0, stdout: "page-faults\n" });
+});
