@@ -16,7 +16,8 @@ namespace polytop {
 namespace {
 
 /// The scratch of a walk, and its sums.
-constexpr std::array<std::string_view, 5> kOwnMaps = {"walks", "known_rules", "totals", "mapping_caches", ".rodata"};
+constexpr std::array<std::string_view, 7> kOwnMaps = {"walks",    "known_rules",   "totals", "mapping_caches",
+                                                      "v8_walks", "v8_note_lists", ".rodata"};
 
 /// Sections whose variables both objects see: they must lie at the same places.
 constexpr std::array<const char*, 2> kSharedSections = {".bss", ".data"};
