@@ -2,9 +2,8 @@
 #include "js/file_values.h"
 
 #include "js/dotnet_values.h"
+#include "js/interpreter_values.h"
 #include "js/perl_values.h"
-#include "js/python_values.h"
-#include "js/v8_values.h"
 #include "js/values.h"
 
 namespace polytop {

@@ -7,6 +7,9 @@
 
 namespace polytop {
 
+/// Sets `python` of a file that holds an interpreter: PythonInterpreter in src/addon/drained.ts.
+void describePython(Napi::Env env, const FoundRuntime& runtime, Napi::Object& file);
+
 /// Sets `v8` of a file that holds the engine: JavaScriptEngine in src/addon/drained.ts.
 void describeV8(Napi::Env env, const FoundRuntime& runtime, Napi::Object& file);
 
