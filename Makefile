@@ -208,7 +208,3 @@ build/covered/replay: $(patsubst %.cpp,build/covered/%.o,$(HARNESSES) test/fuzz/
 
 .PHONY: all tools fuzz release
 .SECONDARY:
-
-PARSERS := $(wildcard $(foreach room,arch cache dotnet elf go memory parser perl python symbols unwind util,native/$(room)/*.cpp)) \
-  $(filter-out %/parser.cpp,$(wildcard native/parser/program/*.cpp)) \
-  $(addprefix native/files/,open_file.cpp room_plan.cpp) $(addprefix native/mapped/,identity.cpp proc_lines.cpp) native/kernel/map_filter.cpp
