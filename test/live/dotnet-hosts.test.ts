@@ -7,7 +7,7 @@ import { dotnetProgram, SHAPES } from "../support/dotnet.ts";
 import { withFolder } from "../support/live.ts";
 import { Lacking } from "../support/measure.ts";
 import { needsSampling, polytop } from "../support/polytop.ts";
-import { during, sampleFolded, sampleJson, sleep, start } from "../support/profile.ts";
+import { during, hasRun, sampleFolded, sampleJson, start } from "../support/profile.ts";
 import { workload } from "../support/workloads.ts";
 
 const TIMEOUT = 400_000;
@@ -72,7 +72,7 @@ test("an assembly whose metadata is damaged", { timeout: TIMEOUT }, async (conte
   // What is compiled again after the damage would end the runtime.
   const args = ["DOTNET_TieredCompilation=0", program, "corrupt", `${program}.dll`];
   const sums = await during([start("/usr/bin/env", args)], async (pids) => {
-    await sleep(4);
+    await hasRun(pids[0] ?? 0, 3);
     return sampleJson({ seconds: 3, frequency: 199, pids });
   });
   const names = [...sums.self.keys()];
@@ -98,7 +98,7 @@ test("an assembly that was replaced lends its names to no code of a composite im
       return stacks.flatMap(({ frames }) => frames);
     };
     await during([program], async (pids) => {
-      await sleep(3);
+      await hasRun(program.pid, 2);
       expect(await framesOf(pids)).toContain("Truth.Program.Descend");
       bytes.fill(7, bytes.indexOf(id), bytes.indexOf(id) + 8);
       rmSync(assembly);
@@ -121,8 +121,8 @@ test("a runtime of a version that is not known is told of", {
   await withFolder(async (folder) => {
     const path = join(folder, "program");
     writeFileSync(path, program, { mode: 0o755 });
-    await during([start(path, ["deep", "40"])], async ([pid]) => {
-      await sleep(2);
+    await during([start(path, ["deep", "40"])], async ([pid = 0]) => {
+      await hasRun(pid, 1);
       const { status, stdout, stderr } = await polytop(["--json", "-n", "3", "-p", String(pid)]);
       expect(status).toBe(0);
       expect(stderr).toContain(`.NET 7 is not supported: its methods are not shown (${path})`);

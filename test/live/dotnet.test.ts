@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { dotnetProgram, isComposite, SHAPES, type Shape } from "../support/dotnet.ts";
 import { Lacking } from "../support/measure.ts";
 import { needsSampling } from "../support/polytop.ts";
-import { during, sampleFolded, sampleJson, share, sleep, start } from "../support/profile.ts";
+import { during, hasRun, sampleFolded, sampleJson, share, start } from "../support/profile.ts";
 import { workload } from "../support/workloads.ts";
 
 /** The program in a shape, or the reason why it cannot be had here. */
@@ -29,7 +29,7 @@ describe.each(tested)("$name", (shape) => {
     if ("why" in found) return context.skip(found.why);
     const program = start(found.program, ["deep", "40"]);
     await during([program], async (pids) => {
-      await sleep(2);
+      await hasRun(program.pid, 2);
       const [sums, stacks] = await Promise.all([
         sampleJson({ seconds: 3, frequency: 199, pids }),
         sampleFolded({ seconds: 3, frequency: 199, pids }),
@@ -61,7 +61,7 @@ describe.each(installed)("$name", (shape) => {
     if ("why" in found) return context.skip(found.why);
     const program = start(found.program, ["dynamic"]);
     const stacks = await during([program], async (pids) => {
-      await sleep(2);
+      await hasRun(program.pid, 2);
       return sampleFolded({ seconds: 5, frequency: 199, pids });
     });
     const withLeaf = stacks.filter((it) => it.frames.some((frame) => /\.Leaf\d$/.test(frame)));

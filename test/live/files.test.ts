@@ -74,8 +74,9 @@ describe("the file of a running program", () => {
       const path = splitIn(folder, "replaced");
       const first = start(path);
       await during([first], async () => {
-        const sampling = sampleEnough([path], { seconds: 4, delay: 0.5, frequency: 499 });
-        await sleep(2);
+        const sampling = sampleEnough([path], { seconds: 7, delay: 0.5, frequency: 499 });
+        // What was met before the change is named by then, however slowly polytop starts.
+        await sleep(4);
         copyFileSync(workload("deep.c"), join(folder, "other"));
         renameSync(join(folder, "other"), path);
         const stacks = await during([start(path, ["3"])], () => sampling);

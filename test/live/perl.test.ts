@@ -16,7 +16,7 @@ import {
   unthreadedPerl,
 } from "../support/perl.ts";
 import { needsSampling } from "../support/polytop.ts";
-import { during, sleep, start } from "../support/profile.ts";
+import { during, hasRun, start } from "../support/profile.ts";
 import { stackCounts } from "../support/ticks.ts";
 import { sumMetric } from "../support/walks.ts";
 
@@ -55,7 +55,7 @@ describe.each(all)("$name", ({ programs, get }) => {
     if (typeof perl === "string") return context.skip(perl);
     const program = startPerl(perl, `${name}.pl`);
     const ticks = await during([program], async ([pid = 0]) => {
-      if (name !== "phases") await sleep(0.3);
+      if (name !== "phases") await hasRun(pid, 0.3);
       return liveTicks({ seconds: 2, frequency: 499, pids: [pid] });
     });
     const agreement = compareWithCaller(ticks, program.truth());
@@ -127,7 +127,7 @@ test("libperl in a C program: two interpreters, each in its thread", async (cont
   const program = embeddedPerl("embed.c");
   if (program.path === "") return context.skip(program.why);
   const ticks = await during([start(program.path, writeScripts())], async ([pid = 0]) => {
-    await sleep(0.3);
+    await hasRun(pid, 0.3);
     return liveTicks({ seconds: 2, frequency: 499, pids: [pid] });
   });
   const stacks = stackCounts(...ticks).map(({ stack }) => stack);

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { liveTicks } from "../support/live-ticks.ts";
 import { needsSampling } from "../support/polytop.ts";
-import { during, sleep, start } from "../support/profile.ts";
+import { during, hasRun, start } from "../support/profile.ts";
 import {
   compareWithTruth,
   expectPythonSums,
@@ -19,7 +19,7 @@ import { sumMetric } from "../support/walks.ts";
 async function sampleKinds(python: Python, options: readonly string[] = []) {
   const program = startPython(python, "kinds.py", options);
   const ticks = await during([program], async ([pid = 0]) => {
-    await sleep(0.5);
+    await hasRun(pid, 0.5);
     return liveTicks({ seconds: 3, frequency: 499, pids: [pid] });
   });
   expectPythonSums(ticks);

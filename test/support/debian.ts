@@ -2,6 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync } from "node:fs";
 import { homedir } from "node:os";
+import { exclusively } from "./exclusive.ts";
 import { root } from "./polytop.ts";
 
 /** Where they are unpacked: outside of the repository, kept from run to run. */
@@ -19,10 +20,13 @@ export interface Unpacked {
 }
 
 /** The folder of the cache to chroot into, filled at its first use. */
-export function unpackDebian({ name, suite, packages }: Unpacked): { root: string } | string {
+export const unpackDebian = (wanted: Unpacked): { root: string } | string =>
+  exclusively(`debian-${wanted.name}`, () => unpacked(wanted));
+
+function unpacked({ name, suite, packages }: Unpacked): { root: string } | string {
   if (process.getuid?.() !== 0) return "chroot needs root";
-  const unpacked = `${debianCache}/${name}`;
-  if (existsSync(unpacked)) return { root: unpacked };
+  const folder = `${debianCache}/${name}`;
+  if (existsSync(folder)) return { root: folder };
   mkdirSync(debianCache, { recursive: true });
   try {
     execFileSync(`${root}test/support/fetch-debian`, [debianCache, name, suite, ...packages], {
@@ -32,5 +36,5 @@ export function unpackDebian({ name, suite, packages }: Unpacked): { root: strin
   } catch {
     return `${packages.join(", ")} cannot be fetched from Debian's ${suite} into ${debianCache}`;
   }
-  return { root: unpacked };
+  return { root: folder };
 }

@@ -13,6 +13,7 @@ import type { Sampler, SamplerOptions } from "../../src/addon/sampler.ts";
 import { DotnetReader } from "../../src/runtimes/dotnet/reader.ts";
 import type { Tier } from "../../src/runtimes/dotnet/tier.ts";
 import { EVENTS } from "../../src/tick/events.ts";
+import { exclusively } from "./exclusive.ts";
 import { Lacking } from "./measure.ts";
 import { root } from "./polytop.ts";
 
@@ -87,7 +88,10 @@ export const isComposite = ({ flags }: Shape): boolean => flags.includes(AS_COMP
 const sources = `${root}test/workloads/dotnet/`;
 
 /** The program in a shape, built unless it is there; throws Lacking where the SDK or a package cannot be had. */
-export function dotnetProgram(shape: Shape): string {
+export const dotnetProgram = (shape: Shape): string =>
+  exclusively(`dotnet-${shape.name}`, () => publishedProgram(shape));
+
+function publishedProgram(shape: Shape): string {
   const program = `${root}build/workloads/dotnet-${shape.name}/program`;
   const changed = ["Program.cs", "Reuse.cs", "program.csproj"].some(
     (it) => !existsSync(program) || statSync(sources + it).mtimeMs > statSync(program).mtimeMs,

@@ -4,6 +4,7 @@ import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync 
 import type { Frame } from "../../src/tick/store.ts";
 import type { Tick } from "../../src/tick/tick.ts";
 import { debianCache, unpackDebian } from "./debian.ts";
+import { exclusively } from "./exclusive.ts";
 import { root } from "./polytop.ts";
 import { type Running, start } from "./profile.ts";
 import { type Stack, stackCounts } from "./ticks.ts";
@@ -206,7 +207,7 @@ export function embeddedPerl(source: string): { readonly path: string; readonly 
   const path = `${out}/${source.replace(/\.c$/, "")}`;
   const flags = ["-O2", "-D_REENTRANT", "-D_GNU_SOURCE", "-D_FILE_OFFSET_BITS=64", `-I${core}`];
   const args = [...flags, `${perlPrograms}/${source}`, shared, "-lpthread", "-o", path];
-  const built = spawnSync("gcc", args, { encoding: "utf8" });
+  const built = exclusively(source, () => spawnSync("gcc", args, { encoding: "utf8" }));
   return built.status === 0 ? { path, why: "" } : lacking(`gcc: ${built.stderr}`);
 }
 

@@ -245,6 +245,18 @@ export function share(
   return { hits, samples };
 }
 
+/** Waits until a program has run for some seconds of CPU time: a loaded machine starts it late, a clock would not know. */
+export async function hasRun(pid: number, seconds: number): Promise<void> {
+  const end = Date.now() + 60_000;
+  for (;;) {
+    const used = cpuSeconds(pid);
+    if (used === undefined) throw new Error(`the program with pid ${pid} has ended`);
+    if (used >= seconds) return;
+    if (Date.now() > end) throw new Error(`pid ${pid} has run for ${used} s within a minute`);
+    await sleep(0.05);
+  }
+}
+
 /** User and system CPU seconds of a process so far (fields 14 and 15 of proc_pid_stat(5)); undefined when it is gone. */
 export function cpuSeconds(pid: number): number | undefined {
   try {

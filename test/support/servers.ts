@@ -15,6 +15,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { publish } from "./dotnet.ts";
+import { exclusively } from "./exclusive.ts";
 import { Lacking } from "./measure.ts";
 import { root } from "./polytop.ts";
 import { type Running, sleep, start } from "./profile.ts";
@@ -152,7 +153,9 @@ const node: StartServer = async () => {
 };
 
 /** The .NET program of test/workloads/servers, built unless it is there. */
-export function dotnetServer(): string {
+export const dotnetServer = (): string => exclusively("dotnet-server", publishedServer);
+
+function publishedServer(): string {
   const program = `${root}build/workloads/dotnet-server/server`;
   const isNew = (file: string): boolean =>
     !existsSync(program) || statSync(file).mtimeMs > statSync(program).mtimeMs;

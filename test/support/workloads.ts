@@ -1,6 +1,7 @@
 /** Builds the programs of test/workloads, in the ways that programs come. */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { exclusively } from "./exclusive.ts";
 import { root } from "./polytop.ts";
 
 /** Flags of gcc that make each way to build a program. */
@@ -50,7 +51,10 @@ export function lacksCaller(frames: readonly string[]): boolean {
 }
 
 /** Builds a program of test/workloads, unless it is there, and says where it is. */
-export function workload(source: string, options: BuildOptions = {}): string {
+export const workload = (source: string, options: BuildOptions = {}): string =>
+  exclusively(`workload-${options.as ?? source}`, () => builtWorkload(source, options));
+
+function builtWorkload(source: string, options: BuildOptions): string {
   const { variant = "plain", as = source.replace(/\.\w+$/, ""), flags = [] } = options;
   const path = sources + source;
   const output = `${folder}${as}${variant === "plain" ? "" : `-${variant}`}`;
