@@ -157,10 +157,11 @@ describe("a map", () => {
 
   test("of the program before an exec names nothing, what the next one appends does", () => {
     const { pid, file } = makeProcess("1000 100 one\n2000 100 two\n");
-    setStart(pid, uptime() - 60, 0x1000);
+    const start = uptime() - 60;
+    setStart(pid, start, 0x1000);
     const maps = makeMaps();
     expect(nameAt(maps, pid, 0x1000n)).toBe("one");
-    setStart(pid, uptime() - 60, 0x2000);
+    setStart(pid, start, 0x2000);
     expect(nameAt(maps, pid, 0x1000n)).toMatch(/has not put into/);
     appendFileSync(file, "1000 100 next\n");
     expect(nameAt(maps, pid, 0x1000n)).toBe("next");
