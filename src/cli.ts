@@ -119,6 +119,7 @@ async function print(text: string): Promise<number> {
 async function list(options: Options & { command: "list" }): Promise<number> {
   const { list: find } = await import("./events/list.ts");
   const { loadAddon } = await import("./addon/binding.ts");
+  await checkNativeFiles();
   return print(`${find(options, loadAddon()).join("\n")}\n`);
 }
 
@@ -238,6 +239,7 @@ async function openMachine(
   const { checkMachine, checkPids, clampFrequency } = await import("./doctor/preflight.ts");
   checkPids(options.pids);
   checkMachine();
+  await checkNativeFiles();
   const { frequency, notice } = clampFrequency(options.frequency);
   if (notice) warn(notice);
   const { delaySeconds, pids, cache } = options;
@@ -258,6 +260,12 @@ async function openMachine(
     ...(budget === undefined ? {} : { budgetPercent: budget }),
   });
   return { source, frequency };
+}
+
+/** Before the addon is loaded: one that is not whole ends polytop without a word. */
+async function checkNativeFiles(): Promise<void> {
+  const { checkNativeFiles: check } = await import("./machine/installation.ts");
+  check();
 }
 
 /** What is counted: the time of CPUs or of waits alone, or events that this machine has. */

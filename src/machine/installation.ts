@@ -1,9 +1,11 @@
 /** How polytop came onto this machine, which decides what mends it. */
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { whereNativeFiles } from "./native-folder.ts";
+import { EXIT_CANNOT, UserError } from "../tick/errors.ts";
+import { isCutOff } from "./elf-file.ts";
+import { nativeFolder, whereNativeFiles } from "./native-folder.ts";
 
 /** The ways in which polytop is installed. */
 export type Way = "clone" | "npm" | "tarball" | "deb" | "rpm" | "container";
@@ -40,22 +42,49 @@ export function readRelease(bundle = BUNDLE): Release | undefined {
 }
 
 /** Looks at the installation; reads each of its files. */
-export function readInstallation(bundle = BUNDLE): Installation {
+export const readInstallation = (bundle = BUNDLE): Installation => describe(bundle, () => true);
+
+function describe(bundle: string, isMeant: (name: string) => boolean): Installation {
   const release = readRelease(bundle);
   const way = release?.way ?? "clone";
   const folder = way === "deb" || way === "rpm" || way === "container" ? bundle : dirname(bundle);
   return {
     way,
     folder: folder.replace(/\/$/, ""),
-    damage: damageOf(bundle, release),
+    damage: damageOf(bundle, release, isMeant),
     ...(release ? { release } : {}),
   };
 }
 
-function damageOf(bundle: string, release: Release | undefined): string {
+/** The files that polytop loads into its own process, and the programs that read for it. */
+const isNative = (name: string): boolean => /^polytop[.-]|\.bpf\.o$/.test(name);
+
+/**
+ * Throws a UserError where a native file is not whole: an addon that was cut off ends whoever loads it by a signal,
+ * without a word. Takes some milliseconds; a clone has no sums, and only what was cut off is told.
+ */
+export function checkNativeFiles(bundle = BUNDLE): void {
+  nativeFolder(bundle);
+  const installation = describe(bundle, isNative);
+  if (installation.damage === "") return;
+  throw new UserError(
+    `the installation is damaged: ${installation.damage}\nmend: ${howToMend(installation)}`,
+    EXIT_CANNOT,
+  );
+}
+
+function damageOf(
+  bundle: string,
+  release: Release | undefined,
+  isMeant: (name: string) => boolean,
+): string {
   const native = whereNativeFiles(bundle);
   if (native === undefined) return "the native part is missing";
+  const addons = readdirSync(native).filter((name) => name.endsWith(".node"));
+  const short = addons.map((name) => join(native, name)).find(isCutOff);
+  if (short !== undefined) return `${short} is cut off`;
   for (const [name, sum] of Object.entries(release?.files ?? {})) {
+    if (!isMeant(name)) continue;
     const path = [bundle, native].map((it) => join(it, name)).find(existsSync);
     if (path === undefined) return `${name} is missing`;
     if (sum !== sumOf(path)) return `${path} is not as it was released`;

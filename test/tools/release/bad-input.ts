@@ -1,6 +1,6 @@
 /** What goes wrong on other people's machines: status 3, and a line or two that say what it is and what to do. */
 import { execFileSync } from "node:child_process";
-import { copyFileSync, truncateSync, writeFileSync } from "node:fs";
+import { copyFileSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { OUT } from "../../../release/facts.ts";
 import { artefact, deb, npm, tarball } from "./artefacts.ts";
@@ -143,11 +143,30 @@ export const BAD_INPUT: Readonly<Record<string, BadInput>> = {
       within(bookworm, async (system) => {
         await tarball(system);
         truncateSync(join(system.folder, LIB, "polytop.node"), 5000);
-        await refused(system, ONCE, /addon: .*damaged|addon: .*anew/);
+        await refused(system, ONCE, /polytop\.node is cut off\n.*download it again/);
         const { stdout, status } = await system.run([ONCE[0] ?? "", "doctor"]);
-        if (status !== 3 || !/fail +installation .*not as it was released/.test(stdout))
+        if (status !== 3 || !/fail +installation .*polytop\.node is cut off/.test(stdout))
           throw new Error(stdout);
         return "the doctor names the file";
+      }),
+  },
+  "a bit of a file is wrong": {
+    system: "bullseye",
+    artefact: "tar.gz",
+    run: () =>
+      within(bookworm, async (system) => {
+        await tarball(system);
+        for (const name of ["polytop.node", "polytop.bpf.o", "polytop-parser"]) {
+          const path = join(system.folder, LIB, name);
+          const bytes = readFileSync(path);
+          const middle = bytes.length >> 1;
+          bytes.writeUInt8(bytes.readUInt8(middle) ^ 1, middle);
+          writeFileSync(path, bytes);
+          await refused(system, ONCE, new RegExp(`${name} is not as it was released\\n`));
+          bytes.writeUInt8(bytes.readUInt8(middle) ^ 1, middle);
+          writeFileSync(path, bytes);
+        }
+        return "each is named";
       }),
   },
   "a broken download": {

@@ -1,11 +1,16 @@
 /** Where polytop finds its parts, and what it says of how it was installed. */
 import { createHash } from "node:crypto";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { arch, platform, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { loadError } from "../../../src/addon/binding.ts";
-import { howToBeRoot, howToMend, readInstallation } from "../../../src/machine/installation.ts";
+import {
+  checkNativeFiles,
+  howToBeRoot,
+  howToMend,
+  readInstallation,
+} from "../../../src/machine/installation.ts";
 import { nativeFolder, whereNativeFiles } from "../../../src/machine/native-folder.ts";
 import { EXIT_CANNOT } from "../../../src/tick/errors.ts";
 
@@ -81,6 +86,36 @@ describe("the installation", () => {
     expect(readInstallation(bundle).damage).toMatch(/polytop\.bpf\.o is not as it was released/);
     rmSync(join(folder, "dist/polytop.bpf.o"));
     expect(readInstallation(bundle).damage).toBe("the native part is missing");
+  });
+
+  test("is refused before what is damaged is loaded, with what mends it", () => {
+    const bundle = install("deb", "dist");
+    expect(() => checkNativeFiles(bundle)).not.toThrow();
+    write("dist/polytop.bpf.o", "another");
+    expect(() => checkNativeFiles(bundle)).toThrow(
+      expect.objectContaining({
+        exitCode: EXIT_CANNOT,
+        message: expect.stringMatching(/polytop\.bpf\.o is not as it was released\n.*--reinstall/),
+      }),
+    );
+  });
+
+  test("of a clone is refused where the addon's end is missing, wherever it was cut", () => {
+    const whole = readFileSync(process.execPath).subarray(0, 100_000);
+    const sections = whole.length - 3 * 64;
+    whole.writeBigUInt64LE(BigInt(sections), 0x28);
+    whole.writeUInt16LE(64, 0x3a);
+    whole.writeUInt16LE(3, 0x3c);
+    write("dist/polytop.bpf.o", "");
+    const bundle = join(folder, "dist/");
+    const addon = join(bundle, "polytop.node");
+    writeFileSync(addon, whole);
+    expect(() => checkNativeFiles(bundle)).not.toThrow();
+    for (const length of [0, 10, 64, 5000, whole.length - 1]) {
+      writeFileSync(addon, whole.subarray(0, length));
+      expect(() => checkNativeFiles(bundle)).toThrow(/polytop\.node is cut off\n.*npm run build/);
+      expect(readInstallation(bundle).damage).toMatch(/cut off/);
+    }
   });
 
   test.each([
