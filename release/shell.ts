@@ -1,6 +1,6 @@
 /** Runs the tools that a release is made with. */
 import { spawn } from "node:child_process";
-import { createWriteStream } from "node:fs";
+import { closeSync, openSync } from "node:fs";
 import { root } from "../test/support/polytop.ts";
 
 /** What tools that look at the clock, the language or the folder are told: the same everywhere. */
@@ -20,21 +20,21 @@ export function sh(
   { cwd = root, env = {}, into }: ShellOptions = {},
 ): Promise<string> {
   return new Promise((resolve, reject) => {
-    const child = spawn("/bin/sh", ["-ec", command, "release", ...args], {
+    // The command writes into the file itself: it is whole when the command has ended.
+    const output = into === undefined ? "pipe" : openSync(into, "w");
+    // Of a pipe no command may fail: the file would be cut off.
+    const child = spawn("/bin/bash", ["-eo", "pipefail", "-c", command, "release", ...args], {
       cwd,
       env: { ...process.env, ...ENVIRONMENT, ...env },
-      stdio: ["ignore", "pipe", "pipe"],
+      stdio: ["ignore", output, "pipe"],
     });
+    if (typeof output === "number") closeSync(output);
     let stdout = "";
     let stderr = "";
-    if (into === undefined) {
-      child.stdout.setEncoding("utf8").on("data", (text: string) => {
-        stdout += text;
-      });
-    } else {
-      child.stdout.pipe(createWriteStream(into));
-    }
-    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+      stdout += text;
+    });
+    child.stderr?.setEncoding("utf8").on("data", (text: string) => {
       stderr += text;
     });
     child.on("error", reject);

@@ -59,9 +59,10 @@ export async function makeOci(facts: ReleaseFacts): Promise<void> {
   ];
   const image = `${join(folder, "image")}:${version}`;
   const env = { SOURCE_DATE_EPOCH: String(epoch) };
-  await sh('find root -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +', [], { cwd: folder, env });
+  // Not `umoci insert`: the tar file that version 0.4.7 makes of a folder lacks its end.
+  await sh(`tar ${SAME_BYTES} -C root -c .`, [], { cwd: folder, env, into: join(folder, "layer") });
   await sh('umoci init --layout image && umoci new --image "$1"', [image], { cwd: folder });
-  await sh('umoci insert --image "$1" --history.created "$2" root /', [image, created], {
+  await sh('umoci raw add-layer --image "$1" --history.created "$2" layer', [image, created], {
     cwd: folder,
   });
   await sh('image=$1; shift; umoci config --image "$image" "$@"', [image, ...config], {

@@ -65,8 +65,12 @@ export async function image(system: System): Promise<Installed> {
   const read = (path: string): ImageManifest =>
     JSON.parse(readFileSync(path, "utf8")) as ImageManifest;
   const manifest = read(blob(read(join(folder, "index.json")).manifests?.[0]?.digest));
-  for (const { digest } of manifest.layers ?? [])
+  for (const { digest } of manifest.layers ?? []) {
+    // GNU tar does not miss the end of an archive, two blocks of zeros; other programs do.
+    const end = `gzip -dc "$1" | tail -c 1024 | cmp -n 1024 - /dev/zero`;
+    execFileSync("sh", ["-c", end, "sh", blob(digest)]);
     execFileSync("tar", ["-xzf", blob(digest), "-C", system.folder]);
+  }
   const { config } = JSON.parse(readFileSync(blob(manifest.config?.digest), "utf8")) as {
     readonly config: { readonly Entrypoint: readonly string[]; readonly Env: readonly string[] };
   };
