@@ -208,3 +208,6 @@ build/covered/replay: $(patsubst %.cpp,build/covered/%.o,$(HARNESSES) test/fuzz/
 
 .PHONY: all tools fuzz release
 .SECONDARY:
+
+# Which headers a file was built of, as the compilers wrote it down.
+-include $(shell find build/bpf build/native build/checked build/fuzz build/covered -name '*.d' 2>/dev/null)

@@ -1,4 +1,5 @@
 /** What holds for the whole tree of sources. */
+import { execFileSync } from "node:child_process";
 import { globSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { expect, test } from "vitest";
@@ -151,6 +152,15 @@ test("no file is too long to be read in one go", () => {
   });
   const long = files.filter((file) => read(file).split("\n").length > 401);
   expect(long).toEqual([]);
+});
+
+test.each([
+  ["bpf/sample.h", "dist/polytop.bpf.o"],
+  ["native/drain/drain.h", "dist/polytop.node"],
+  ["native/parser/protocol.h", "dist/polytop-parser"],
+])("%s makes %s anew when it changes", (header, product) => {
+  const args = ["--dry-run", `--what-if=${header}`, product];
+  expect(execFileSync("make", args, { cwd: root, encoding: "utf8" })).toContain(`-o ${product}.new`);
 });
 
 test("the lock file names no server to download from", () => {
