@@ -73,18 +73,25 @@ static __always_inline __u64 note_tick(struct cpu_totals *run, struct task_struc
 static __always_inline __u32 take_kernel_stack(struct walk *w, long bytes, int leaf_is_exact)
 {
 	__u32 count = bytes > 0 ? (__u32)bytes / sizeof(__u64) : 0;
+	__u64 hash = w->record.hash;
 
 	add_counter(COUNTER_UnwindKernelAttempts, 1);
 	if (!count) {
 		add_counter(COUNTER_UnwindKernelErrNoStack, 1);
 		return COUNTER_UnwindKernelErrNoStack;
 	}
+	if (count > MAX_KERNEL_FRAMES)
+		count = MAX_KERNEL_FRAMES;
+	/* As for user frames: callers are looked up by their call. */
+	if (leaf_is_exact)
+		w->frames[0]++;
 	for (__u32 i = 0; i < MAX_KERNEL_FRAMES && i < count; i++) {
-		__u64 address = w->frames[i];
-		/* As for user frames: callers are looked up by their call. */
-		push_frame(w, i || !leaf_is_exact ? address - 1 : address);
+		w->frames[i]--;
+		hash = mix(hash, w->frames[i]);
 	}
-	w->record.kernel_count = w->record.frame_count;
+	w->record.hash = hash;
+	w->record.frame_count = count;
+	w->record.kernel_count = count;
 	add_counter(COUNTER_UnwindKernelFrames, count);
 	if (count >= MAX_KERNEL_FRAMES || count >= kernel_stack_limit) {
 		add_counter(COUNTER_UnwindKernelTruncated, 1);
@@ -100,44 +107,45 @@ static __always_inline __u32 walk_kernel(struct walk *w, void *context)
 	return take_kernel_stack(w, bpf_get_stack(context, w->frames, MAX_KERNEL_FRAMES * sizeof(__u64), 0), 1);
 }
 
-/* Walks the user stack, if the task has any. Returns the counter of the outcome, 0 if there is no user stack. */
-static __always_inline __u32 walk_process(struct walk *w, const __u64 *interrupted, struct task_struct *task)
+/*
+ * Walks the user stack, if the task has any. w->stop is the counter of the outcome then, 0 if there is no user stack.
+ * It is told in memory, not in a register: the verifier goes through all that follows once, not for each value.
+ */
+static __always_inline void walk_process(struct walk *w, const __u64 *interrupted, struct task_struct *task)
 {
 	struct mm_struct *mm = READ_TYPED(task, mm);
-	__u32 outcome;
 
 	w->mm = mm;
 	if (!mm || (READ_TYPED(task, flags) & (PF_KTHREAD | PF_IO_WORKER | USER_WORKER_FLAG)))
-		return 0;
+		return;
 	w->program = program_of(task);
 	__u64 hash = w->record.hash;
 	__u32 frame_count = w->record.frame_count;
 	if (user_registers(w->registers, interrupted, task)) {
-		outcome = COUNTER_UnwindNativeErrRegisters;
+		w->stop = COUNTER_UnwindNativeErrRegisters;
 	} else {
 		load_mappings(w, task, mm);
 		walk_user(w);
-		outcome = w->stop;
 		/*
 		 * In the middle of an exec the mappings are the new program's, the registers still the old one's: the
 		 * kernel's frames are all that is known.
 		 */
-		if (outcome != COUNTER_UnwindNativeComplete && w->record.kernel_count && w->user_frames <= 1 &&
+		if (w->stop != COUNTER_UnwindNativeComplete && w->record.kernel_count && w->user_frames <= 1 &&
 		    is_in_exec(w->registers)) {
 			w->record.hash = hash;
 			w->record.frame_count = frame_count;
+			w->stop = 0;
 			start_interpreters(w);
-			return 0;
+			return;
 		}
 	}
-	if (outcome == COUNTER_UnwindNativeComplete && w->guessed)
-		outcome = COUNTER_UnwindNativeGuessed;
+	if (w->stop == COUNTER_UnwindNativeComplete && w->guessed)
+		w->stop = COUNTER_UnwindNativeGuessed;
 	add_counter(COUNTER_UnwindNativeAttempts, 1);
 	add_counter(COUNTER_UnwindNativeFrames, w->user_frames - interpreted_frames(w));
-	add_counter(outcome, 1);
+	add_counter(w->stop, 1);
 	if (ended_interpreted(w)) /* The outcome that was counted is its own. */
 		add_counter(COUNTER_UnwindNativeElsewhere, 1);
-	return outcome;
 }
 
 /* What the outcome of a walk makes of a stack: enum outcome. */
@@ -199,17 +207,16 @@ static __always_inline void walk_and_count(struct walk *w, struct task_struct *t
 					   const __u64 *interrupted, __u32 tgid, __u32 tid, __u64 weight,
 					   int takes_kernel_stack)
 {
-	__u32 kernel = 0;
-
 	start_walk(w, tgid);
 	add_counter(COUNTER_SamplesTaken, weight);
+	w->kernel = 0; /* In memory, as w->stop is. */
 	if (takes_kernel_stack && (!interrupted || !is_user_mode(interrupted)))
-		kernel = walk_kernel(w, context);
-	__u32 user = walk_process(w, interrupted, task);
-	set_outcome(w, kernel, user);
+		w->kernel = walk_kernel(w, context);
+	walk_process(w, interrupted, task);
+	set_outcome(w, w->kernel, w->stop);
 	finish_interpreters(w, task);
 	add_counter(count_stack(w, task, tid, weight), weight);
-	if (user)
+	if (w->stop)
 		remember_mappings(w, task);
 }
 

@@ -83,6 +83,7 @@ struct walk {
 	__u32 guessed;         /* some caller was guessed */
 	__u32 return_checked;  /* a call was seen to precede the return address ip */
 	__u32 stop;            /* counter id of the outcome, 0 while walking */
+	__u32 kernel;          /* counter id of what went wrong in the kernel stack, 0 if nothing did */
 	__u32 user_frames;
 	__u32 tgid;
 	__u32 record_lost;      /* user space lacks a record that the stack needs: it must not be counted */

@@ -22,12 +22,17 @@ static __always_inline int stop_interpreter(struct walk *w, __u32 counter)
 /*
  * In a version that is not known, finds the stack, its stack info and the statement by what must hold of them. They are
  * neighbours in every version, and nothing else in the struct is a pointer to a pointer that is its neighbour too.
- * Where nothing is found the places of the latest known version stay, and are checked.
+ * Where nothing is found the places of the latest known version stay, and are checked. A global function: see
+ * step_frames().
  */
-static __always_inline void probe_variables(struct perl_walk *p)
+__noinline int perl_probe_variables(void)
 {
+	struct walk *w = current_walk();
 	__u64 stack;
 
+	if (!w)
+		return 0;
+	struct perl_walk *p = &w->perl;
 	for (int i = 3; i < INTERPRETER_WORDS; i++) {
 		__u64 info = p->interpreter_words[i];
 
@@ -39,6 +44,7 @@ static __always_inline void probe_variables(struct perl_walk *p)
 		p->variables[PERL_VAR_STACK_INFO] = info;
 		break;
 	}
+	return 0;
 }
 
 /* Reads w->perl.variables. Returns 0, or -1 with w->perl.stop set. */
@@ -74,7 +80,7 @@ static __always_inline int find_interpreter(struct walk *w, struct perl_file *fi
 			p->variables[i] = p->interpreter_words[word & (INTERPRETER_WORDS - 1)];
 		}
 		if (file->flags & PERL_UNVERIFIED)
-			probe_variables(p);
+			perl_probe_variables();
 	}
 	if (!p->variables[PERL_VAR_STACK_INFO])
 		return stop_interpreter(w, COUNTER_UnwindPerlErrNoInterpreter);

@@ -179,6 +179,16 @@ __noinline int python_push_place(__u32 depth)
 	return !READ_USER(&p->cframe, p->cframe + p->facts.layout.cframe_previous);
 }
 
+/* Appends the places of all evaluations. A global function: see step_frames(). */
+__noinline int python_push_places(void)
+{
+	for (__u32 i = 0; i < MAX_USER_FRAMES; i++) {
+		if (!python_push_place(i))
+			break;
+	}
+	return 0;
+}
+
 /* Walks from frame to frame until p->stop says how that ended. */
 static __always_inline void walk_frames(struct python_walk *p)
 {
@@ -188,12 +198,8 @@ static __always_inline void walk_frames(struct python_walk *p)
 	}
 	if (!p->stop)
 		p->stop = COUNTER_UnwindPythonTruncated;
-	if (!(p->facts.flags & PYTHON_MARKS))
-		return;
-	for (__u32 i = 0; i < MAX_USER_FRAMES; i++) {
-		if (!python_push_place(i))
-			break;
-	}
+	if (p->facts.flags & PYTHON_MARKS)
+		python_push_places();
 }
 
 /* Walks the Python part of the stack behind its native part, and says in the record how that ended. */

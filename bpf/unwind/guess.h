@@ -35,11 +35,12 @@ static __always_inline int read_code_before(__u64 address, __u64 *code)
 	return 0;
 }
 
-/* Whether a call precedes an address. */
-static __always_inline int is_behind_call(__u64 address)
+/* Whether a call precedes an address. A global function: the many ways through it are verified once. */
+__noinline int is_behind_call(__u64 address)
 {
 	__u64 code;
 
+	asm volatile("" : "+r"(address));
 	return !read_code_before(address, &code) && ends_in_call(code);
 }
 

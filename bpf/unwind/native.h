@@ -27,17 +27,21 @@ static __always_inline int read_window(struct walk *w, __u64 address, __u64 *val
 	return 0;
 }
 
-/* Reads the window anew, for an aligned address. */
-static __always_inline void move_window(struct walk *w, __u64 address)
+/* Reads the window anew, for an aligned address. A global function: the ways through it are verified once. */
+__noinline int move_window(__u64 address)
 {
+	struct walk *w = current_walk();
 	__u64 start = address - WINDOW_BELOW;
 
+	if (!w)
+		return 0;
 	if (start < w->sp)
 		start = w->sp & ~7ULL;
 	if (start > address || address - start > WINDOW_BYTES - 8)
 		start = address;
 	w->window_valid = !READ_USER_BYTES(w->window, WINDOW_BYTES, start);
 	w->window_start = start;
+	return 0;
 }
 
 /* Reads eight bytes of the user stack, through a window: a read of user memory costs the same for 8 bytes as for 1 KB.
@@ -47,7 +51,7 @@ static __always_inline int read_stack(struct walk *w, __u64 address, __u64 *valu
 	if (!read_window(w, address, value))
 		return 0;
 	if (!(address & 7)) {
-		move_window(w, address);
+		move_window(address);
 		if (!read_window(w, address, value))
 			return 0;
 	}

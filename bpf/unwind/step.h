@@ -171,7 +171,7 @@ static __always_inline void walk_user(struct walk *w)
 	w->window_valid = 0;
 	w->leaf = leaf_kind(w);
 	/* Functions of V8 are no native frames. */
-	for (int i = 0; i <= MAX_USER_FRAMES + V8_NOTES; i++) {
+	for (__u64 i = 0; i <= MAX_USER_FRAMES + V8_NOTES; i++) {
 		if (step())
 			break;
 	}

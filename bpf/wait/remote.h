@@ -20,9 +20,6 @@
 
 struct remote {
 	struct page_tables tables;
-	/* The counters of how the walk of the kernel stack and of the user stack ended, for the end of the visit. */
-	__u32 kernel;
-	__u32 user;
 	/* Room for a read at any offset up to REMOTE_BYTES: the verifier knows offset and size apart only. */
 	__u8 bytes[4 * REMOTE_BYTES];
 };

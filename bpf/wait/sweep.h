@@ -23,27 +23,20 @@ static __noinline __u32 walk_waiting_kernel(struct walk *w, struct task_struct *
 /* Begins the walk of a task that does not run, with its kernel stack. */
 static __noinline int begin_walk(struct walk *w, struct task_struct *task)
 {
-	struct remote *r = current_remote();
 	struct mm_struct *mm = task->mm;
 
 	start_walk(w, visible_tgid(task));
-	if (r)
-		r->kernel = walk_waiting_kernel(w, task);
+	w->kernel = walk_waiting_kernel(w, task);
 	if (mm)
 		enter_memory(mm);
 	return 0;
 }
 
-/* Ends the walk of its user stack; `user` is the counter of how that ended, 0 without one. */
-static __noinline int end_walk(struct walk *w, struct task_struct *task, __u32 user)
+/* Ends the walk of its user stack. */
+static __noinline int end_walk(struct walk *w, struct task_struct *task)
 {
-	struct remote *r = current_remote();
-
-	if (!r)
-		return 0;
-	r->user = user;
-	set_outcome(w, r->kernel, user);
-	if (user)
+	set_outcome(w, w->kernel, w->stop);
+	if (w->stop)
 		remember_mappings(w, task);
 	return 0;
 }
@@ -153,14 +146,13 @@ static __noinline int begin_visit(struct task_struct *task)
  */
 static __noinline int end_visit(struct task_struct *task)
 {
-	struct remote *r = current_remote();
 	struct task_struct___wait *t = (void *)task;
 	struct waiter *waiter = find_waiter(task);
 	struct walk *w = current_walk();
 
-	if (!r || !w || !waiter)
+	if (!w || !waiter)
 		return 0;
-	__u32 how = how_it_waits(w, task, waiter->state, r->user);
+	__u32 how = how_it_waits(w, task, waiter->state, w->stop);
 	int reason = how & WAIT_REASON_MASK;
 	note_futex(w, waiter, reason == WAIT_FUTEX || reason == WAIT_LOCK);
 	if (t->on_cpu || switches_of(task) != waiter->switches || (__u32)task_state(task) != waiter->state) {
@@ -205,7 +197,8 @@ int sweep(struct bpf_iter__task *context)
 	if (!w || !begin_visit(task))
 		return 0;
 	begin_walk(w, task);
-	end_walk(w, task, walk_process(w, NULL, task));
+	walk_process(w, NULL, task);
+	end_walk(w, task);
 	finish_interpreters(w, task);
 	end_visit(task);
 	return 0;
