@@ -269,16 +269,17 @@ async function checkNativeFiles(): Promise<void> {
 }
 
 /** What is counted: the time of CPUs or of waits alone, or events that this machine has. */
-async function eventsOf({ events: requests, count, pids }: RunOptions | RecordOptions): Promise<{
+async function eventsOf(options: RunOptions | RecordOptions): Promise<{
   readonly event: EventName;
   readonly events?: readonly ResolvedEvent[];
   readonly period?: number;
 }> {
+  const { events: requests, count, pids, program } = options;
   const [first] = requests;
   if (isTimeOnly(requests)) return { event: first?.kind === "time" ? first.event : "cpu" };
   const { resolveEvents } = await import("./events/resolve.ts");
   const { loadAddon } = await import("./addon/binding.ts");
-  const events = resolveEvents(requests, { addon: loadAddon(), pids });
+  const events = resolveEvents(requests, { addon: loadAddon(), pids, program });
   for (const { notice } of events) if (notice) warn(notice);
   return { event: "cpu", events, ...(count === undefined ? {} : { period: count }) };
 }

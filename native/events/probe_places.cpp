@@ -10,12 +10,12 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
-#include <string_view>
 #include <tuple>
 
 #include "elf/debug_file.h"
 #include "elf/elf_image.h"
 #include "elf/lzma_section.h"
+#include "events/symbol_versions.h"
 #include "util/failure.h"
 
 namespace polytop {
@@ -45,6 +45,15 @@ OpenedImage openImage(const std::string& path) {
   return opened;
 }
 
+/// What the linker writes behind a name in .symtab: `@@VERSION`, or `@VERSION` for an old one.
+void splitVersion(ProbedFunction& function) {
+  const size_t at = function.name.find('@', 1);
+  if (at == std::string::npos) return;
+  function.isOld = function.name.compare(at, 2, "@@") != 0;
+  function.version = function.name.substr(function.name.find_first_not_of('@', at));
+  function.name.resize(at);
+}
+
 /// Adds the functions of a table of `file`; `code` is the image that their addresses are of.
 void addFunctions(const ElfImage& file, uint32_t type, const ElfImage& code, std::vector<ProbedFunction>& into) {
   const auto table = std::ranges::find(file.sections(), type, &Section::type);
@@ -55,6 +64,7 @@ void addFunctions(const ElfImage& file, uint32_t type, const ElfImage& code, std
   const std::vector<uint8_t> raw =
       file.read(table->offset, std::min<uint64_t>(table->size, kMaxSymbols * sizeof(Elf64_Sym)));
   file.budget().takeSteps(raw.size() / sizeof(Elf64_Sym));
+  const SymbolVersions versions = type == SHT_DYNSYM ? SymbolVersions(file) : SymbolVersions();
   for (size_t at = 0; at + sizeof(Elf64_Sym) <= raw.size(); at += sizeof(Elf64_Sym)) {
     Elf64_Sym symbol;
     memcpy(&symbol, raw.data() + at, sizeof symbol);
@@ -64,10 +74,13 @@ void addFunctions(const ElfImage& file, uint32_t type, const ElfImage& code, std
       continue;
     if (!code.addressToOffset(symbol.st_value, offset)) continue;
     const char* start = reinterpret_cast<const char*>(names.data()) + symbol.st_name;
-    std::string_view name(start, strnlen(start, std::min(names.size() - symbol.st_name, kMaxName)));
-    // Linkers write versions behind names.
-    name = name.substr(0, name.find('@', 1));
-    if (!name.empty()) into.push_back({std::string(name), offset, kind == STT_GNU_IFUNC});
+    ProbedFunction function;
+    function.name.assign(start, strnlen(start, std::min(names.size() - symbol.st_name, kMaxName)));
+    function.offset = offset;
+    function.isChooser = kind == STT_GNU_IFUNC;
+    splitVersion(function);
+    if (function.version.empty()) versions.describe(at / sizeof symbol, function.version, function.isOld);
+    if (!function.name.empty()) into.push_back(std::move(function));
   }
 }
 
@@ -129,11 +142,30 @@ std::vector<ProbedFunction> listFunctions(const std::string& path) {
   } catch (const Overspent& reason) {
     throw Failure("cannot read " + path + ": " + reason.what(), E2BIG);
   }
-  const auto key = [](const ProbedFunction& it) { return std::tie(it.name, it.offset); };
-  std::ranges::sort(functions, {}, key);
-  const auto doubles = std::ranges::unique(functions, {}, key);
+  // Not every table knows of versions: what one of them says comes first.
+  const auto key = [](const ProbedFunction& it) { return std::tie(it.name, it.offset, it.version); };
+  std::ranges::sort(functions, [&](const auto& a, const auto& b) { return key(b) < key(a); });
+  const auto isSame = [](const ProbedFunction& first, const ProbedFunction& next) {
+    return first.name == next.name && first.offset == next.offset &&
+           (next.version.empty() || first.version == next.version);
+  };
+  const auto doubles = std::ranges::unique(functions, isSame);
   functions.erase(doubles.begin(), doubles.end());
+  std::ranges::reverse(functions);
   return functions;
+}
+
+LinePlaces listLinePlaces(const std::string& path, const std::string& source, uint32_t line) {
+  return findLinePlaces(openImage(path).file, "", source, line);
+}
+
+NeededFiles listNeededFiles(const std::string& path) {
+  const OpenedImage opened = openImage(path);
+  try {
+    return readNeededFiles(*opened.image);
+  } catch (const Overspent& reason) {
+    throw Failure("cannot read " + path + ": " + reason.what(), E2BIG);
+  }
 }
 
 std::vector<StaticProbe> listStaticProbes(const std::string& path) {

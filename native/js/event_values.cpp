@@ -61,20 +61,50 @@ EventSetup readEvent(const Napi::Object& from) {
   return setup;
 }
 
-/// listFunctions(path): [names, offsets, 1 for each that chooses another one].
+/// listFunctions(path): columns of functions; those of choosers are of what they chose.
 Napi::Value functionsOf(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   const std::string path = info[0].As<Napi::String>().Utf8Value();
   return guarded(env, [&]() -> Napi::Value {
-    std::vector<std::string> names;
-    std::vector<double> offsets;
-    std::vector<uint8_t> choosers;
-    for (ProbedFunction& function : listFunctions(path)) {
+    std::vector<std::string> names, versions;
+    std::vector<double> offsets, chosen;
+    std::vector<uint8_t> choosers, olds;
+    std::vector<ProbedFunction> found = listFunctions(path);
+    std::vector<ProbedFunction> choosing;
+    for (ProbedFunction& function : found) {
+      if (function.isChooser) choosing.push_back(function);
       names.push_back(std::move(function.name));
+      versions.push_back(std::move(function.version));
       offsets.push_back(static_cast<double>(function.offset));
       choosers.push_back(function.isChooser);
+      olds.push_back(function.isOld);
     }
-    return object(env, "names", names, "offsets", offsets, "choosers", choosers);
+    for (const int64_t offset : chosenFunctions(path, choosing)) chosen.push_back(static_cast<double>(offset));
+    return object(env, "names", names, "versions", versions, "offsets", offsets, "olds", olds, "choosers", choosers,
+                  "chosen", chosen);
+  });
+}
+
+/// listLinePlaces(path, source, line): where the line begins in a file.
+Napi::Value linePlacesOf(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  const std::string path = info[0].As<Napi::String>().Utf8Value();
+  const std::string source = info[1].As<Napi::String>().Utf8Value();
+  const uint32_t line = info[2].As<Napi::Number>().Uint32Value();
+  return guarded(env, [&]() -> Napi::Value {
+    const LinePlaces found = listLinePlaces(path, source, line);
+    const std::vector<double> offsets(found.offsets.begin(), found.offsets.end());
+    return object(env, "offsets", offsets, "sources", found.sources, "next", found.next, "why", found.why);
+  });
+}
+
+/// listNeededFiles(path): what a program or library needs to run.
+Napi::Value neededFilesOf(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  const std::string path = info[0].As<Napi::String>().Utf8Value();
+  return guarded(env, [&]() -> Napi::Value {
+    const NeededFiles needed = listNeededFiles(path);
+    return object(env, "interpreter", needed.interpreter, "libraries", needed.libraries, "folders", needed.folders);
   });
 }
 
@@ -114,6 +144,8 @@ std::vector<EventSetup> readEvents(const Napi::Value& value) {
 
 void defineEvents(Napi::Env env, Napi::Object& exports) {
   exports.Set("listFunctions", Napi::Function::New(env, functionsOf));
+  exports.Set("listLinePlaces", Napi::Function::New(env, linePlacesOf));
+  exports.Set("listNeededFiles", Napi::Function::New(env, neededFilesOf));
   exports.Set("listStaticProbes", Napi::Function::New(env, staticProbesOf));
   exports.Set("demangle", Napi::Function::New(env, demangled));
   exports.Set("openTracing", Napi::Function::New(env, [](const Napi::CallbackInfo& info) {

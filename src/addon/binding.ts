@@ -19,6 +19,44 @@ export interface KernelSymbolColumns {
   readonly text: Buffer;
 }
 
+/** Functions of a file by their symbols, in columns. */
+export interface FunctionColumns {
+  /** As the symbol table has them, without their versions. */
+  readonly names: readonly string[];
+  /** Empty where a symbol has none. */
+  readonly versions: readonly string[];
+  /** In the file. */
+  readonly offsets: Float64Array;
+  /** 1: programs that are linked now get another version. */
+  readonly olds: Uint8Array;
+  /** 1: it runs once, and chooses which function is meant by its name (ifunc). */
+  readonly choosers: Uint8Array;
+  /** For each chooser in turn where what it chose is in the file; -1: not known, -2: not in this file. */
+  readonly chosen: Float64Array;
+}
+
+/** Where a line of a source file begins in a program; native/symbols/line_places.h. */
+export interface LinePlaces {
+  /** In the file. */
+  readonly offsets: Float64Array;
+  /** The source files that were meant. */
+  readonly sources: readonly string[];
+  /** The next line of these that has code; 0: none. */
+  readonly next: number;
+  /** Why the file says nothing of lines; empty if it does. */
+  readonly why: string;
+}
+
+/** What a program or library says that it needs. */
+export interface NeededFiles {
+  /** The loader; empty: none. */
+  readonly interpreter: string;
+  /** Names or paths. */
+  readonly libraries: readonly string[];
+  /** In which they are looked for first; `$ORIGIN` stands for the folder of the file. */
+  readonly folders: readonly string[];
+}
+
 /** A probe of <sys/sdt.h>; file offsets. */
 export interface StaticProbe {
   readonly provider: string;
@@ -48,14 +86,11 @@ export interface Addon {
   readKernelSymbols(path: string): KernelSymbolColumns | undefined;
   /** The folder of the kernel's file system for tracing, mounted for this process if need be. Throws an error with `code`. */
   openTracing(): string;
-  /** Functions of a file by their symbols; names are raw. Throws an error with `errno`, as the next does. */
-  listFunctions(path: string): {
-    readonly names: readonly string[];
-    /** In the file. */
-    readonly offsets: Float64Array;
-    /** 1: it runs once, and chooses which function is meant by its name (ifunc). */
-    readonly choosers: Uint8Array;
-  };
+  /** Functions of a file by their symbols; names are raw. Throws an error with `errno`, as the next three do. */
+  listFunctions(path: string): FunctionColumns;
+  /** Where a line begins; `source` is the end of the path of a source file. */
+  listLinePlaces(path: string, source: string, line: number): LinePlaces;
+  listNeededFiles(path: string): NeededFiles;
   /** Probes that a program's author put into it (USDT). */
   listStaticProbes(path: string): readonly StaticProbe[];
   /** Names as people write them, of names in a symbol table. */

@@ -5,8 +5,10 @@ import { cleanName } from "../tick/clean-name.ts";
 import { EXIT_CANNOT, UserError } from "../tick/errors.ts";
 import { LIST_KINDS, type ListKind } from "../tick/event-request.ts";
 import { COUNTER_ROWS, EVENT_NAMES, PERF_TYPE_SOFTWARE } from "../tick/events.ts";
-import { filesFor, functionsIn, kernelFunctions } from "./functions.ts";
+import { exactName, functionsIn } from "./functions.ts";
+import { kernelFunctions } from "./kernel-functions.ts";
 import { isGlob, isRegex, type Matches, matcher } from "./pattern.ts";
+import { filesFor } from "./probed-files.ts";
 import { hasCounters } from "./resolve.ts";
 import { Tracepoints } from "./tracepoints.ts";
 
@@ -45,8 +47,8 @@ const LISTS: Readonly<
   functions: (pattern, pids, addon) => {
     const { file, rest } = splitFile(pattern);
     const sought = isGlob(rest) || isRegex(rest) ? rest : `*${rest}*`;
-    const inFiles = eachReadable(filesFor(file, pids, pattern), (path) =>
-      functionsIn(path, sought, addon).map(({ name }) => `uprobe:${path}:${name}`),
+    const inFiles = eachReadable(filesFor(file, { addon, pids }, pattern), (path) =>
+      functionsIn(path, sought, addon).map((one) => `uprobe:${path}:${exactName(one)}`),
     );
     const hasKprobes = existsSync("/sys/bus/event_source/devices/kprobe");
     const ofKernel = file === undefined && pids.length === 0 && hasKprobes ? kernelFunctions() : [];
@@ -57,7 +59,7 @@ const LISTS: Readonly<
   usdt: (pattern, pids, addon) => {
     const { file, rest } = splitFile(pattern);
     const matches = searcher(rest);
-    return eachReadable(filesFor(file, pids, pattern), (path) =>
+    return eachReadable(filesFor(file, { addon, pids }, pattern), (path) =>
       addon
         .listStaticProbes(path)
         .map(({ provider, name }) => `${provider}:${name}`)

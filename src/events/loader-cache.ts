@@ -21,13 +21,13 @@ const filesIn = (folder: string): string[] => {
 };
 
 /** Where libraries are: what /etc/ld.so.conf.d says, and what the loader knows. */
-function libraryFolders(): string[] {
+export function libraryFolders(): string[] {
   const told = filesIn("/etc/ld.so.conf.d").flatMap((name) => linesOf(`/etc/ld.so.conf.d/${name}`));
   const folders = [...told.map((line) => line.trim()), ...LIBRARY_FOLDERS];
   return folders.filter((line) => line.startsWith("/"));
 }
 
-const isFile = (path: string): boolean => {
+export const isFile = (path: string): boolean => {
   try {
     return statSync(path).isFile();
   } catch {
@@ -35,24 +35,32 @@ const isFile = (path: string): boolean => {
   }
 };
 
-/**
- * The file that a word means: a path, a program of PATH, or a library by its short name: `c` and `libc` mean
- * libc.so.6. Undefined where there is none.
- */
+/** Whether a library is meant by a word: `c` and `libc` mean libc.so.6. */
+export function isNamed(name: string, word: string): boolean {
+  const base = word.startsWith("lib") ? word : `lib${word}`;
+  return name === word || name.startsWith(`${word}.so`) || name.startsWith(`${base}.so`);
+}
+
+/** The program that a command line means by its first word: a path, or a name that is looked for in PATH. */
+export function findProgram(word: string): string | undefined {
+  if (word.includes("/")) return isFile(word) ? realpathSync(word) : undefined;
+  const programs = (process.env.PATH ?? "").split(":").map((folder) => `${folder}/${word}`);
+  const program = word === "" ? undefined : programs.find(isFile);
+  return program && realpathSync(program);
+}
+
+/** The file that a word means: a path, a library by its short name, or a program of PATH. Undefined where there is none. */
 export function findFile(word: string): string | undefined {
   if (word.includes("/")) return isFile(word) ? realpathSync(word) : undefined;
-  const base = word.startsWith("lib") ? word : `lib${word}`;
-  const isLibrary = (name: string): boolean =>
-    name === word || name.startsWith(`${word}.so`) || name.startsWith(`${base}.so`);
   for (const folder of libraryFolders()) {
-    const found = filesIn(folder).filter(isLibrary).sort();
+    const found = filesIn(folder)
+      .filter((name) => isNamed(name, word))
+      .sort();
     // The name that programs are linked with has a number behind it.
     const best = found.find((name) => /\.so\.\d+$/.test(name)) ?? found[0];
     if (best && isFile(`${folder}/${best}`)) return realpathSync(`${folder}/${best}`);
   }
-  const programs = (process.env.PATH ?? "").split(":").map((folder) => `${folder}/${word}`);
-  const program = programs.find(isFile);
-  return program && realpathSync(program);
+  return findProgram(word);
 }
 
 /** A line of /proc/PID/maps: access, inode and path. */

@@ -1,11 +1,14 @@
 /** From events as they were asked for to what this machine counts for them. */
 import { existsSync } from "node:fs";
-import type { Addon } from "../addon/binding.ts";
 import { EVENT_KINDS, type ResolvedEvent } from "../addon/events.ts";
 import { EXIT_CANNOT, UserError } from "../tick/errors.ts";
 import type { EventRequest } from "../tick/event-request.ts";
 import { EVENTS, PERF_TYPE_SOFTWARE } from "../tick/events.ts";
-import { resolveFunction, resolveKernelFunction, resolveStaticProbe } from "./functions.ts";
+import { resolveFunction } from "./functions.ts";
+import { resolveKernelFunction } from "./kernel-functions.ts";
+import type { SearchContext } from "./probed-files.ts";
+import { resolveLine } from "./source-lines.ts";
+import { resolveStaticProbe } from "./static-probes.ts";
 import { Tracepoints } from "./tracepoints.ts";
 
 /** Where the kernel says that it knows the counters of the processor; other processors have several of them. */
@@ -16,17 +19,10 @@ const PMU_PLACES = ["cpu", "cpu_core", "cpu_atom", "armv8_pmuv3_0"].map(
 /** Whether the processor's counters can be had. */
 export const hasCounters = (): boolean => PMU_PLACES.some((place) => existsSync(place));
 
-/** What resolving needs to know of the run. */
-export interface ResolveContext {
-  readonly addon: Addon;
-  /** Processes that sampling is narrowed to: functions without a file are looked for in these. */
-  readonly pids: readonly number[];
-}
-
 /** Resolves to what is counted for each request; throws a UserError that says what is not to be had, and why. */
 export function resolveEvents(
   requests: readonly EventRequest[],
-  context: ResolveContext,
+  context: SearchContext,
 ): ResolvedEvent[] {
   let tracepoints: Tracepoints | undefined;
   return requests.map((request): ResolvedEvent => {
@@ -36,9 +32,9 @@ export function resolveEvents(
       tracepoints ??= new Tracepoints(context.addon);
       return tracepoints.resolve(request);
     }
-    const { addon, pids } = context;
-    if (request.kind === "function") return resolveFunction(request, pids, addon);
-    if (request.kind === "usdt") return resolveStaticProbe(request, pids, addon);
+    if (request.kind === "function") return resolveFunction(request, context);
+    if (request.kind === "line") return resolveLine(request, context);
+    if (request.kind === "usdt") return resolveStaticProbe(request, context);
     return resolveKernelFunction(request);
   });
 }

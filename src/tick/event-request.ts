@@ -41,6 +41,15 @@ export type EventRequest =
       readonly isReturn: boolean;
     }
   | {
+      readonly kind: "line";
+      readonly text: string;
+      /** As of a function. */
+      readonly file: string | undefined;
+      /** A source file, by the end of its path. */
+      readonly source: string;
+      readonly line: number;
+    }
+  | {
       readonly kind: "kernel-function";
       readonly text: string;
       readonly pattern: string;
@@ -126,22 +135,25 @@ function counterRequest(text: string, row: CounterRow, modifiers: string): Event
   return { kind: "counter", text, row, modifiers };
 }
 
+/** `FILE:SOURCE:LINE` or `SOURCE:LINE`: a number behind the last colon is a line. */
+const LINE = /^(?:(?<file>[^:]+):)?(?<source>[^:]+):(?<line>\d{1,9})$/;
+
 /**
  * `FILE:FUNC` or `FUNC`. Names of C++ and Rust hold `::`, and a pattern `/…/` may hold anything: the file ends at the
- * first colon that stands alone. `file.c:42` is a function too: a number behind the last colon is a line.
+ * first colon that stands alone.
  */
 function functionRequest(text: string, word: string, rest: string): EventRequest {
   const isReturn = word === "uretprobe";
+  const { source, line, file: program } = LINE.exec(rest)?.groups ?? {};
+  if (source !== undefined) {
+    if (isReturn) {
+      throw new UsageError(`--event ${text}: a line does not return, a function does`);
+    }
+    return { kind: "line", text, file: program, source, line: Number(line) };
+  }
   const place = /^(?:(?<file>[^:]*):(?!:))?(?<pattern>(?:\/.*\/|.*))$/s.exec(rest)?.groups;
-  let { file, pattern = "" } = place ?? {};
-  if (/^\d+$/.test(pattern) && file !== undefined) {
-    pattern = `${file}:${pattern}`;
-    file = undefined;
-  }
+  const { file, pattern = "" } = place ?? {};
   if (!pattern) throw new UsageError(`--event ${text} needs a function: ${word}:FILE:FUNC`);
-  if (isReturn && /:\d+$/.test(pattern)) {
-    throw new UsageError(`--event ${text}: a line does not return, a function does`);
-  }
   return { kind: "function", text, file: file || undefined, pattern, isReturn };
 }
 

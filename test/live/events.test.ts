@@ -43,6 +43,19 @@ test("calls of two functions are counted side by side, and the command's status 
   expect(found.totalOf("work") / found.hits).toBeGreaterThan(0.9);
 });
 
+test("a line is counted wherever it was inlined", async (context) => {
+  needsSampling(context);
+  const program = workload("places.c", { as: "places-gcc", flags: ["-g"] });
+  const found = await count("uprobe:places.c:7", program, `${ROUNDS}`);
+  if (found.status === 3 && /without uprobes/.test(found.stderr)) context.skip(found.stderr);
+  expect(found.status, found.stderr).toBe(0);
+  // Each round, and each second one.
+  expect(found.hits / (1.5 * ROUNDS)).toBeGreaterThan(0.98);
+  expect(found.hits / (1.5 * ROUNDS)).toBeLessThan(1.02);
+  expect(found.totalOf("even") / found.hits).toBeGreaterThan(0.28);
+  expect(found.totalOf("even") / found.hits).toBeLessThan(0.38);
+});
+
 test("system calls of a Perl sub are counted in it", async (context) => {
   needsSampling(context);
   const script =

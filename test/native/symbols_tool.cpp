@@ -4,6 +4,7 @@
 //   symbols_tool demangle              names on stdin, one a line
 //   symbols_tool find FILE ROOT        lines "offset functionStart" (hex) on stdin; "start name" or "-" for each
 //   symbols_tool lines FILE ROOT       offsets (hex) on stdin; "file:line" or "-" for each, or why there are none
+//   symbols_tool places FILE ROOT      lines "source line" on stdin; offsets (hex) for each, or why there are none
 //   symbols_tool stats FILE ROOT       functions, bytes and milliseconds, as JSON
 //   symbols_tool fuzz FILE SECONDS     mutated copies of the file, and mutated names; exits 0 if nothing broke
 #include <fcntl.h>
@@ -19,6 +20,7 @@
 #include <random>
 #include <sstream>
 
+#include "symbols/line_places.h"
 #include "symbols/line_table.h"
 #include "symbols/symbols.h"
 
@@ -93,6 +95,20 @@ int printLines(int fd, const char* root) {
   return 0;
 }
 
+int printPlaces(int fd, const std::string& root) {
+  const polytop::FileDescriptor file(fd);
+  std::string source;
+  for (uint32_t line = 0; std::cin >> source >> line;) {
+    const polytop::LinePlaces found = polytop::findLinePlaces(file, root, source, line);
+    std::cout << found.why;
+    if (found.offsets.empty() && found.why.empty())
+      std::cout << "sources " << found.sources.size() << " next " << found.next;
+    for (const uint64_t offset : found.offsets) std::cout << std::hex << offset << std::dec << " ";
+    std::cout << "\n";
+  }
+  return 0;
+}
+
 /// The quickest of a few runs: other programs share the machine.
 int printStats(int fd, const std::string& root) {
   double best = 1e9;
@@ -143,6 +159,7 @@ bool tryFile(const std::vector<uint8_t>& bytes, std::mt19937_64& random) {
     request.root = polytop::FileDescriptor(open("/proc/self/fdinfo", O_PATH | O_DIRECTORY | O_CLOEXEC));
     for (int i = 0; i < 20; i++) request.offsets.push_back(random() % (bytes.size() + 1));
     polytop::LineTables().find(request);
+    polytop::findLinePlaces(request.file, "/nonexistent", "lines.c", 12);
     const auto index = polytop::SymbolIndex::build(fd, *image, "/nonexistent");
     for (int i = 0; i < 20; i++) index->find(random() % (bytes.size() + 1), i % 2 == 0 ? 0 : random() % bytes.size());
   }
@@ -218,6 +235,7 @@ int main(int argc, char** argv) {
   }
   if (command == "find") return findAll(fd, argv[3]);
   if (command == "lines") return printLines(fd, argv[3]);
+  if (command == "places") return printPlaces(fd, argv[3]);
   if (command == "stats") return printStats(fd, argv[3]);
   return 2;
 }

@@ -7,6 +7,7 @@
 
 #include "harness.h"
 #include "parts.h"
+#include "symbols/line_places.h"
 #include "symbols/line_table.h"
 #include "util/budget.h"
 
@@ -24,6 +25,8 @@ void tryLines(Input input) {
     mustHold(!found.why.empty() || found.lines.size() == 2 * request.offsets.size(), "each offset has an answer");
     for (size_t at = 0; at < found.lines.size(); at += 2)
       mustHold(found.lines[at] < found.files.size(), "a line's file is one of the list");
+    const LinePlaces places = findLinePlaces(request.file, "/nonexistent", "a.c", 1);
+    mustHold(places.offsets.empty() || !places.sources.empty(), "a place is of a source file");
   } catch (const Overspent&) {
     // A file that takes too much is refused.
   }

@@ -32,7 +32,8 @@ test.each([
     { kind: "function", file: "/bin/a", pattern: "std::map<int,int>::find", isReturn: false },
   ],
   ["uprobe:ns::run", { kind: "function", file: undefined, pattern: "ns::run", isReturn: false }],
-  ["uprobe:a.c:42", { kind: "function", file: undefined, pattern: "a.c:42", isReturn: false }],
+  ["uprobe:a.c:42", { kind: "line", file: undefined, source: "a.c", line: 42 }],
+  ["uprobe:/bin/a:src/a.c:42", { kind: "line", file: "/bin/a", source: "src/a.c", line: 42 }],
   [
     "uprobe:libc:/^(m|c)alloc$/",
     { kind: "function", file: "libc", pattern: "/^(m|c)alloc$/", isReturn: false },

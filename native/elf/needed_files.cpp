@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "elf/needed_files.h"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <cstring>
+#include <sstream>
+
+namespace polytop {
+namespace {
+
+constexpr uint64_t kMaxDynamic = 64u << 10;
+constexpr size_t kMaxLibraries = 1000;
+
+const Segment* segmentOf(const ElfImage& image, uint32_t type) {
+  const auto found = std::ranges::find(image.segments(), type, &Segment::type);
+  return found == image.segments().end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+NeededFiles readNeededFiles(const ElfImage& image) {
+  NeededFiles needed;
+  if (const Segment* loader = segmentOf(image, PT_INTERP)) needed.interpreter = image.readString(loader->offset);
+  const Segment* dynamic = segmentOf(image, PT_DYNAMIC);
+  if (dynamic == nullptr) return needed;
+  const std::vector<uint8_t> bytes = image.read(dynamic->offset, std::min(dynamic->fileSize, kMaxDynamic));
+  std::vector<Elf64_Dyn> entries(bytes.size() / sizeof(Elf64_Dyn));
+  if (!entries.empty()) std::memcpy(entries.data(), bytes.data(), entries.size() * sizeof(Elf64_Dyn));
+  entries.erase(std::ranges::find(entries, DT_NULL, &Elf64_Dyn::d_tag), entries.end());
+  const auto strings = std::ranges::find(entries, DT_STRTAB, &Elf64_Dyn::d_tag);
+  uint64_t start = 0;
+  if (strings == entries.end() || !image.addressToOffset(strings->d_un.d_ptr, start)) return needed;
+  for (const Elf64_Dyn& entry : entries) {
+    if (entry.d_tag == DT_NEEDED && needed.libraries.size() < kMaxLibraries)
+      needed.libraries.push_back(image.readString(start + entry.d_un.d_val));
+    if (entry.d_tag != DT_RUNPATH && entry.d_tag != DT_RPATH) continue;
+    std::istringstream folders(image.readString(start + entry.d_un.d_val));
+    for (std::string folder; std::getline(folders, folder, ':');) needed.folders.push_back(folder);
+  }
+  return needed;
+}
+
+}  // namespace polytop

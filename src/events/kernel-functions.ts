@@ -1,0 +1,40 @@
+/** Functions of the kernel. */
+import { existsSync, readFileSync } from "node:fs";
+import { EVENT_KINDS, type ResolvedEvent } from "../addon/events.ts";
+import type { EventRequest } from "../tick/event-request.ts";
+import { closest } from "./closest.ts";
+import { matcher } from "./pattern.ts";
+import { cannot, MOST_LINKS } from "./probed-files.ts";
+
+/** Functions of the kernel that may be probed have symbols of code. */
+export function kernelFunctions(): string[] {
+  return readFileSync("/proc/kallsyms", "latin1")
+    .split("\n")
+    .flatMap((line) => /^\S+ [tT] (\S+)/.exec(line)?.[1] ?? []);
+}
+
+export function resolveKernelFunction({
+  text,
+  pattern,
+  isReturn,
+}: EventRequest & { kind: "kernel-function" }): ResolvedEvent {
+  if (!existsSync("/sys/bus/event_source/devices/kprobe")) {
+    throw cannot(
+      `${text}: this kernel was built without kprobes (CONFIG_KPROBES)\nTracepoints may tell the same: \`polytop list events\``,
+    );
+  }
+  const all = new Set(kernelFunctions());
+  const found = [...all].filter(matcher(pattern));
+  if (found.length === 0) {
+    const near = closest(pattern, all);
+    const hint = near.length > 0 ? `\ndid you mean ${near.join(" or ")}?` : "";
+    throw cannot(`${text}: this kernel has no function ${pattern}${hint}`);
+  }
+  if (found.length > MOST_LINKS) {
+    throw cannot(
+      `${text} stands for ${found.length} functions, more than the ${MOST_LINKS} that are probed at once: make it narrower`,
+    );
+  }
+  const kind = isReturn ? EVENT_KINDS.kernelReturn : EVENT_KINDS.kernelFunction;
+  return { name: text, unit: "events", setup: { name: text, kind, functions: found } };
+}

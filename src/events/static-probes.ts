@@ -1,0 +1,41 @@
+/** Probes that are written into programs (USDT). */
+import { EVENT_KINDS, type ResolvedEvent } from "../addon/events.ts";
+import type { EventRequest } from "../tick/event-request.ts";
+import { closest } from "./closest.ts";
+import { matcher } from "./pattern.ts";
+import {
+  cannot,
+  checkUprobes,
+  eachFile,
+  filesFor,
+  placesByFile,
+  type SearchContext,
+} from "./probed-files.ts";
+
+export function resolveStaticProbe(
+  { text, file, provider, probe }: EventRequest & { kind: "usdt" },
+  context: SearchContext,
+): ResolvedEvent {
+  checkUprobes(text);
+  const files = filesFor(file, context, text);
+  const [isProvider, isProbe] = [matcher(provider), matcher(probe)];
+  const all = eachFile(files, text, (path) =>
+    context.addon.listStaticProbes(path).map((one) => ({ ...one, path })),
+  );
+  const found = all.filter((one) => isProvider(one.provider) && isProbe(one.name));
+  if (found.length === 0) {
+    const names = [...new Set(all.map((one) => `${one.provider}:${one.name}`))];
+    const near = closest(`${provider}:${probe}`, names);
+    const has = near.length > 0 ? `did you mean ${near.join(" or ")}?` : `it has ${names.length}`;
+    throw cannot(
+      names.length === 0
+        ? `${text}: ${files.join(", ") || "no file"} has no static probes (USDT)`
+        : `${text}: there is no such static probe; ${has}`,
+    );
+  }
+  return {
+    name: text,
+    unit: "events",
+    setup: { name: text, kind: EVENT_KINDS.function, files: placesByFile(text, found) },
+  };
+}

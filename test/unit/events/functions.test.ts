@@ -1,0 +1,121 @@
+/** Functions and lines as `-e` names them, in the C library and in a program of our own, by binutils' account. */
+import { execFileSync } from "node:child_process";
+import { createRequire } from "node:module";
+import { expect, test } from "vitest";
+import type { Addon } from "../../../src/addon/binding.ts";
+import { filesOfCommand, interpreterOf } from "../../../src/events/command-files.ts";
+import { exactName, functionsIn } from "../../../src/events/functions.ts";
+import { findFile } from "../../../src/events/loader-cache.ts";
+import { resolveEvents } from "../../../src/events/resolve.ts";
+import { UserError } from "../../../src/tick/errors.ts";
+import { parseEvents } from "../../../src/tick/event-request.ts";
+import { root } from "../../support/polytop.ts";
+import { workload } from "../../support/workloads.ts";
+
+const addon: Addon = createRequire(import.meta.url)(`${root}dist/polytop.node`);
+const libc = findFile("libc") ?? "";
+
+const resolved = (event: string, program?: readonly string[]) => {
+  const [found] = resolveEvents(parseEvents(event), { addon, pids: [], program });
+  return { notice: found?.notice, files: found?.setup?.files ?? [] };
+};
+
+function refusal(event: string): string {
+  try {
+    resolved(event);
+  } catch (error) {
+    if (error instanceof UserError) return error.message;
+    throw error;
+  }
+  throw new Error(`accepted: ${event}`);
+}
+
+interface DynamicSymbol {
+  readonly type: string;
+  readonly name: string;
+  readonly version: string;
+  readonly isOld: boolean;
+}
+
+/** Functions of a library's dynamic table, each name once. */
+const dynamicFunctions: DynamicSymbol[] = execFileSync("readelf", ["--dyn-syms", "-W", libc], {
+  encoding: "utf8",
+})
+  .split("\n")
+  .flatMap((line) => {
+    const [, , , type = "", , , section, full = ""] = line.trim().split(/\s+/);
+    const [, name = "", at = "", version = ""] = /^([^@]+)(@@?)(.*)$/.exec(full) ?? [];
+    const isFunction = (type === "FUNC" || type === "IFUNC") && section !== "UND" && name !== "";
+    return isFunction ? [{ type, name, version, isOld: at === "@" }] : [];
+  });
+
+test("functions have the versions that binutils says", () => {
+  expect(dynamicFunctions.length).toBeGreaterThan(1000);
+  const all = functionsIn(libc, "*", addon);
+  const known = new Set(all.map((one) => `${one.symbol} ${one.version} ${one.isOld}`));
+  const missing = dynamicFunctions.filter(
+    ({ name, version, isOld }) => !known.has(`${name} ${version} ${isOld}`),
+  );
+  expect(missing).toEqual([]);
+});
+
+test("a name is the version that programs get now; another is named with it", () => {
+  const found = functionsIn(libc, "pthread_cond_wait", addon);
+  const current = found.find((one) => !one.isOld);
+  const old = found.find((one) => one.isOld);
+  if (!current || !old) throw new Error("libc has one version of pthread_cond_wait only");
+  const plain = resolved("uprobe:libc:pthread_cond_wait");
+  expect(plain.files[0]?.places.map(({ offset }) => offset)).toEqual([current.offset]);
+  expect(plain.notice).toContain(`not of older versions: ${exactName(old)}`);
+  const exact = resolved(`uprobe:libc:${exactName(old)}`);
+  expect(exact.files[0]?.places.map(({ offset }) => offset)).toEqual([old.offset]);
+});
+
+test("what the C library chooses is probed where it is known, and told of", () => {
+  const [chooser] = functionsIn(libc, "memcpy", addon).filter((one) => one.isChooser);
+  if (!chooser) throw new Error("libc has one memcpy only");
+  const found = resolved("uprobe:libc:memcpy");
+  expect(found.files[0]?.places).toEqual([{ offset: chooser.offset, semaphore: 0 }]);
+  expect(found.notice).toContain("probed is what it chooses on this processor");
+  // Both are one function in the C library.
+  const [move] = functionsIn(libc, "memmove", addon);
+  if (move?.offset === chooser.offset) expect(found.notice).toMatch(/memmove.* are the same/);
+});
+
+test("a choice that is in the vDSO is refused", () => {
+  const isChooser = dynamicFunctions.some(({ name, type }) => name === "time" && type === "IFUNC");
+  expect(isChooser).toBe(true);
+  expect(refusal("uprobe:libc:time")).toContain("it is in no file that a probe could reach");
+});
+
+test("lines are found by their file, in that of a command too, and refused in words", () => {
+  const program = workload("places.c", { as: "places-gcc", flags: ["-g"] });
+  const line = resolved(`uprobe:${program}:places.c:7`);
+  expect(line.files[0]?.places).toHaveLength(2);
+  expect(line.notice).toContain("2 places");
+  expect(resolved("uprobe:places.c:7", [program])).toEqual({
+    ...line,
+    notice: line.notice?.replace(`${program}:`, ""),
+  });
+  expect(refusal(`uprobe:${program}:places.c:3`)).toContain("line 3 of places.c has no code");
+  expect(refusal(`uprobe:${program}:other.c:7`)).toContain("no source file of");
+  expect(refusal(`uprobe:${workload("hits.c")}:hits.c:7`)).toContain("it has no line table");
+});
+
+test("the files of a command are its program, its loader and libraries", () => {
+  const files = filesOfCommand(["perl"], addon).map((path) => path.replace(/.*\//, ""));
+  expect(files[0]).toMatch(/^perl/);
+  expect(files).toEqual(
+    expect.arrayContaining([expect.stringMatching(/^libc\./), expect.stringMatching(/^ld-/)]),
+  );
+  expect(filesOfCommand(["/nonexistent/program"], addon)).toEqual([]);
+});
+
+test.each([
+  ["#!/usr/bin/perl -w\nuse strict;", ["/usr/bin/perl"]],
+  ["#! /usr/bin/env -S A=b perl -w\n", ["/usr/bin/env", "perl"]],
+  ["#!\n", []],
+  ["\x7fELF", []],
+])("%j is run by %j", (start, programs) => {
+  expect(interpreterOf(start)).toEqual(programs);
+});
