@@ -140,9 +140,9 @@ void Parser::start() {
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_init(&actions);
   posix_spawnattr_init(&attributes);
-  // It leaves nothing else of polytop's open: a program of the kernel lives as long as its last descriptor.
+  // What else it gets it closes before anything else: a program of the kernel lives as long as its last descriptor.
+  // (posix_spawn_file_actions_addclosefrom_np() would do that here, but came with glibc 2.34.)
   posix_spawn_file_actions_adddup2(&actions, theirs.get(), kParserSocket);
-  posix_spawn_file_actions_addclosefrom_np(&actions, kParserSocket + 1);
   sigset_t none, all;
   sigemptyset(&none);
   sigfillset(&all);
