@@ -135,8 +135,11 @@ async function doctor({ json }: Options & { command: "doctor" }): Promise<number
 /** What shells say of a command that a signal ended is so much higher. */
 const SIGNAL_STATUS = 128;
 
-/** A screen fills sooner than after a whole refresh: this holds some 20 samples of each busy CPU. */
+/** A screen fills sooner than after a whole refresh. */
 const FIRST_LOOK_SECONDS = 0.2;
+
+/** Where only running code is looked at it fills at once: this holds some 50 samples of each busy CPU. */
+const QUICK_LOOK = { seconds: 0.1, frequency: 499 };
 
 /** The live view needs a terminal on both sides: one to draw on and one to read keys from. */
 const hasTerminal = (): boolean =>
@@ -148,11 +151,7 @@ const isLive = ({ format }: ShowOptions): boolean => format === "live" && hasTer
 async function run(options: RunOptions): Promise<number> {
   stopOnSignals();
   const exports = await openExports(options);
-  if (isLive(options)) {
-    putScreenFirst();
-    // Read while the kernel checks the BPF programs, on another CPU.
-    void import("./screen/run.ts");
-  }
+  if (isLive(options)) putScreenFirst();
   const { source, frequency } = await openMachine(options, isLive(options));
   try {
     await launch(options, isLive(options) ? "screen" : "output");
@@ -240,11 +239,14 @@ async function openMachine(
   checkPids(options.pids);
   checkMachine();
   await checkNativeFiles();
+  // Read while the kernel verifies the BPF programs, on another CPU.
+  if (isWatched) void import("./screen/run.ts");
   const { frequency, notice } = clampFrequency(options.frequency);
   if (notice) warn(notice);
   const { delaySeconds, pids, cache } = options;
   const { event, events, period } = await eventsOf(options);
-  const firstDelaySeconds = isWatched ? Math.min(delaySeconds, FIRST_LOOK_SECONDS) : delaySeconds;
+  const isQuick = isWatched && event === "cpu" && !events && delaySeconds > QUICK_LOOK.seconds;
+  const firstSeconds = isQuick ? QUICK_LOOK.seconds : FIRST_LOOK_SECONDS;
   const budget = budgetPercent(process.env);
   const source = await openLiveSource(thread, {
     event,
@@ -252,7 +254,10 @@ async function openMachine(
     ...(period === undefined ? {} : { period }),
     frequency,
     delaySeconds,
-    firstDelaySeconds,
+    firstDelaySeconds: isWatched ? Math.min(delaySeconds, firstSeconds) : delaySeconds,
+    ...(isQuick
+      ? { firstFrequency: clampFrequency(Math.max(frequency, QUICK_LOOK.frequency)).frequency }
+      : {}),
     pids,
     byFunction: !isWatched,
     followsOwn: options.program !== undefined,

@@ -12,6 +12,7 @@
 
 #include "dotnet/methods.h"
 #include "drain/drain.h"
+#include "early/early.h"
 #include "files/files.h"
 #include "js/command_values.h"
 #include "js/dotnet_values.h"
@@ -36,8 +37,8 @@ namespace {
 constexpr size_t kMaxFileRead = 256 << 20;
 constexpr int kMmapThreshold = 256 << 10;
 constexpr size_t kMaxRead = 64 << 20;
-constexpr uint32_t kWarmUpFrequency = 997;
-constexpr std::chrono::milliseconds kWarmUpSampling{80};
+constexpr uint32_t kWarmUpFrequency = 1997;
+constexpr std::chrono::milliseconds kWarmUpSampling{40};
 constexpr std::chrono::milliseconds kWarmUpBuilding{250};
 constexpr std::chrono::milliseconds kWarmUpSweeps{400};
 constexpr std::chrono::milliseconds kWarmUpPoll{5};
@@ -62,13 +63,14 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
          method<&Sampler::readMemory>("readMemory"), InstanceMethod<&Sampler::close>("close")});
   }
 
-  /// new Sampler({objectPath, sources, frequency, drainSeconds, targets, byFunction, withoutClock, eventPath, events,
-  /// cacheFolder}): loads, attaches, samples from now on.
+  /// new Sampler({objectPath, sources, frequency, firstFrequency, drainSeconds, targets, byFunction, withoutClock,
+  /// eventPath, events, cacheFolder}): loads, attaches, samples from now on.
   explicit Sampler(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Sampler>(info) {
     const Napi::Object given = info[0].As<Napi::Object>();
     SessionOptions options;
-    options.objectPath = given.Get("objectPath").As<Napi::String>().Utf8Value();
     options.frequency = given.Get("frequency").As<Napi::Number>().Uint32Value();
+    const Napi::Value first = given.Get("firstFrequency");
+    options.firstFrequency = first.IsNumber() ? first.As<Napi::Number>().Uint32Value() : options.frequency;
     options.drainSeconds = given.Get("drainSeconds").As<Napi::Number>().DoubleValue();
     options.targets = readTargets(given.Get("targets"));
     options.sources = readSources(given.Get("sources"));
@@ -77,19 +79,19 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     options.events = static_cast<uint32_t>(events.size());
     eventPath_ = textOf(given.Get("eventPath"));
     const bool byFunction = given.Get("byFunction").ToBoolean();
-    const std::string cacheFolder = textOf(given.Get("cacheFolder"));
+    const std::string objectPath = textOf(given.Get("objectPath")), cacheFolder = textOf(given.Get("cacheFolder"));
     guarded(info.Env(), [&] {
-      open(options, events, byFunction, cacheFolder);
+      open(objectPath, options, events, byFunction, cacheFolder);
       return info.Env().Undefined();
     });
   }
 
  private:
-  void open(const SessionOptions& options, const std::vector<EventSetup>& events, bool byFunction,
-            const std::string& cacheFolder) {
-    parts_ = std::make_unique<Parts>(options.objectPath);
+  void open(const std::string& objectPath, const SessionOptions& options, const std::vector<EventSetup>& events,
+            bool byFunction, const std::string& cacheFolder) {
+    parts_ = std::make_unique<Parts>(objectPath);
     try {
-      parts_->session.load(options);
+      parts_->session.start(takeSamplingObject(objectPath), options);
       checkOwnMappings(parts_->session);
       useNamespaceOfProc(parts_->session);
       parts_->files.open(parts_->session, cacheFolder);
@@ -98,7 +100,11 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
       warmUp(options.targets);
       parts_->drain.countEvents(&parts_->events);
       parts_->events.set(eventPath_, parts_->session, events);
-      if (!options.withoutClock) parts_->session.events().attach(options.frequency);
+      if (options.withoutClock)
+        parts_->session.events().detach();
+      else
+        parts_->session.events().setFrequency(options.firstFrequency);
+      parts_->drain.restart();
       // Not through parts_, which holds nothing any more while the parts are taken down.
       FileBuilder& builder = parts_->files.builder;
       parts_->mapEvents.open(parts_->session, [&builder](const file_record& file) { builder.announce(file); });
@@ -176,12 +182,9 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
       tickNanoseconds_ = measureTickCost(events.frequency());
     } while (!events.trust());
     parts_->session.setTargets(targets);
-    events.detach();
-    events.attach(allowedFrequency(kWarmUpFrequency));
+    events.setFrequency(allowedFrequency(kWarmUpFrequency));
     std::this_thread::sleep_for(kWarmUpSampling);
     waitForFiles(kWarmUpBuilding);
-    events.detach();
-    parts_->drain.restart();
   }
 
   /// Calls a method of an open sampler; an exception becomes a JavaScript error.
@@ -361,6 +364,12 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   // Whole sections of files are read and freed: not through the heap, which would keep them.
   mallopt(M_MMAP_THRESHOLD, kMmapThreshold);
   exports.Set("Sampler", Sampler::define(env));
+  exports.Set("begin", Napi::Function::New(env, [](const Napi::CallbackInfo& info) {
+                return guarded(info.Env(), [&] {
+                  beginEarly(info[0].As<Napi::String>());
+                  return info.Env().Undefined();
+                });
+              }));
   exports.Set("readKernelSymbols", Napi::Function::New(env, describeKernelSymbols));
   defineCommands(env, exports);
   defineEvents(env, exports);

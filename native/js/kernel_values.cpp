@@ -3,15 +3,15 @@
 
 #include <string>
 
+#include "early/early.h"
 #include "js/values.h"
-#include "kernel/kernel_symbols.h"
 
 namespace polytop {
 
 Napi::Value describeKernelSymbols(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   return guarded(env, [&]() -> Napi::Value {
-    const KernelSymbols symbols = readKernelSymbols(info[0].As<Napi::String>());
+    const KernelSymbols symbols = takeKernelSymbols(info[0].As<Napi::String>());
     if (symbols.hidden) return env.Undefined();
     return object(env, "addresses", symbols.addresses, "names", symbols.names, "owners", symbols.owners, "paddings",
                   symbols.paddings, "modules", symbols.modules, "text",

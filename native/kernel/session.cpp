@@ -31,7 +31,36 @@ uint32_t readKernelStackLimit() {
   return std::ifstream("/proc/sys/kernel/perf_event_max_stack") >> limit ? limit : MAX_KERNEL_FRAMES;
 }
 
+uint32_t countPossibleCpus() {
+  const int cpus = libbpf_num_possible_cpus();
+  if (cpus <= 0) throw Failure("the number of CPUs cannot be read", -cpus);
+  return static_cast<uint32_t>(cpus);
+}
+
+void prepare(bpf_object* object, const std::string& path) {
+  bpf_map* counts = bpf_object__find_map_by_name(object, "counts");
+  bpf_map* rates = bpf_object__find_map_by_name(object, "rates");
+  if (!bpf_object__find_program_by_name(object, "sample") || !counts || !rates)
+    throw Failure("the BPF object lacks a program or a map: " + path);
+  const uint32_t cpus = countPossibleCpus();
+  setConstants(object, cpus);
+  bpf_map__set_max_entries(counts, 2 * cpus);
+  bpf_map__set_max_entries(rates, cpus);
+  loadObject(object);
+}
+
 }  // namespace
+
+bpf_object* loadSamplingObject(const std::string& path) {
+  bpf_object* object = openObject(path);
+  try {
+    prepare(object, path);
+  } catch (...) {
+    bpf_object__close(object);
+    throw;
+  }
+  return object;
+}
 
 Session::~Session() {
   events_.detach();
@@ -40,20 +69,12 @@ Session::~Session() {
   bpf_object__close(object_);
 }
 
-void Session::load(const SessionOptions& options) {
+void Session::start(bpf_object* object, const SessionOptions& options) {
+  object_ = object;
   if (options.sources.empty()) throw Failure("there is no event to sample", EINVAL);
-  const int cpus = libbpf_num_possible_cpus();
-  if (cpus <= 0) throw Failure("the number of CPUs cannot be read", -cpus);
-  possibleCpus_ = static_cast<uint32_t>(cpus);
-  object_ = openObject(options.objectPath);
-  const bpf_program* program = bpf_object__find_program_by_name(object_, "sample");
-  bpf_map* counts = bpf_object__find_map_by_name(object_, "counts");
-  if (!program || !counts) throw Failure("the BPF object lacks a program or a map: " + options.objectPath);
-  setConstants(object_, possibleCpus_);
-  bpf_map__set_max_entries(counts, 2 * possibleCpus_);
-  bpf_map__set_max_entries(bpf_object__find_map_by_name(object_, "rates"), possibleCpus_);
-  loadObject(object_);
+  possibleCpus_ = countPossibleCpus();
   findVariables();
+  const bpf_program* program = bpf_object__find_program_by_name(object_, "sample");
   events_.open(program, mapFd("rates"), possibleCpus_, options.sources);
   createCountMaps(options);
   setTargets(options.targets);
@@ -65,14 +86,27 @@ void Session::createCountMaps(const SessionOptions& options) {
   const double perDrain = (1 + options.events) * options.frequency * std::max(1.0, options.drainSeconds);
   const double perEpoch = std::max(1.5 * perDrain, std::min(kLateDrains * perDrain, kLateEntries / possibleCpus_));
   const auto entries = static_cast<uint32_t>(std::clamp(perEpoch, 256.0, 65536.0));
-  const int outer = mapFd("counts");
+  std::vector<uint32_t> slots;
+  std::vector<int> maps;
   for (uint32_t slot = 0; slot < 2 * possibleCpus_; slot++) {
     FileDescriptor map(
         bpf_map_create(BPF_MAP_TYPE_HASH, "count_map", sizeof(count_key), sizeof(count_value), entries, nullptr));
-    const int fd = map.get();
     if (!map.valid()) throw Failure("a count map cannot be made", errno);
+    slots.push_back(slot);
+    maps.push_back(map.get());
     countMaps_.push_back(std::move(map));
-    if (bpf_map_update_elem(outer, &slot, &fd, BPF_ANY) != 0) throw Failure("a count map cannot be set", errno);
+  }
+  setCountMaps(slots, maps);
+}
+
+void Session::setCountMaps(const std::vector<uint32_t>& slots, const std::vector<int>& maps) {
+  const int outer = mapFd("counts");
+  auto count = static_cast<uint32_t>(slots.size());
+  // The kernel waits some 10 ms for running programs after each update, but once for all of these (from 6.0 on).
+  if (bpf_map_update_batch(outer, slots.data(), maps.data(), &count, nullptr) == 0) return;
+  for (size_t i = 0; i < slots.size(); i++) {
+    if (bpf_map_update_elem(outer, &slots[i], &maps[i], BPF_ANY) != 0)
+      throw Failure("a count map cannot be set", errno);
   }
 }
 

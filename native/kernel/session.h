@@ -15,14 +15,18 @@
 namespace polytop {
 
 struct SessionOptions {
-  std::string objectPath;            ///< the compiled BPF object
   uint32_t frequency = 99;           ///< samples a second on each CPU: sizes the count maps
+  uint32_t firstFrequency = 99;      ///< the same until it is changed
   double drainSeconds = 1;           ///< longest time between two drains: sizes the count maps
   bool withoutClock = false;         ///< the CPU's time is not sampled once the start is over
   uint32_t events = 0;               ///< how many other events share the count maps
   std::vector<uint32_t> targets;     ///< processes wanted; empty: all
   std::vector<EventSource> sources;  ///< the first that can be had is sampled; one at least
 };
+
+/// Makes the maps of the sampling object and has the kernel verify its programs. The object must be closed with
+/// bpf_object__close(). Throws a Failure.
+bpf_object* loadSamplingObject(const std::string& path);
 
 /// The BPF object, loaded and attached to one sampling event on each online CPU.
 /// Nothing is pinned: when the process ends in whatever way, nothing stays in the kernel.
@@ -33,8 +37,9 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  /// Loads the object and makes its maps, without sampling yet. Throws a Failure, as those that follow do.
-  void load(const SessionOptions& options);
+  /// Takes over a loaded object, and makes what the options ask for, without sampling yet. Throws a Failure, as those
+  /// that follow do.
+  void start(bpf_object* object, const SessionOptions& options);
   /// The sampling events; none is attached at first.
   CpuEvents& events() { return events_; }
   const CpuEvents& events() const { return events_; }
@@ -84,6 +89,7 @@ class Session {
   };
 
   void createCountMaps(const SessionOptions& options);
+  void setCountMaps(const std::vector<uint32_t>& slots, const std::vector<int>& maps);
   void findVariables();
 
   bpf_object* object_ = nullptr;

@@ -82,6 +82,11 @@ export interface CommandSetup {
 /** What the addon exports (native/js/addon.cpp). */
 export interface Addon {
   readonly Sampler: new (options: SamplerOptions) => Sampler;
+  /**
+   * Begins what takes longest at the start, on a thread of its own: the kernel verifies the sampling programs, then its
+   * symbols are read. A Sampler of the same object path takes it over; nobody need.
+   */
+  begin(objectPath: string): void;
   /** Reads /proc/kallsyms; undefined where all addresses are hidden. Throws an error with `errno`. */
   readKernelSymbols(path: string): KernelSymbolColumns | undefined;
   /** The folder of the kernel's file system for tracing, mounted for this process if need be. Throws an error with `code`. */

@@ -56,16 +56,24 @@ function describe(bundle: string, isMeant: (name: string) => boolean): Installat
   };
 }
 
-/** The files that polytop loads into its own process, and the programs that read for it. */
+/** The file that is loaded into polytop's own process: damaged it ends that by a signal, without a word. */
+const isAddon = (name: string): boolean => name.endsWith(".node");
+
+/** The others that are no JavaScript: what the kernel gets, and programs that polytop starts. */
 const isNative = (name: string): boolean => /^polytop[.-]|\.bpf\.o$/.test(name);
 
 /**
- * Throws a UserError where a native file is not whole: an addon that was cut off ends whoever loads it by a signal,
- * without a word. Takes some milliseconds; a clone has no sums, and only what was cut off is told.
+ * Throws a UserError where the addon is not whole. Takes some milliseconds; a clone has no sums, and only what was cut
+ * off is told.
  */
-export function checkNativeFiles(bundle = BUNDLE): void {
+export const checkAddon = (bundle = BUNDLE): void => refuseDamage(bundle, isAddon);
+
+/** The same for all native files. */
+export const checkNativeFiles = (bundle = BUNDLE): void => refuseDamage(bundle, isNative);
+
+function refuseDamage(bundle: string, isMeant: (name: string) => boolean): void {
   nativeFolder(bundle);
-  const installation = describe(bundle, isNative);
+  const installation = describe(bundle, isMeant);
   if (installation.damage === "") return;
   throw new UserError(
     `the installation is damaged: ${installation.damage}\nmend: ${howToMend(installation)}`,
@@ -80,7 +88,7 @@ function damageOf(
 ): string {
   const native = whereNativeFiles(bundle);
   if (native === undefined) return "the native part is missing";
-  const addons = readdirSync(native).filter((name) => name.endsWith(".node"));
+  const addons = readdirSync(native).filter(isAddon);
   const short = addons.map((name) => join(native, name)).find(isCutOff);
   if (short !== undefined) return `${short} is cut off`;
   for (const [name, sum] of Object.entries(release?.files ?? {})) {

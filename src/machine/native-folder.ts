@@ -34,3 +34,6 @@ export function nativeFolder(bundle = BUNDLE): string {
     EXIT_CANNOT,
   );
 }
+
+/** The object with the sampling program. */
+export const samplingObject = (): string => join(nativeFolder(), SAMPLER);

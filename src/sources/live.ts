@@ -5,7 +5,7 @@ import { Worker } from "node:worker_threads";
 import counterFile from "../../bpf/counters.json" with { type: "json" };
 import type { ResolvedEvent } from "../addon/events.ts";
 import type { FrameLines } from "../collector/native-lines.ts";
-import { nativeFolder } from "../machine/native-folder.ts";
+import { nativeFolder, samplingObject } from "../machine/native-folder.ts";
 import { startOfProcess } from "../machine/process-start.ts";
 import { TickAssembler } from "../tick/delta.ts";
 import { EXIT_CANNOT, EXIT_FAILED, UserError } from "../tick/errors.ts";
@@ -25,6 +25,8 @@ export interface LiveOptions {
   readonly delaySeconds: number;
   /** The first refresh may be sooner: who looks at a screen wants an answer now. */
   readonly firstDelaySeconds?: number;
+  /** The rate of the first refresh, where that is another one. */
+  readonly firstFrequency?: number;
   readonly pids: readonly number[];
   /** Only what this process's main thread starts from now on is sampled. */
   readonly followsOwn?: boolean;
@@ -55,7 +57,7 @@ export async function openLiveSource(worker: Worker, options: LiveOptions): Prom
   const native = nativeFolder();
   const setup: WorkerSetup = {
     sampler: {
-      objectPath: join(native, "polytop.bpf.o"),
+      objectPath: samplingObject(),
       sweepPath: join(native, "wait.bpf.o"),
       eventPath: join(native, "event.bpf.o"),
       event: options.event,
@@ -64,6 +66,7 @@ export async function openLiveSource(worker: Worker, options: LiveOptions): Prom
       // The number of a main thread is that of its process.
       ...(options.followsOwn ? { followed: process.pid } : {}),
       frequency: options.frequency,
+      ...(options.firstFrequency === undefined ? {} : { firstFrequency: options.firstFrequency }),
       drainSeconds: 1,
       targets: options.pids,
       byFunction: options.byFunction ?? false,

@@ -70,15 +70,19 @@ function describeError(error: unknown): WorkerReply {
 class Schedule {
   readonly #collector: Collector;
   #budget: BudgetState;
+  /** Samples a second on each CPU by now. */
+  #frequency: number;
   #seconds: number;
   #lastTick = performance.now();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(collector: Collector, budget: BudgetState, seconds: number, firstSeconds: number) {
+  constructor(collector: Collector, budget: BudgetState, setup: WorkerSetup) {
+    const { delaySeconds, firstDelaySeconds, sampler } = setup;
     this.#collector = collector;
     this.#budget = budget;
-    this.#seconds = seconds;
-    this.#lastTick -= (seconds - firstSeconds) * 1000;
+    this.#frequency = sampler.firstFrequency ?? sampler.frequency;
+    this.#seconds = delaySeconds;
+    this.#lastTick -= (delaySeconds - firstDelaySeconds) * 1000;
     this.#plan();
   }
 
@@ -108,12 +112,12 @@ class Schedule {
   #tick(): TickDelta {
     const delta = this.#collector.tick();
     const { intervalSeconds, self } = delta.header;
-    const before = this.#budget;
-    this.#budget = spend(before, intervalSeconds, self.cpuPercent);
+    this.#budget = spend(this.#budget, intervalSeconds, self.cpuPercent);
     const { frequency } = this.#budget;
-    if (frequency !== before.frequency) {
+    if (frequency !== this.#frequency) {
       // What was sampled since the tick belongs to the old rate, and is little.
       this.#collector.setFrequency(frequency);
+      this.#frequency = frequency;
     }
     const notice = budgetNotice(this.#budget);
     if (notice === undefined) return delta;
@@ -141,10 +145,10 @@ class Schedule {
 }
 
 function serve(setup: WorkerSetup): void {
-  const { sampler, delaySeconds, firstDelaySeconds } = setup;
+  const { sampler } = setup;
   const collector = new Collector({ ...sampler, drainSeconds: MAX_DRAIN_SECONDS });
   const budget = startBudget(sampler.frequency, setup.budgetPercent ?? DEFAULT_BUDGET_PERCENT);
-  const schedule = new Schedule(collector, budget, delaySeconds, firstDelaySeconds);
+  const schedule = new Schedule(collector, budget, setup);
   parentPort?.on("message", (request: WorkerRequest) => {
     if (request.kind === "interval") schedule.setSeconds(request.seconds);
     if (request.kind === "pids") {

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "early/early.h"
+
+#include <future>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "kernel/session.h"
+#include "util/priority.h"
+
+namespace polytop {
+
+namespace {
+
+constexpr const char* kSymbols = "/proc/kallsyms";
+
+/// What comes of work on another thread, for the first who asks for what was begun.
+template <typename Result>
+class Begun {
+ public:
+  bool isBegun() const { return !what_.empty(); }
+
+  std::packaged_task<Result()> begin(const std::string& what, Result (*work)(const std::string&)) {
+    what_ = what;
+    std::packaged_task<Result()> task([what, work] { return work(what); });
+    result_ = task.get_future();
+    return task;
+  }
+
+  /// Not valid where something else was begun, or nothing, or where it was taken already.
+  std::future<Result> take(const std::string& what) {
+    return what == what_ ? std::move(result_) : std::future<Result>();
+  }
+
+ private:
+  std::string what_;
+  std::future<Result> result_;
+};
+
+struct Work {
+  std::mutex mutex;
+  Begun<bpf_object*> object;
+  Begun<KernelSymbols> symbols;
+};
+
+/// Never freed: the process may end while the thread runs.
+Work& work() {
+  static Work& only = *new Work;
+  return only;
+}
+
+template <typename Result>
+Result take(Begun<Result>& begun, const std::string& what, Result (*now)(const std::string&)) {
+  std::unique_lock lock(work().mutex);
+  std::future<Result> result = begun.take(what);
+  lock.unlock();
+  return result.valid() ? result.get() : now(what);
+}
+
+}  // namespace
+
+void beginEarly(const std::string& objectPath) {
+  std::lock_guard lock(work().mutex);
+  if (work().object.isBegun()) return;
+  auto object = work().object.begin(objectPath, loadSamplingObject);
+  // Behind it: the symbols of polytop's own programs are among them then.
+  auto symbols = work().symbols.begin(kSymbols, readKernelSymbols);
+  std::thread([object = std::move(object), symbols = std::move(symbols)]() mutable {
+    raisePriority();
+    object();
+    symbols();
+  }).detach();
+}
+
+bpf_object* takeSamplingObject(const std::string& path) { return take(work().object, path, loadSamplingObject); }
+
+KernelSymbols takeKernelSymbols(const std::string& path) { return take(work().symbols, path, readKernelSymbols); }
+
+}  // namespace polytop
