@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <string_view>
 #include <tuple>
 
 #include "elf/debug_file.h"
@@ -32,12 +33,23 @@ constexpr uint32_t kStaticProbeNote = 3;
 /// An open file and its image.
 struct OpenedImage {
   FileDescriptor file;
+  std::string root;  ///< of the process that the file was found by, "" for the machine's own
   std::unique_ptr<ElfImage> image;
 };
 
+/// `/proc/PID/root` at the beginning of a path: the root of a process, in which the rest is looked up.
+std::string rootOf(const std::string& path) {
+  constexpr std::string_view kProc = "/proc/", kRoot = "/root/";
+  if (!path.starts_with(kProc)) return {};
+  const size_t end = path.find_first_not_of("0123456789", kProc.size());
+  if (end == std::string::npos || end == kProc.size() || path.compare(end, kRoot.size(), kRoot) != 0) return {};
+  return path.substr(0, end + kRoot.size() - 1);
+}
+
 OpenedImage openImage(const std::string& path) {
   OpenedImage opened;
-  opened.file = openUnderRoot("", path);
+  opened.root = rootOf(path);
+  opened.file = openUnderRoot(opened.root, path.substr(opened.root.size()));
   if (!opened.file.valid()) throw Failure("cannot read " + path, errno ? errno : EINVAL);
   std::string why;
   opened.image = ElfImage::open(opened.file.get(), why);
@@ -134,7 +146,7 @@ std::vector<ProbedFunction> listFunctions(const std::string& path) {
   try {
     addFunctions(image, SHT_SYMTAB, image, functions);
     if (functions.empty()) {
-      const DebugFile debug = findDebugFile(opened.file.get(), image, "");
+      const DebugFile debug = findDebugFile(opened.file.get(), image, opened.root);
       if (debug.image) addFunctions(*debug.image, SHT_SYMTAB, image, functions);
     }
     if (functions.empty()) addPacked(image, functions);
@@ -156,7 +168,8 @@ std::vector<ProbedFunction> listFunctions(const std::string& path) {
 }
 
 LinePlaces listLinePlaces(const std::string& path, const std::string& source, uint32_t line) {
-  return findLinePlaces(openImage(path).file, "", source, line);
+  const OpenedImage opened = openImage(path);
+  return findLinePlaces(opened.file, opened.root, source, line);
 }
 
 NeededFiles listNeededFiles(const std::string& path) {
