@@ -15,7 +15,7 @@ import {
   timeOfDay,
 } from "../text/format.ts";
 import { statesText } from "../text/wait-columns.ts";
-import { listed } from "../tick/runtimes.ts";
+import { listed, type Runtime } from "../tick/runtimes.ts";
 import type { Tick } from "../tick/tick.ts";
 import { areSamples, unitRow } from "../tick/units.ts";
 import { fitPieces, type Piece } from "./pieces.ts";
@@ -96,21 +96,36 @@ function machineLine(
 
 const otherUnit = (tick: Tick, cpus: string): string => (tick.waiting ? statesText(tick) : cpus);
 
+/** The fewest cells in which a bar says something. */
+const SHORTEST_BAR = 3;
+
+/** The cells of a share: "99.9" is the longest. */
+const SHARE_CELLS = 4;
+
 function runtimeLine({ all }: HeaderData, width: number, theme: Theme): string {
   if (!all) return "";
-  const runtimes = listed(all.runtimes);
-  const slot = Math.floor((width + 2) / runtimes.length) - 2;
-  return runtimes
+  const slotOf = (shown: readonly Runtime[]): number => Math.floor((width + 2) / shown.length) - 2;
+  const cellsOf = (runtime: Runtime, slot: number): number =>
+    slot - RUNTIME_LABELS[runtime].length - SHARE_CELLS - 2;
+  const hasBars = (shown: readonly Runtime[]): boolean =>
+    shown.every((it) => cellsOf(it, slotOf(shown)) >= SHORTEST_BAR);
+  const known = listed(all.runtimes);
+  // Where there is no room for a bar of each, runtimes that nothing runs on give way.
+  const met = known.filter((it) => all.runtimes[it] > 0);
+  const shown = hasBars(known) || met.length === 0 ? known : met;
+  const slot = slotOf(shown);
+  const isDrawn = hasBars(shown);
+  return shown
     .map((runtime) => {
       const label = RUNTIME_LABELS[runtime];
       const share = all.samples > 0 ? all.runtimes[runtime] / all.samples : 0;
-      const number = percent(share, 1).padStart(4);
-      const cells = slot - label.length - number.length - 2;
       const paint = theme.runtime[runtime];
-      if (cells < 3) {
+      if (!isDrawn) {
         const short = Math.round(100 * share).toString();
         return paint(cell(`${label} ${short}`, slot, theme.glyphs));
       }
+      const number = percent(share, 1).padStart(SHARE_CELLS);
+      const cells = cellsOf(runtime, slot);
       const drawn = cell(bar(share, cells, theme.glyphs), cells, theme.glyphs);
       return `${paint(label)} ${paint(drawn)} ${number}`;
     })

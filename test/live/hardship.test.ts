@@ -1,7 +1,7 @@
 /** Machines that lack something while polytop runs: it goes on, or says in a line what is wrong. */
 import { spawnSync } from "node:child_process";
 import { expect, test } from "vitest";
-import { launcher, needsSampling, polytop } from "../support/polytop.ts";
+import { launcher, needsSampling, polytop, root } from "../support/polytop.ts";
 
 /** Runs polytop in a mount namespace of its own, behind commands that take something away. */
 const without = (setUp: string, args: readonly string[]) =>
@@ -26,7 +26,9 @@ test.for([
   ],
   [
     "no room in /tmp",
-    "mount -t tmpfs -o size=4k none /tmp && dd if=/dev/zero of=/tmp/all bs=4k 2>/dev/null",
+    // The clone itself may lie in /tmp.
+    `mount --bind ${root} /mnt && mount -t tmpfs -o size=4k none /tmp && mkdir -p ${root} &&
+      mount --bind /mnt ${root} && dd if=/dev/zero of=/tmp/all bs=4k 2>/dev/null`,
   ],
   [
     "no room for copies, and no cache",

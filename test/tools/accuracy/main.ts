@@ -11,6 +11,7 @@ import { dotnetStacks } from "./dotnet-stacks.ts";
 import { first } from "./first.ts";
 import { guessSections } from "./guesses.ts";
 import { idle } from "./idle.ts";
+import { javascript } from "./javascript.ts";
 import { native } from "./native.ts";
 import { perf } from "./perf.ts";
 import { perl } from "./perl.ts";
@@ -31,6 +32,7 @@ const held = await measure([
   ...perl,
   ...python,
   ...pythonProgramSections,
+  ...javascript,
   ...ticks,
   ...dotnet,
   ...dotnetStacks,

@@ -1,0 +1,23 @@
+// Functions that are made, moved by the collector, and freed: each is of the file of its number, and below its line.
+const vm = require("node:vm");
+
+const BODY =
+  "\n  let sum = 0;\n  for (let i = 0; i < 60000; i++) sum = (sum + i * 7) % 1000003;\n  return sum;\n";
+
+function make(number) {
+  const source = `(class Made_${number} { method_${number}() {${BODY}} made_${number}() {${BODY}} })`;
+  const Made = vm.runInThisContext(source, { filename: `/file_${number}.js`, lineOffset: number });
+  const made = new Made();
+  return () => {
+    made[`method_${number}`]();
+    made[`made_${number}`]();
+  };
+}
+
+const kept = [];
+for (let number = 0; ; number = (number + 1) % 5000) {
+  kept[number % 40] = make(number);
+  for (let turn = 0; turn < 3; turn++) for (const run of kept.slice(-4)) run();
+  kept[number % 40]();
+  if (number % 50 === 0) globalThis.gc?.();
+}
