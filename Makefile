@@ -98,11 +98,13 @@ dist/polytop-launch: native/launch/program/launch.cpp Makefile
 
 # ---- the parser of other people's files --------------------------------------
 # Static, for the same reasons. The C library asks for an open file by its path, an empty one, and paths are nothing
-# that this program may name: native/parser/program/confine.cpp has an fstat() of its own.
+# that this program may name: native/parser/program/paths.cpp has an fstat() of its own, and others that find no file.
+
+PATHS := fstat fstat64 open open64 realpath
 
 dist/polytop-parser: build/native/parser/program/parser.o build/tools/parsers.a
 	mkdir -p dist
-	$(CXX) -static -s $^ -Wl,--gc-sections -Wl,--wrap=fstat,--wrap=fstat64 $(LIBRARIES) -o $@.new
+	$(CXX) -static -s $^ -Wl,--gc-sections $(PATHS:%=-Wl,--wrap=%) $(LIBRARIES) -o $@.new
 	mv $@.new $@
 
 # ---- the bundle --------------------------------------------------------------
@@ -126,14 +128,14 @@ dist/cli.js: $(BUNDLE_SOURCES) build/abi.ts build/sources package-lock.json pack
 # Each program of test/native is linked with what it needs of the parsers, which know neither BPF nor Node:
 # in build/tools/ as they are in the addon, in build/tools/checked/ with memory and undefined behaviour checked.
 
-TOOLS := dump_unwind hostile_cases parser_cases reader_cases symbols_tool
+TOOLS := answer_cases dump_unwind hostile_cases parser_cases reader_cases symbols_tool
 CHECKED_TOOLS := cache_cases fuzz_unwind managed_code map_cases perl_cases python_cases room_cases rule_cases \
   symbol_room_cases symbols_tool unwind_cases v8_cases
 CHECKED_FLAGS := $(CXX_FLAGS) -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all
 
-PARSERS := $(wildcard $(foreach room,arch cache dotnet elf go memory parser perl python symbols unwind util v8,native/$(room)/*.cpp)) \
+PARSERS := $(wildcard $(foreach room,arch cache dotnet elf go lines memory naming parser perl probes python symbols unwind util v8,native/$(room)/*.cpp)) \
   $(filter-out %/parser.cpp,$(wildcard native/parser/program/*.cpp)) \
-  $(addprefix native/files/,open_file.cpp room_plan.cpp) $(addprefix native/mapped/,identity.cpp proc_lines.cpp) native/kernel/map_filter.cpp
+  $(addprefix native/files/,open_file.cpp room_plan.cpp) $(addprefix native/mapped/,identity.cpp named_files.cpp proc_lines.cpp vdso.cpp) native/kernel/map_filter.cpp
 $(call remember,build/parsers,$(PARSERS))
 
 tools: $(TOOLS:%=build/tools/%) $(CHECKED_TOOLS:%=build/tools/checked/%) build/tools/checked/replay

@@ -106,6 +106,7 @@ void Drain::numberStacks() {
   std::vector<uint32_t> functions;
   functions.reserve(frames.size());
   for (const auto [word, owner] : frames) functions.push_back(functionOf(word, owner));
+  files_->naming.readNames();
   lock.lock();
   stacks_.number(functions);
 }
@@ -158,7 +159,7 @@ uint64_t Drain::childTime() {
   };
   const uint64_t children = (microseconds(usage.ru_utime) + microseconds(usage.ru_stime)) * 1000;
   return children - std::min(children, commandNanoseconds()) + memory_->cpuNanoseconds() +
-         files_->builder.cpuNanoseconds();
+         files_->builder.cpuNanoseconds() + files_->naming.cpuNanoseconds();
 }
 
 void Drain::restart() {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,5 +19,10 @@ struct NeededFiles {
 
 /// Reads them from the dynamic section. Facts: System V gABI, chapter 5, "Dynamic Linking".
 NeededFiles readNeededFiles(const ElfImage& image);
+
+// As bytes, and back from bytes that nobody vouches for: false where these are anything else.
+
+std::vector<uint8_t> encodeNeeded(const NeededFiles& needed);
+bool decodeNeeded(std::span<const uint8_t> bytes, NeededFiles& needed);
 
 }  // namespace polytop

@@ -12,9 +12,11 @@
 #include "mapped/identity.h"
 #include "mapped/mounts.h"
 #include "mapped/running_files.h"
+#include "mapped/vdso.h"
 #include "util/failure.h"
 #include "util/hash.h"
 #include "util/priority.h"
+#include "util/sealed_file.h"
 
 namespace polytop {
 
@@ -34,19 +36,6 @@ bool isOnDisk(const file_record& record) {
   return record.key.device >> 20 != 0 && !isRemoteDevice(record.tgid, record.key.device);
 }
 
-/// The user that a file belongs to; root where that cannot be told.
-uint32_t ownerOf(int fd) {
-  struct statx known = {};
-  return lookAt(fd, known) ? known.stx_uid : 0;
-}
-
-/// For who is told of a refusal; a copy of a remote file does not say it.
-std::string nameOwner(int fd) {
-  struct stat status = {};
-  const bool isKnown = fd >= 0 && fstat(fd, &status) == 0 && status.st_nlink > 0;
-  return isKnown ? ", a file of user " + std::to_string(status.st_uid) : "";
-}
-
 /// When a program of polytop's own was last installed.
 uint64_t changeOf(const std::string& path) {
   const FileDescriptor file(::open(path.c_str(), O_PATH | O_CLOEXEC));
@@ -63,10 +52,31 @@ bool isLarge(int fd) {
 
 void FileBuilder::open(const std::string& cacheFolder) {
   cache_.open(cacheFolder);
+  buildVdso();
   workers_.emplace_back([this] { buildSmall(); });
   workers_.emplace_back([this] { buildLarge(); });
   remoteFiles_.start(
       [this](const file_record& record, MappedFile file) { enqueue({record, false, Unsaid::kTime, std::move(file)}); });
+}
+
+void FileBuilder::buildVdso() {
+  MappedFile mapped;
+  mapped.path = "[vdso]";
+  BuiltFile built;
+  built.info.path = mapped.path;
+  built.info.state = FILE_NO_TABLE;
+  ParsedFile parsed;
+  try {
+    mapped.file = sealedFile(findVdso());
+    std::vector<uint8_t> answer;
+    parsed = ask(mapped.file.get(), smallParser_, answer);
+    take(built, parsed, mapped.file.get());
+  } catch (const std::exception& error) {
+    built.info.why = reasonOf(error);
+  }
+  built.file = std::make_shared<OpenFile>(std::move(mapped), std::nullopt, std::move(built.table.starts), true,
+                                          std::move(parsed.code));
+  catalog_.addVdso(std::move(built));
 }
 
 void FileBuilder::close() {
@@ -200,6 +210,13 @@ void FileBuilder::build(Job& job, Parser& parser) {
   if (!job.isAnnounced) queued_--;
 }
 
+ParsedFile FileBuilder::ask(int fd, Parser& parser, std::vector<uint8_t>& answer) {
+  ParsedFile parsed;
+  answer = parser.ask(ParseTask::kFile, ownerOf(fd), {fd});
+  if (!decodeParsed(answer, catalog_.rules(), parsed)) throw Failure("its parser says what cannot be");
+  return parsed;
+}
+
 ParsedFile FileBuilder::parse(int fd, const file_key& key, const std::optional<FileContent>& content, Parser& parser) {
   ParsedFile parsed;
   // Copies come from file systems that may say of a file whatever they like; a file in memory has no time.
@@ -209,8 +226,8 @@ ParsedFile FileBuilder::parse(int fd, const file_key& key, const std::optional<F
     if (decodeParsed(*stored, catalog_.rules(), parsed)) return parsed;
     cache_.remove(cacheKey);
   }
-  std::vector<uint8_t> answer = parser.ask(ParseTask::kFile, ownerOf(fd), {fd});
-  if (!decodeParsed(answer, catalog_.rules(), parsed)) throw Failure("its parser says what cannot be");
+  std::vector<uint8_t> answer;
+  parsed = ask(fd, parser, answer);
   if (mayKeep && parsed.table.fdeCount >= kWorthKeeping && !parsed.table.isLimited)
     cache_.write(cacheKey, std::move(answer));
   return parsed;

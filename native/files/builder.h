@@ -34,8 +34,8 @@ class FileBuilder {
       : catalog_(catalog), parserPath_(parser), smallParser_(parser), largeParser_(parser) {}
   ~FileBuilder() { close(); }
 
-  /// Starts the threads; the catalog must be open. `cacheFolder`: where tables are kept from run to run, empty for
-  /// nowhere.
+  /// Reads the vDSO and starts the threads; the catalog must be open. `cacheFolder`: where tables are kept from run to
+  /// run, empty for nowhere.
   void open(const std::string& cacheFolder);
   void close();
 
@@ -60,6 +60,7 @@ class FileBuilder {
     std::optional<MappedFile> file;  ///< when it is open
   };
 
+  void buildVdso();
   void enqueue(Job job);
   /// Waits for a job of the first of these queues that has one; nothing when all is closed.
   std::optional<Job> take(std::initializer_list<std::deque<Job>*> queues);
@@ -75,6 +76,8 @@ class FileBuilder {
   /// Has the file read: its unwind table and its runtime; nothing where it was written to meanwhile. What cannot be
   /// read is told in `info`.
   std::optional<BuiltFile> read(Job& job, Parser& parser);
+  /// What is in a file, as the parser says. Throws a Failure.
+  ParsedFile ask(int fd, Parser& parser, std::vector<uint8_t>& answer);
   /// What is in a file: as an earlier run found it, or as the parser says. Throws a Failure.
   ParsedFile parse(int fd, const file_key& key, const std::optional<FileContent>& content, Parser& parser);
   void take(BuiltFile& built, ParsedFile& parsed, int fd);

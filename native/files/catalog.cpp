@@ -5,7 +5,6 @@
 
 #include <utility>
 
-#include "elf/vdso.h"
 #include "util/clock.h"
 
 namespace polytop {
@@ -15,21 +14,16 @@ void Catalog::open(const Session& session) {
   askedFd_ = session.mapFd("asked_files");
   store_.open(session);
   probes_ = makeProbes(session);
-  addVdso();
 }
 
-void Catalog::addVdso() {
-  std::string why;
-  const std::unique_ptr<ElfImage> image = openVdso(why);
-  if (!image) return;
+void Catalog::addVdso(BuiltFile built) {
+  std::lock_guard lock(mutex_);
   Entry& entry = entries_[FILE_VDSO];
+  entry.info = std::move(built.info);
   entry.info.id = FILE_VDSO;
-  entry.info.path = "[vdso]";
-  entry.info.state = FILE_NO_TABLE;
-  UnwindTable table = buildUnwindTable(*image, rules_);
-  publish(entry, table);
-  entry.rules = std::move(table.lease);
-  entry.file = std::make_shared<OpenFile>(std::move(table.starts), *image);
+  publish(entry, built.table);
+  entry.rules = std::move(built.table.lease);
+  entry.file = std::move(built.file);
   news_.push_back(entry.info);
 }
 

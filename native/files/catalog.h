@@ -50,7 +50,7 @@ struct BuiltFile {
  */
 class Catalog {
  public:
-  /// Opens the BPF maps and adds the vDSO; `session` must outlive this object. Throws a Failure.
+  /// Opens the BPF maps; `session` must outlive this object. Throws a Failure.
   void open(const Session& session);
 
   /// The rules of all files' rows.
@@ -61,6 +61,8 @@ class Catalog {
   bool mayEnter(const file_key& key, bool isAnnounced);
   /// Gives the file an id and shows it to the kernel side. Returns how many rows it has.
   size_t add(BuiltFile built);
+  /// Shows the vDSO to the kernel side, which knows its id.
+  void addVdso(BuiltFile built);
   /// The kernel side may ask for the file again, and does at the next sample of it.
   void askAgain(const file_key& key) const;
 
@@ -108,7 +110,6 @@ class Catalog {
     file_entry visible = {};  ///< what the kernel side knows of the file
   };
 
-  void addVdso();
   uint32_t takeId();
   Entry* find(uint32_t id);
   /// Places the rows of a file and shows it to the kernel side. False where there is no room.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "files/naming.h"
 
+#include <utility>
+
 namespace polytop {
 
 std::shared_ptr<OpenFile> Naming::withSymbols(uint32_t file) {
@@ -11,16 +13,25 @@ std::shared_ptr<OpenFile> Naming::withSymbols(uint32_t file) {
 
 NamedOffset Naming::name(uint32_t file, uint64_t offset) {
   const std::shared_ptr<OpenFile> found = withSymbols(file);
-  return found ? found->name(offset) : NamedOffset{};
+  if (!found) return {};
+  NamedOffset named = found->name(offset);
+  if (!found->wantsNames()) return named;
+  symbols_.readNames(found);
+  return found->name(offset);
 }
 
 uint32_t Naming::functionOf(uint32_t file, uint64_t offset) {
   const std::shared_ptr<OpenFile> found = withSymbols(file);
   const uint64_t start = found ? found->functionStart(offset) : 0;
+  if (found && found->wantsNames() && (unnamed_.empty() || unnamed_.back() != found)) unnamed_.push_back(found);
   if (start == 0) return 0;
   const auto [number, isNew] = functions_.add(uint64_t{file} << FRAME_FILE_SHIFT | start);
   if (isNew) number = nextFunction_++;
   return number;
+}
+
+void Naming::readNames() {
+  for (const std::shared_ptr<OpenFile>& file : std::exchange(unnamed_, {})) symbols_.readNames(file);
 }
 
 std::vector<uint8_t> Naming::read(uint32_t file, const std::string& name, uint64_t offset, size_t size) {

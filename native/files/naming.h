@@ -6,8 +6,9 @@
 #include <vector>
 
 #include "files/catalog.h"
-#include "symbols/line_table.h"
-#include "symbols/symbol_room.h"
+#include "lines/line_finder.h"
+#include "naming/symbol_reader.h"
+#include "naming/symbol_room.h"
 #include "util/flat_map.h"
 
 namespace polytop {
@@ -19,16 +20,24 @@ namespace polytop {
  */
 class Naming {
  public:
-  explicit Naming(Catalog& catalog) : catalog_(catalog) {}
+  /// `parser`: the path of that program.
+  Naming(Catalog& catalog, const std::string& parser) : catalog_(catalog), reader_(parser) {}
 
   /// The function that holds a file offset.
   NamedOffset name(uint32_t file, uint64_t offset);
-  /// A number of that function, equal for all of its code: from 1 on as they are met, 0 if its start is not known.
+  /// A number of that function, equal for all of its code: from 1 on as they are met, 0 if its start is not known. Its
+  /// name will be asked for.
   uint32_t functionOf(uint32_t file, uint64_t offset);
+  /// Reads the names of functions that were met, those of a file at once.
+  void readNames();
   /// Functions get other numbers from now on: ids of files were given to others.
   void renumber() { functions_ = {}; }
   /// Begins a refresh: how long symbols are read in each is bounded.
   void beginRefresh() { symbols_.beginRefresh(); }
+  /// Which files could not be read since the last call, and why: for users.
+  std::vector<std::string> takeNotices() { return symbols_.takeNotices(); }
+  /// CPU time of the parsers that run now, in nanoseconds.
+  uint64_t cpuNanoseconds() const { return reader_.cpuNanoseconds(); }
   /// Whether names that were told could be better now: symbols of some files were not read in time.
   bool mustNameAgain() { return symbols_.mustNameAgain(); }
   /// Bytes of the file, fewer where it ends; with a name: of the file of that name in its folder, none without one.
@@ -41,7 +50,9 @@ class Naming {
   std::shared_ptr<OpenFile> withSymbols(uint32_t file);
 
   Catalog& catalog_;
-  SymbolRoom symbols_;
+  SymbolReader reader_;
+  SymbolRoom symbols_{reader_};
+  std::vector<std::shared_ptr<OpenFile>> unnamed_;  ///< files with functions that were met and whose names are wanted
   /// Numbers of functions that were met, by file id << FRAME_FILE_SHIFT | file offset of their start.
   FlatMap<uint64_t, uint32_t, NumberHash> functions_;
   uint32_t nextFunction_ = 1;

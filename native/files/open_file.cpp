@@ -9,7 +9,7 @@
 #include <exception>
 #include <utility>
 
-#include "elf/debug_file.h"
+#include "mapped/named_files.h"
 #include "util/bytes.h"
 
 namespace polytop {
@@ -17,6 +17,8 @@ namespace polytop {
 namespace {
 
 constexpr size_t kMaxBeside = 1024;  // open files for each
+constexpr std::chrono::milliseconds kFirstPause{500};
+constexpr int kMaxFailures = 10;
 
 }  // namespace
 
@@ -28,9 +30,6 @@ OpenFile::OpenFile(MappedFile mapped, std::optional<FileContent> content, std::v
       starts_(std::move(starts)),
       code_(std::move(code)) {}
 
-OpenFile::OpenFile(std::vector<uint64_t> starts, const ElfImage& vdso)
-    : starts_(std::move(starts)), symbols_(SymbolIndex::build(-1, vdso, "")), indexed_(true) {}
-
 bool OpenFile::isUnchanged() const {
   if (!content_ || contentOf(file().get()) == *content_) return true;
   uint32_t magic = 0;
@@ -39,28 +38,41 @@ bool OpenFile::isUnchanged() const {
 
 std::string OpenFile::rootPath() const { return root().valid() ? "/proc/self/fd/" + std::to_string(root().get()) : ""; }
 
-void OpenFile::dropSymbols() {
+bool OpenFile::lacksSymbols() const {
+  return state_ == Symbols::kAreMissing && isElf_ && file().valid() && (failures_ == 0 || Clock::now() >= retryAt_);
+}
+
+void OpenFile::takeSymbols(std::unique_ptr<SymbolIndex> symbols) {
+  if (!symbols) return noteFailure();
+  state_ = Symbols::kAreThere;
+  // Asked behind the reading, as for each name.
+  symbols_ = isUnchanged() ? std::move(symbols) : nullptr;
+}
+
+void OpenFile::noteNames(bool isRead) {
+  if (isRead)
+    failures_ = 0;
+  else
+    noteFailure();
+}
+
+void OpenFile::noteFailure() {
+  failures_ = std::min(failures_ + 1, kMaxFailures);
+  retryAt_ = Clock::now() + kFirstPause * (1 << failures_);
   symbols_.reset();
-  indexed_ = false;
+  state_ = Symbols::kAreMissing;
+}
+
+void OpenFile::dropSymbols() {
+  if (state_ != Symbols::kAreThere) return;
+  symbols_.reset();
+  state_ = Symbols::kAreMissing;
 }
 
 bool OpenFile::isOfOneInode(const OpenFile& other) const {
   struct stat own = {}, others = {};
   return fstat(file().get(), &own) == 0 && fstat(other.file().get(), &others) == 0 && own.st_dev == others.st_dev &&
          own.st_ino == others.st_ino;
-}
-
-void OpenFile::readSymbols() {
-  if (!lacksSymbols()) return;
-  indexed_ = true;
-  try {
-    std::string why;
-    const std::unique_ptr<ElfImage> image = ElfImage::open(file().get(), why);
-    if (image) symbols_ = SymbolIndex::build(file().get(), *image, rootPath());
-  } catch (const std::exception&) {
-    // It takes more than a file may take: its code is shown without names.
-  }
-  if (!isUnchanged()) symbols_.reset();
 }
 
 uint64_t OpenFile::enclosingStart(uint64_t offset) const {

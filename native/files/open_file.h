@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -11,7 +12,7 @@
 #include "elf/elf_image.h"
 #include "mapped/identity.h"
 #include "mapped/mapped_file.h"
-#include "symbols/symbols.h"
+#include "naming/symbol_index.h"
 #include "util/file_descriptor.h"
 
 namespace polytop {
@@ -33,27 +34,41 @@ class OpenFile {
   /// `code`: its executable segments.
   OpenFile(MappedFile mapped, std::optional<FileContent> content, std::vector<uint64_t> starts, bool isElf,
            std::vector<Segment> code);
-  /// The vDSO, whose symbols are read at once: it has no descriptor.
-  OpenFile(std::vector<uint64_t> starts, const ElfImage& vdso);
 
   const FileDescriptor& file() const { return mapped_.file; }
   /// Of the process that mapped it, where that is not our own.
   const FileDescriptor& root() const { return mapped_.root; }
+  /// The same as openUnderRoot() takes it.
+  std::string rootPath() const;
+  /// As its process sees it, for display.
+  const std::string& path() const { return mapped_.path; }
   /// Whether the file still holds what its rows were read from. A file that was no ELF file is a program's own memory,
   /// written to all the time: such a one has changed when it has become an ELF file. Any thread may call it.
   bool isUnchanged() const;
 
-  /// Whether its symbols have to be read before it can say a name.
-  bool lacksSymbols() const { return !indexed_ && file().valid(); }
-  /// Reads them; what cannot be read leaves it without. Takes up to some tenths of a second.
-  void readSymbols();
+  /// Whether its symbols have to be read before it can say a name: they are not there, nobody reads them, and it was
+  /// not refused of late.
+  bool lacksSymbols() const;
+  /// Somebody reads them from now on, until takeSymbols().
+  void beginReading() { state_ = Symbols::kAreRead; }
+  /// Takes the symbols that were read. Null: that failed, and they are asked for again after a while.
+  void takeSymbols(std::unique_ptr<SymbolIndex> symbols);
+  /// Whether something could not be read, since names were read last.
+  bool hasFailed() const { return failures_ > 0; }
   /// Forgets them: they can be read again.
   void dropSymbols();
-  size_t symbolBytes() const { return symbols_ && file().valid() ? symbols_->memoryBytes() : 0; }
+  size_t symbolBytes() const { return symbols_ ? symbols_->memoryBytes() : 0; }
+  /// Whether it met functions whose names have to be read.
+  bool wantsNames() const { return symbols_ && symbols_->isWanting(); }
+  /// Its symbols; null if they are not there.
+  std::shared_ptr<SymbolIndex> symbols() const { return symbols_; }
+  /// Names could be read, or could not: then the symbols are asked for again after a while.
+  void noteNames(bool isRead);
   /// Whether both are of one inode: of two states of a file that was changed.
   bool isOfOneInode(const OpenFile& other) const;
 
-  /// The function that holds a file offset, by the symbols if they are there.
+  /// The function that holds a file offset, by the symbols if they are there. Where its name is not read yet, it has
+  /// none and is wanted.
   NamedOffset name(uint64_t offset);
   /// The file offset where that function starts, 0 if it is not known.
   uint64_t functionStart(uint64_t offset);
@@ -61,8 +76,8 @@ class OpenFile {
   std::vector<uint8_t> read(const std::string& name, uint64_t offset, size_t size);
 
  private:
-  /// The root folder of a process that maps the file, as openUnderRoot() takes it.
-  std::string rootPath() const;
+  using Clock = std::chrono::steady_clock;
+
   /// Returns the start of the code that holds the offset, by the unwind table; 0 if that does not say.
   uint64_t enclosingStart(uint64_t offset) const;
   /// The address in the file's headers of a file offset.
@@ -76,8 +91,13 @@ class OpenFile {
   std::vector<uint64_t> starts_;
   std::vector<Segment> code_;                     ///< executable segments
   std::map<std::string, FileDescriptor> beside_;  ///< files that were asked for; invalid ones are not there
-  std::unique_ptr<SymbolIndex> symbols_;
-  bool indexed_ = false;
+  void noteFailure();
+
+  enum class Symbols { kAreMissing, kAreRead, kAreThere };
+  Symbols state_ = Symbols::kAreMissing;
+  std::shared_ptr<SymbolIndex> symbols_;
+  int failures_ = 0;  ///< one after the other
+  Clock::time_point retryAt_;
 };
 
 }  // namespace polytop

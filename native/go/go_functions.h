@@ -11,10 +11,8 @@ namespace polytop {
 /**
  * Adds the functions of a Go program to `into`, from the table that its runtime needs itself (.gopclntab):
  * stripping leaves it. Reads the form of Go 1.18 and later; adds nothing where there is no such table, or
- * where it cannot be told where its code begins.
- *
- * `fd`: the descriptor behind `file`; the names stay there.
+ * where it cannot be told where its code begins. Returns where in `file` the names are.
  */
-StringTable readGoFunctions(const ElfImage& file, int fd, const CodeRanges& code, std::vector<SymbolEntry>& into);
+NamePlace readGoFunctions(const ElfImage& file, const CodeRanges& code, std::vector<SymbolEntry>& into);
 
 }  // namespace polytop

@@ -76,6 +76,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     options.withoutClock = given.Get("withoutClock").ToBoolean();
     const std::vector<EventSetup> events = readEvents(given.Get("events"));
     eventPath_ = textOf(given.Get("eventPath"));
+    lines_ = std::make_shared<LineFinder>(besideOf(options.objectPath) + "polytop-parser");
     const bool byFunction = given.Get("byFunction").ToBoolean();
     // A screen may count others the next moment.
     options.events = std::max(static_cast<uint32_t>(events.size()), byFunction ? 0 : kEventsOfScreens);
@@ -204,7 +205,10 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
   Napi::Value drain(const Napi::CallbackInfo& info) {
     const Napi::Env env = info.Env();
     keepLastWords();
-    return describeDrained(env, parts_->drain.drain(), parts_->memory.takeNotices());
+    const Drained drained = parts_->drain.drain();
+    std::vector<std::string> notices = parts_->memory.takeNotices();
+    std::ranges::move(parts_->files.naming.takeNotices(), std::back_inserter(notices));
+    return describeDrained(env, drained, notices);
   }
 
   /// sweep(objectPath, isPrepared): visits waiting threads too from now on; an empty path ends that. Prepared: the
@@ -348,6 +352,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
   /// close(): ends sampling and frees everything; a second call does nothing.
   void close(const Napi::CallbackInfo&) {
     if (parts_) parts_->methods.onFirst(nullptr);
+    lines_->close();
     parts_.reset();
     if (wake_) wake_.Release();
     wake_ = {};
@@ -357,7 +362,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
   std::string eventPath_;
   uint64_t tickNanoseconds_ = 0;  ///< what a tick costs, without the BPF program
   /// Shared with look-ups that are under way when everything else is closed.
-  std::shared_ptr<LineTables> lines_ = std::make_shared<LineTables>();
+  std::shared_ptr<LineFinder> lines_;
   Napi::ThreadSafeFunction wake_;
 };
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "js/event_values.h"
 
+#include <dlfcn.h>
+
 #include <string>
 
 #include "events/probe_places.h"
 #include "events/tracing.h"
 #include "js/values.h"
-#include "symbols/symbols.h"
+#include "parser/parser.h"
 
 namespace polytop {
 
@@ -61,27 +63,39 @@ EventSetup readEvent(const Napi::Object& from) {
   return setup;
 }
 
-/// listFunctions(path): columns of functions; those of choosers are of what they chose.
+/// The program of that name beside the addon, with which all of polytop's lie.
+std::string besideAddon(const std::string& name) {
+  Dl_info self = {};
+  if (!dladdr(reinterpret_cast<const void*>(&besideAddon), &self) || !self.dli_fname) return name;
+  const std::string path = self.dli_fname;
+  return path.substr(0, path.rfind('/') + 1) + name;
+}
+
+/// listFunctions(path, isWritten): columns of functions; those of choosers are of what they chose. isWritten: with the
+/// names that people write.
 Napi::Value functionsOf(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   const std::string path = info[0].As<Napi::String>().Utf8Value();
+  const bool isWritten = info[1].ToBoolean();
   return guarded(env, [&]() -> Napi::Value {
-    std::vector<std::string> names, versions;
+    Parser parser(besideAddon("polytop-parser"));
+    std::vector<std::string> names, written, versions;
     std::vector<double> offsets, chosen;
     std::vector<uint8_t> choosers, olds;
-    std::vector<ProbedFunction> found = listFunctions(path);
+    std::vector<ProbedFunction> found = listFunctions(parser, path, isWritten);
     std::vector<ProbedFunction> choosing;
     for (ProbedFunction& function : found) {
       if (function.isChooser) choosing.push_back(function);
       names.push_back(std::move(function.name));
+      if (isWritten) written.push_back(std::move(function.written));
       versions.push_back(std::move(function.version));
       offsets.push_back(static_cast<double>(function.offset));
       choosers.push_back(function.isChooser);
       olds.push_back(function.isOld);
     }
     for (const int64_t offset : chosenFunctions(path, choosing)) chosen.push_back(static_cast<double>(offset));
-    return object(env, "names", names, "versions", versions, "offsets", offsets, "olds", olds, "choosers", choosers,
-                  "chosen", chosen);
+    return object(env, "names", names, "written", written, "versions", versions, "offsets", offsets, "olds", olds,
+                  "choosers", choosers, "chosen", chosen);
   });
 }
 
@@ -92,7 +106,8 @@ Napi::Value linePlacesOf(const Napi::CallbackInfo& info) {
   const std::string source = info[1].As<Napi::String>().Utf8Value();
   const uint32_t line = info[2].As<Napi::Number>().Uint32Value();
   return guarded(env, [&]() -> Napi::Value {
-    const LinePlaces found = listLinePlaces(path, source, line);
+    Parser parser(besideAddon("polytop-parser"));
+    const LinePlaces found = listLinePlaces(parser, path, source, line);
     const std::vector<double> offsets(found.offsets.begin(), found.offsets.end());
     return object(env, "offsets", offsets, "sources", found.sources, "next", found.next, "why", found.why);
   });
@@ -103,7 +118,8 @@ Napi::Value neededFilesOf(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   const std::string path = info[0].As<Napi::String>().Utf8Value();
   return guarded(env, [&]() -> Napi::Value {
-    const NeededFiles needed = listNeededFiles(path);
+    Parser parser(besideAddon("polytop-parser"));
+    const NeededFiles needed = listNeededFiles(parser, path);
     return object(env, "interpreter", needed.interpreter, "libraries", needed.libraries, "folders", needed.folders);
   });
 }
@@ -113,22 +129,11 @@ Napi::Value staticProbesOf(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   const std::string path = info[0].As<Napi::String>().Utf8Value();
   return guarded(env, [&]() -> Napi::Value {
-    return listOf(env, listStaticProbes(path), [env](const StaticProbe& probe) {
+    Parser parser(besideAddon("polytop-parser"));
+    return listOf(env, listStaticProbes(parser, path), [env](const StaticProbe& probe) {
       return object(env, "provider", probe.provider, "name", probe.name, "offset", probe.offset, "semaphore",
                     probe.semaphore);
     });
-  });
-}
-
-/// demangle(names): the names that people write.
-Napi::Value demangled(const Napi::CallbackInfo& info) {
-  const Napi::Env env = info.Env();
-  const Napi::Array names = info[0].As<Napi::Array>();
-  return guarded(env, [&]() -> Napi::Value {
-    std::vector<std::string> found;
-    for (uint32_t i = 0; i < names.Length(); i++)
-      found.push_back(demangle(names.Get(i).As<Napi::String>().Utf8Value()));
-    return valueOf(env, found);
   });
 }
 
@@ -147,7 +152,6 @@ void defineEvents(Napi::Env env, Napi::Object& exports) {
   exports.Set("listLinePlaces", Napi::Function::New(env, linePlacesOf));
   exports.Set("listNeededFiles", Napi::Function::New(env, neededFilesOf));
   exports.Set("listStaticProbes", Napi::Function::New(env, staticProbesOf));
-  exports.Set("demangle", Napi::Function::New(env, demangled));
   exports.Set("openTracing", Napi::Function::New(env, [](const Napi::CallbackInfo& info) {
                 return guarded(info.Env(),
                                [&]() -> Napi::Value { return Napi::String::New(info.Env(), openTracing()); });

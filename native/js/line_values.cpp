@@ -11,17 +11,16 @@ namespace {
 /// Deletes itself when it is done, as AsyncWorkers do.
 class LineWorker final : public Napi::AsyncWorker {
  public:
-  LineWorker(Napi::Env env, std::shared_ptr<LineTables> tables, LineRequest request)
-      : Napi::AsyncWorker(env), deferred_(env), tables_(std::move(tables)), request_(std::move(request)) {}
+  LineWorker(Napi::Env env, std::shared_ptr<LineFinder> finder, LineRequest request)
+      : Napi::AsyncWorker(env), deferred_(env), finder_(std::move(finder)), request_(std::move(request)) {}
 
   Napi::Promise promise() const { return deferred_.Promise(); }
 
   /// Runs on a thread of its own, where an exception would end the program.
   void Execute() override {
     try {
-      found_ = tables_->find(request_);
+      found_ = finder_->find(request_);
     } catch (const std::exception& error) {
-      tables_->forget();
       found_ = {{}, {}, reasonOf(error)};
     }
   }
@@ -32,15 +31,15 @@ class LineWorker final : public Napi::AsyncWorker {
 
  private:
   Napi::Promise::Deferred deferred_;
-  std::shared_ptr<LineTables> tables_;
+  std::shared_ptr<LineFinder> finder_;
   LineRequest request_;
   FoundLines found_;
 };
 
 }  // namespace
 
-Napi::Promise findLines(Napi::Env env, std::shared_ptr<LineTables> tables, LineRequest request) {
-  auto* worker = new LineWorker(env, std::move(tables), std::move(request));
+Napi::Promise findLines(Napi::Env env, std::shared_ptr<LineFinder> finder, LineRequest request) {
+  auto* worker = new LineWorker(env, std::move(finder), std::move(request));
   const Napi::Promise promise = worker->promise();
   worker->Queue();
   return promise;

@@ -5,11 +5,11 @@
 
 #include <memory>
 
-#include "symbols/line_table.h"
+#include "lines/line_finder.h"
 
 namespace polytop {
 
 /// A promise of {files, lines, why}: see FoundLines. Looked up on a thread of Node's pool.
-Napi::Promise findLines(Napi::Env env, std::shared_ptr<LineTables> tables, LineRequest request);
+Napi::Promise findLines(Napi::Env env, std::shared_ptr<LineFinder> finder, LineRequest request);
 
 }  // namespace polytop

@@ -65,6 +65,17 @@ uint64_t changeTime(const struct statx& known) {
   return static_cast<uint64_t>(known.stx_ctime.tv_sec) * kNanosecondsPerSecond + known.stx_ctime.tv_nsec;
 }
 
+uint32_t ownerOf(int fd) {
+  struct statx known = {};
+  return lookAt(fd, known) ? known.stx_uid : 0;
+}
+
+std::string nameOwner(int fd) {
+  struct stat status = {};
+  const bool isKnown = fd >= 0 && fstat(fd, &status) == 0 && status.st_nlink > 0;
+  return isKnown ? ", a file of user " + std::to_string(status.st_uid) : "";
+}
+
 bool completeKey(int fd, Unsaid unsaid, file_key& key) {
   struct statx known = {};
   if (!lookAt(fd, known) || known.stx_nlink == 0) return false;

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <cstdint>
+#include <string>
 
 #include "bpf/abi.h"
 
@@ -18,6 +19,12 @@ uint32_t deviceOf(const struct statx& known);
 
 /// When the file last changed, in nanoseconds as in file_key.
 uint64_t changeTime(const struct statx& known);
+
+/// The user that an open file belongs to; root where that cannot be told.
+uint32_t ownerOf(int fd);
+
+/// ", a file of user N", for who is told of a refusal; empty where it is not known, as for a copy of a remote file.
+std::string nameOwner(int fd);
 
 /// What is not said of a file's identity.
 enum class Unsaid { kTime, kTimeAndGeneration };

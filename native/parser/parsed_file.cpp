@@ -6,6 +6,7 @@
 
 #include "cache/stored_table.h"
 #include "parser/protocol.h"
+#include "util/utf8.h"
 #include "util/wire.h"
 
 namespace polytop {
@@ -15,12 +16,6 @@ namespace {
 constexpr size_t kMaxCode = 256;
 constexpr size_t kMaxText = 4096;
 constexpr size_t kMaxFacts = 1 << 20;
-
-/// A text that is shown: it comes from where hostile bytes are read.
-std::string plain(std::string text) {
-  std::replace_if(text.begin(), text.end(), [](unsigned char byte) { return byte < ' ' || byte > '~'; }, '?');
-  return text;
-}
 
 }  // namespace
 
@@ -43,13 +38,13 @@ bool decodeParsed(std::span<const uint8_t> bytes, RuleSet& rules, ParsedFile& fi
   // A bool of another process may hold anything.
   read.isElf = reader.get<uint8_t>() != 0;
   read.hasCode = reader.get<uint8_t>() != 0;
-  read.why = plain(reader.getText(kMaxText));
+  read.why = plainText(reader.getText(kMaxText));
   read.code = reader.getList<Segment>(kMaxCode);
   read.runtime.runtime = reader.get<uint32_t>();
   read.runtime.bytes = reader.getList<uint8_t>(kMaxFacts);
   const std::span<const uint8_t> table = reader.getBytes(bytes.size());
   if (!reader.isAtEnd() || !decodeTable(table, rules, read.table)) return false;
-  read.table.warning = plain(std::move(read.table.warning));
+  read.table.warning = plainText(std::move(read.table.warning));
   file = std::move(read);
   return true;
 }

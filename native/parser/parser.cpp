@@ -17,6 +17,7 @@
 #include "util/clock.h"
 #include "util/failure.h"
 #include "util/priority.h"
+#include "util/utf8.h"
 
 namespace polytop {
 
@@ -25,8 +26,6 @@ namespace {
 /// So often it is looked whether the program gets on, in milliseconds. Looks are counted, not time: polytop itself may
 /// have been stopped meanwhile.
 constexpr int kLook = 50;
-/// For one file. The budget of a file ends its reading before; this is for what does not keep to it.
-constexpr uint64_t kMostCpu = 10'000'000'000;
 /// Who waits has others run before him too: in the first part of a file the program runs as early as its asker, as
 /// long as that takes a part of a CPU at most. Else it runs behind all others.
 constexpr uint64_t kHasty = 300'000'000;
@@ -68,8 +67,9 @@ void Parser::rest() {
 
 uint64_t Parser::cpuNanoseconds() const { return cpuOf(child_); }
 
-std::vector<uint8_t> Parser::ask(ParseTask task, uint32_t owner, std::initializer_list<int> files,
+std::vector<uint8_t> Parser::ask(ParseTask task, uint32_t owner, const std::vector<int>& files,
                                  std::span<const uint8_t> given) {
+  if (files.size() > kMaxRequestFiles || given.size() > kMaxRequest) throw Failure("it is too much to read at once");
   const std::lock_guard lock(mutex_);
   // A file that leads its reader astray has power over what it says of the next ones.
   if (owner_ != 0 && owner_ != owner) stop();
@@ -112,7 +112,7 @@ void Parser::finish() {
     stop();  // It cannot be made faster again: the next one begins anew.
 }
 
-std::vector<uint8_t> Parser::attempt(ParseTask task, std::initializer_list<int> files, std::span<const uint8_t> given) {
+std::vector<uint8_t> Parser::attempt(ParseTask task, const std::vector<int>& files, std::span<const uint8_t> given) {
   cpuAtStart_ = cpuOf(child_);
   hasten();
   send(task, files, given);
@@ -123,12 +123,8 @@ std::vector<uint8_t> Parser::attempt(ParseTask task, std::initializer_list<int> 
   receive(answer.data(), answer.size());
   finish();
   if (header.isAnswered) return answer;
-  constexpr size_t kMaxReason = 200;
-  std::string why(answer.begin(), answer.begin() + static_cast<ptrdiff_t>(std::min(answer.size(), kMaxReason)));
-  for (char& byte : why) {
-    if (byte < ' ' || byte > '~') byte = '?';
-  }
-  throw Failure(why);
+  constexpr ptrdiff_t kMaxReason = 200;
+  throw Failure(plainText({answer.begin(), answer.begin() + std::min(std::ssize(answer), kMaxReason)}));
 }
 
 void Parser::start() {
@@ -185,8 +181,8 @@ void Parser::throwEnd() {
   throw Ended(nameEnd(status));
 }
 
-void Parser::send(ParseTask task, std::initializer_list<int> files, std::span<const uint8_t> given) {
-  RequestHeader header = {task, static_cast<uint32_t>(given.size())};
+void Parser::send(ParseTask task, const std::vector<int>& files, std::span<const uint8_t> given) {
+  RequestHeader header = {task, static_cast<uint32_t>(given.size()), static_cast<uint32_t>(files.size())};
   std::array<iovec, 2> parts = {iovec{&header, sizeof header}, iovec{const_cast<uint8_t*>(given.data()), given.size()}};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(kMaxRequestFiles * sizeof(int))> control = {};
   msghdr message = {};
@@ -199,7 +195,7 @@ void Parser::send(ParseTask task, std::initializer_list<int> files, std::span<co
     rights->cmsg_level = SOL_SOCKET;
     rights->cmsg_type = SCM_RIGHTS;
     rights->cmsg_len = CMSG_LEN(files.size() * sizeof(int));
-    memcpy(CMSG_DATA(rights), files.begin(), files.size() * sizeof(int));
+    memcpy(CMSG_DATA(rights), files.data(), files.size() * sizeof(int));
   }
   // The whole request fits into the socket: whoever answers one reads all of it before.
   const ssize_t sent = sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -230,7 +226,7 @@ void Parser::await() {
       spend();
       setPriority(kParserNice);
     }
-    if (now - cpuAtStart_ > kMostCpu) fail("reading it takes too long");
+    if (now - cpuAtStart_ > mostCpu_) fail("reading it takes too long");
     if (now != std::exchange(cpu, now)) vain = 0;
   }
   fail("its parser does not answer");

@@ -5,7 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
-#include <initializer_list>
+#include <functional>
 #include <mutex>
 #include <span>
 #include <string>
@@ -16,6 +16,10 @@
 
 namespace polytop {
 
+/// Asks a parser about open files: Parser::ask() for files of one user.
+using AskParser =
+    std::function<std::vector<uint8_t>(ParseTask, const std::vector<int>& files, std::span<const uint8_t> given)>;
+
 /**
  * Lets a program of its own, which has no rights, read what is in other people's files. It is started when it is needed
  * and killed where a file takes too much; another one reads the next file. Its answers are bytes that nobody vouches
@@ -23,13 +27,14 @@ namespace polytop {
  */
 class Parser {
  public:
-  /// `program`: the path of the parser.
-  explicit Parser(std::string program) : program_(std::move(program)) {}
+  /// `program`: the path of the parser. `mostCpu`: what reading one file may take, in nanoseconds. The budget of a
+  /// file ends its reading before; this is for what does not keep to it.
+  explicit Parser(std::string program, uint64_t mostCpu = kMostCpu) : program_(std::move(program)), mostCpu_(mostCpu) {}
   ~Parser();
 
   /// The answer to a request about open files, those of a user: who has read them never reads others' afterwards, but
   /// for root's. Throws a Failure where there is none, as a reason to be shown.
-  std::vector<uint8_t> ask(ParseTask task, uint32_t owner, std::initializer_list<int> files,
+  std::vector<uint8_t> ask(ParseTask task, uint32_t owner, const std::vector<int>& files,
                            std::span<const uint8_t> given = {});
   /// Ends the program and with it all that it keeps; the next request starts another one.
   void rest();
@@ -39,6 +44,8 @@ class Parser {
   uint64_t cpuNanoseconds() const;
 
  private:
+  static constexpr uint64_t kMostCpu = 10'000'000'000;
+
   void start();
   void stop();
   /// Lets the program run as early as this thread, where that may be.
@@ -49,8 +56,8 @@ class Parser {
   /// What a request leaves behind.
   void finish();
   /// ask() of a program that runs.
-  std::vector<uint8_t> attempt(ParseTask task, std::initializer_list<int> files, std::span<const uint8_t> given);
-  void send(ParseTask task, std::initializer_list<int> files, std::span<const uint8_t> given);
+  std::vector<uint8_t> attempt(ParseTask task, const std::vector<int>& files, std::span<const uint8_t> given);
+  void send(ParseTask task, const std::vector<int>& files, std::span<const uint8_t> given);
   void receive(void* into, size_t size);
   /// Waits until there is something to receive.
   void await();
@@ -60,6 +67,7 @@ class Parser {
   [[noreturn]] void fail(const std::string& why);
 
   const std::string program_;
+  const uint64_t mostCpu_;
   std::atomic<bool> closing_ = false;
   std::mutex mutex_;  ///< guards all that follows
   std::atomic<pid_t> child_ = -1;

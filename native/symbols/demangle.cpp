@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "symbols/demangle_cpp.h"
-#include "symbols/symbols.h"
 
 namespace polytop {
 namespace {

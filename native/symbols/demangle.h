@@ -10,6 +10,10 @@ namespace polytop {
 /// Longest mangled name that is read, in bytes: what is shown is 512 characters at most anyway.
 constexpr size_t kMaxMangledLength = 4096;
 
+/// Demangles C++ (Itanium), Rust (v0, legacy) and D names; others come back as they are.
+/// Parameter lists are left out where the demangler can.
+std::string demangle(const std::string& name);
+
 /// A Rust name of the scheme before v0, `_ZN…17h<16 hex digits>E`, without its hash; nothing for any other name.
 std::optional<std::string> demangleLegacyRust(std::string_view mangled);
 

@@ -3,11 +3,8 @@
 // Facts: System V gABI, chapter 4, "Symbol Table" and "String Table".
 #include "symbols/symbol_table.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstring>
 
 namespace polytop {
@@ -17,7 +14,6 @@ constexpr uint64_t kMaxSymbols = 4u << 20;
 constexpr uint64_t kSymbolsAtOnce = 32768;
 // Real programs have some ten; each symbol without a size is looked for in them.
 constexpr size_t kMaxSegments = 32, kMaxSections = 32;
-constexpr size_t kMaxName = 8192;
 constexpr size_t kRadixFrom = 2048;  // below that, std::stable_sort is as quick and needs no table
 
 bool isFunction(const Elf64_Sym& symbol) {
@@ -103,29 +99,7 @@ uint32_t CodeRanges::endOf(uint32_t offset) const {
   return offset;
 }
 
-std::string StringTable::at(uint32_t offset) const {
-  if (offset >= size_) return {};
-  const size_t room = std::min<uint64_t>(size_ - offset, kMaxName);
-  if (fd_ < 0) {
-    const char* start = reinterpret_cast<const char*>(bytes_.data()) + offset;
-    return std::string(start, strnlen(start, room));
-  }
-  std::string name;
-  std::array<char, 256> block;
-  while (name.size() < room) {
-    const size_t wanted = std::min(block.size(), room - name.size());
-    const ssize_t got = pread(fd_, block.data(), wanted, static_cast<off_t>(offset_ + offset + name.size()));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) break;
-    const size_t length = strnlen(block.data(), static_cast<size_t>(got));
-    name.append(block.data(), length);
-    if (length < static_cast<size_t>(got)) break;
-  }
-  return name;
-}
-
-StringTable readSymbols(const ElfImage& file, int fd, uint32_t type, const CodeRanges& code,
-                        std::vector<SymbolEntry>& into) {
+NamePlace readSymbols(const ElfImage& file, uint32_t type, const CodeRanges& code, std::vector<SymbolEntry>& into) {
   const Section* table = nullptr;
   for (const Section& section : file.sections()) {
     if (section.type == type && table == nullptr) table = &section;
@@ -154,8 +128,7 @@ StringTable readSymbols(const ElfImage& file, int fd, uint32_t type, const CodeR
     }
     if (raw.size() < wanted) break;
   }
-  if (fd < 0) return StringTable(file.read(strings.offset, namesSize));
-  return StringTable(fd, strings.offset, namesSize);
+  return {.offset = strings.offset, .size = namesSize};
 }
 
 void arrangeSymbols(std::vector<SymbolEntry>& entries, const CodeRanges& code) {

@@ -16,6 +16,8 @@ namespace polytop {
 /// Puts values one after the other, as they are in memory.
 class WireWriter {
  public:
+  /// Makes room for so many bytes at once.
+  void reserve(size_t size) { bytes_.reserve(size); }
   template <typename Value>
   void put(const Value& value) {
     append(&value, 1);

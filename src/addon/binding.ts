@@ -23,6 +23,8 @@ export interface KernelSymbolColumns {
 export interface FunctionColumns {
   /** As the symbol table has them, without their versions. */
   readonly names: readonly string[];
+  /** As people write them; none where that was not asked for. */
+  readonly written: readonly string[];
   /** Empty where a symbol has none. */
   readonly versions: readonly string[];
   /** In the file. */
@@ -86,15 +88,13 @@ export interface Addon {
   readKernelSymbols(path: string): KernelSymbolColumns | undefined;
   /** The folder of the kernel's file system for tracing, mounted for this process if need be. Throws an error with `code`. */
   openTracing(): string;
-  /** Functions of a file by their symbols; names are raw. Throws an error with `errno`, as the next three do. */
-  listFunctions(path: string): FunctionColumns;
+  /** Functions of a file by their symbols. Throws an error with `errno`, as the next three do. */
+  listFunctions(path: string, isWritten: boolean): FunctionColumns;
   /** Where a line begins; `source` is the end of the path of a source file. */
   listLinePlaces(path: string, source: string, line: number): LinePlaces;
   listNeededFiles(path: string): NeededFiles;
   /** Probes that a program's author put into it (USDT). */
   listStaticProbes(path: string): readonly StaticProbe[];
-  /** Names as people write them, of names in a symbol table. */
-  demangle(names: readonly string[]): readonly string[];
   /** Starts a command as a child of the calling thread; its pid. Throws an error with `errno`. */
   startCommand(command: CommandSetup): number;
   /** Calls back once when it has ended: with its exit status, and the signal that ended it (0: none). */

@@ -43,8 +43,13 @@ const isMany = (pattern: string): boolean => isGlob(pattern) || isRegex(pattern)
 export const exactName = ({ name, version, isOld }: FoundFunction): string =>
   isOld ? `${name}@${version}` : name;
 
-function* rowsOf(path: string, addon: Addon): Generator<FoundFunction> {
-  const { names, versions, offsets, olds, choosers, chosen } = addon.listFunctions(path);
+function* rowsOf(
+  path: string,
+  addon: Addon,
+  isWritten = false,
+): Generator<FoundFunction & { readonly written: string }> {
+  const columns = addon.listFunctions(path, isWritten);
+  const { names, written, versions, offsets, olds, choosers, chosen } = columns;
   let choices = 0;
   for (const [place, symbol] of names.entries()) {
     const isChooser = choosers[place] === 1;
@@ -53,6 +58,7 @@ function* rowsOf(path: string, addon: Addon): Generator<FoundFunction> {
       path,
       name: symbol,
       symbol,
+      written: written[place] ?? "",
       version: versions[place] ?? "",
       isOld: olds[place] === 1,
       offset: offset ?? NOT_LOADED,
@@ -72,9 +78,7 @@ export function functionsIn(path: string, pattern: string, addon: Addon): FoundF
     row.version !== "" && matches(`${row.symbol}@${row.version}`);
   const raw = rows.filter((row) => matches(row.symbol) || matchesVersion(row));
   if (raw.length > 0 && !isMany(pattern)) return raw;
-  const written = addon.demangle(rows.map(({ symbol }) => symbol));
-  const found = rows.flatMap((row, place) => {
-    const name = written[place] ?? "";
+  const found = [...rowsOf(path, addon, true)].flatMap(({ written: name, ...row }) => {
     if (name === row.symbol) return [];
     // A name may be written with its parameters or without them.
     return matches(name) || matches(name.replace(/\(.*$/s, "")) ? [{ ...row, name }] : [];
@@ -183,7 +187,7 @@ function whyUnknown(
 function whyNone(text: string, pattern: string, files: readonly string[], addon: Addon): string {
   const where = filesInWords(files);
   if (isMany(pattern)) return `${text}: no function of ${where} matches`;
-  const names = eachFile(files, text, (path) => addon.listFunctions(path).names);
+  const names = eachFile(files, text, (path) => addon.listFunctions(path, false).names);
   const near = closest(pattern, new Set(names));
   const hint =
     near.length > 0

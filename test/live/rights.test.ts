@@ -1,8 +1,10 @@
 /** What polytop and the programs that it starts may do, and that it runs with few rights. */
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { basename } from "node:path";
 import { expect, test } from "vitest";
 import { launcher, needsSampling, polytop } from "../support/polytop.ts";
+import { workload } from "../support/workloads.ts";
 
 /** Those that README asks of a user who is not root. */
 const README = ["bpf", "perfmon", "sys_ptrace", "dac_read_search", "checkpoint_restore"];
@@ -35,27 +37,29 @@ const threadsOf = (pid: number): string[] =>
     .map((tid) => `/proc/${pid}/task/${tid}`)
     .filter((thread) => existsSync(thread));
 
-/** The processes that a process has started, by their names. */
-function childrenOf(pid: number): Map<string, number> {
+/** The parsers that a process has started. */
+function parsersOf(pid: number): number[] {
   const pids = threadsOf(pid).flatMap((thread) =>
     readFileSync(`${thread}/children`, "utf8").split(" ").filter(Boolean).map(Number),
   );
-  return new Map(pids.map((child) => [fieldOf(`/proc/${child}/status`, "Name"), child]));
+  return pids.filter((child) => fieldOf(`/proc/${child}/status`, "Name") === "polytop-parser");
 }
 
 /** Looks at a run when it has printed its third refresh, and ends it. */
 async function look(command: string, args: readonly string[], see: (pid: number) => void) {
   const load = spawn("perl", ["-e", "sub spin { 1 for 1 .. 1000 } spin() while 1"]);
   let printed = 0;
+  let isSeen = false;
   let wrong: unknown;
   const finished = await polytop(args, {
     command,
     timeoutMs: 60_000,
     onStdout: (text, pid) => {
       printed += text.split("\n").length - 1;
-      if (printed < 3) return;
+      if (printed < 3 || isSeen) return;
       try {
         see(pid);
+        isSeen = true;
       } catch (error) {
         // A thread that ends meanwhile says nothing.
         if ((error as NodeJS.ErrnoException).code === "ENOENT") return;
@@ -86,14 +90,16 @@ test("started as root it keeps what it needs, its parser nothing", async (contex
         expect(rights(`${thread}/status`, set)).toBe(most & given);
       expect(rights(`${thread}/status`, "CapInh") | rights(`${thread}/status`, "CapAmb")).toBe(0n);
     }
-    const parser = childrenOf(pid).get("polytop-parser");
-    expect(parser).toBeDefined();
-    const status = `/proc/${parser}/status`;
-    for (const set of ["CapEff", "CapPrm", "CapBnd", "CapInh", "CapAmb"])
-      expect(rights(status, set)).toBe(0n);
-    expect(fieldOf(status, "NoNewPrivs")).toBe("1");
-    expect(fieldOf(status, "Seccomp")).toBe("2");
-    expect(Number(fieldOf(status, "Uid").split("\t")[0])).toBe(2_100_000_000 + (parser ?? 0));
+    const parsers = parsersOf(pid);
+    expect(parsers.length).toBeGreaterThan(0);
+    for (const parser of parsers) {
+      const status = `/proc/${parser}/status`;
+      for (const set of ["CapEff", "CapPrm", "CapBnd", "CapInh", "CapAmb"])
+        expect(rights(status, set)).toBe(0n);
+      expect(fieldOf(status, "NoNewPrivs")).toBe("1");
+      expect(fieldOf(status, "Seccomp")).toBe("2");
+      expect(Number(fieldOf(status, "Uid").split("\t")[0])).toBe(2_100_000_000 + parser);
+    }
     seen++;
   });
   expect(seen).toBeGreaterThan(0);
@@ -111,9 +117,11 @@ test("a user with the capabilities of README samples, unwinds and names everythi
     (pid) => {
       expect(fieldOf(`/proc/${pid}/status`, "Uid").split("\t")[0]).toBe("65534");
       expect(rights(`/proc/${pid}/status`, "CapEff")).toBe(maskOf(README));
-      const parser = `/proc/${childrenOf(pid).get("polytop-parser")}/status`;
-      for (const set of ["CapEff", "CapPrm", "CapAmb"]) expect(rights(parser, set)).toBe(0n);
-      expect(fieldOf(parser, "Seccomp")).toBe("2");
+      for (const parser of parsersOf(pid)) {
+        const status = `/proc/${parser}/status`;
+        for (const set of ["CapEff", "CapPrm", "CapAmb"]) expect(rights(status, set)).toBe(0n);
+        expect(fieldOf(status, "Seccomp")).toBe("2");
+      }
     },
   );
   expect(stderr).not.toMatch(/is not read|cannot be read/);
@@ -125,4 +133,53 @@ test("a user with the capabilities of README samples, unwinds and names everythi
   expect(last.samples).toBeGreaterThan(0);
   expect(last.stacks.complete).toBeGreaterThan(0);
   expect(last.runtimes.perl).toBeGreaterThan(0);
+});
+
+/** What the functions of test/workloads/split.c may be called: by their names, or by where they are. */
+const MAY_APPEAR = /^(_start|main|sixty|thirty|ten)$|^\[|\+0x[0-9a-f]+$/;
+
+test("whoever kills its parsers gets no wrong name, and the right ones afterwards", {
+  timeout: 90_000,
+}, async (context) => {
+  needsSampling(context);
+  if (process.geteuid?.() !== 0) context.skip("needs root");
+  const program = workload("split.c");
+  const load = spawn(program);
+  let killer: NodeJS.Timeout | undefined;
+  let killed = 0;
+  let printed = 0;
+  const kill = (pid: number): void => {
+    try {
+      for (const parser of parsersOf(pid)) {
+        process.kill(parser, "SIGKILL");
+        killed++;
+      }
+    } catch {
+      // It has ended meanwhile.
+    }
+  };
+  const { status, stdout } = await polytop(RUN, {
+    timeoutMs: 80_000,
+    onStart: (pid) => {
+      killer = setInterval(() => kill(pid), 15);
+    },
+    onStdout: (text, pid) => {
+      printed += text.split("\n").length - 1;
+      if (printed <= 4) return;
+      clearInterval(killer);
+      if (text.includes('"sixty"')) process.kill(pid, "SIGTERM");
+    },
+  });
+  clearInterval(killer);
+  load.kill();
+  expect(status).toBe(0);
+  expect(killed).toBeGreaterThan(20);
+  const names = stdout
+    .trim()
+    .split("\n")
+    .flatMap((line) => JSON.parse(line).functions as { name: string; module: string }[])
+    .filter(({ module }) => module === basename(program))
+    .map(({ name }) => name);
+  expect(names).toContain("sixty");
+  expect(names.filter((name) => !MAY_APPEAR.test(name))).toEqual([]);
 });

@@ -25,7 +25,7 @@
 #include <map>
 #include <set>
 
-#include "elf/vdso.h"
+#include "mapped/vdso.h"
 #include "unwind/unwind_table.h"
 
 namespace {
@@ -105,7 +105,8 @@ Build buildOnce(const char* path, bool sections) {
   RuleSet rules;
   const auto start = std::chrono::steady_clock::now();
   if (std::strcmp(path, "vdso") == 0) {
-    const auto image = polytop::openVdso(result.error);
+    const auto vdso = polytop::findVdso();
+    const auto image = polytop::ElfImage::openMemory(vdso.data(), vdso.size(), result.error);
     if (image != nullptr) result.table = polytop::buildUnwindTable(*image, rules);
   } else {
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

@@ -12,12 +12,12 @@
 #include <functional>
 #include <utility>
 
+#include "ask_here.h"
 #include "dotnet/dotnet_file.h"
 #include "dotnet/ready_to_run.h"
 #include "elf_file.h"
 #include "elf_maker.h"
 #include "perl/perl_file.h"
-#include "symbols/symbols.h"
 #include "unwind/unwind_table.h"
 
 namespace {
@@ -53,9 +53,8 @@ void readAll(const SparseFile& file) {
   attempt("dotnet", [&] { findDotnetRuntime(*image); });
   attempt("bundle", [&] { addBundleRows(file.fd(), *image, rules, table); });
   attempt("symbols", [&] {
-    const auto again = ElfImage::open(file.fd(), error);
-    const auto index = SymbolIndex::build(file.fd(), *again, "/nonexistent");
-    index->find(0x1000, 0);
+    const auto index = readSymbolIndex(askHere, file.fd(), "/nonexistent");
+    findNamed(askHere, *index, file.fd(), 0x1000, 0);
     std::printf("  %zu rows %s, %zu symbols\n", table.rows.size(), table.warning.c_str(), index->size());
   });
 }

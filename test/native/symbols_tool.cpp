@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What native/symbols/symbols.h offers, on a command line, for test/unit/native/symbols.test.ts:
+// What native/naming and native/lines offer, on a command line, for test/unit/native/symbols.test.ts. What a parser is
+// asked is answered here:
 //   symbols_tool demangle              names on stdin, one a line
 //   symbols_tool find FILE ROOT        lines "offset functionStart" (hex) on stdin; "start name" or "-" for each
 //   symbols_tool lines FILE ROOT       offsets (hex) on stdin; "file:line" or "-" for each, or why there are none
@@ -20,9 +21,11 @@
 #include <random>
 #include <sstream>
 
-#include "symbols/line_places.h"
-#include "symbols/line_table.h"
-#include "symbols/symbols.h"
+#include "ask_here.h"
+#include "lines/line_finder.h"
+#include "symbols/demangle.h"
+#include "util/budget.h"
+#include "util/failure.h"
 
 namespace {
 
@@ -46,13 +49,12 @@ std::vector<uint8_t> readFile(const char* path) {
 }
 
 std::unique_ptr<polytop::SymbolIndex> openIndex(int fd, const std::string& root) {
-  std::string error;
-  const std::unique_ptr<polytop::ElfImage> image = polytop::ElfImage::open(fd, error);
-  if (!image) {
-    fprintf(stderr, "%s\n", error.c_str());
+  try {
+    return polytop::readSymbolIndex(polytop::askHere, fd, root);
+  } catch (const std::exception& error) {
+    fprintf(stderr, "%s\n", error.what());
     return nullptr;
   }
-  return polytop::SymbolIndex::build(fd, *image, root);
 }
 
 int demangleAll() {
@@ -68,7 +70,7 @@ int findAll(int fd, const std::string& root) {
     uint64_t offset = 0;
     uint64_t functionStart = 0;
     words >> std::hex >> offset >> functionStart;
-    const std::optional<polytop::Symbol> symbol = index->find(offset, functionStart);
+    const auto symbol = polytop::findNamed(polytop::askHere, *index, fd, offset, functionStart);
     if (symbol) {
       std::cout << std::hex << symbol->start << " " << symbol->name << "\n";
     } else {
@@ -78,12 +80,20 @@ int findAll(int fd, const std::string& root) {
   return 0;
 }
 
+/// The source lines of some offsets of a file below a root.
+polytop::FoundLines linesOf(int fd, const std::string& root, const std::vector<uint64_t>& offsets) {
+  static uint64_t files = 0;
+  return polytop::findLines(polytop::askHere, fd, polytop::openLineFiles(polytop::askHere, fd, root), ++files, offsets);
+}
+
+polytop::LinePlaces placesOf(int fd, const std::string& root, const std::string& source, uint32_t line) {
+  return polytop::findPlaces(polytop::askHere, fd, polytop::openLineFiles(polytop::askHere, fd, root), source, line);
+}
+
 int printLines(int fd, const char* root) {
-  polytop::LineRequest request;
-  request.file = polytop::FileDescriptor(fd);
-  request.root = polytop::FileDescriptor(open(root, O_PATH | O_DIRECTORY | O_CLOEXEC));
-  for (uint64_t offset = 0; std::cin >> std::hex >> offset;) request.offsets.push_back(offset);
-  const polytop::FoundLines found = polytop::LineTables().find(request);
+  std::vector<uint64_t> offsets;
+  for (uint64_t offset = 0; std::cin >> std::hex >> offset;) offsets.push_back(offset);
+  const polytop::FoundLines found = linesOf(fd, std::string(root) == "/" ? "" : root, offsets);
   if (!found.why.empty()) std::cout << found.why << "\n";
   for (size_t i = 0; i + 1 < found.lines.size(); i += 2) {
     if (found.lines[i + 1] == 0) {
@@ -96,10 +106,9 @@ int printLines(int fd, const char* root) {
 }
 
 int printPlaces(int fd, const std::string& root) {
-  const polytop::FileDescriptor file(fd);
   std::string source;
   for (uint32_t line = 0; std::cin >> source >> line;) {
-    const polytop::LinePlaces found = polytop::findLinePlaces(file, root, source, line);
+    const polytop::LinePlaces found = placesOf(fd, root == "/" ? "" : root, source, line);
     std::cout << found.why;
     if (found.offsets.empty() && found.why.empty())
       std::cout << "sources " << found.sources.size() << " next " << found.next;
@@ -151,18 +160,24 @@ void mutateFile(std::vector<uint8_t>& bytes, std::mt19937_64& random) {
 bool tryFile(const std::vector<uint8_t>& bytes, std::mt19937_64& random) {
   const int fd = memfd_create("fuzz", MFD_CLOEXEC);
   if (fd < 0 || write(fd, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size())) return false;
-  std::string error;
-  const auto image = polytop::ElfImage::open(fd, error);
-  if (image) {
-    polytop::LineRequest request;
-    request.file = polytop::FileDescriptor(dup(fd));
-    request.root = polytop::FileDescriptor(open("/proc/self/fdinfo", O_PATH | O_DIRECTORY | O_CLOEXEC));
-    for (int i = 0; i < 20; i++) request.offsets.push_back(random() % (bytes.size() + 1));
-    polytop::LineTables().find(request);
-    polytop::findLinePlaces(request.file, "/nonexistent", "lines.c", 12);
-    const auto index = polytop::SymbolIndex::build(fd, *image, "/nonexistent");
-    for (int i = 0; i < 20; i++) index->find(random() % (bytes.size() + 1), i % 2 == 0 ? 0 : random() % bytes.size());
-  }
+  std::vector<uint64_t> offsets;
+  for (int i = 0; i < 20; i++) offsets.push_back(random() % (bytes.size() + 1));
+  const auto attempt = [](auto work) {
+    try {
+      work();
+    } catch (const polytop::Failure&) {
+      // It is no ELF file any more.
+    } catch (const polytop::Overspent&) {
+      // It says that it is too much.
+    }
+  };
+  attempt([&] { linesOf(fd, "/nonexistent", offsets); });
+  attempt([&] { placesOf(fd, "/nonexistent", "lines.c", 12); });
+  attempt([&] {
+    const auto index = polytop::readSymbolIndex(polytop::askHere, fd, "/nonexistent");
+    for (const uint64_t offset : offsets)
+      polytop::findNamed(polytop::askHere, *index, fd, offset, offset % 2 == 0 ? 0 : random() % bytes.size());
+  });
   close(fd);
   return true;
 }

@@ -11,8 +11,8 @@
 #include <cstdio>
 
 #include "check.h"
-#include "elf/vdso.h"
 #include "elf_maker.h"
+#include "mapped/vdso.h"
 #include "unwind/unwind_table.h"
 #include "util/file_descriptor.h"
 
@@ -351,7 +351,8 @@ void testFiles() {
 void testVdso() {
   RuleSet rules;
   std::string error;
-  const auto image = openVdso(error);
+  const std::span<const uint8_t> vdso = findVdso();
+  const auto image = ElfImage::openMemory(vdso.data(), vdso.size(), error);
   check(image != nullptr && image->section(".dynsym") != nullptr && !buildUnwindTable(*image, rules).rows.empty(),
         "vDSO");
 }

@@ -9,7 +9,6 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -19,10 +18,6 @@
 #include <vector>
 
 #include "arch/arch.h"
-
-/// fstat() by a system call that takes no path (Makefile).
-extern "C" int __wrap_fstat(int fd, struct stat* status) { return static_cast<int>(syscall(SYS_fstat, fd, status)); }
-extern "C" int __wrap_fstat64(int fd, struct stat* status) { return __wrap_fstat(fd, status); }
 
 namespace polytop {
 
@@ -34,7 +29,7 @@ constexpr uid_t kFirstUser = 2'100'000'000;
 /// Who has no rights, where the others are not known in a user namespace.
 constexpr uid_t kNobody = 65534;
 
-constexpr rlim_t kMostMemory = 512 << 20, kMostCpuSeconds = 30, kMostFiles = 16;
+constexpr rlim_t kMostMemory = 512 << 20, kMostCpuSeconds = 30, kMostFiles = 24;
 
 bool becomeNobody(uid_t user) {
   return setgroups(0, nullptr) == 0 && setresgid(user, user, user) == 0 && setresuid(user, user, user) == 0;
@@ -73,9 +68,10 @@ constexpr uint32_t argument(int index) {
 
 /// Allows what reading open files and answering needs.
 bool denyOtherCalls() {
-  constexpr int kCalls[] = {
-      SYS_pread64, SYS_read, SYS_lseek, SYS_fstat,   SYS_close, SYS_recvmsg,    SYS_sendto,        SYS_munmap,
-      SYS_mremap,  SYS_brk,  SYS_futex, SYS_madvise, SYS_exit,  SYS_exit_group, SYS_clock_gettime, SYS_restart_syscall};
+  constexpr int kCalls[] = {SYS_pread64,         SYS_read,    SYS_lseek,  SYS_fstat,      SYS_close,
+                            SYS_recvmsg,         SYS_sendto,  SYS_munmap, SYS_mremap,     SYS_brk,
+                            SYS_futex,           SYS_madvise, SYS_exit,   SYS_exit_group, SYS_clock_gettime,
+                            SYS_restart_syscall, SYS_sysinfo};
   std::vector<sock_filter> filter = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, arch)),
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, arch::kAuditArchitecture, 1, 0),
@@ -86,6 +82,13 @@ bool denyOtherCalls() {
     filter.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<uint32_t>(call), 0, 1));
     filter.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
   }
+  // Another descriptor of a file that is open.
+  const sock_filter descriptors[] = {
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fcntl, 0, 5), BPF_STMT(BPF_LD | BPF_W | BPF_ABS, argument(1)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, F_GETFD, 1, 0),   BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, F_DUPFD_CLOEXEC, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+  };
+  filter.insert(filter.end(), std::begin(descriptors), std::end(descriptors));
   // Memory of no file, and no code.
   const sock_filter memory[] = {
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 5),       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, argument(2)),

@@ -15,9 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include "parser/parsed_file.h"
+#include "parser/program/answer.h"
 #include "parser/program/confine.h"
-#include "parser/program/parse_file.h"
 #include "parser/protocol.h"
 #include "util/failure.h"
 #include "util/file_descriptor.h"
@@ -93,22 +92,17 @@ void answer(bool isAnswered, const void* from, size_t size) {
 }
 
 /// Its files are closed when it is done.
-std::vector<uint8_t> work(Request request) {
-  if (request.files.empty()) throw Failure("there is no file to read");
-  switch (request.header.task) {
-    case ParseTask::kFile: {
-      RuleSet rules;
-      return encodeParsed(parseFile(request.files[0].get(), rules), rules);
-    }
-  }
-  throw Failure("the parser does not know what it is asked");
+std::vector<uint8_t> work(const Request& request) {
+  if (request.files.size() != request.header.files) throw Failure("its parser has too many files open");
+  std::vector<int> files;
+  for (const FileDescriptor& file : request.files) files.push_back(file.get());
+  return answerRequest(request.header.task, files, request.given);
 }
 
 void serve() {
   for (;;) {
-    Request request = receiveRequest();
     try {
-      const std::vector<uint8_t> found = work(std::move(request));
+      const std::vector<uint8_t> found = work(receiveRequest());
       if (found.size() > kMaxAnswer) throw Failure("too much is in it");
       answer(true, found.data(), found.size());
       if (found.size() < kTrimBytes) continue;

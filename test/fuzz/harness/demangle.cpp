@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A symbol as a name that people read.
+#include "symbols/demangle.h"
+
 #include <string>
 
 #include "harness.h"
-#include "symbols/symbols.h"
 
 namespace polytop::fuzz {
 

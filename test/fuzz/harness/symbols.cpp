@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Symbols of a program made of parts, and of the debug file that belongs to it, which lie below a root of their own.
-#include "symbols/symbols.h"
-
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
 
+#include "../../native/ask_here.h"
 #include "harness.h"
 #include "parts.h"
 #include "util/budget.h"
@@ -43,9 +42,9 @@ struct Root {
   FileDescriptor program, debug;
 };
 
-void askAll(const SymbolIndex& index, size_t fileSize) {
+void askAll(SymbolIndex& index, int fd, size_t fileSize) {
   for (uint64_t offset = 0; offset < fileSize; offset += 97) {
-    const auto symbol = index.find(offset, offset / 2);
+    const auto symbol = findNamed(askHere, index, fd, offset, offset / 2);
     if (symbol) mustHold(symbol->start <= offset, "a function starts before its code");
     mustHold(index.startOf(offset, 0) <= offset, "its start is before its code");
   }
@@ -62,11 +61,8 @@ void trySymbols(Input input) {
   Root::fill(root.program, program);
   const Input rest = input.subspan(2 + size);
   Root::fill(root.debug, rest.empty() ? std::vector<uint8_t>() : makeElf(rest));
-  std::string error;
-  const auto image = ElfImage::open(root.program.get(), error);
-  mustHold(image != nullptr, "a made file is an ELF file");
   try {
-    askAll(*SymbolIndex::build(root.program.get(), *image, root.path), program.size());
+    askAll(*readSymbolIndex(askHere, root.program.get(), root.path), root.program.get(), program.size());
   } catch (const Overspent&) {
     // A file that takes too much is refused.
   }

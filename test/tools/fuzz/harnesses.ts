@@ -40,9 +40,12 @@ export const HARNESSES: readonly Harness[] = [
     name: "symbols",
     about: "symbols, debug files, packed symbols, Go's functions",
     sources: [
-      "symbols/symbols.cpp",
+      "symbols/find_symbols.cpp",
+      "symbols/function_names.cpp",
+      "symbols/symbol_list.cpp",
       "symbols/symbol_table.cpp",
-      "elf/debug_file.cpp",
+      "naming/symbol_index.cpp",
+      "elf/debug_links.cpp",
       "elf/lzma_section.cpp",
       "go/go_functions.cpp",
     ],
@@ -51,7 +54,12 @@ export const HARNESSES: readonly Harness[] = [
   {
     name: "lines",
     about: "DWARF lines, through libdw",
-    sources: ["symbols/line_table.cpp"],
+    sources: [
+      "lines/debug_lines.cpp",
+      "lines/line_list.cpp",
+      "lines/line_places.cpp",
+      "lines/line_table.cpp",
+    ],
     longest: 8192,
   },
   {

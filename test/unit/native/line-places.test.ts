@@ -1,4 +1,4 @@
-/** Where source lines begin in programs, by the command-line tool of native/symbols/line_places.h. */
+/** Where source lines begin in programs, by the command-line tool of native/lines/line_places.h. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/** Source lines of native code, by the command-line tool of native/symbols/line_table.h. */
+/** Source lines of native code, by the command-line tool of native/lines/line_table.h. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/** The command-line tool of native/symbols/symbols.h, and how to ask it; see test/native/symbols_tool.cpp. */
+/** The command-line tool of native/naming and native/lines, and how to ask it; see test/native/symbols_tool.cpp. */
 import { execFileSync } from "node:child_process";
 import { checkedTool, tool } from "../../native/tools.ts";
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "symbols/line_places.h"
+#include "lines/line_places.h"
 
 #include <dwarf.h>
 #include <elf.h>
@@ -8,8 +8,6 @@
 #include <map>
 #include <set>
 #include <string_view>
-
-#include "symbols/debug_lines.h"
 
 namespace polytop {
 namespace {
@@ -57,10 +55,10 @@ class Search {
 
   LinePlaces run() {
     Dwarf_CU* cu = nullptr;
-    Dwarf_Die unit, skeleton;
+    Dwarf_Die unit;
     uint8_t type = 0;
-    while (dwarf_get_units(lines_.dwarf.dwarf, cu, &cu, nullptr, &type, &unit, &skeleton) == 0) {
-      if (type == DW_UT_skeleton) unit = skeleton;
+    // A unit whose entries are in a file of their own (.dwo) has its lines here all the same.
+    while (dwarf_get_units(lines_.dwarf.dwarf, cu, &cu, nullptr, &type, &unit, nullptr) == 0) {
       if (type == DW_UT_compile || type == DW_UT_skeleton) lookInto(unit);
     }
     return result();
@@ -190,11 +188,10 @@ class Search {
 
 }  // namespace
 
-LinePlaces findLinePlaces(const FileDescriptor& program, const std::string& root, const std::string& source,
-                          uint32_t line) {
+LinePlaces findLinePlaces(const LineFiles& files, const std::string& source, uint32_t line) {
   DebugLines lines;
   LinePlaces none;
-  none.why = lines.open(program, root);
+  none.why = lines.open(files);
   if (none.why.empty() && !lines.hasEntries)
     none.why = "its debug information is in two files, and the one of dwz is missing";
   if (!none.why.empty()) return none;

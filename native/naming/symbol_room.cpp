@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "symbols/symbol_room.h"
+#include "naming/symbol_room.h"
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
+
+#include "mapped/identity.h"
+#include "util/utf8.h"
 
 namespace polytop {
 
@@ -15,14 +19,54 @@ void SymbolRoom::makeReady(const std::shared_ptr<OpenFile>& file) {
     if (own != held_.end()) own->usedAt = uses_;
     return;
   }
-  if (spent_ > kTimeInRefresh) {
-    hasWaited_ = true;
-    return;
+  file->beginReading();
+  const auto job = std::make_shared<SymbolJob>();
+  job->file = file;
+  attend(job);
+}
+
+void SymbolRoom::readNames(const std::shared_ptr<OpenFile>& file) {
+  while (file->wantsNames()) {
+    const auto job = std::make_shared<SymbolJob>();
+    job->file = file;
+    job->named = file->symbols();
+    job->wanted = job->named->takeWanted();
+    attend(job);
   }
+}
+
+void SymbolRoom::attend(const std::shared_ptr<SymbolJob>& job) {
   const Clock::time_point start = Clock::now();
-  file->readSymbols();
+  reader_.post(job);
+  job->isLate = !reader_.wait(*job, start + std::max<Clock::duration>(kTimeInRefresh - spent_, {}));
   spent_ += Clock::now() - start;
-  hold(file);
+  deliver();
+}
+
+void SymbolRoom::beginRefresh() {
+  spent_ = {};
+  deliver();
+}
+
+void SymbolRoom::deliver() {
+  for (const std::shared_ptr<SymbolJob>& job : reader_.takeDone()) {
+    const bool isRead = job->why.empty();
+    // Those that were met meanwhile are named now.
+    hasWaited_ |= isRead && (job->isLate || job->file->hasFailed());
+    if (!isRead) notice(*job);
+    if (job->named) {
+      job->named->take(job->wanted.functions, std::move(job->names));
+      job->file->noteNames(isRead);
+    } else {
+      job->file->takeSymbols(std::move(job->index));
+      hold(job->file);
+    }
+  }
+}
+
+void SymbolRoom::notice(const SymbolJob& job) {
+  if (notices_.size() >= kMaxNotices) return;
+  notices_.push_back(plainText(job.file->path()) + " is without names: " + job.why + nameOwner(job.file->file().get()));
 }
 
 void SymbolRoom::hold(const std::shared_ptr<OpenFile>& file) {

@@ -1,74 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "elf/debug_file.h"
+#include "mapped/named_files.h"
 
 #include <fcntl.h>
 #include <linux/openat2.h>
-#include <lzma.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
 #include <climits>
-#include <cstring>
-#include <optional>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace polytop {
 namespace {
 
-// Checking a CRC reads the whole file: what is larger than this is not worth the wait.
-constexpr off_t kMaxCheckedFile = 512L << 20;
-// Steps of a budget that a byte of it takes.
-constexpr uint64_t kBytesPerStep = 4;
-constexpr size_t kCrcBlock = 256u << 10;
-constexpr size_t kMaxDebugLink = 4096;
 constexpr std::string_view kDebugFolder = "/usr/lib/debug";
-
-struct DebugLink {
-  std::string name;
-  uint32_t crc = 0;
-};
-
-/// .gnu_debuglink: a file name, zeros up to a multiple of four, a CRC-32 (the polynomial of zlib and xz).
-std::optional<DebugLink> readDebugLink(const ElfImage& image) {
-  const Section* section = image.section(".gnu_debuglink");
-  if (section == nullptr || section->size > kMaxDebugLink) return std::nullopt;
-  const std::vector<uint8_t> bytes = image.content(*section);
-  const void* end = bytes.empty() ? nullptr : std::memchr(bytes.data(), 0, bytes.size());
-  if (end == nullptr) return std::nullopt;
-  const size_t length = static_cast<size_t>(static_cast<const uint8_t*>(end) - bytes.data());
-  const size_t crcAt = (length + 4) & ~size_t{3};
-  DebugLink link;
-  if (crcAt + sizeof link.crc > bytes.size()) return std::nullopt;
-  link.name.assign(reinterpret_cast<const char*>(bytes.data()), length);
-  std::memcpy(&link.crc, bytes.data() + crcAt, sizeof link.crc);
-  const bool isPath = link.name.find('/') != std::string::npos;
-  if (link.name.empty() || link.name == "." || link.name == ".." || isPath) return std::nullopt;
-  return link;
-}
-
-/// What it takes is taken from the budget of the file that the debug file is for: a name may lead to several.
-bool hasCrc(int fd, uint32_t expected, Budget& budget) {
-  struct stat status;
-  if (fstat(fd, &status) != 0 || status.st_size > kMaxCheckedFile) return false;
-  std::vector<uint8_t> block(kCrcBlock);
-  uint32_t crc = 0;
-  off_t at = 0;
-  while (at <= kMaxCheckedFile) {  // the file may grow while it is read
-    const ssize_t got = pread(fd, block.data(), block.size(), at);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return false;
-    if (got == 0) return crc == expected;
-    crc = lzma_crc32(block.data(), static_cast<size_t>(got), crc);
-    at += got;
-    budget.takeSteps(static_cast<uint64_t>(got) / kBytesPerStep);
-  }
-  return false;
-}
 
 std::string readLink(const std::string& path) {
   std::array<char, PATH_MAX> target{};
@@ -125,20 +72,18 @@ FileDescriptor openNamed(const FileDescriptor& named) {
   return FileDescriptor(open(descriptorPath(named.get()).c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
 }
 
-/// Opens a candidate and keeps it if it belongs to the image of `program`.
-DebugFile openCandidate(int program, const std::string& root, const std::string& path, const std::string& buildId,
-                        std::optional<uint32_t> crc, Budget& budget) {
-  DebugFile found;
-  found.file = openUnderRoot(root, path);
-  found.root = root;
-  if (!maySpeakFor(found.file, program)) return {};
-  std::string error;
-  found.image = ElfImage::open(found.file.get(), error);
-  if (!found.image) return {};
-  const std::string foundId = found.image->buildId();
-  const bool belongs =
-      buildId.empty() || foundId.empty() ? crc && hasCrc(found.file.get(), *crc, budget) : foundId == buildId;
-  return belongs ? std::move(found) : DebugFile{};
+/// Adds a candidate that may speak for the file.
+void addCandidate(int fd, const std::string& root, FileDescriptor file, std::vector<NamedFile>& into) {
+  if (maySpeakFor(file, fd)) into.push_back({std::move(file), root});
+}
+
+void addCandidatesBelow(const std::string& root, int fd, const std::string& buildId, const std::string& linkName,
+                        std::vector<NamedFile>& into) {
+  addCandidate(fd, root, openByBuildId(root, buildId), into);
+  if (linkName.empty()) return;
+  const std::string folder = folderOf(fd, root);
+  for (const std::string& candidate : {folder, folder + "/.debug", std::string(kDebugFolder) + folder})
+    addCandidate(fd, root, openUnderRoot(root, candidate + "/" + linkName), into);
 }
 
 }  // namespace
@@ -160,32 +105,18 @@ FileDescriptor openBeside(int fd, const std::string& root, const std::string& na
   return maySpeakFor(found, fd) ? std::move(found) : FileDescriptor();
 }
 
-namespace {
-
-/// findDebugFile() in one root.
-DebugFile findBelow(const std::string& root, int fd, const ElfImage& image) {
-  const std::string buildId = image.buildId();
-  const std::string debugFolder(kDebugFolder);
-  if (buildId.size() > 2) {
-    const std::string path = debugFolder + "/.build-id/" + buildId.substr(0, 2) + "/" + buildId.substr(2) + ".debug";
-    DebugFile found = openCandidate(fd, root, path, buildId, std::nullopt, image.budget());
-    if (found.image) return found;
-  }
-  const std::optional<DebugLink> link = readDebugLink(image);
-  if (!link) return {};
-  const std::string folder = folderOf(fd, root);
-  for (const std::string& candidate : {folder, folder + "/.debug", debugFolder + folder}) {
-    DebugFile found = openCandidate(fd, root, candidate + "/" + link->name, buildId, link->crc, image.budget());
-    if (found.image) return found;
-  }
-  return {};
+FileDescriptor openByBuildId(const std::string& root, const std::string& buildId) {
+  if (buildId.size() <= 2) return {};
+  return openUnderRoot(
+      root, std::string(kDebugFolder) + "/.build-id/" + buildId.substr(0, 2) + "/" + buildId.substr(2) + ".debug");
 }
 
-}  // namespace
-
-DebugFile findDebugFile(int fd, const ElfImage& image, const std::string& root) {
-  DebugFile ours = findBelow("", fd, image);
-  return ours.image || root.empty() || !isBelow(fd, root) ? std::move(ours) : findBelow(root, fd, image);
+std::vector<NamedFile> openDebugCandidates(int fd, const std::string& root, const std::string& buildId,
+                                           const std::string& linkName) {
+  std::vector<NamedFile> found;
+  addCandidatesBelow("", fd, buildId, linkName, found);
+  if (!root.empty() && isBelow(fd, root)) addCandidatesBelow(root, fd, buildId, linkName, found);
+  return found;
 }
 
 }  // namespace polytop

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "symbols/debug_lines.h"
+#include "lines/debug_lines.h"
 
 #include <dwarf.h>
 #include <elfutils/libdwelf.h>
@@ -76,33 +76,26 @@ bool DwarfFile::open(int fd) {
   return dwarf != nullptr;
 }
 
-std::string DebugLines::open(const FileDescriptor& program, const std::string& root) {
+std::string DebugLines::open(const LineFiles& files) {
+  const auto duplicate = [](int fd) { return FileDescriptor(fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0)); };
+  const bool isSeparate = files.debugFile >= 0;
   std::string why;
-  own = program.duplicate();
+  own = duplicate(files.program);
+  file = duplicate(isSeparate ? files.debugFile : files.program);
+  otherFile = duplicate(files.other);
   image = ElfImage::open(own.get(), why);
   if (!image) return why;
-  std::string foundIn = root;
-  std::unique_ptr<ElfImage> separate;
-  if (!hasLines(*image)) {
-    DebugFile debug = findDebugFile(own.get(), *image, root);
-    if (!debug.image || !hasLines(*debug.image)) {
-      const std::string id = image->buildId();
-      return "it has no line table: install its debug package" + (id.empty() ? "" : ", build id " + id);
-    }
-    separate = std::move(debug.image);
-    file = std::move(debug.file);
-    foundIn = debug.root;
-  } else {
-    file = own.duplicate();
-  }
-  if (!isSound(separate ? *separate : *image, why)) return why;
+  const std::unique_ptr<ElfImage> separate = isSeparate ? ElfImage::open(file.get(), why) : nullptr;
+  if (isSeparate && !separate) return why;
+  const ElfImage& holder = separate ? *separate : *image;
+  if (!hasLines(holder)) return "it has no line table";
+  if (!isSound(holder, why)) return why;
   if (!dwarf.open(file.get())) return std::string("its debug information cannot be read: ") + dwarf_errmsg(-1);
-  findOther(foundIn);
+  openOther();
   return {};
 }
 
-/// The second debug file that dwz made, by its build-id. libdw would open whatever path the file names.
-void DebugLines::findOther(const std::string& root) {
+void DebugLines::openOther() {
   const char* name = nullptr;
   const void* id = nullptr;
   const ssize_t size = dwelf_dwarf_gnu_debugaltlink(dwarf.dwarf, &name, &id);
@@ -114,8 +107,6 @@ void DebugLines::findOther(const std::string& root) {
     hex += kDigits[byte >> 4];
     hex += kDigits[byte & 15];
   }
-  if (hex.size() > 2)
-    otherFile = openUnderRoot(root, "/usr/lib/debug/.build-id/" + hex.substr(0, 2) + "/" + hex.substr(2) + ".debug");
   std::string error;
   const std::unique_ptr<ElfImage> found = otherFile.valid() ? ElfImage::open(otherFile.get(), error) : nullptr;
   hasEntries = found && found->buildId() == hex && isSound(*found, error) && other.open(otherFile.get());

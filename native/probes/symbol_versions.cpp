@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "events/symbol_versions.h"
+#include "probes/symbol_versions.h"
 
 #include <elf.h>
 

@@ -7,7 +7,8 @@
 #include <memory>
 #include <string>
 
-#include "elf/debug_file.h"
+#include "elf/elf_image.h"
+#include "util/file_descriptor.h"
 
 namespace polytop {
 
@@ -22,6 +23,13 @@ struct DwarfFile {
   ~DwarfFile();
 
   bool open(int fd);
+};
+
+/// Open files that hold the lines of a program, as its asker found them; -1: there is none.
+struct LineFiles {
+  int program = -1;
+  int debugFile = -1;  ///< the separate debug file of a program that has no lines itself
+  int other = -1;      ///< what dwz moved out of several debug files into one
 };
 
 /**
@@ -42,9 +50,8 @@ struct DebugLines {
   /// Entries that anyEntryOf() still looks at.
   size_t entriesLeft = 0;
 
-  /// Opens what `program` is a descriptor of. `root` is the directory under which its debug file is looked up, ""
-  /// for the machine's own. Returns why there is no line table, or nothing where there is one.
-  std::string open(const FileDescriptor& program, const std::string& root);
+  /// Opens the files, by descriptors of its own. Returns why there is no line table, or nothing where there is one.
+  std::string open(const LineFiles& files);
 
   /// Whether a test holds for one of the entries just below a scope, as far as the depth and `entriesLeft` allow.
   template <typename Test>
@@ -63,7 +70,7 @@ struct DebugLines {
   bool functionIn(Dwarf_Die& scope, Dwarf_Addr address, Dwarf_Die& function, int depth);
 
  private:
-  void findOther(const std::string& root);
+  void openOther();
 };
 
 }  // namespace polytop

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "symbols/line_table.h"
+#include "lines/line_table.h"
 
 #include <dwarf.h>
 
-#include <cstring>
 #include <map>
 
-#include "symbols/debug_lines.h"
+#include "lines/debug_lines.h"
 
 namespace polytop {
 namespace {
@@ -17,10 +16,10 @@ constexpr size_t kMaxEntries = 2'000'000;
 }  // namespace
 
 struct LineTables::Table : DebugLines {
-  file_key key = {};
+  uint64_t number = 0;  ///< LineQuery::file
   std::string why;
 
-  void find(const LineRequest& request, FoundLines& found);
+  void find(const LineQuery& query, FoundLines& found);
   bool unitOf(Dwarf_Addr address, Dwarf_Die& unit) const;
   bool inlinedIn(Dwarf_Die& scope, Dwarf_Addr address, Dwarf_Die& call, int depth);
   const char* lineOf(Dwarf_Addr address, int& line);
@@ -29,11 +28,9 @@ struct LineTables::Table : DebugLines {
 bool LineTables::Table::unitOf(Dwarf_Addr address, Dwarf_Die& unit) const {
   if (dwarf_addrdie(dwarf.dwarf, address, &unit)) return true;
   // Not every compiler writes .debug_aranges.
+  // A unit whose entries are in a file of their own (.dwo) has its lines here all the same; libdw would look for it.
   Dwarf_CU* cu = nullptr;
-  Dwarf_Die skeleton;
-  uint8_t type = 0;
-  while (dwarf_get_units(dwarf.dwarf, cu, &cu, nullptr, &type, &unit, &skeleton) == 0) {
-    if (type == DW_UT_skeleton) unit = skeleton;
+  while (dwarf_get_units(dwarf.dwarf, cu, &cu, nullptr, nullptr, &unit, nullptr) == 0) {
     if (dwarf_haspc(&unit, address) > 0) return true;
   }
   return false;
@@ -75,10 +72,10 @@ const char* LineTables::Table::lineOf(Dwarf_Addr address, int& line) {
   return dwarf_linesrc(found, nullptr, nullptr);
 }
 
-void LineTables::Table::find(const LineRequest& request, FoundLines& found) {
+void LineTables::Table::find(const LineQuery& query, FoundLines& found) {
   entriesLeft = kMaxEntries;
   std::map<std::string, uint32_t, std::less<>> indexes;
-  for (const uint64_t offset : request.offsets) {
+  for (const uint64_t offset : query.offsets) {
     uint64_t address = 0;
     int line = 0;
     const char* source = image->offsetToAddress(offset, address) ? lineOf(address, line) : nullptr;
@@ -95,28 +92,18 @@ void LineTables::Table::find(const LineRequest& request, FoundLines& found) {
 LineTables::LineTables() = default;
 LineTables::~LineTables() = default;
 
-void LineTables::forget() {
-  std::lock_guard lock(mutex_);
-  table_.reset();
-}
-
-FoundLines LineTables::find(const LineRequest& request) {
-  std::lock_guard lock(mutex_);
-  if (!request.file.valid()) {
+FoundLines LineTables::find(const LineQuery& query, const LineFiles& files) {
+  if (!table_ || table_->number != query.file) {
     table_.reset();
-    return {{}, {}, "its file cannot be read any more"};
-  }
-  if (!table_ || std::memcmp(&table_->key, &request.key, sizeof request.key) != 0) {
-    table_.reset();
-    table_ = std::make_unique<Table>();
-    const std::string root = request.root.valid() ? "/proc/self/fd/" + std::to_string(request.root.get()) : "";
-    table_->key = request.key;
-    table_->why = table_->open(request.file, root);
+    auto opened = std::make_unique<Table>();
+    opened->number = query.file;
+    opened->why = opened->open(files);
+    table_ = std::move(opened);
   }
   FoundLines found;
   found.files.emplace_back();
   found.why = table_->why;
-  if (found.why.empty()) table_->find(request, found);
+  if (found.why.empty()) table_->find(query, found);
   return found;
 }
 

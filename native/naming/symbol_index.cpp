@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "naming/symbol_index.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "util/sealed_file.h"
+
+namespace polytop {
+
+namespace {
+
+// A function within another one (hand-written assembler) is rare, and deeper nesting does not exist.
+constexpr size_t kMaxNesting = 64;
+/// Of one file. Whoever asks keeps what it was told.
+constexpr size_t kMaxNameBytes = 4 << 20;
+/// What is kept beside a name.
+constexpr size_t kNameBytes = 96;
+
+uint32_t startOfKey(uint64_t key) { return static_cast<uint32_t>(key >> 32); }
+uint32_t sizeOfKey(uint64_t key) { return static_cast<uint32_t>(key); }
+
+bool isBelow(const SymbolEntry& entry, uint32_t start) { return entry.start < start; }
+
+}  // namespace
+
+SymbolIndex::SymbolIndex(SymbolList list, FileDescriptor debugFile)
+    : entries_(std::move(list.entries)),
+      namesPlace_(list.names),
+      dynamicNamesPlace_(list.dynamicNames),
+      debugFile_(std::move(debugFile)) {
+  if (!list.unpackedNames.empty()) unpackedNames_ = sealedFile(list.unpackedNames);
+}
+
+/// Calls `visit` for the symbols that hold the offset, the innermost first, until it returns true.
+template <typename Visit>
+void SymbolIndex::eachHolding(uint64_t offset, uint64_t functionStart, Visit visit) const {
+  const auto above = std::upper_bound(entries_.begin(), entries_.end(), offset,
+                                      [](uint64_t value, const SymbolEntry& entry) { return value < entry.start; });
+  size_t steps = 0;
+  for (auto entry = above; entry != entries_.begin() && steps < kMaxNesting; steps++) {
+    --entry;
+    if (entry->start < functionStart) return;
+    if (offset - entry->start < entry->size() && visit(*entry)) return;
+  }
+}
+
+std::span<const SymbolEntry> SymbolIndex::aliasesAt(uint32_t start) const {
+  const auto first = std::lower_bound(entries_.begin(), entries_.end(), start, isBelow);
+  auto last = first;
+  while (last != entries_.end() && last->start == start && last - first < Aliases::kMost) ++last;
+  return {first, last};
+}
+
+uint64_t SymbolIndex::keyOf(uint32_t start, uint64_t offset) const {
+  uint32_t shortest = SymbolEntry::kMaxSize;
+  for (const SymbolEntry& alias : aliasesAt(start)) {
+    if (offset - start < alias.size()) shortest = std::min(shortest, alias.size());
+  }
+  return uint64_t{start} << 32 | shortest;
+}
+
+const SymbolIndex::Name& SymbolIndex::nameOf(uint64_t key) {
+  const auto [name, isNew] = names_.try_emplace(key);
+  if (isNew) wanted_.push_back(key);
+  return name->second;
+}
+
+std::optional<Symbol> SymbolIndex::find(uint64_t offset, uint64_t functionStart) {
+  std::optional<Symbol> found;
+  eachHolding(offset, functionStart, [&](const SymbolEntry& entry) {
+    const Name& name = nameOf(keyOf(entry.start, offset));
+    if (!name.isRead || !name.text.empty()) found = Symbol{name.text, entry.start};
+    return found.has_value();
+  });
+  return found;
+}
+
+uint64_t SymbolIndex::startOf(uint64_t offset, uint64_t functionStart) {
+  uint64_t start = 0;
+  eachHolding(offset, functionStart, [&](const SymbolEntry& entry) {
+    start = entry.start;
+    nameOf(keyOf(start, offset));
+    return true;
+  });
+  return start;
+}
+
+WantedNames SymbolIndex::takeWanted() {
+  WantedNames taken;
+  taken.request.names = namesPlace_;
+  taken.request.dynamicNames = dynamicNamesPlace_;
+  std::vector<SymbolEntry>& symbols = taken.request.symbols;
+  while (!wanted_.empty() && taken.functions.size() < NameRequest::kMaxFunctions &&
+         symbols.size() + Aliases::kMost <= NameRequest::kMaxSymbols) {
+    const uint64_t key = wanted_.back();
+    wanted_.pop_back();
+    const auto first = static_cast<uint32_t>(symbols.size());
+    for (const SymbolEntry& alias : aliasesAt(startOfKey(key))) {
+      if (alias.size() >= sizeOfKey(key)) symbols.push_back(alias);
+    }
+    taken.functions.push_back(key);
+    taken.request.functions.push_back({first, static_cast<uint32_t>(symbols.size()) - first});
+  }
+  return taken;
+}
+
+int SymbolIndex::sourceOf(const NamePlace& place, int program) const {
+  if (place.source == NameSource::kDebugFile && debugFile_.valid()) return debugFile_.get();
+  if (place.source == NameSource::kUnpacked && unpackedNames_.valid()) return unpackedNames_.get();
+  return program;
+}
+
+std::vector<int> SymbolIndex::sourcesOf(int program) const {
+  return {sourceOf(namesPlace_, program), sourceOf(dynamicNamesPlace_, program)};
+}
+
+void SymbolIndex::take(const std::vector<uint64_t>& functions, std::vector<std::string> names) {
+  for (size_t i = 0; i < functions.size() && i < names.size(); i++) {
+    if (nameBytes_ > kMaxNameBytes) {
+      names_.clear();
+      wanted_.clear();
+      nameBytes_ = 0;
+    }
+    nameBytes_ += names[i].size() + kNameBytes;
+    names_.insert_or_assign(functions[i], Name{std::move(names[i]), true});
+  }
+}
+
+size_t SymbolIndex::memoryBytes() const {
+  return sizeof *this + entries_.capacity() * sizeof(SymbolEntry) + nameBytes_;
+}
+
+}  // namespace polytop
