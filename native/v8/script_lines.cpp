@@ -4,9 +4,9 @@
 #include "v8/script_lines.h"
 
 #include <algorithm>
-#include <limits>
 #include <array>
 #include <cstring>
+#include <limits>
 
 namespace polytop {
 
