@@ -120,7 +120,8 @@ async function print(text: string): Promise<number> {
 async function list(options: Options & { command: "list" }): Promise<number> {
   const { list: find } = await import("./events/list.ts");
   const { loadAddon } = await import("./addon/binding.ts");
-  await checkNativeFiles();
+  const { checkNativeFiles } = await import("./machine/installation.ts");
+  checkNativeFiles();
   return print(`${find(options, loadAddon()).join("\n")}\n`);
 }
 
@@ -239,10 +240,11 @@ async function openMachine(
 ): Promise<{ source: LiveSource; frequency: number }> {
   const { openLiveSource, startThread } = await import("./sources/live.ts");
   const thread = startThread();
-  const { checkMachine, checkPids, clampFrequency } = await import("./doctor/preflight.ts");
+  const preflight = await import("./doctor/preflight.ts");
+  const { checkMachine, checkNativeFiles, checkPids, clampFrequency } = preflight;
   checkPids(options.pids);
   checkMachine();
-  await checkNativeFiles();
+  checkNativeFiles();
   // Read while the kernel verifies the BPF programs, on another CPU.
   if (isWatched) void import("./screen/run.ts");
   const { frequency, notice } = clampFrequency(options.frequency);
@@ -269,12 +271,6 @@ async function openMachine(
     ...(budget === undefined ? {} : { budgetPercent: budget }),
   });
   return { source, frequency };
-}
-
-/** Before the addon is loaded: one that is not whole ends polytop without a word. */
-async function checkNativeFiles(): Promise<void> {
-  const { checkNativeFiles: check } = await import("./machine/installation.ts");
-  check();
 }
 
 /** What is counted: the time of CPUs or of waits alone, or events that this machine has. */

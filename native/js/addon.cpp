@@ -376,13 +376,7 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   // Whole sections of files are read and freed: not through the heap, which would keep them.
   mallopt(M_MMAP_THRESHOLD, kMmapThreshold);
   exports.Set("Sampler", Sampler::define(env));
-  exports.Set("begin", Napi::Function::New(env, [](const Napi::CallbackInfo& info) {
-                return guarded(info.Env(), [&] {
-                  beginEarly(info[0].As<Napi::String>());
-                  return info.Env().Undefined();
-                });
-              }));
-  exports.Set("readKernelSymbols", Napi::Function::New(env, describeKernelSymbols));
+  defineKernel(env, exports);
   defineCommands(env, exports);
   defineEvents(env, exports);
   exports.Set("releaseUnusedMemory", Napi::Function::New(env, [](const Napi::CallbackInfo& info) {

@@ -8,6 +8,15 @@
 
 namespace polytop {
 
+namespace {
+
+Napi::Value begin(const Napi::CallbackInfo& info) {
+  return guarded(info.Env(), [&] {
+    beginEarly(info[0].As<Napi::String>());
+    return info.Env().Undefined();
+  });
+}
+
 Napi::Value describeKernelSymbols(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   return guarded(env, [&]() -> Napi::Value {
@@ -17,6 +26,13 @@ Napi::Value describeKernelSymbols(const Napi::CallbackInfo& info) {
                   symbols.paddings, "modules", symbols.modules, "text",
                   Bytes{symbols.text.data(), symbols.text.size()});
   });
+}
+
+}  // namespace
+
+void defineKernel(Napi::Env env, Napi::Object exports) {
+  exports.Set("begin", Napi::Function::New(env, begin));
+  exports.Set("readKernelSymbols", Napi::Function::New(env, describeKernelSymbols));
 }
 
 }  // namespace polytop

@@ -5,8 +5,12 @@
 
 namespace polytop {
 
-/// readKernelSymbols(path): the columns of KernelSymbols; undefined where all addresses are hidden. Throws an error
-/// with `code`, e.g. "ENOENT", where the file cannot be read.
-Napi::Value describeKernelSymbols(const Napi::CallbackInfo& info);
+/**
+ * Exports what is asked of the kernel beside a sampler:
+ *   begin(objectPath): begins what takes longest at the start; see beginEarly().
+ *   readKernelSymbols(path): the columns of KernelSymbols; undefined where all addresses are hidden. Throws an error
+ *   with `errno` where the file cannot be read.
+ */
+void defineKernel(Napi::Env env, Napi::Object exports);
 
 }  // namespace polytop

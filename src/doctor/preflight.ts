@@ -5,6 +5,8 @@ import { EXIT_CANNOT, UsageError, UserError } from "../tick/errors.ts";
 import { diagnose, whyItCannotRun } from "./doctor.ts";
 import { readFacts } from "./facts.ts";
 
+export { checkNativeFiles } from "../machine/installation.ts";
+
 /** Throws where `doctor` says that polytop cannot run, with the same words. */
 export function checkMachine(root = "/"): void {
   const reason = whyItCannotRun(diagnose(readFacts(root)));
