@@ -47,14 +47,14 @@ $(GENERATED) &: bin/generate $(wildcard bpf/generate/* bpf/*.json bpf/abi.h bpf/
 BPF_FLAGS := -g -O2 -Wall -Werror -target bpf -D__TARGET_ARCH_x86 -ffile-prefix-map=$(CURDIR)=. \
   -I build -isystem /usr/include/$(shell $(CXX) -print-multiarch)
 
-# DWARF goes, BTF stays: the loader needs BTF only.
+# DWARF goes, BTF stays: the loader needs BTF only, and not as an object that is yet to be linked has it.
 dist/polytop.bpf.o: bpf/sample.bpf.c
 dist/wait.bpf.o: bpf/wait.bpf.c
 dist/event.bpf.o: bpf/event.bpf.c
 $(BPF_OBJECTS): build/counters.h Makefile
 	mkdir -p dist build/bpf
 	$(CLANG) $(BPF_FLAGS) -MMD -MP -MT $@ -MF build/bpf/$(@F:.bpf.o=.d) -c $(filter %.c,$^) -o build/bpf/$(@F)
-	$(LLVM_STRIP) -g build/bpf/$(@F) -o $@.new
+	$(LLVM_STRIP) -g -R .rel.BTF -R .rel.BTF.ext build/bpf/$(@F) -o $@.new
 	mv $@.new $@
 
 # ---- the addon ---------------------------------------------------------------
@@ -117,7 +117,7 @@ dist/cli.js: $(BUNDLE_SOURCES) build/abi.ts build/sources package-lock.json pack
 	mkdir -p dist
 	rm -rf build/bundle
 	node_modules/.bin/esbuild $(BUNDLE_ENTRIES) --outdir=build/bundle --entry-names=[name] \
-	  --chunk-names=chunk-[hash] --bundle --splitting --minify-syntax --platform=node --format=esm \
+	  --chunk-names=chunk-[hash] --bundle --splitting --minify-syntax --minify-whitespace --platform=node --format=esm \
 	  --target=node$(NODE_VERSION) --jsx=automatic --define:process.env.NODE_ENV='"production"' \
 	  --external:react-devtools-core --external:*.node '--banner:js=$(BANNER)' \
 	  --legal-comments=none --log-level=warning
