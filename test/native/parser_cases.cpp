@@ -9,6 +9,7 @@
 // does.
 #include <fcntl.h>
 #include <grp.h>
+#include <malloc.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
@@ -314,6 +315,8 @@ double quickest(Work work) {
 
 void printTimes(const std::string& program, const std::vector<FileDescriptor>& files) {
   std::string why;
+  // As in polytop (js/addon.cpp).
+  mallopt(M_MMAP_THRESHOLD, 256 << 10);
   std::printf("start %.2f ms\n", quickest([&] {
                 Parser parser(program);
                 askFor(parser, files[0], why);
