@@ -21,6 +21,7 @@ import { SINK_FORMATS } from "./output/formats.ts";
 import type { Sink } from "./output/sink.ts";
 import type { Writer } from "./output/writer.ts";
 import type { RecordingHeader } from "./recording/format.ts";
+import type { EventTools } from "./screen/state/session.ts";
 import type { StartedCommand, StreamUse } from "./sources/command.ts";
 import type { LiveSource } from "./sources/live.ts";
 import { EXIT_CANNOT, EXIT_FAILED, EXIT_OK, UsageError, UserError } from "./tick/errors.ts";
@@ -156,7 +157,10 @@ async function run(options: RunOptions): Promise<number> {
   try {
     await launch(options, isLive(options) ? "screen" : "output");
     if (isLive(options)) {
-      await live(source, { ...options, frequency }, exports);
+      const { eventTools } = await import("./events/choose.ts");
+      const { loadAddon } = await import("./addon/binding.ts");
+      const tools = eventTools({ addon: loadAddon(), program: options.program }, source);
+      await live(source, { ...options, frequency, eventTools: tools }, exports);
     } else {
       await plain(source, options, await makeSink(options, source), exports);
     }
@@ -293,7 +297,11 @@ async function openExports(options: ShowOptions): Promise<Exports | undefined> {
 
 async function live(
   source: TickSource,
-  options: ShowOptions & { readonly frequency: number; readonly delaySeconds: number },
+  options: ShowOptions & {
+    readonly frequency: number;
+    readonly delaySeconds: number;
+    readonly eventTools?: EventTools;
+  },
   exports: Exports | undefined,
   recorded?: RecordingHeader,
 ): Promise<void> {

@@ -112,13 +112,15 @@ struct v8_function_record {
 struct v8_script_record {
 	__u32 type; /* RECORD_V8_SCRIPT */
 	__u32 tgid;
-	__u64 key;     /* hash of the name, of the source's length and of parts of it */
-	__u64 address; /* of the Script */
-	__u64 source;  /* of the string */
-	__u64 id;      /* the word that holds its number */
-	__u32 length;  /* characters of the source */
-	__u32 is_wide; /* its characters have two bytes */
+	__u64 key;          /* hash of the name, of the source's length and of parts of it */
+	__u64 address;      /* of the Script */
+	__u64 source;       /* of the string */
+	__u64 id;           /* the word that holds its number */
+	__u32 length;       /* characters of the source */
+	__u32 is_wide;      /* its characters have two bytes */
+	__s32 lines_before; /* what embeds it says that its first line follows so many others */
+	__u32 reserved;
 };
-_Static_assert(sizeof(struct v8_script_record) == 48, "v8_script_record");
+_Static_assert(sizeof(struct v8_script_record) == 56, "v8_script_record");
 
 #endif

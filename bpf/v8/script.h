@@ -11,6 +11,7 @@
 /* Words of a Script, the same in all versions. */
 #define SCRIPT_SOURCE 1
 #define SCRIPT_NAME 2
+#define SCRIPT_LINE_OFFSET 3
 #define SCRIPT_ID 8
 
 /* Scripts of threads that user space was told of: the memory of the walk alone. */
@@ -59,7 +60,9 @@ __noinline int v8_make_key(void)
 	r->length = words[STRING_LENGTH] >> 32;
 	r->is_wide = !(type & STRING_ONE_BYTE);
 	r->source = v->script_words[SCRIPT_SOURCE];
-	__u64 bytes = (__u64)r->length << r->is_wide, hash = mix(mix(generation, bytes), r->is_wide);
+	r->lines_before = v->script_words[SCRIPT_LINE_OFFSET] >> 32;
+	__u64 bytes = (__u64)r->length << r->is_wide;
+	__u64 hash = mix(mix(generation, bytes), (__u64)r->lines_before << 32 | r->is_wide);
 	w->name_hash = hash;
 	hash_name_part(V8_PART_SCRIPT);
 	hash = w->name_hash;

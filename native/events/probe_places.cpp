@@ -2,6 +2,7 @@
 #include "events/probe_places.h"
 
 #include <cerrno>
+#include <string_view>
 #include <utility>
 
 #include "lines/line_finder.h"
@@ -14,17 +15,28 @@ namespace polytop {
 
 namespace {
 
-/// Calls `work` with the open file and who is asked about it. What goes wrong is told with its path.
+/// `/proc/PID/root` at the beginning of a path: the root of a process, in which the rest is looked up.
+std::string rootOf(const std::string& path) {
+  constexpr std::string_view kProc = "/proc/", kRoot = "/root/";
+  if (!path.starts_with(kProc)) return {};
+  const size_t end = path.find_first_not_of("0123456789", kProc.size());
+  if (end == std::string::npos || end == kProc.size() || path.compare(end, kRoot.size(), kRoot) != 0) return {};
+  return path.substr(0, end + kRoot.size() - 1);
+}
+
+/// Calls `work` with the open file, the root that it was found below, and who is asked about it. What goes wrong is
+/// told with its path.
 template <typename Work>
 auto withFile(Parser& parser, const std::string& path, Work work) {
-  const FileDescriptor file = openUnderRoot("", path);
+  const std::string root = rootOf(path);
+  const FileDescriptor file = openUnderRoot(root, path.substr(root.size()));
   if (!file.valid()) throw Failure("cannot read " + path, errno ? errno : EINVAL);
   const uint32_t owner = ownerOf(file.get());
   const AskParser ask = [&](ParseTask task, const std::vector<int>& files, std::span<const uint8_t> given) {
     return parser.ask(task, owner, files, given);
   };
   try {
-    return work(ask, file.get());
+    return work(ask, file.get(), root);
   } catch (const Failure& reason) {
     throw Failure("cannot read " + path + ": " + reason.what(), ENOEXEC);
   }
@@ -35,7 +47,7 @@ auto withFile(Parser& parser, const std::string& path, Work work) {
 }  // namespace
 
 std::vector<ProbedFunction> listFunctions(Parser& parser, const std::string& path, bool isWritten) {
-  return withFile(parser, path, [&](const AskParser& ask, int fd) {
+  return withFile(parser, path, [&](const AskParser& ask, int fd, const std::string& root) {
     const uint8_t given[] = {isWritten};
     const auto askFor = [&](const std::vector<int>& files) {
       FunctionList list;
@@ -44,20 +56,20 @@ std::vector<ProbedFunction> listFunctions(Parser& parser, const std::string& pat
     };
     FunctionList list = askFor({fd});
     DebugFile debug;
-    if (!list.isWhole) debug = findDebugFile(ask, fd, "");
+    if (!list.isWhole) debug = findDebugFile(ask, fd, root);
     if (debug.file.valid()) list = askFor({fd, debug.file.get()});
     return std::move(list.functions);
   });
 }
 
 LinePlaces listLinePlaces(Parser& parser, const std::string& path, const std::string& source, uint32_t line) {
-  return withFile(parser, path, [&](const AskParser& ask, int fd) {
-    return findPlaces(ask, fd, openLineFiles(ask, fd, ""), source, line);
+  return withFile(parser, path, [&](const AskParser& ask, int fd, const std::string& root) {
+    return findPlaces(ask, fd, openLineFiles(ask, fd, root), source, line);
   });
 }
 
 NeededFiles listNeededFiles(Parser& parser, const std::string& path) {
-  return withFile(parser, path, [&](const AskParser& ask, int fd) {
+  return withFile(parser, path, [&](const AskParser& ask, int fd, const std::string&) {
     NeededFiles needed;
     if (!decodeNeeded(ask(ParseTask::kNeededFiles, {fd}, {}), needed)) refuse();
     return needed;
@@ -65,7 +77,7 @@ NeededFiles listNeededFiles(Parser& parser, const std::string& path) {
 }
 
 std::vector<StaticProbe> listStaticProbes(Parser& parser, const std::string& path) {
-  return withFile(parser, path, [&](const AskParser& ask, int fd) {
+  return withFile(parser, path, [&](const AskParser& ask, int fd, const std::string&) {
     std::vector<StaticProbe> probes;
     if (!decodeStaticProbes(ask(ParseTask::kStaticProbes, {fd}, {}), probes)) refuse();
     return probes;

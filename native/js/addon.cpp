@@ -41,6 +41,7 @@ constexpr std::chrono::milliseconds kWarmUpSampling{80};
 constexpr std::chrono::milliseconds kWarmUpBuilding{250};
 constexpr std::chrono::milliseconds kWarmUpSweeps{400};
 constexpr std::chrono::milliseconds kWarmUpPoll{5};
+constexpr uint32_t kEventsOfScreens = 3;
 constexpr uint32_t kCalibrationFrequency = 4999;
 /// No process has this pid, and so nothing is sampled.
 constexpr uint32_t kNobody = 0;
@@ -74,10 +75,11 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     options.sources = readSources(given.Get("sources"));
     options.withoutClock = given.Get("withoutClock").ToBoolean();
     const std::vector<EventSetup> events = readEvents(given.Get("events"));
-    options.events = static_cast<uint32_t>(events.size());
     eventPath_ = textOf(given.Get("eventPath"));
     lines_ = std::make_shared<LineFinder>(besideOf(options.objectPath) + "polytop-parser");
     const bool byFunction = given.Get("byFunction").ToBoolean();
+    // A screen may count others the next moment.
+    options.events = std::max(static_cast<uint32_t>(events.size()), byFunction ? 0 : kEventsOfScreens);
     const std::string cacheFolder = textOf(given.Get("cacheFolder"));
     guarded(info.Env(), [&] {
       open(options, events, byFunction, cacheFolder);
@@ -233,9 +235,14 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     return info.Env().Undefined();
   }
 
-  /// setEvents(events): counts these from now on, and no others beside the CPU's time.
+  /// setEvents(events, withClock): counts these from now on, and no others; the CPU's time too, or not.
   Napi::Value setEvents(const Napi::CallbackInfo& info) {
     parts_->events.set(eventPath_, parts_->session, readEvents(info[0]));
+    CpuEvents& clock = parts_->session.events();
+    if (!info[1].ToBoolean())
+      clock.detach();
+    else if (clock.count() == 0)
+      clock.attach(clock.frequency());
     return info.Env().Undefined();
   }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <limits>
 
 namespace polytop {
 
@@ -74,7 +75,8 @@ uint64_t charactersOf(MemoryReader& memory, const v8_script_record& script) {
 
 }  // namespace
 
-ScriptLines::ScriptLines(std::span<const uint8_t> source, bool isWide) {
+ScriptLines::ScriptLines(std::span<const uint8_t> source, bool isWide, int32_t linesBefore)
+    : linesBefore_(linesBefore) {
   const size_t width = isWide ? 2 : 1, count = source.size() / width;
   const auto character = [&](size_t at) -> uint16_t {
     return isWide ? static_cast<uint16_t>(source[2 * at] | source[2 * at + 1] << 8) : source[at];
@@ -89,7 +91,9 @@ ScriptLines::ScriptLines(std::span<const uint8_t> source, bool isWide) {
 }
 
 uint32_t ScriptLines::lineOf(uint32_t offset) const {
-  return static_cast<uint32_t>(std::lower_bound(ends_.begin(), ends_.end(), offset) - ends_.begin()) + 1;
+  const int64_t before = std::lower_bound(ends_.begin(), ends_.end(), offset) - ends_.begin();
+  const int64_t line = before + 1 + linesBefore_;
+  return line > 0 && line <= std::numeric_limits<int32_t>::max() ? static_cast<uint32_t>(line) : 0;
 }
 
 std::vector<uint8_t> readSource(MemoryReader& memory, const v8_script_record& script) {

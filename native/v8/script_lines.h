@@ -14,13 +14,14 @@ namespace polytop {
 /// Where the lines of a script begin.
 class ScriptLines {
  public:
-  /// `source`: one byte a character, or two where `isWide`.
-  ScriptLines(std::span<const uint8_t> source, bool isWide);
-  /// The line of the character at an offset, from 1 on.
+  /// `source`: one byte a character, or two where `isWide`. `linesBefore` is what its embedder counts ahead of it.
+  ScriptLines(std::span<const uint8_t> source, bool isWide, int32_t linesBefore = 0);
+  /// The line of the character at an offset, from 1 on; 0 where `linesBefore` leaves none.
   uint32_t lineOf(uint32_t offset) const;
   size_t bytes() const { return sizeof *this + ends_.size() * sizeof(uint32_t); }
 
  private:
+  int32_t linesBefore_ = 0;
   std::vector<uint32_t> ends_;  ///< offsets of the characters that end lines, ascending
 };
 

@@ -34,7 +34,7 @@ void V8Lines::takeScript(const v8_script_record& record) {
     scripts_.clear();
     scriptBytes_ = 0;
   }
-  const auto [added, isNew] = scripts_.try_emplace(record.key, source, record.is_wide != 0);
+  const auto [added, isNew] = scripts_.try_emplace(record.key, source, record.is_wide != 0, record.lines_before);
   if (isNew) scriptBytes_ += added->second.bytes();
 }
 

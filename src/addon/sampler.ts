@@ -44,8 +44,8 @@ export interface Sampler {
   sweep(objectPath: string, isPrepared: boolean): void;
   /** Samples only what a thread of this process starts from now on, and what that starts, from its first instruction. */
   follow(tid: number): void;
-  /** Counts these events beside the CPU's time from now on, and no others; throws an error with `errno`. */
-  setEvents(events: readonly NumberedEvent[]): void;
+  /** Counts these events from now on, and no others; the CPU's time too, or not. Throws an error with `errno`. */
+  setEvents(events: readonly NumberedEvent[], withClock: boolean): void;
   /** Narrows sampling to these processes; none: all. */
   setTargets(pids: readonly number[]): void;
   /** Sets the samples a second on each CPU, at most those of the start. */

@@ -134,6 +134,18 @@ export class Collector {
     if (!this.#sweeps) this.#sweep(false);
   }
 
+  /** Counts these from now on, and nothing else. Throws an Error where one cannot be had; nothing has changed then. */
+  setEvents(events: readonly ResolvedEvent[]): void {
+    const before = this.#events.asked;
+    this.#events.set(events);
+    try {
+      this.#sampler.setEvents(this.#events.numbered(), this.#events.hasClock);
+    } catch (error) {
+      this.#events.set(before);
+      throw error;
+    }
+  }
+
   #sweep(isPrepared: boolean): void {
     this.#sampler.sweep(this.#sweepPath, isPrepared);
     this.#sweeps = true;

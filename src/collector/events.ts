@@ -65,6 +65,11 @@ export class CountedEvents {
     this.#places = new Map(this.#counted.map(({ number }, place) => [number, place]));
   }
 
+  /** As they were asked for. */
+  get asked(): readonly ResolvedEvent[] {
+    return this.#counted.map(({ event }) => event);
+  }
+
   /** Whether the CPU's time is among them. */
   get hasClock(): boolean {
     return this.#places.has(CLOCK);

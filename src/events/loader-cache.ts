@@ -1,5 +1,5 @@
 /** Where the files are in which a function without a path is looked for. */
-import { readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from "node:fs";
 
 /** Folders of libraries that the loader knows without being told; distributions add theirs in /etc/ld.so.conf. */
 const LIBRARY_FOLDERS = ["/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib"];
@@ -66,11 +66,28 @@ export function findFile(word: string): string | undefined {
 /** A line of /proc/PID/maps: access, inode and path. */
 const MAPPING = /^\S+ (?<access>\S+) \S+ \S+ (?<inode>\d+)\s+(?<path>\/.*)$/;
 
+const linkOf = (path: string): string => {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return "";
+  }
+};
+
+/** What stands before the paths of a process that has another root or other mounts than this one. */
+function rootOf(pid: number): string {
+  const hasOurs = ["root", "ns/mnt"].every(
+    (name) => linkOf(`/proc/${pid}/${name}`) === linkOf(`/proc/self/${name}`),
+  );
+  return hasOurs ? "" : `/proc/${pid}/root`;
+}
+
 /** Files that a process has mapped to execute them, by paths that lead to them from here. */
 export function mappedFiles(pid: number): string[] {
+  const root = rootOf(pid);
   const paths = linesOf(`/proc/${pid}/maps`).flatMap((line) => {
     const { access = "", inode, path } = MAPPING.exec(line)?.groups ?? {};
-    return path && access.includes("x") && inode !== "0" ? [`/proc/${pid}/root${path}`] : [];
+    return path && access.includes("x") && inode !== "0" ? [root + path] : [];
   });
   return [...new Set(paths)].filter(isFile);
 }

@@ -32,6 +32,51 @@ export function ofEvent(tick: Tick, place: number): Tick {
   return made;
 }
 
+/** The name of the CPU's time among events. */
+export const CPU_TIME = "cpu";
+
+/** Names of the events of a tick, in their order. */
+export const eventNames = ({ events }: Tick): readonly string[] =>
+  events?.map(({ name }) => name) ?? [CPU_TIME];
+
+const reordered = new WeakMap<Tick, Map<string, Tick>>();
+
+/** A tick of one event that it does not count. */
+function withoutAny(tick: Tick, name: string): Tick {
+  const { events: _events, others: _others, ...rest } = tick;
+  return { ...rest, event: name, unit: "events", samples: 0, missed: 0, counts: NOTHING };
+}
+
+/**
+ * The tick with the event of a name as the first, and the others behind it; the same object each time. A tick that does
+ * not count the event has nothing of it.
+ */
+export function withFirst(tick: Tick, name: string | undefined): Tick {
+  const names = eventNames(tick);
+  if (name === undefined || names[0] === name) return tick;
+  const ticks = reordered.get(tick) ?? new Map<string, Tick>();
+  reordered.set(tick, ticks);
+  const made = ticks.get(name) ?? makeFirst(tick, name, names.indexOf(name));
+  ticks.set(name, made);
+  return made;
+}
+
+function makeFirst(tick: Tick, name: string, place: number): Tick {
+  if (place < 0) return withoutAny(tick, name);
+  const ahead = <T>(list: readonly T[]): T[] => [
+    ...list.slice(place, place + 1),
+    ...list.filter((_, at) => at !== place),
+  ];
+  const [counts = NOTHING, ...others] = ahead([tick.counts, ...(tick.others ?? [])]);
+  return { ...ofEvent(tick, place), counts, others, events: ahead(tick.events ?? []) };
+}
+
+/** The tick of the event of a name alone. */
+export function ofEventNamed(tick: Tick, name: string): Tick {
+  const place = eventNames(tick).indexOf(name);
+  return place < 0 ? withFirst(tick, name) : ofEvent(tick, place);
+}
+
 /** What a function has of one event. */
 export interface EventSums {
   readonly name: string;
@@ -52,7 +97,7 @@ export function otherSums(tick: Tick, options: AggregateOptions): EventSums[] {
 /** Rows of the first event, and behind them those that only others have. */
 export function withOthers(
   rows: readonly FunctionRow[],
-  others: readonly EventSums[],
+  others: readonly Pick<EventSums, "rows">[],
 ): readonly FunctionRow[] {
   const known = new Set(rows.map((row) => row.function.id));
   const more = new Map<number, FunctionRow>();

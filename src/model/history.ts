@@ -2,6 +2,7 @@
 import type { Store } from "../tick/store.ts";
 import type { Counts, Tick } from "../tick/tick.ts";
 import type { Activity } from "../tick/waits.ts";
+import { withFirst } from "./events.ts";
 import { ofActivity } from "./waits/activity.ts";
 
 /** How much history is kept. */
@@ -24,8 +25,11 @@ interface StoreUse {
   latest: number;
 }
 
-const bytesOf = ({ stacks, tasks, weights }: Counts): number =>
+const countBytes = ({ stacks, tasks, weights }: Counts): number =>
   stacks.byteLength + tasks.byteLength + weights.byteLength;
+
+const bytesOf = ({ counts, others = [] }: Tick): number =>
+  [counts, ...others].reduce((sum, one) => sum + countBytes(one), 0);
 
 /** A queue of ticks, oldest first. */
 export class History {
@@ -34,6 +38,8 @@ export class History {
   readonly #stores = new Map<Store, StoreUse>();
   #countBytes = 0;
   #activity: Activity | undefined;
+  /** Which of several events its ticks have first; undefined: as they were collected. */
+  event: string | undefined;
 
   constructor(limits: HistoryLimits = HISTORY_LIMITS) {
     this.#limits = limits;
@@ -54,7 +60,11 @@ export class History {
   #shown(tick: Tick): Tick;
   #shown(tick: Tick | undefined): Tick | undefined;
   #shown(tick: Tick | undefined): Tick | undefined {
-    return tick && ofActivity(tick, this.#activity);
+    if (!tick) return undefined;
+    const found = ofActivity(tick, this.#activity);
+    return this.#activity === undefined || this.#activity === "running"
+      ? withFirst(found, this.event)
+      : found;
   }
 
   /** Takes the newest tick and forgets what is too old or too much; the newest always stays. */
@@ -62,7 +72,7 @@ export class History {
     this.#ticks.push(tick);
     const ticks = (this.#stores.get(tick.store)?.ticks ?? 0) + 1;
     this.#stores.set(tick.store, { ticks, latest: tick.time });
-    this.#countBytes += bytesOf(tick.counts);
+    this.#countBytes += bytesOf(tick);
     for (const [store, { latest }] of this.#stores) {
       if (latest < tick.time - ARCHIVED_AFTER_SECONDS * 1000) store.archive();
     }
@@ -72,10 +82,11 @@ export class History {
   #forget(oldest: number): void {
     let gone = 0;
     let bytes = this.bytes;
-    for (const { time, counts, store } of this.#ticks.slice(0, -1)) {
+    for (const tick of this.#ticks.slice(0, -1)) {
+      const { time, store } = tick;
       if (time >= oldest && bytes <= this.#limits.bytes) break;
       gone++;
-      this.#countBytes -= bytesOf(counts);
+      this.#countBytes -= bytesOf(tick);
       const use = this.#stores.get(store);
       if (use && --use.ticks === 0) this.#stores.delete(store);
       // What a store takes is free when its last tick is forgotten.
@@ -93,6 +104,11 @@ export class History {
 
   get length(): number {
     return this.#ticks.length;
+  }
+
+  /** The newest tick as it was collected. */
+  get collected(): Tick | undefined {
+    return this.#ticks.at(-1);
   }
 
   get latest(): Tick | undefined {

@@ -1,5 +1,5 @@
 /** The stacks of a whole run, added up: what collapsed stacks, pprof and speedscope files are made of. */
-import { ofEvent } from "../model/events.ts";
+import { CPU_TIME, ofEventNamed } from "../model/events.ts";
 import { type Choice, type Selection, type Shown, selectionOf } from "../model/selection.ts";
 import { PrefixTree } from "../tick/prefix-tree.ts";
 import { ROOT, type Store } from "../tick/store.ts";
@@ -94,11 +94,13 @@ export class RunProfile {
       this.host = tick.host;
     }
     this.seconds += tick.intervalSeconds;
-    for (const [place, { unit }] of this.events.entries()) this.#addEvent(tick, place, unit);
+    for (const [place, { name, unit }] of this.events.entries()) {
+      // A screen may have counted others meanwhile: those of the start are what was asked for.
+      this.#addEvent(ofEventNamed(tick, name || CPU_TIME), place, unit);
+    }
   }
 
-  #addEvent(whole: Tick, place: number, unit: Unit): void {
-    const tick = ofEvent(whole, place);
+  #addEvent(tick: Tick, place: number, unit: Unit): void {
     const period = tick.frequency > 0 ? 1e9 / tick.frequency : 0;
     const factor = areSamples(unit) ? period : 1;
     for (const { shown, stack, task, weight } of this.#selection.counts([tick])) {

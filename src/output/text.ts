@@ -83,7 +83,7 @@ function body(
   const others = otherSums(tick, options);
   const columns = withEventColumns(
     all.filter(({ plain }) => plain),
-    others,
+    others.map(({ name, rows: byId }) => ({ name, rowOf: (id) => byId.get(id) })),
   );
   const ages = waitAges(tick, options);
   const context: FunctionContext = {

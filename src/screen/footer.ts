@@ -27,7 +27,7 @@ function keysLine({ view, state }: Session, width: number, theme: Theme): string
 
 /** Draws the prompt: what it is for, what was typed (its end, when it is long), a caret. */
 function promptLine({ mode, prompt }: ViewState, width: number, theme: Theme): string {
-  const label = mode === "pid" ? "pid: " : "/";
+  const label = mode === "filter" ? "/" : mode === "pid" ? "pid: " : "events: ";
   const room = width - label.length - 1;
   const typed = truncate(prompt.text, room, "start", theme.glyphs);
   return theme.bold(label) + typed + theme.inverse(" ");
@@ -61,7 +61,7 @@ export function footerLines(
     const keys = theme.glyphs.unicode ? hint : hint.replace("↑↓", "up down");
     const offered = /\s$/.test(typed) ? "" : offerText(offers);
     // The beginning of a command is no pid yet, and the beginning of a value no value.
-    const isBeginning = mode === "pid" || /:\S*$/.test(typed);
+    const isBeginning = mode !== "filter" || /:\S*$/.test(typed);
     const isUnfinished = error !== undefined && offered !== "" && isBeginning;
     const dim = (text: string): string => theme.dim(truncate(text, room, "end", theme.glyphs));
     const isTall = rows >= TALL;

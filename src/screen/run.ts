@@ -12,7 +12,7 @@ import { areSamples, unitRow } from "../tick/units.ts";
 import { Composer } from "./composer.ts";
 import { Bodies, type FrameTools } from "./frame.ts";
 import type { IsAlive } from "./nothing.ts";
-import { Session, type WriteTicks } from "./state/session.ts";
+import { type EventTools, Session, type WriteTicks } from "./state/session.ts";
 import { makeTheme } from "./theme.ts";
 import type { MachineFacts } from "./views/view.ts";
 
@@ -43,6 +43,8 @@ export interface ScreenOptions {
   readonly remote?: boolean;
   /** Writes ticks to a file and says where; the key `w` asks for it. */
   readonly write?: WriteTicks;
+  /** Counts other events; where it is left out nobody can. */
+  readonly eventTools?: EventTools;
 }
 
 /** Nothing is known of the machine of a recording. */
@@ -79,7 +81,11 @@ export async function runScreen(options: ScreenOptions): Promise<void> {
   const { source, host } = options;
   const { stdin, stdout } = process;
   const isHere = options.remote !== true;
-  const session = new Session(source, options, options.write ? { write: options.write } : {});
+  const { write, eventTools } = options;
+  const session = new Session(source, options, {
+    ...(write ? { write } : {}),
+    ...(eventTools ? { events: eventTools } : {}),
+  });
   const tools: FrameTools = {
     bodies: new Bodies(),
     machine: isHere ? factsOfHere() : NO_FACTS,

@@ -37,6 +37,8 @@ export interface LiveOptions {
 }
 
 export interface LiveSource extends TickSource {
+  /** Counts these from now on, and nothing else. Resolves to why it cannot, or to nothing. */
+  setEvents(events: readonly ResolvedEvent[]): Promise<string | undefined>;
   /** Ends sampling; resolves when nothing of it is left in the kernel. */
   close(): Promise<void>;
 }
@@ -167,6 +169,10 @@ class WorkerSource implements LiveSource {
 
   watchWaits(): Promise<string | undefined> {
     return this.#ask((id) => ({ kind: "waits", id }));
+  }
+
+  setEvents(events: readonly ResolvedEvent[]): Promise<string | undefined> {
+    return this.#ask((id) => ({ kind: "events", id, events }));
   }
 
   setInterval(seconds: number): void {

@@ -4,6 +4,7 @@
  */
 import { parentPort, workerData } from "node:worker_threads";
 import { loadAddon } from "../addon/binding.ts";
+import type { ResolvedEvent } from "../addon/events.ts";
 import {
   type BudgetState,
   budgetNotice,
@@ -29,6 +30,7 @@ export type WorkerRequest =
   | { readonly kind: "pids"; readonly id: number; readonly pids: readonly number[] }
   | { readonly kind: "interval"; readonly seconds: number }
   | { readonly kind: "waits"; readonly id: number }
+  | { readonly kind: "events"; readonly id: number; readonly events: readonly ResolvedEvent[] }
   | { readonly kind: "flush"; readonly id: number }
   | { readonly kind: "lines"; readonly id: number; readonly function: number | undefined }
   | { readonly kind: "close" };
@@ -150,9 +152,14 @@ function serve(setup: WorkerSetup): void {
     if (request.kind === "pids") {
       // What was sampled of others so far is a refresh of its own: the next one is of these alone.
       schedule.flush();
-      reply(setPids(collector, request));
+      reply(tryIt(request.id, () => collector.setTargets(request.pids)));
     }
-    if (request.kind === "waits") reply(watchWaits(collector, request.id));
+    if (request.kind === "waits") reply(tryIt(request.id, () => collector.watchWaits()));
+    if (request.kind === "events") {
+      // What was counted of others so far is a refresh of its own.
+      schedule.flush();
+      reply(tryIt(request.id, () => collector.setEvents(request.events)));
+    }
     if (request.kind === "lines") void answerLines(collector, request);
     if (request.kind === "flush") {
       schedule.flush();
@@ -182,26 +189,15 @@ async function answerLines(
   }
 }
 
-function watchWaits(collector: Collector, id: number): WorkerReply {
+/** Does what was asked for; the answer says what was wrong, if anything. */
+function tryIt(id: number, work: () => void): WorkerReply {
   try {
-    collector.watchWaits();
+    work();
     return { kind: "answer", id, error: undefined };
   } catch (error) {
     // The kernel's reasons follow on further lines, for which a screen has no room.
     const [what] = (error instanceof Error ? error.message : String(error)).split("\n");
     return { kind: "answer", id, error: what };
-  }
-}
-
-function setPids(
-  collector: Collector,
-  { id, pids }: WorkerRequest & { kind: "pids" },
-): WorkerReply {
-  try {
-    collector.setTargets(pids);
-    return { kind: "answer", id, error: undefined };
-  } catch (error) {
-    return { kind: "answer", id, error: error instanceof Error ? error.message : String(error) };
   }
 }
 

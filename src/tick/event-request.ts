@@ -99,6 +99,9 @@ function splitList(text: string): string[] {
   return parts.map((part) => part.trim());
 }
 
+/** The event at the end of a list, as far as it was typed. */
+export const lastEvent = (text: string): string => splitList(text).at(-1) ?? "";
+
 function parseEvent(text: string): EventRequest {
   if (isEventName(text)) return { kind: "time", text, event: text };
   const [word = "", rest] = cut(text, ":");

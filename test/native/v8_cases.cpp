@@ -74,6 +74,9 @@ void testLines() {
   const Bytes wide{'a', 0, 0x28, 0x20, 'b', 0, 0x29, 0x20, 'c', 0, 0x0a, 0x01};
   check(ScriptLines(wide, true).lineOf(2) == 2 && ScriptLines(wide, true).lineOf(5) == 3, "separators of two bytes");
   check(ScriptLines(Bytes{}, true).lineOf(0) == 1, "nothing is one line");
+  check(ScriptLines(text, false, 7).lineOf(0) == lines.lineOf(0) + 7, "lines ahead of the script");
+  check(ScriptLines(text, false, -1).lineOf(0) == 0, "a line ahead of the first is unknown");
+  check(ScriptLines(text, false, INT32_MAX).lineOf(0) == 0, "a line that is too large is unknown");
 }
 
 void testVersions() {

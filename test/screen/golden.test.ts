@@ -59,7 +59,8 @@ async function settled(terminal: TestTerminal): Promise<string> {
   for (let last = ""; ; ) {
     await new Promise((resolve) => setTimeout(resolve, 1500));
     const text = await terminal.text();
-    if (text === last) return text;
+    // A screen that nothing was drawn on yet is at rest too.
+    if (text === last && text.trim() !== "") return text;
     last = text;
   }
 }

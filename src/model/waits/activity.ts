@@ -47,8 +47,10 @@ function make(raw: Tick, activity: Activity): Tick {
   const samples = counts.weights.reduce((sum, weight) => sum + weight, 0);
   if (activity === "running") return { ...tick, counts, samples };
   const lost = tick.waiting?.lost ?? 0;
+  // Other events say nothing of time.
+  const { events: _events, others: _others, ...time } = tick;
   return {
-    ...tick,
+    ...time,
     event: EVENTS[activity],
     unit: "nanoseconds",
     frequency: activity === "waiting" ? sweepsPerSecond(tick) : tick.frequency,

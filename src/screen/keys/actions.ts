@@ -1,9 +1,11 @@
 /** These are the keys that do more than change the state: they need to know what is listed, or ask the source. */
 
 import { setTimeout } from "node:timers/promises";
+import { CPU_TIME } from "../../model/events.ts";
 import { TRAIL_CELLS } from "../../model/trails.ts";
 import { clock } from "../../text/format.ts";
 import { ACTIVITIES, type Activity } from "../../tick/waits.ts";
+import { chooseEvents, countedEvents } from "../state/choose-events.ts";
 import type { Motion } from "../state/rows.ts";
 import type { Session } from "../state/session.ts";
 import { type PromptMode, RECENT_SECONDS, type Span } from "../state/state.ts";
@@ -107,6 +109,11 @@ async function watchWaits(session: Session): Promise<void> {
 
 /** Looks at threads that run, at those that wait, at both; the history is of them too. */
 export const showNextActivity: Action = (session) => {
+  if (countedEvents(session)[0] !== CPU_TIME) {
+    // Waits are of time: first that of the CPUs is.
+    void chooseEvents(session, "");
+    return;
+  }
   const at = ACTIVITIES.indexOf(session.state.activity);
   const next = ACTIVITIES[(at + 1) % ACTIVITIES.length] ?? "running";
   session.look(next);

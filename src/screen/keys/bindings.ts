@@ -3,7 +3,9 @@
  * dispatches by this table, so that help cannot miss one.
  */
 import { RUNTIME_LABELS } from "../../text/columns.ts";
+import { COMMON_EVENTS } from "../../tick/events.ts";
 import { RUNTIMES } from "../../tick/runtimes.ts";
+import { chooseNextEvent, sortByNextEvent } from "../state/choose-events.ts";
 import type { Session } from "../state/session.ts";
 import type { PromptMode, ViewState } from "../state/state.ts";
 import { changeLanguage, showView, toggleNames, turnTrees } from "../state/transitions.ts";
@@ -140,6 +142,24 @@ export const BINDINGS: readonly Binding[] = [
     footer: ["waiting", 6],
     group: "samples",
   }),
+  key(
+    "E",
+    "count other events: cpu,page-faults sched:sched_switch uprobe:libc:malloc …; tab completes",
+    act.prompt("events"),
+    {
+      footer: ["events", 8],
+      group: "samples",
+    },
+  ),
+  key("x", `the next of ${COMMON_EVENTS.join(", ")}`, chooseNextEvent, { group: "samples" }),
+  key(
+    "v",
+    "sort by the next of several events; the others are columns beside it",
+    sortByNextEvent,
+    {
+      group: "samples",
+    },
+  ),
   key("i", "waits for work too, or without these", act.toggleIdle, { group: "samples" }),
   key("m", "mark this moment: what grew and shrank since; again: without", act.toggleMark, {
     footer: ["mark", 7],
@@ -197,5 +217,6 @@ export const HELP_FOOTER = "esc back  ↑↓ scroll  q quit";
 /** What a prompt says about its own keys. */
 export const PROMPT_HINTS: Readonly<Record<PromptMode, string>> = {
   pid: "⏎ sample only these, empty: all   tab complete, commands too   esc leave",
+  events: "⏎ count these, empty: the CPU's time   tab complete   esc leave",
   filter: "⏎ keep   tab complete   ↑↓ earlier ones   esc leave",
 };

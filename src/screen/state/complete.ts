@@ -1,5 +1,6 @@
 /** Finds what Tab offers in a prompt. */
 import { FILTER_KEYS } from "../../model/filter.ts";
+import { lastEvent } from "../../tick/event-request.ts";
 import { RUNTIMES } from "../../tick/runtimes.ts";
 import type { PromptMode } from "./state.ts";
 
@@ -13,6 +14,8 @@ export interface KnownProcess {
 export interface Facts {
   readonly processes: readonly KnownProcess[];
   readonly threads: readonly string[];
+  /** Events that begin with a text. */
+  readonly events?: (typed: string) => readonly string[];
 }
 
 /** These words may stand where the last word of a text is. */
@@ -76,6 +79,11 @@ function filterWords(word: string, facts: Facts): Offer[] {
 
 /** Finds what the last word of a text could become. */
 export function complete(mode: PromptMode, text: string, facts: Facts): Completion {
+  if (mode === "events") {
+    const typed = lastEvent(text);
+    const words = (facts.events?.(typed) ?? []).slice(0, MAX_OFFERS);
+    return { before: text.slice(0, text.length - typed.length), words, labels: words };
+  }
   const word = /[^\s]*$/.exec(mode === "pid" ? text.replace(/.*,/s, "") : text)?.[0] ?? "";
   const before = text.slice(0, text.length - word.length);
   const offers = mode === "pid" ? pids(facts.processes, word) : filterWords(word, facts);

@@ -2,14 +2,28 @@
 
 import { parseFilter } from "../../model/filter.ts";
 import { parsePids } from "../../model/pids.ts";
+import { UserError } from "../../tick/errors.ts";
+import { parseEvents } from "../../tick/event-request.ts";
 import { type Completion, commonStart } from "./complete.ts";
 import type { Mode, ViewState } from "./state.ts";
 
 const MAX_PROMPT = 300;
 
 function promptError(mode: Mode, text: string): string | undefined {
+  if (mode === "events") return eventsError(text);
   const parsed = mode === "pid" ? parsePids(text) : parseFilter(text);
   return "error" in parsed ? parsed.error : undefined;
+}
+
+/** What is wrong with a list of events, in one line; an empty one is the CPU's time. */
+function eventsError(text: string): string | undefined {
+  try {
+    if (text.trim() !== "") parseEvents(text);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    return error.message.split("\n")[0]?.replace(/^--event /, "");
+  }
 }
 
 /** Puts another text into the prompt. `recall` says how far back among earlier ones it comes from. */
@@ -48,7 +62,7 @@ export function completePrompt(state: ViewState, { before, words }: Completion):
   if (only === undefined) return state;
   if (words.length === 1) {
     // What ends in a colon is not finished.
-    const end = only.endsWith(":") || state.mode === "pid" ? "" : " ";
+    const end = only.endsWith(":") || state.mode !== "filter" ? "" : " ";
     return withPromptText(state, `${before}${only}${end}`, at);
   }
   const common = before + commonStart(words);

@@ -11,6 +11,7 @@ import {
 import { CallTree, trunk } from "../../model/call-tree.ts";
 import { type Changes, compare } from "../../model/changes.ts";
 import { Covered } from "../../model/covered.ts";
+import { eventNames, ofEventNamed } from "../../model/events.ts";
 import { FunctionSums } from "../../model/function-sums.ts";
 import type { History } from "../../model/history.ts";
 import { isSameChoice } from "../../model/selection.ts";
@@ -53,6 +54,13 @@ export interface FunctionPicture {
   readonly changes?: Changes;
 }
 
+/** What functions have of one of several events, in the span of the picture. */
+export interface EventPicture {
+  readonly name: string;
+  /** By the id of a function. */
+  readonly rows: ReadonlyMap<number, FunctionRow>;
+}
+
 /** A tree and the time that it covers. */
 export interface TreePicture {
   readonly tree: CallTree;
@@ -65,6 +73,8 @@ interface Choice {
   readonly since: Covered<FunctionSums>;
   readonly recent: Covered<FunctionSums>;
   readonly trails: Trails;
+  /** Sums of the events behind the first, by their names. */
+  readonly others: Map<string, { since: Covered<FunctionSums>; recent: Covered<FunctionSums> }>;
   tree?: { readonly key: string; readonly covered: Covered<CallTree>; trunk?: Set<string> };
 }
 
@@ -88,6 +98,7 @@ export class Selectors {
   #choice: Choice | undefined;
   readonly #changes = new Memo<Changes>();
   readonly #rows = new Memo<FunctionPicture>();
+  readonly #others = new Memo<readonly EventPicture[]>();
   /** The span `since` begins then. */
   clearedAt = Number.NEGATIVE_INFINITY;
   /** There is more to work out, so the window is to be drawn again soon. */
@@ -150,6 +161,7 @@ export class Selectors {
       since: new Covered(() => new FunctionSums(add), false),
       recent: new Covered(() => new FunctionSums(remembered(add)), true),
       trails: new Trails(this.#history, add),
+      others: new Map(),
     };
     return this.#choice;
   }
@@ -201,6 +213,35 @@ export class Selectors {
     }
     this.since(tick, state);
     return this.#summed(this.#chosen(state).since, all);
+  }
+
+  /** What functions have of the events behind the first, in the span that is chosen. */
+  others(tick: Tick, state: ViewState): readonly EventPicture[] {
+    const names = eventNames(tick).slice(1);
+    if (names.length === 0) return [];
+    return this.#others.of([tick, this.#chosen(state), state.span, state.mark], () =>
+      names.map((name) => this.#other(tick, state, name)),
+    );
+  }
+
+  #other(tick: Tick, state: ViewState, name: string): EventPicture {
+    const choice = this.#chosen(state);
+    const add = (one: Tick): Aggregate => aggregate([ofEventNamed(one, name)], choice.options);
+    const now = add(tick);
+    const span = state.mark ? "recent" : state.span;
+    const byId = (rows: readonly FunctionRow[]) =>
+      new Map(rows.map((row) => [row.function.id, row]));
+    if (span === "now") return { name, rows: byId(now.functions) };
+    const known = choice.others.get(name) ?? {
+      since: new Covered(() => new FunctionSums(add), false),
+      recent: new Covered(() => new FunctionSums(remembered(add)), true),
+    };
+    choice.others.set(name, known);
+    const from = span === "since" ? this.clearedAt : tick.time - RECENT_SECONDS * 1000;
+    const covered = known[span];
+    const budget = span === "since" ? SINCE_BUDGET : TREE_BUDGET;
+    if (!covered.update(this.#history, from, tick, budget)) this.pending = true;
+    return { name, rows: byId(covered.sum.rows(now)) };
   }
 
   /** Makes the tree of the last seconds, or since totals were cleared. */

@@ -17,6 +17,7 @@ import { bindingFor } from "../keys/lookup.ts";
 import { openFunction } from "../views/function.ts";
 import { VIEWS, viewOf } from "../views/registry.ts";
 import type { View } from "../views/view.ts";
+import { chooseEvents } from "./choose-events.ts";
 import { complete, type Facts } from "./complete.ts";
 import { completePrompt, recall, withPromptText } from "./prompt.ts";
 import { Selectors } from "./selectors.ts";
@@ -68,8 +69,20 @@ export interface ListShape {
 /** Writes ticks to a file and says where; rejects with what was wrong. */
 export type WriteTicks = (ticks: readonly Tick[], lineOf: LineOf) => Promise<string>;
 
+/** Knows events, and how to count others from now on. */
+export interface EventTools {
+  /** Resolves to what was wrong, or to what is to be known of these events; `pids`: what sampling is narrowed to. */
+  choose(
+    text: string,
+    pids: readonly number[],
+  ): Promise<{ readonly error?: string; readonly notice?: string }>;
+  /** Events that begin with a text. */
+  complete(typed: string, pids: readonly number[]): readonly string[];
+}
+
 /** A session may be given these besides its source. */
 export interface SessionTools {
+  readonly events?: EventTools;
   readonly now?: () => number;
   readonly write?: WriteTicks;
 }
@@ -91,6 +104,7 @@ export class Session {
   readonly counters: readonly CounterDefinition[];
   readonly source: TickSource;
   readonly write: WriteTicks | undefined;
+  readonly events: EventTools | undefined;
   /** The drawing side sets this before keys arrive. */
   shape: () => ListShape = () => ({ ids: [], page: 1 });
   terminal: TerminalActions = { quit: () => {}, suspend: () => {}, redraw: () => {} };
@@ -104,6 +118,7 @@ export class Session {
     this.source = source;
     this.now = tools.now ?? Date.now;
     this.write = tools.write;
+    this.events = tools.events;
     this.selectors = new Selectors(this.history);
     this.lines = new SourceLines(source, () => this.changed());
     this.counters = source.counters;
@@ -148,6 +163,11 @@ export class Session {
     this.changed();
   }
 
+  /** The newest refresh as it was collected. */
+  get collected(): Tick | undefined {
+    return this.history.collected;
+  }
+
   /** The newest refresh, of the threads that are looked at. */
   get latest(): Tick | undefined {
     return this.history.latest;
@@ -159,6 +179,15 @@ export class Session {
     this.history.activity = activity;
     this.selectors.forget();
     this.update(withActivity, activity);
+    if (frozen) this.update(freeze, this.history.step(frozen, 0));
+  }
+
+  /** Looks at one of several events, in the past too; those beside it are columns. */
+  lookAtEvent(name: string): void {
+    const { frozen } = this.state;
+    this.history.event = name;
+    this.selectors.forget();
+    this.update(withActivity, this.state.activity);
     if (frozen) this.update(freeze, this.history.step(frozen, 0));
   }
 
@@ -227,12 +256,15 @@ export class Session {
   /** Collects what prompts can be completed with. */
   facts(): Facts {
     const tick = this.shown;
-    if (!tick) return { processes: [], threads: [] };
+    const events = (typed: string): readonly string[] =>
+      this.events?.complete(typed, this.state.pids) ?? [];
+    if (!tick) return { processes: [], threads: [], events };
     const { processes } = this.everything(tick);
     const threads = new Set(Array.from(tasksOf(tick), ({ thread }) => thread));
     return {
       processes: processes.toSorted((a, b) => b.samples - a.samples || a.pid - b.pid),
       threads: [...threads],
+      events,
     };
   }
 
@@ -284,6 +316,11 @@ export class Session {
     if (mode === "filter") {
       this.update(withFilter, text);
       this.update(enterMode, "list");
+      return;
+    }
+    if (mode === "events") {
+      this.update(enterMode, "list");
+      void chooseEvents(this, text);
       return;
     }
     const parsed = parsePids(text);

@@ -13,10 +13,10 @@ export const FIRST_VIEW = "functions";
 export type Mode = "list" | "help" | PromptMode;
 
 /** These modes type text: every key is text there. */
-export type PromptMode = "pid" | "filter";
+export type PromptMode = "pid" | "filter" | "events";
 
 /** Says whether a mode types text. */
-export const isPrompt = (mode: Mode): mode is PromptMode => mode === "pid" || mode === "filter";
+export const isPrompt = (mode: Mode): mode is PromptMode => mode !== "list" && mode !== "help";
 
 /** Percentages are of a span: this refresh, the last ten seconds, or all since `c`. */
 export type Span = "now" | "recent" | "since";

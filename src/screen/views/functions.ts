@@ -1,6 +1,7 @@
 /** Shows which functions take the time. */
 
 import type { FunctionRow } from "../../model/aggregate.ts";
+import { withOthers } from "../../model/events.ts";
 import { sortFunctions } from "../../model/sort.ts";
 import { isWaiting } from "../../model/waits/activity.ts";
 import { waitAges } from "../../model/waits/states.ts";
@@ -10,11 +11,12 @@ import {
   type FunctionContext,
   MARKED_COLUMNS,
 } from "../../text/columns.ts";
+import { withEventColumns } from "../../text/event-columns.ts";
 import { drawTrail } from "../../text/trail.ts";
 import { WAIT_COLUMNS, WAITING_COLUMNS, WAITING_MARKED_COLUMNS } from "../../text/wait-columns.ts";
 import { Memo } from "../state/memo.ts";
 import { holdOrder } from "../state/rows.ts";
-import type { FunctionPicture } from "../state/selectors.ts";
+import type { EventPicture, FunctionPicture } from "../state/selectors.ts";
 import { FIRST_VIEW, type ViewState } from "../state/state.ts";
 import { openPage } from "../state/transitions.ts";
 import { TableLayout } from "../table.ts";
@@ -29,6 +31,28 @@ type Ordered = ListRows<FunctionRow>;
 
 const withIds = (rows: readonly FunctionRow[]): Ordered => ({ rows, ids: rows.map(rowId) });
 
+/** A table with columns of several events, which are of another picture each time. */
+class EventTable {
+  #shown: readonly EventPicture[] = [];
+  #layout: TableLayout<FunctionRow, FunctionContext> | undefined;
+  readonly #isMarked: boolean;
+
+  constructor(isMarked: boolean) {
+    this.#isMarked = isMarked;
+  }
+
+  of(others: readonly EventPicture[]): TableLayout<FunctionRow, FunctionContext> {
+    this.#shown = others;
+    this.#layout ??= new TableLayout(
+      withEventColumns(
+        this.#isMarked ? MARKED_COLUMNS : FUNCTION_COLUMNS,
+        others.map(({ name }, at) => ({ name, rowOf: (id) => this.#shown[at]?.rows.get(id) })),
+      ),
+    );
+    return this.#layout;
+  }
+}
+
 /** Remembers the layout for a width, and the order for a picture and the choices about it. */
 class FunctionList {
   readonly #functions = new TableLayout(FUNCTION_COLUMNS);
@@ -36,6 +60,9 @@ class FunctionList {
   readonly #waiting = new TableLayout(WAITING_COLUMNS);
   readonly #waitingMarked = new TableLayout(WAITING_MARKED_COLUMNS);
   readonly #sorted = new Memo<Ordered>();
+  readonly #all = new Memo<readonly FunctionRow[]>();
+  /** Tables with columns of several events, by the names of these. */
+  readonly #withEvents = new Map<string, EventTable>();
   #kept: { sorted: Ordered; held: readonly string[] | undefined; result: Ordered } | undefined;
 
   #ordered({ rows: all, changes }: FunctionPicture, state: ViewState): Ordered {
@@ -57,7 +84,10 @@ class FunctionList {
   body(input: BodyInput): Body | undefined {
     const { session, tick, width, theme } = input;
     const { state, selectors } = session;
-    const picture = selectors.functions(tick, state);
+    const others = selectors.others(tick, state);
+    const found = selectors.functions(tick, state);
+    const rows = this.#all.of([found, others], () => withOthers(found.rows, others));
+    const picture = { ...found, rows };
     const ordered = this.#ordered(picture, state);
     if (ordered.ids.length === 0) return undefined;
     const { changes } = picture;
@@ -91,7 +121,27 @@ class FunctionList {
       ? [this.#waiting, this.#waitingMarked]
       : [this.#functions, this.#marked];
     const table = changes ? marked : plain;
+    if (others.length > 0) {
+      return listBody(
+        this.#tableOf(others, changes !== undefined),
+        ordered,
+        context,
+        input,
+        paintOf,
+      );
+    }
     return listBody(table, ordered, context, input, paintOf);
+  }
+
+  /** The same table as long as the events stay the same: columns keep their places. */
+  #tableOf(
+    others: readonly EventPicture[],
+    isMarked: boolean,
+  ): TableLayout<FunctionRow, FunctionContext> {
+    const key = [isMarked, ...others.map(({ name }) => name)].join(" ");
+    const known = this.#withEvents.get(key) ?? new EventTable(isMarked);
+    this.#withEvents.set(key, known);
+    return known.of(others);
   }
 }
 

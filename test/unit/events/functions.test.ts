@@ -111,6 +111,15 @@ test("the files of a command are its program, its loader and libraries", () => {
   expect(filesOfCommand(["/nonexistent/program"], addon)).toEqual([]);
 });
 
+test("a process has its own files, wherever its root is", () => {
+  const [found] = resolveEvents(parseEvents("uprobe:node:uv_run"), { addon, pids: [process.pid] });
+  expect(found?.setup?.files?.[0]?.path).toMatch(/node$/);
+  const path = `/proc/${process.pid}/root${libc}`;
+  expect(functionsIn(path, "malloc", addon)).toMatchObject(
+    functionsIn(libc, "malloc", addon).map(({ offset }) => ({ path, offset })),
+  );
+});
+
 test.each([
   ["#!/usr/bin/perl -w\nuse strict;", ["/usr/bin/perl"]],
   ["#! /usr/bin/env -S A=b perl -w\n", ["/usr/bin/env", "perl"]],

@@ -1,5 +1,5 @@
 import type { Key } from "ink";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { back } from "../../../src/screen/keys/actions.ts";
 import { BINDINGS } from "../../../src/screen/keys/bindings.ts";
 import { bindingFor, footerBindings } from "../../../src/screen/keys/lookup.ts";
@@ -7,6 +7,7 @@ import { Session, type SessionTools } from "../../../src/screen/state/session.ts
 import { VIEWS } from "../../../src/screen/views/registry.ts";
 import { keyNames } from "../../../src/terminal/keys.ts";
 import type { SourceEvent, TickSource } from "../../../src/tick/source.ts";
+import type { Tick } from "../../../src/tick/tick.ts";
 import { TickGenerator } from "../../screen/generate.ts";
 
 const NO_KEY = {} as Key;
@@ -232,4 +233,65 @@ test("every key of the contract that is built is in the table", () => {
   for (const key of ["tab", "enter", "esc", "backspace", "ctrl-l", "ctrl-z", "pageup", "end"]) {
     expect(keys).toContain(key);
   }
+});
+
+/** A tick of these events, each with a stack of its own weight. */
+function tickOf(generator: TickGenerator, ...names: readonly string[]): Tick {
+  const { events: _events, others: _others, ...tick } = generator.next();
+  const events = names.map((name) => ({ name, unit: "events", period: 1, samples: 7, missed: 0 }));
+  const others = names.slice(1).map(() => tick.counts);
+  return { ...tick, event: names[0] ?? "", unit: "events", events, others };
+}
+
+test("events are chosen in a prompt, by a key, and looked at one after the other", async () => {
+  const chosen: string[] = [];
+  const { session, type } = makeSession({
+    events: {
+      choose: async (text) => {
+        chosen.push(text);
+        return text.includes("major") ? { error: "no\nhere" } : {};
+      },
+      complete: (typed) => ["page-faults", "cpu"].filter((one) => one.startsWith(typed)),
+    },
+  });
+  const generator = new TickGenerator();
+  session.receive({ tick: tickOf(generator, "cpu") });
+  type("Ecpu,pa\t");
+  expect(session.state.prompt.text).toBe("cpu,page-faults");
+  type("\u0015wait\r");
+  expect(chosen).toEqual([]);
+  expect(session.state.message?.text).toContain("have a key of their own");
+  type("Ecpu,,\r");
+  expect(session.state.prompt.error).toContain("is no event");
+  type("\u0015cpu,page-faults\r");
+  await vi.waitFor(() => expect(session.state.message?.text).toBe("counting cpu,page-faults"));
+  expect(chosen).toEqual(["cpu,page-faults"]);
+  session.receive({ tick: tickOf(generator, "cpu", "page-faults") });
+  expect(session.latest).toMatchObject({ event: "cpu" });
+  type("v");
+  expect(session.latest?.events?.map(({ name }) => name)).toEqual(["page-faults", "cpu"]);
+  expect(session.selectors.others(session.latest as Tick, session.state)).toMatchObject([
+    { name: "cpu" },
+  ]);
+  // The refresh before had none of it.
+  expect(session.history.at(0)).toMatchObject({ event: "page-faults", samples: 0 });
+  type("v");
+  expect(session.latest).toMatchObject({ event: "cpu" });
+  type("x");
+  await vi.waitFor(() => expect(session.state.message?.text).toBe("counting page-faults"));
+  session.receive({ tick: tickOf(generator, "page-faults") });
+  type("v");
+  expect(session.state.message?.text).toContain("one event is counted");
+  type("Emajor-faults\r");
+  await vi.waitFor(() => expect(session.state.message?.text).toBe("! no; here"));
+  expect(session.latest).toMatchObject({ event: "page-faults" });
+});
+
+test("a recording has the events that it was made of", () => {
+  const { session, type } = makeSession({}, true);
+  session.receive({ tick: tickOf(new TickGenerator(), "cpu", "page-faults") });
+  type("x");
+  expect(session.state.message?.text).toContain("a recording has the events");
+  type("v");
+  expect(session.latest).toMatchObject({ event: "page-faults" });
 });
