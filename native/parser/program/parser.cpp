@@ -121,6 +121,8 @@ void serve() {
 int main(int argc, char** argv) {
   mallopt(M_MMAP_THRESHOLD, kMmapThreshold);
   mallopt(M_TRIM_THRESHOLD, kTrimThreshold);
+  // Where memory ends glibc 2.36 tries another arena, by mprotect(), which is denied.
+  mallopt(M_ARENA_MAX, 1);
   close_range(kParserSocket + 1, UINT_MAX, 0);
   close_range(0, kParserSocket - 1, 0);
   if (argc < 2 || confine(atoi(argv[1])) != nullptr) return 1;
