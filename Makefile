@@ -210,3 +210,6 @@ build/covered/replay: $(patsubst %.cpp,build/covered/%.o,$(HARNESSES) test/fuzz/
 
 .PHONY: all tools fuzz release
 .SECONDARY:
+
+# What each object was made of, written by the compilers. Wherever it lies: what is not found here is not made anew.
+-include $(shell find build -name '*.d' 2>/dev/null)

@@ -37,6 +37,10 @@ constexpr uint8_t kGoVforkReturn = 12;
 
 /// The saved frame pointer and the return address above it.
 constexpr int32_t kFrameBytes = 16;
+/// How a function begins that keeps a frame pointer: push %rbp; mov %rsp, %rbp.
+constexpr uint8_t kFrameBegin[] = {0x55, 0x48, 0x89, 0xe5};
+/// How it ends: pop %rbp; ret.
+constexpr uint8_t kFrameEnd[] = {0x5d, 0xc3};
 /// What a push moves the stack pointer by, and what return addresses are a multiple of from it.
 constexpr int32_t kWordBytes = 8;
 

@@ -21,32 +21,37 @@ struct StoredPage {
 
 }  // namespace
 
-std::vector<uint8_t> encodeTable(const UnwindTable& table, const RuleSet& rules) {
+size_t storedSize(const UnwindTable& table) {
+  return table.rows.size() * sizeof table.rows[0] + table.pages.size() * sizeof(StoredPage) +
+         table.starts.size() * sizeof table.starts[0] + MAX_RULES * sizeof(unwind_rule) + 2 * kMaxText;
+}
+
+void encodeTable(const UnwindTable& table, const RuleSet& rules, WireWriter& writer) {
   const std::vector<unwind_rule> all = rules.all();
   std::vector<uint32_t> localOf(all.size(), kNoIndex);
   std::vector<unwind_rule> used;
-  std::vector<uint32_t> rows;
-  rows.reserve(table.rows.size());
   for (const uint32_t row : table.rows) {
     uint32_t& local = localOf[row >> ROW_OFFSET_BITS];
-    if (local == kNoIndex) {
-      local = static_cast<uint32_t>(used.size());
-      used.push_back(all[row >> ROW_OFFSET_BITS]);
-    }
-    rows.push_back(local << ROW_OFFSET_BITS | (row & ROW_OFFSET_MASK));
+    if (local != kNoIndex) continue;
+    local = static_cast<uint32_t>(used.size());
+    used.push_back(all[row >> ROW_OFFSET_BITS]);
   }
-  std::vector<StoredPage> pages;
-  pages.reserve(table.pages.size());
-  for (const PageRows& page : table.pages) pages.push_back({page.page, page.count});
-  WireWriter writer;
   writer.put(table.fdeCount);
   writer.put(static_cast<uint8_t>(table.isLimited));
   writer.putText(table.source);
   writer.putText(table.warning.substr(0, kMaxText));
   writer.putList(used);
-  writer.putList(pages);
-  writer.putList(rows);
+  writer.putEach(table.pages, [](const PageRows& page) { return StoredPage{page.page, page.count}; });
+  writer.putEach(table.rows, [&](uint32_t row) {
+    return localOf[row >> ROW_OFFSET_BITS] << ROW_OFFSET_BITS | (row & ROW_OFFSET_MASK);
+  });
   writer.putList(table.starts);
+}
+
+std::vector<uint8_t> encodeTable(const UnwindTable& table, const RuleSet& rules) {
+  WireWriter writer;
+  writer.reserve(storedSize(table));
+  encodeTable(table, rules, writer);
   return writer.take();
 }
 

@@ -21,6 +21,7 @@ constexpr size_t kMaxFacts = 1 << 20;
 
 std::vector<uint8_t> encodeParsed(const ParsedFile& file, const RuleSet& rules) {
   WireWriter writer;
+  writer.reserve(storedSize(file.table) + file.runtime.bytes.size() + kMaxText + kMaxCode * sizeof(Segment));
   writer.put(file.isElf);
   writer.put(file.hasCode);
   writer.putText(file.why.substr(0, kMaxText));
@@ -28,7 +29,7 @@ std::vector<uint8_t> encodeParsed(const ParsedFile& file, const RuleSet& rules) 
   writer.putList(std::vector(file.code.begin(), file.code.begin() + std::min(file.code.size(), kMaxCode)));
   writer.put(file.runtime.runtime);
   writer.putList(file.runtime.bytes);
-  writer.putList(encodeTable(file.table, rules));
+  writer.putPart([&] { encodeTable(file.table, rules, writer); });
   return writer.take();
 }
 

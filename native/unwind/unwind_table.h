@@ -45,4 +45,14 @@ struct UnwindTable {
  */
 UnwindTable buildUnwindTable(const ElfImage& image, RuleSet& rules);
 
+/// The rule of a function whose frame pointer is its caller's frame pointer and return address in memory.
+unwind_rule framePointerRule();
+
+/**
+ * Gives a rule to code at [begin, end) that no entry covers: what a finder knows of a function without unwind
+ * information. Returns false, and leaves the table as it is, where a part of the code is covered or lies in another
+ * page.
+ */
+bool coverHole(UnwindTable& table, uint64_t begin, uint64_t end, uint32_t rule);
+
 }  // namespace polytop

@@ -33,6 +33,30 @@ class WireWriter {
     append(text.data(), text.size());
   }
 
+  /// A list of what `write` puts: how many bytes, then those. Nothing is copied.
+  template <typename Write>
+  void putPart(Write write) {
+    const size_t at = bytes_.size();
+    put(uint64_t{0});
+    write();
+    const uint64_t size = bytes_.size() - at - sizeof(uint64_t);
+    memcpy(bytes_.data() + at, &size, sizeof size);
+  }
+  /// A list of what `convert` makes of each element.
+  template <typename Element, typename Convert>
+  void putEach(const std::vector<Element>& list, Convert convert) {
+    using Converted = decltype(convert(list[0]));
+    put(static_cast<uint64_t>(list.size()));
+    const size_t at = bytes_.size();
+    bytes_.resize(at + list.size() * sizeof(Converted));
+    uint8_t* to = bytes_.data() + at;
+    for (const Element& element : list) {
+      const Converted converted = convert(element);
+      memcpy(to, &converted, sizeof converted);
+      to += sizeof converted;
+    }
+  }
+
   size_t size() const { return bytes_.size(); }
   std::vector<uint8_t> take() { return std::move(bytes_); }
 

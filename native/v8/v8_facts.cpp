@@ -39,6 +39,8 @@ bool findV8(ProbedFile& file, WireWriter& facts) {
   if (!file.image) return false;
   const std::optional<V8File> v8 = readV8File(*file.image);
   if (!v8) return false;
+  FileRules rules(file.rules, file.table.lease);
+  coverHole(file.table, v8->framed.start, v8->framed.end, rules.intern(framePointerRule()));
   facts.put(v8->facts);
   facts.putList(v8->evaluation);
   facts.putText(v8->warning);

@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 #include <string_view>
 
+#include "arch/arch.h"
 #include "elf/data_symbols.h"
 #include "v8/v8_layout.h"
 
@@ -29,13 +31,19 @@ constexpr std::string_view kTrampolines[] = {
     "Builtins_InterpreterEnterAtBytecode", "Builtins_InterpreterEnterAtNextBytecode",
     "Builtins_BaselineOutOfLinePrologue"};
 
+/// The collector calls itself through it (push_registers_asm.cc in src/heap/base/asm).
+constexpr std::string_view kStackScan = "PushAllRegistersAndIterateStack";
+
 /// Types are numbers of 16 bits.
 constexpr int32_t kMaxNumber = 0xffff;
+/// It has 33 bytes; another one follows.
+constexpr uint32_t kMaxStackScan = 40;
 /// Classes of functions up to 12.3: 16 types.
 constexpr uint16_t kFunctionTypes = 15;
 
 std::vector<std::string_view> symbolNames() {
-  std::vector<std::string_view> names = {kMajor, kMinor, kRegistry, kBlob, kBlobData, kBlobSize, kFirstHandler};
+  std::vector<std::string_view> names = {kMajor,    kMinor,    kRegistry,     kBlob,
+                                         kBlobData, kBlobSize, kFirstHandler, kStackScan};
   names.insert(names.end(), std::begin(kTrampolines), std::end(kTrampolines));
   for (const V8Constant& it : v8Offsets()) names.push_back(it.name);
   for (const V8Constant& it : v8Numbers()) names.push_back(it.name);
@@ -100,6 +108,22 @@ bool findBuiltins(const ElfImage& image, const DataSymbols& symbols, V8File& fil
   return size > 0;
 }
 
+/// The part of the function that scans the stack in which its frame is whole. Its symbol may have no size.
+code_range findStackScan(const ElfImage& image, const DataSymbols& symbols) {
+  const DataSymbols::Symbol* symbol = symbols.find(kStackScan);
+  uint64_t offset = 0;
+  if (!symbol || !image.addressToOffset(symbol->address, offset) || offset > UINT32_MAX - kMaxStackScan) return {};
+  const std::vector<uint8_t> bytes = symbols.bytesAt(kStackScan, kMaxStackScan);
+  const std::span begin(arch::kFrameBegin);
+  const std::span end(arch::kFrameEnd);
+  if (bytes.size() < begin.size() || !std::equal(begin.begin(), begin.end(), bytes.begin())) return {};
+  const auto last = std::search(bytes.begin(), bytes.end(), end.begin(), end.end());
+  if (last == bytes.end()) return {};
+  const auto start = static_cast<uint32_t>(offset);
+  // The first instruction of the end has the frame still.
+  return {start + static_cast<uint32_t>(begin.size()), start + static_cast<uint32_t>(last - bytes.begin()) + 1};
+}
+
 std::string refusalOf(const ElfImage& image, const DataSymbols& symbols, V8File& file) {
   const Constants constants(symbols);
   const auto major = static_cast<uint32_t>(constants.find(kMajor).value_or(0));
@@ -123,6 +147,7 @@ std::optional<V8File> readV8File(const ElfImage& image) {
   const DataSymbols symbols(image, names);
   if (!symbols.find("v8dbg_off_fp_function")) return std::nullopt;
   V8File file;
+  file.framed = findStackScan(image, symbols);
   const std::string refusal = refusalOf(image, symbols, file);
   file.facts.registry = symbols.placeOf(kRegistry);
   if (!refusal.empty()) {

@@ -14,7 +14,10 @@ namespace polytop {
 struct V8File {
   v8_file facts = {};                  ///< for the kernel side
   std::vector<code_range> evaluation;  ///< code of the interpreter: what carries out bytecodes, and what begins that
-  std::string warning;                 ///< what its reader must know: why its frames stay native
+  /// A function in assembly, without unwind information, that keeps a frame pointer in this part: the collector scans
+  /// the stack from it. Empty where it is not as it is known.
+  code_range framed = {};
+  std::string warning;  ///< what its reader must know: why its frames stay native
 };
 
 /**

@@ -7,6 +7,7 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 
 #include <atomic>
 #include <fstream>
@@ -234,6 +235,42 @@ void testEndlessNames(const std::string& program) {
   check(found && found->name == std::string(kMaxName, 'x'), "a name without an end is cut");
 }
 
+/// Files that are to swell whoever reads their symbols, and to freeze him: what a parser may take bounds both.
+void testSwellAndFreeze(const std::string& program) {
+  constexpr uint64_t kText = 0x401000, kTables = 1 << 20;
+  constexpr uint64_t kBytes = (uint64_t{4} << 20) * sizeof(Elf64_Sym);
+  LyingElf swell, freeze;
+  for (LyingElf* elf : {&swell, &freeze}) elf->addSegment(PT_LOAD, PF_R | PF_X, 0x1000, kText, 0x10000);
+  // Four million symbols of each table, all at one place and of one name.
+  std::vector<Elf64_Sym> symbols(1 << 16, {1, 0x12, 0, 1, kText, 16});
+  for (uint64_t at = 0; at < kBytes; at += symbols.size() * sizeof symbols[0]) swell.file.put(kTables + at, symbols);
+  swell.file.put(0x20000, std::string("\0f\0", 3));
+  const uint32_t strings = swell.addSection(".strtab", SHT_STRTAB, 0, 0, 0x20000, 3);
+  for (const uint32_t type : {SHT_SYMTAB, SHT_DYNSYM})
+    swell.addSection("", type, 0, 0, kTables, kBytes, strings, sizeof(Elf64_Sym));
+  swell.finish(kTables + kBytes);
+  // A link to a file of which only its check sum could say whether it belongs there: half a gigabyte without an end.
+  freeze.file.put(0x20000, std::string("x\0\0\0\1\2\3\4", 8));
+  freeze.addSection(".gnu_debuglink", SHT_PROGBITS, 0, 0, 0x20000, 8);
+  freeze.finish(uint64_t{511} << 20);
+  for (const LyingElf* elf : {&swell, &freeze}) {
+    constexpr uint64_t kMostCpu = 1'500'000'000;
+    Parser parser(program, kMostCpu);
+    const int fd = elf->file.fd();
+    for (const Question& it :
+         {Question{ParseTask::kSymbols, {fd}, {}}, Question{ParseTask::kDebugFile, {fd, fd, fd}, {}},
+          Question{ParseTask::kFunctions, {fd}, {1}}}) {
+      const Bytes answer = attempt(askThere(parser), it);
+      std::printf("%zu bytes, %.0f ms\n", answer.size(), static_cast<double>(parser.cpuNanoseconds()) / 1e6);
+      check(!answer.empty(), "there is an answer, or a reason");
+    }
+  }
+  rusage usage = {};
+  getrusage(RUSAGE_CHILDREN, &usage);
+  std::printf("parsers took %ld MB\n", usage.ru_maxrss >> 10);
+  check(usage.ru_maxrss < 512 << 10, "no parser takes more than its memory");
+}
+
 /// Names that stand for much more than their length.
 void testCostlyNames(const std::string& program) {
   std::string names(1, '\0');
@@ -288,5 +325,6 @@ int main(int argc, char** argv) {
   testDamage(files[0]);
   testEndlessNames(program);
   testCostlyNames(program);
+  testSwellAndFreeze(program);
   return reportChecks();
 }

@@ -9,6 +9,7 @@
 // does.
 #include <fcntl.h>
 #include <grp.h>
+#include <malloc.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
@@ -259,22 +260,41 @@ const std::map<std::string, void (*)()> kLiars = {
        send(kParserSocket, "\x1b[2Jx\n", 5, 0);
      }},
     {"silent", [] {}},
+    {"busy",
+     [] {
+       for (volatile bool isBusy = true; isBusy;) continue;
+     }},
+    {"greedy",
+     [] {
+       mallopt(M_ARENA_MAX, 1);
+       if (confine(getppid()) != nullptr) return;
+       constexpr size_t kSize = 1 << 20;
+       for (void* memory = nullptr; (memory = malloc(kSize)) != nullptr;) memset(memory, 1, kSize);
+     }},
 };
+/// How much CPU time a liar may take, in nanoseconds.
+constexpr uint64_t kLiarsCpu = 3'000'000'000;
+constexpr long kMostKilobytes = 512 << 10;
 
 void testLiars(const FileDescriptor& file) {
   const std::map<std::string, std::string> expected = {{"endless", "its parser says what cannot be"},
                                                        {"short", "its parser ended"},
                                                        {"rude", "?[2Jx"},
-                                                       {"silent", "its parser ended"}};
+                                                       {"silent", "its parser ended"},
+                                                       {"busy", "reading it takes too long"},
+                                                       {"greedy", "its parser ended"}};
   const std::string folder = std::filesystem::temp_directory_path() / ("polytop-liars-" + std::to_string(getpid()));
   std::filesystem::create_directory(folder);
   for (const auto& [name, said] : expected) {
     std::filesystem::create_symlink(std::filesystem::canonical("/proc/self/exe"), folder + "/" + name);
-    Parser parser(folder + "/" + name);
+    Parser parser(folder + "/" + name, kLiarsCpu);
     std::string why;
     check(askFor(parser, file, why).empty() && why == said, name.c_str());
   }
   std::filesystem::remove_all(folder);
+  rusage usage = {};
+  getrusage(RUSAGE_CHILDREN, &usage);
+  check(usage.ru_maxrss < kMostKilobytes, "no parser takes more than its memory");
   Parser missing("/nonexistent/parser");
   std::string why;
   check(askFor(missing, file, why).empty() && why.starts_with("files cannot be read: /nonexistent/parser"),
@@ -314,6 +334,8 @@ double quickest(Work work) {
 
 void printTimes(const std::string& program, const std::vector<FileDescriptor>& files) {
   std::string why;
+  // As in polytop (js/addon.cpp).
+  mallopt(M_MMAP_THRESHOLD, 256 << 10);
   std::printf("start %.2f ms\n", quickest([&] {
                 Parser parser(program);
                 askFor(parser, files[0], why);

@@ -25,9 +25,11 @@ namespace {
 
 using namespace polytop;
 
-/// Whole sections of files are read and freed: not through the heap, which would keep them.
-constexpr int kMmapThreshold = 256 << 10;
-/// A smaller answer leaves no holes in the heap that are worth the look.
+/// Whole sections of files are read and freed: through the heap, whose pages are used again for the next ones. (glibc
+/// 2.36 allows no more.)
+constexpr int kMmapThreshold = 32 << 20;
+/// The heap is given back behind an answer, and not before. A smaller answer leaves little of it.
+constexpr int kTrimThreshold = 512 << 20;
 constexpr size_t kTrimBytes = 256 << 10;
 
 struct Request {
@@ -118,6 +120,9 @@ void serve() {
 
 int main(int argc, char** argv) {
   mallopt(M_MMAP_THRESHOLD, kMmapThreshold);
+  mallopt(M_TRIM_THRESHOLD, kTrimThreshold);
+  // Where memory ends glibc 2.36 tries another arena, by mprotect(), which is denied.
+  mallopt(M_ARENA_MAX, 1);
   close_range(kParserSocket + 1, UINT_MAX, 0);
   close_range(0, kParserSocket - 1, 0);
   if (argc < 2 || confine(atoi(argv[1])) != nullptr) return 1;

@@ -195,7 +195,7 @@ async function programOf(what: string, args: readonly string[], node: Node): Pro
   const named = (text: string) => (one: StackCount) =>
     one.stack.frames.some(({ folded, function: it }) => !folded && it.name === text);
   const unnamed = sumOf(counts, ({ stack }) =>
-    stack.frames.some((frame) => !frame.folded && frame.function.whyUnnamed !== undefined),
+    javascriptFrames(stack).some((frame) => frame.function.whyUnnamed !== undefined),
   );
   const generated = sumOf(counts, named("[generated code]"));
   const inJavaScript = sumOf(counts, ({ stack }) => javascriptFrames(stack).length > 0);
@@ -217,7 +217,7 @@ async function programOf(what: string, args: readonly string[], node: Node): Pro
       ok: ratio(complete, samples) >= 0.995 && inJavaScript > 0,
     },
     {
-      what: `${title}: stacks with a frame that has no name`,
+      what: `${title}: stacks with a function of JavaScript that has no name`,
       bar: "≤ 0.5 %",
       figure: percent(unnamed, samples),
       samples,

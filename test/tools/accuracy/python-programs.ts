@@ -84,7 +84,7 @@ async function measureProgram(root: string, { what, command }: Program): Promise
   const complete = sumOf(counts, ({ stack }) => stack.outcome === "complete");
   const inPython = sumOf(counts, ({ stack }) => pythonFrames(stack).length > 0);
   const unnamed = sumOf(counts, ({ stack }) =>
-    stack.frames.some((frame) => !frame.folded && frame.function.whyUnnamed !== undefined),
+    pythonFrames(stack).some((frame) => frame.function.whyUnnamed !== undefined),
   );
   if (process.env.POLYTOP_DEBUG) {
     for (const { stack, count } of counts) {
@@ -104,7 +104,7 @@ async function measureProgram(root: string, { what, command }: Program): Promise
       ok: ratio(complete, samples) >= 0.995 && inPython > 0,
     },
     {
-      what: `${what}: stacks with a frame that has no name`,
+      what: `${what}: stacks with a function of Python that has no name`,
       bar: "≤ 0.5 %",
       figure: percent(unnamed, samples),
       samples,
