@@ -51,6 +51,8 @@ const CODES: Readonly<Record<string, Runtime>> = {
   d: "dotnet",
   n: "native",
   k: "kernel",
+  y: "python",
+  j: "javascript",
 };
 
 /** Makes descriptions of functions and stacks. */
@@ -59,10 +61,10 @@ export class TickMaker {
     return functionInfo({ runtime, name, module });
   }
 
-  /** A frame of `n:name@module:line`; `!` before it: folded. The kind is p, d, n or k. */
+  /** A frame of `n:name@module:line`; `!` before it: folded. The kind is p, d, n, k, y or j. */
   frame(text: string): Frame {
     const [, folded, kind = "n", name = "", module, line] =
-      /^(!?)([pdnk]):(.*?)(?:@([^:]*)(?::(\d+))?)?$/s.exec(text) ?? [];
+      /^(!?)([pdnkyj]):(.*?)(?:@([^:]*)(?::(\d+))?)?$/s.exec(text) ?? [];
     return {
       function: this.function(CODES[kind] ?? "native", name, module),
       ...(line === undefined ? {} : { line: Number(line) }),
