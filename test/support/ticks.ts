@@ -64,7 +64,7 @@ export class TickMaker {
   /** A frame of `n:name@module:line`; `!` before it: folded. The kind is p, d, n, k, y or j. */
   frame(text: string): Frame {
     const [, folded, kind = "n", name = "", module, line] =
-      /^(!?)([pdnk]):(.*?)(?:@([^:]*)(?::(\d+))?)?$/s.exec(text) ?? [];
+      /^(!?)([pdnkyj]):(.*?)(?:@([^:]*)(?::(\d+))?)?$/s.exec(text) ?? [];
     return {
       function: this.function(CODES[kind] ?? "native", name, module),
       ...(line === undefined ? {} : { line: Number(line) }),
