@@ -267,10 +267,18 @@ async function openMachine(
     pids,
     byFunction: !isWatched,
     followsOwn: options.program !== undefined,
+    ...(options.program ? { prepared: await filesBefore(options.program) } : {}),
     cacheFolder: cache ? cacheFolder(process.env, process.getuid?.()) : "",
     ...(budget === undefined ? {} : { budgetPercent: budget }),
   });
   return { source, frequency };
+}
+
+/** Files that a command runs at its start; between fork and exec it is polytop itself. */
+async function filesBefore(program: readonly string[]): Promise<readonly string[]> {
+  const { filesOfCommand } = await import("./events/command-files.ts");
+  const { loadAddon } = await import("./addon/binding.ts");
+  return [...filesOfCommand(program, loadAddon()), process.execPath];
 }
 
 /** What is counted: the time of CPUs or of waits alone, or events that this machine has. */

@@ -11,6 +11,7 @@
 
 #include "mapped/identity.h"
 #include "mapped/mounts.h"
+#include "mapped/named_files.h"
 #include "mapped/running_files.h"
 #include "mapped/vdso.h"
 #include "util/failure.h"
@@ -56,7 +57,7 @@ void FileBuilder::open(const std::string& cacheFolder) {
   workers_.emplace_back([this] { buildSmall(); });
   workers_.emplace_back([this] { buildLarge(); });
   remoteFiles_.start(
-      [this](const file_record& record, MappedFile file) { enqueue({record, false, Unsaid::kTime, std::move(file)}); });
+      [this](const file_record& record, MappedFile file) { enqueue({.record = record, .file = std::move(file)}); });
 }
 
 void FileBuilder::buildVdso() {
@@ -95,12 +96,12 @@ void FileBuilder::close() {
 
 void FileBuilder::request(const file_record& record) {
   if (remoteFileSystem(record.file_system).empty())
-    enqueue({record, false, Unsaid::kTime, std::nullopt});
+    enqueue({.record = record});
   else
     remoteFiles_.request(record);
 }
 
-void FileBuilder::announce(const file_record& record) { enqueue({record, true, Unsaid::kTime, std::nullopt}); }
+void FileBuilder::announce(const file_record& record) { enqueue({.record = record, .isAnnounced = true}); }
 
 void FileBuilder::announceRunning(const Session& session) {
   workers_.emplace_back([this, &session] {
@@ -108,18 +109,33 @@ void FileBuilder::announceRunning(const Session& session) {
     // What memory is too short for is asked for when it is sampled.
     try {
       for (const file_record& file : runningFiles([&](uint32_t pid) { return session.isTarget(pid); }))
-        enqueue({file, true, Unsaid::kTimeAndGeneration, std::nullopt});
+        enqueue({.record = file, .isAnnounced = true, .unsaid = Unsaid::kTimeAndGeneration});
     } catch (const std::exception&) {
     }
   });
+}
+
+void FileBuilder::prepare(const std::vector<std::string>& paths) {
+  for (const std::string& path : paths) {
+    MappedFile mapped;
+    mapped.file = openUnderRoot("", path);
+    mapped.path = path;
+    file_record record = {};
+    if (!mapped.file.valid() || !recordOfFile(mapped.file.get(), record)) continue;
+    enqueue({.record = record,
+             .isAnnounced = true,
+             .isExpected = true,
+             .unsaid = Unsaid::kTimeAndGeneration,
+             .file = std::move(mapped)});
+  }
 }
 
 void FileBuilder::enqueue(Job job) {
   {
     std::lock_guard lock(mutex_);
     std::deque<Job>& queue = job.isAnnounced ? announced_ : queue_;
-    if (job.isAnnounced && queue.size() >= kMaxAnnounced) return;
-    if (!job.isAnnounced) queued_++;
+    if (!job.isCounted() && queue.size() >= kMaxAnnounced) return;
+    if (job.isCounted()) queued_++;
     queue.push_back(std::move(job));
   }
   wake_.notify_all();
@@ -144,7 +160,7 @@ void FileBuilder::buildSmall() {
   // A machine that goes on running new programs is not to pay for the tables of all of them.
   Allowance allowance;
   while (std::optional<Job> job = take({&queue_, &announced_})) {
-    if (job->isAnnounced && !allowance.isLeft()) continue;
+    if (!job->isCounted() && !allowance.isLeft()) continue;
     attempt(*job, [&] { buildSmallJob(*job, allowance); });
   }
 }
@@ -152,17 +168,17 @@ void FileBuilder::buildSmall() {
 void FileBuilder::buildSmallJob(Job& job, Allowance& allowance) {
   allowance.begin();
   if (!openFile(job)) {
-    if (!job.isAnnounced) queued_--;
+    if (job.isCounted()) queued_--;
   } else if (!isLarge(job.file->file.get())) {
     build(job, smallParser_);
-  } else if (!job.isAnnounced) {
+  } else if (job.isCounted()) {
     // A large file that is announced is not built before it is asked for.
     std::lock_guard lock(mutex_);
     large_.push_back(std::move(job));
     wake_.notify_all();
     return;
   }
-  if (job.isAnnounced) allowance.end();
+  if (!job.isCounted()) allowance.end();
 }
 
 void FileBuilder::buildLarge() {
@@ -176,7 +192,7 @@ void FileBuilder::buildLarge() {
 
 template <typename Work>
 void FileBuilder::attempt(const Job& job, Work work) {
-  const bool isCounted = !job.isAnnounced;
+  const bool isCounted = job.isCounted();
   try {
     work();
   } catch (const std::exception&) {
@@ -207,7 +223,7 @@ void FileBuilder::build(Job& job, Parser& parser) {
     else if (catalog_.add(std::move(*built)) > kTrimRows)
       malloc_trim(0);
   }
-  if (!job.isAnnounced) queued_--;
+  if (job.isCounted()) queued_--;
 }
 
 ParsedFile FileBuilder::ask(int fd, Parser& parser, std::vector<uint8_t>& answer) {

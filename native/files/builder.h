@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -46,6 +47,10 @@ class FileBuilder {
   void announce(const file_record& record);
   /// Does the same, beside, with the files of running processes that are targets.
   void announceRunning(const Session& session);
+  /// Does the same with files by their paths, the large ones too, as if they were asked for: they are those of a
+  /// program that is about to start. What cannot be opened or mapped is left out; on overlayfs nothing tells which file
+  /// a program will map. queued() counts them.
+  void prepare(const std::vector<std::string>& paths);
   /// How many files were asked for and are not in the catalog yet.
   size_t queued() const { return queued_; }
   /// CPU time of the parsers that run now, in nanoseconds.
@@ -54,10 +59,14 @@ class FileBuilder {
  private:
   /// A file to read. One of this machine's disks is opened when it is its turn.
   struct Job {
-    file_record record;
-    bool isAnnounced = false;        ///< nobody asked for it yet
-    Unsaid unsaid = Unsaid::kTime;   ///< where it is announced
-    std::optional<MappedFile> file;  ///< when it is open
+    file_record record = {};
+    bool isAnnounced = false;                       ///< nobody asked for it yet
+    bool isExpected = false;                        ///< it is announced, and waited for as what was asked for
+    Unsaid unsaid = Unsaid::kTime;                  ///< where it is announced
+    std::optional<MappedFile> file = std::nullopt;  ///< when it is open
+
+    /// Whether somebody waits for it.
+    bool isCounted() const { return !isAnnounced || isExpected; }
   };
 
   void buildVdso();

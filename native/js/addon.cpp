@@ -41,6 +41,7 @@ constexpr uint32_t kWarmUpFrequency = 1997;
 constexpr std::chrono::milliseconds kWarmUpSampling{40};
 constexpr std::chrono::milliseconds kWarmUpBuilding{250};
 constexpr std::chrono::milliseconds kWarmUpSweeps{400};
+constexpr std::chrono::milliseconds kPreparing{3000};
 constexpr std::chrono::milliseconds kWarmUpPoll{5};
 constexpr uint32_t kEventsOfScreens = 3;
 constexpr uint32_t kCalibrationFrequency = 4999;
@@ -59,9 +60,10 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
          method<&Sampler::onMethods>("onMethods"), method<&Sampler::takeMethods>("takeMethods"),
          method<&Sampler::readFile>("readFile"), method<&Sampler::fileId>("fileId"),
          method<&Sampler::frameNumber>("frameNumber"), method<&Sampler::setFrequency>("setFrequency"),
-         method<&Sampler::setEvents>("setEvents"), method<&Sampler::follow>("follow"),
-         method<&Sampler::describe>("describe"), method<&Sampler::lines>("lines"), method<&Sampler::sweep>("sweep"),
-         method<&Sampler::readMemory>("readMemory"), InstanceMethod<&Sampler::close>("close")});
+         method<&Sampler::setEvents>("setEvents"), method<&Sampler::prepare>("prepare"),
+         method<&Sampler::follow>("follow"), method<&Sampler::describe>("describe"), method<&Sampler::lines>("lines"),
+         method<&Sampler::sweep>("sweep"), method<&Sampler::readMemory>("readMemory"),
+         InstanceMethod<&Sampler::close>("close")});
   }
 
   /// new Sampler({objectPath, sources, frequency, firstFrequency, drainSeconds, targets, byFunction, withoutClock,
@@ -145,19 +147,6 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     std::vector<uint32_t> targets;
     for (uint32_t i = 0; i < array.Length(); i++) targets.push_back(array.Get(i).As<Napi::Number>().Uint32Value());
     return targets;
-  }
-
-  static std::vector<EventSource> readSources(const Napi::Value& value) {
-    const Napi::Array array = value.As<Napi::Array>();
-    std::vector<EventSource> sources;
-    for (uint32_t i = 0; i < array.Length(); i++) {
-      const Napi::Object source = array.Get(i).As<Napi::Object>();
-      sources.push_back({source.Get("name").As<Napi::String>().Utf8Value(),
-                         source.Get("type").As<Napi::Number>().Uint32Value(),
-                         static_cast<uint64_t>(source.Get("config").As<Napi::Number>().Int64Value()),
-                         source.Get("isClock").ToBoolean()});
-    }
-    return sources;
   }
 
   static uint32_t uint32At(const Napi::CallbackInfo& info, size_t index) {
@@ -246,6 +235,16 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
       clock.detach();
     else if (clock.count() == 0)
       clock.attach(clock.frequency());
+    return info.Env().Undefined();
+  }
+
+  /// prepare(paths): reads these files before they are run, and waits until that is done.
+  Napi::Value prepare(const Napi::CallbackInfo& info) {
+    const Napi::Array paths = info[0].As<Napi::Array>();
+    std::vector<std::string> files;
+    for (uint32_t i = 0; i < paths.Length(); i++) files.push_back(paths.Get(i).As<Napi::String>().Utf8Value());
+    parts_->files.builder.prepare(files);
+    waitForFiles(kPreparing);
     return info.Env().Undefined();
   }
 

@@ -147,6 +147,18 @@ std::vector<EventSetup> readEvents(const Napi::Value& value) {
   return setups;
 }
 
+std::vector<EventSource> readSources(const Napi::Value& value) {
+  std::vector<EventSource> sources;
+  if (!value.IsArray()) return sources;
+  const Napi::Array array = value.As<Napi::Array>();
+  for (uint32_t i = 0; i < array.Length(); i++) {
+    const Napi::Object source = array.Get(i).As<Napi::Object>();
+    sources.push_back({textOf(source, "name"), static_cast<uint32_t>(numberOf(source, "type")),
+                       numberOf(source, "config"), source.Get("isClock").ToBoolean()});
+  }
+  return sources;
+}
+
 void defineEvents(Napi::Env env, Napi::Object& exports) {
   exports.Set("listFunctions", Napi::Function::New(env, functionsOf));
   exports.Set("listLinePlaces", Napi::Function::New(env, linePlacesOf));

@@ -2,6 +2,8 @@
 #include "mapped/running_files.h"
 
 #include <dirent.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -49,7 +51,35 @@ std::vector<std::pair<uint64_t, uint32_t>> processes(const std::function<bool(ui
   return found;
 }
 
+file_record recordOf(const Mapping& mapping, uint32_t pid) {
+  file_record record = {};
+  record.type = RECORD_FILE;
+  record.tgid = pid;
+  record.key.inode = mapping.inode;
+  record.key.device = mapping.device;
+  record.vma_start = mapping.start;
+  record.vma_end = mapping.end;
+  record.vma_offset = mapping.offset;
+  return record;
+}
+
 }  // namespace
+
+bool recordOfFile(int fd, file_record& record) {
+  // What the kernel says of a mapping is what it says of a program's.
+  const auto size = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  void* mapped = mmap(nullptr, size, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+  if (mapped == MAP_FAILED) return false;
+  bool isFound = false;
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; !isFound && std::getline(maps, line);) {
+    const std::optional<Mapping> mapping = readMapping(line);
+    isFound = mapping && mapping->start == reinterpret_cast<uint64_t>(mapped);
+    if (isFound) record = recordOf(*mapping, static_cast<uint32_t>(getpid()));
+  }
+  munmap(mapped, size);
+  return isFound;
+}
 
 std::vector<file_record> runningFiles(const std::function<bool(uint32_t)>& isWanted) {
   const uint64_t latest = clockNanoseconds(CLOCK_MONOTONIC) + kLongest;
@@ -66,13 +96,7 @@ std::vector<file_record> runningFiles(const std::function<bool(uint32_t)>& isWan
       if (!mapping) continue;
       Used& entry = used[{mapping->device, mapping->inode}];
       entry.by += weight;
-      entry.file.type = RECORD_FILE;
-      entry.file.tgid = pid;
-      entry.file.key.inode = mapping->inode;
-      entry.file.key.device = mapping->device;
-      entry.file.vma_start = mapping->start;
-      entry.file.vma_end = mapping->end;
-      entry.file.vma_offset = mapping->offset;
+      entry.file = recordOf(*mapping, pid);
     }
   }
   std::vector<const Used*> order;

@@ -45,6 +45,8 @@ export interface Sampler {
    * `isPrepared`, files of what waits are read before anything is counted, which takes up to a second.
    */
   sweep(objectPath: string, isPrepared: boolean): void;
+  /** Reads files that are about to be run, so that their first sample is as good as others; takes up to three seconds. */
+  prepare(paths: readonly string[]): void;
   /** Samples only what a thread of this process starts from now on, and what that starts, from its first instruction. */
   follow(tid: number): void;
   /** Counts these events from now on, and no others; the CPU's time too, or not. Throws an error with `errno`. */

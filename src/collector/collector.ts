@@ -57,6 +57,8 @@ export interface CollectorOptions extends Omit<SamplerOptions, "sources" | "even
   readonly period?: number;
   /** Only what this thread starts is sampled. */
   readonly followed?: number;
+  /** Files that it will run. */
+  readonly prepared?: readonly string[];
   /** The BPF object that visits waiting threads. */
   readonly sweepPath: string;
 }
@@ -88,7 +90,15 @@ export class Collector {
   #cpu = process.cpuUsage();
 
   /** Loads the BPF programs and starts sampling; throws an Error with `errno` where that fails. */
-  constructor({ event, events, period = 0, followed, sweepPath, ...options }: CollectorOptions) {
+  constructor({
+    event,
+    events,
+    period = 0,
+    followed,
+    prepared,
+    sweepPath,
+    ...options
+  }: CollectorOptions) {
     const addon = loadAddon();
     this.#event = EVENTS[event];
     this.#activity = this.#event.activity;
@@ -119,6 +129,7 @@ export class Collector {
     this.#waits = new DrainedWaits(this.#stacks, this.#functions.info);
     this.#ancestors = new Ancestors(this.#writer);
     if (this.#activity !== "running") this.#sweep(true);
+    if (prepared) this.#sampler.prepare(prepared);
     if (followed !== undefined) this.#sampler.follow(followed);
     // What the start cost is no part of the first refresh.
     this.#cpu = process.cpuUsage();

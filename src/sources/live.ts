@@ -30,6 +30,8 @@ export interface LiveOptions {
   readonly pids: readonly number[];
   /** Only what this process's main thread starts from now on is sampled. */
   readonly followsOwn?: boolean;
+  /** Files that are about to be run. */
+  readonly prepared?: readonly string[];
   /** Stacks of the same functions are one: for who asks for no source lines of native functions. */
   readonly byFunction?: boolean;
   /** Where tables of programs are kept from run to run; empty: nowhere. */
@@ -66,6 +68,7 @@ export async function openLiveSource(worker: Worker, options: LiveOptions): Prom
       ...(options.events ? { events: options.events } : {}),
       ...(options.period === undefined ? {} : { period: options.period }),
       // The number of a main thread is that of its process.
+      ...(options.prepared ? { prepared: options.prepared } : {}),
       ...(options.followsOwn ? { followed: process.pid } : {}),
       frequency: options.frequency,
       ...(options.firstFrequency === undefined ? {} : { firstFrequency: options.firstFrequency }),

@@ -56,6 +56,21 @@ test("a line is counted wherever it was inlined", async (context) => {
   expect(found.totalOf("even") / found.hits).toBeLessThan(0.38);
 });
 
+test("the files of a command are read before it starts", async (context) => {
+  needsSampling(context);
+  const command = ["perl", "-e", "$i++ while $i < 600_000"];
+  const { status, stdout, stderr } = await polytop(["--json", "-F", "999", "--", ...command]);
+  expect(status, stderr).toBe(0);
+  const snapshots = stdout.split("\n").filter((line) => line.startsWith('{"schema"'));
+  const outcomes = snapshots.map((line) => JSON.parse(line) as EventSnapshot);
+  const sum = (of: (one: EventSnapshot) => number) =>
+    outcomes.reduce((all, one) => all + of(one), 0);
+  const samples = sum((one) => one.samples);
+  expect(samples).toBeGreaterThan(5);
+  // One may be met in the middle of an exec.
+  expect(sum(({ stacks }) => stacks.complete)).toBeGreaterThanOrEqual(samples - 1);
+});
+
 test("system calls of a Perl sub are counted in it", async (context) => {
   needsSampling(context);
   const script =

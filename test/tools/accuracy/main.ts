@@ -8,6 +8,7 @@ import { dotnet } from "./dotnet.ts";
 import { dotnetCalls } from "./dotnet-calls.ts";
 import { dotnetPrecompiled } from "./dotnet-precompiled.ts";
 import { dotnetStacks } from "./dotnet-stacks.ts";
+import { events } from "./events.ts";
 import { first } from "./first.ts";
 import { guessSections } from "./guesses.ts";
 import { idle } from "./idle.ts";
@@ -28,6 +29,7 @@ const held = await measure([
   ...guessSections,
   ...perf,
   ...waits,
+  ...events,
   ...idle,
   ...perl,
   ...python,
