@@ -71,9 +71,9 @@ const PROGRAMS: readonly Program[] = [
       "env",
       `LD_LIBRARY_PATH=${LIBRARIES}/blas:${LIBRARIES}/lapack`,
       "python3",
-      "/tmp/numbers.py",
+      "/tmp/smooth.py",
     ],
-    prepare: heredoc("/tmp/numbers.py", NUMPY),
+    prepare: heredoc("/tmp/smooth.py", NUMPY),
   },
 ];
 
