@@ -31,6 +31,8 @@ for i in range(60):
     smooth(np.random.default_rng(i).normal(size=200000)); rank(np.ones((120, 120)) + i)
     np.vectorize(lambda x: x * x + i)(np.arange(20000))`;
 
+const LIBRARIES = "/usr/lib/x86_64-linux-gnu";
+
 const heredoc = (path: string, text: string): string => `cat >${path} <<'END'\n${text}\nEND\n`;
 
 const PROGRAMS: readonly Program[] = [
@@ -64,8 +66,14 @@ const PROGRAMS: readonly Program[] = [
   },
   {
     what: "numpy",
-    command: ["python3", "/tmp/numbers.py"],
-    prepare: heredoc("/tmp/numbers.py", NUMPY),
+    // What chooses among libraries when a package is installed did not run.
+    command: [
+      "env",
+      `LD_LIBRARY_PATH=${LIBRARIES}/blas:${LIBRARIES}/lapack`,
+      "python3",
+      "/tmp/smooth.py",
+    ],
+    prepare: heredoc("/tmp/smooth.py", NUMPY),
   },
 ];
 
