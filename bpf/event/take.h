@@ -46,9 +46,11 @@ static __always_inline int take_hit(void *context, const __u64 *interrupted, __u
 	/* What the idle task does is no process's: it is wanted where all are. */
 	if (!amount || !(tid ? is_wanted(tgid) : !target_count))
 		return 0;
-	__u64 weight = count_hit() * amount, start = bpf_ktime_get_ns();
+	__u64 weight = count_hit() * amount;
 	if (!weight)
 		return 0;
+	/* Not before: most hits of a frequent event end above, and the clock takes as long as all of that. */
+	__u64 start = bpf_ktime_get_ns();
 	struct cpu_totals *run = bpf_map_lookup_elem(&totals, &zero);
 	struct walk *w = current_walk();
 	if (!run || !w)
