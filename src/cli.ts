@@ -4,6 +4,7 @@ import type { Writable } from "node:stream";
 import type { ResolvedEvent } from "./addon/events.ts";
 import { cacheFolder } from "./machine/cache-folder.ts";
 import { compileSparingly } from "./machine/engine.ts";
+import { speaksUtf8 } from "./machine/locale.ts";
 import { putScreenFirst } from "./machine/priority.ts";
 import { type Filter, parseFilter } from "./model/filter.ts";
 import { ofActivity } from "./model/waits/activity.ts";
@@ -343,11 +344,6 @@ async function live(
     remote: recorded !== undefined,
   });
   unsubscribe();
-}
-
-/** Decides as the C library does: the first of these that is set counts. */
-function speaksUtf8({ LC_ALL, LC_CTYPE, LANG }: NodeJS.ProcessEnv): boolean {
-  return /utf-?8/i.test(LC_ALL || LC_CTYPE || LANG || "");
 }
 
 /** Standard output, for text. */
