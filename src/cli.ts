@@ -8,6 +8,7 @@ import { speaksUtf8 } from "./machine/locale.ts";
 import { putScreenFirst } from "./machine/priority.ts";
 import { type Filter, parseFilter } from "./model/filter.ts";
 import { ofActivity } from "./model/waits/activity.ts";
+import { budgetPercent } from "./options/environment.ts";
 import { helpText, versionText } from "./options/option-table.ts";
 import {
   type Options,
@@ -25,7 +26,7 @@ import type { RecordingHeader } from "./recording/format.ts";
 import type { EventTools } from "./screen/state/session.ts";
 import type { StartedCommand, StreamUse } from "./sources/command.ts";
 import type { LiveSource } from "./sources/live.ts";
-import { EXIT_CANNOT, EXIT_FAILED, EXIT_OK, UsageError, UserError } from "./tick/errors.ts";
+import { EXIT_CANNOT, EXIT_FAILED, EXIT_OK, UserError } from "./tick/errors.ts";
 import { isTimeOnly } from "./tick/event-request.ts";
 import type { EventName } from "./tick/events.ts";
 import type { TickSource } from "./tick/source.ts";
@@ -296,14 +297,6 @@ async function eventsOf(options: RunOptions | RecordOptions): Promise<{
   const events = resolveEvents(requests, { addon: loadAddon(), pids, program });
   for (const { notice } of events) if (notice) warn(notice);
   return { event: "cpu", events, ...(count === undefined ? {} : { period: count }) };
-}
-
-/** What polytop may cost, for those who measure it or have CPUs to spare. */
-function budgetPercent({ POLYTOP_BUDGET: text }: NodeJS.ProcessEnv): number | undefined {
-  if (!text) return undefined;
-  const percent = Number(text);
-  if (percent >= 0 && percent <= 1e5) return percent;
-  throw new UsageError(`POLYTOP_BUDGET is percent of one CPU, 0 for no limit, not "${text}"`);
 }
 
 async function openExports(options: ShowOptions): Promise<Exports | undefined> {
