@@ -142,8 +142,8 @@ const SIGNAL_STATUS = 128;
 /** A screen fills sooner than after a whole refresh. */
 const FIRST_LOOK_SECONDS = 0.2;
 
-/** Where only running code is looked at it fills at once: this holds some 50 samples of each busy CPU. */
-const QUICK_LOOK = { seconds: 0.1, frequency: 499 };
+/** Where only running code is looked at: this holds some 10 samples of each busy CPU. */
+const QUICK_LOOK_SECONDS = 0.1;
 
 /** The live view needs a terminal on both sides: one to draw on and one to read keys from. */
 const hasTerminal = (): boolean =>
@@ -253,8 +253,7 @@ async function openMachine(
   if (notice) warn(notice);
   const { delaySeconds, pids, cache } = options;
   const { event, events, period } = await eventsOf(options);
-  const isQuick = isWatched && event === "cpu" && !events && delaySeconds > QUICK_LOOK.seconds;
-  const firstSeconds = isQuick ? QUICK_LOOK.seconds : FIRST_LOOK_SECONDS;
+  const firstSeconds = event === "cpu" && !events ? QUICK_LOOK_SECONDS : FIRST_LOOK_SECONDS;
   const budget = budgetPercent(process.env);
   const source = await openLiveSource(thread, {
     event,
@@ -263,9 +262,6 @@ async function openMachine(
     frequency,
     delaySeconds,
     firstDelaySeconds: isWatched ? Math.min(delaySeconds, firstSeconds) : delaySeconds,
-    ...(isQuick
-      ? { firstFrequency: clampFrequency(Math.max(frequency, QUICK_LOOK.frequency)).frequency }
-      : {}),
     pids,
     byFunction: !isWatched,
     followsOwn: options.program !== undefined,

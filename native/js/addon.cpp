@@ -66,14 +66,12 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
          InstanceMethod<&Sampler::close>("close")});
   }
 
-  /// new Sampler({objectPath, sources, frequency, firstFrequency, drainSeconds, targets, byFunction, withoutClock,
+  /// new Sampler({objectPath, sources, frequency, drainSeconds, targets, byFunction, withoutClock,
   /// eventPath, events, cacheFolder}): loads, attaches, samples from now on.
   explicit Sampler(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Sampler>(info) {
     const Napi::Object given = info[0].As<Napi::Object>();
     SessionOptions options;
     options.frequency = given.Get("frequency").As<Napi::Number>().Uint32Value();
-    const Napi::Value first = given.Get("firstFrequency");
-    options.firstFrequency = first.IsNumber() ? first.As<Napi::Number>().Uint32Value() : options.frequency;
     options.drainSeconds = given.Get("drainSeconds").As<Napi::Number>().DoubleValue();
     options.targets = readTargets(given.Get("targets"));
     options.sources = readSources(given.Get("sources"));
@@ -108,7 +106,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
       if (options.withoutClock)
         parts_->session.events().detach();
       else
-        parts_->session.events().setFrequency(options.firstFrequency);
+        parts_->session.events().setFrequency(options.frequency);
       parts_->drain.restart();
       // Not through parts_, which holds nothing any more while the parts are taken down.
       FileBuilder& builder = parts_->files.builder;

@@ -16,7 +16,6 @@ namespace polytop {
 
 struct SessionOptions {
   uint32_t frequency = 99;           ///< samples a second on each CPU: sizes the count maps
-  uint32_t firstFrequency = 99;      ///< the same until it is changed
   double drainSeconds = 1;           ///< longest time between two drains: sizes the count maps
   bool withoutClock = false;         ///< the CPU's time is not sampled once the start is over
   uint32_t events = 0;               ///< how many other events share the count maps

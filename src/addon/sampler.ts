@@ -20,8 +20,6 @@ export interface SamplerOptions {
   readonly sources: readonly EventSource[];
   /** Samples a second on each CPU. */
   readonly frequency: number;
-  /** The same until it is set; missing: as it is. */
-  readonly firstFrequency?: number;
   /** Longest time between two drains, in seconds. */
   readonly drainSeconds: number;
   readonly targets: readonly number[];

@@ -25,8 +25,6 @@ export interface LiveOptions {
   readonly delaySeconds: number;
   /** The first refresh may be sooner: who looks at a screen wants an answer now. */
   readonly firstDelaySeconds?: number;
-  /** The rate of the first refresh, where that is another one. */
-  readonly firstFrequency?: number;
   readonly pids: readonly number[];
   /** Only what this process's main thread starts from now on is sampled. */
   readonly followsOwn?: boolean;
@@ -71,7 +69,6 @@ export async function openLiveSource(worker: Worker, options: LiveOptions): Prom
       ...(options.prepared ? { prepared: options.prepared } : {}),
       ...(options.followsOwn ? { followed: process.pid } : {}),
       frequency: options.frequency,
-      ...(options.firstFrequency === undefined ? {} : { firstFrequency: options.firstFrequency }),
       drainSeconds: 1,
       targets: options.pids,
       byFunction: options.byFunction ?? false,

@@ -82,7 +82,7 @@ class Schedule {
     const { delaySeconds, firstDelaySeconds, sampler } = setup;
     this.#collector = collector;
     this.#budget = budget;
-    this.#frequency = sampler.firstFrequency ?? sampler.frequency;
+    this.#frequency = sampler.frequency;
     this.#seconds = delaySeconds;
     this.#lastTick -= (delaySeconds - firstDelaySeconds) * 1000;
     this.#plan();
