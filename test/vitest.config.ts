@@ -2,8 +2,9 @@ import { defineConfig } from "vitest/config";
 
 // Tests that profile programs of their own, two at once: each waits for its samples most of the time.
 const live = ["test/live/**/*.test.ts"];
-// Tests of the machine itself run one after the other and after all others: they take CPUs away, or measure the whole.
-const alone = ["accounting", "budget", "faults", "hardship", "story"].map(
+// Tests of the machine itself run one after the other and after all others: they take CPUs away, or measure the whole,
+// or how long sleepers wait for a CPU too.
+const alone = ["accounting", "budget", "faults", "hardship", "story", "waits"].map(
   (name) => `test/live/${name}.test.ts`,
 );
 

@@ -1,6 +1,6 @@
 /** Runs bin/polytop as a user would, in an environment that does not depend on the machine's. */
 import { spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { TestContext } from "vitest";
 import { diagnose, whyItCannotRun } from "../../src/doctor/doctor.ts";
@@ -43,9 +43,12 @@ export function polytop(args: readonly string[], options: RunOptions = {}): Prom
       env: cleanEnvironment(env),
       stdio: ["ignore", "pipe", "pipe"],
     });
-    const timer = setTimeout(() => child.kill("SIGKILL"), timeoutMs);
     let stdout = "";
     let stderr = "";
+    const timer = setTimeout(() => {
+      stderr += `after ${timeoutMs} ms:\n${whatThreadsDo(child.pid ?? -1)}`;
+      child.kill("SIGKILL");
+    }, timeoutMs);
     child.stdout.setEncoding("utf8").on("data", (text: string) => {
       stdout += text;
       onStdout?.(text, child.pid ?? -1);
@@ -60,6 +63,35 @@ export function polytop(args: readonly string[], options: RunOptions = {}): Prom
       resolve({ status, signal, stdout, stderr });
     });
   });
+}
+
+/** What each thread of a process that hangs does, and of those that it started: name, state, system call, kernel stack. */
+function whatThreadsDo(pid: number): string {
+  const read = (file: string): string => {
+    try {
+      return readFileSync(file, "latin1").trim();
+    } catch {
+      return "";
+    }
+  };
+  const stateOf = (task: string): string =>
+    /^State:\s*(.*)$/m.exec(read(`${task}/status`))?.[1] ?? "";
+  let said = "";
+  try {
+    for (const tid of readdirSync(`/proc/${pid}/task`)) {
+      const task = `/proc/${pid}/task/${tid}`;
+      const stack = read(`${task}/stack`)
+        .replace(/\[<0>\] |\+0x\S+/g, "")
+        .split("\n")
+        .join(" < ");
+      said += `${tid} ${read(`${task}/comm`)}: ${stateOf(task)}, ${read(`${task}/syscall`)}, ${stack}\n`;
+      for (const childPid of read(`${task}/children`).split(" ").filter(Boolean))
+        said += whatThreadsDo(Number(childPid));
+    }
+  } catch {
+    said += `${pid} has ended\n`;
+  }
+  return said;
 }
 
 /** Skips a test, with the reason, on a machine or for a user that cannot sample. */
