@@ -10,9 +10,15 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 
 typedef long (*system_call)(long, long, long, long, long, long, long);
+typedef int (*device_call)(int, unsigned long, void*);
+
+#define MAX_EVENTS 4096
+/* Descriptors of what was asked for as an event of hardware. */
+static char is_hardware[MAX_EVENTS];
 
 long syscall(long number, ...) {
   system_call real = (system_call)dlsym(RTLD_NEXT, "syscall");
@@ -32,5 +38,25 @@ long syscall(long number, ...) {
     errno = strcmp(pmu, "partial") ? atoi(pmu) : (int)a[2] > 0 ? ENODEV : 0;
     if (errno) return -1;
   }
-  return real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+  long result = real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+
+  if (number == SYS_perf_event_open && result >= 0 && result < MAX_EVENTS) is_hardware[result] = a[0] == (long)&changed;
+  return result;
+}
+
+/* The kernel turns the frequency of a clock into a period when it opens it: a new one must be a period, else it ticks
+ * every 10 us. */
+int ioctl(int fd, unsigned long request, ...) {
+  device_call real = (device_call)dlsym(RTLD_NEXT, "ioctl");
+  va_list list;
+  void* argument;
+
+  va_start(list, request);
+  argument = va_arg(list, void*);
+  va_end(list);
+  if (request == PERF_EVENT_IOC_PERIOD && fd >= 0 && fd < MAX_EVENTS && is_hardware[fd]) {
+    unsigned long long period = 1000000000 / *(unsigned long long*)argument;
+    return real(fd, request, &period);
+  }
+  return real(fd, request, argument);
 }
