@@ -205,15 +205,12 @@ class TableBuilder {
   uint32_t goRule(const GoRow& row) {
     if (row.frame == GoFrame::kEnd) return kEndRule;
     if (row.frame == GoFrame::kUnknown) return kNoRule;
-    unwind_rule rule{};
     if (row.frame == GoFrame::kFp) {
-      rule.cfa = CFA_OTHER_STACK;
-      rule.cfa_offset = arch::kFrameBytes;
-      rule.ra_offset = arch::kReturnAddressOffset;
-      rule.fp = FP_CFA;
-      rule.fp_offset = -arch::kFrameBytes;
-      return rules_.intern(rule);
+      unwind_rule framed = framePointerRule();
+      framed.cfa = CFA_OTHER_STACK;
+      return rules_.intern(framed);
     }
+    unwind_rule rule{};
     if (row.frame == GoFrame::kRegister) rule.ra_register = arch::kGoVforkReturn + 1;
     rule.cfa = row.frame == GoFrame::kStart ? CFA_START : CFA_SP;
     rule.cfa_offset = row.depth - arch::kReturnAddressOffset;
