@@ -14,8 +14,8 @@ import {
   withoutInlining,
 } from "../../support/node.ts";
 import { hasRun } from "../../support/profile.ts";
-import { type StackCount, stackCounts } from "../../support/ticks.ts";
-import { sampleLoop } from "./loops.ts";
+import { stackCounts } from "../../support/ticks.ts";
+import { programRows, sampleLoop, sumOf } from "./loops.ts";
 
 /** A version of Node that was found. */
 interface Node {
@@ -51,9 +51,6 @@ async function sampleProgram(
     await running.stop();
   }
 }
-
-const sumOf = (counts: readonly StackCount[], holds: (one: StackCount) => boolean): number =>
-  counts.reduce((sum, one) => sum + (holds(one) ? one.count : 0), 0);
 
 async function stacksOf(node: Node): Promise<Row[]> {
   const { ticks, truth } = await sampleProgram(
@@ -165,7 +162,7 @@ function preparePrograms(): void {
   const numbers = Array.from({ length: MODULES }, (_, number) => number);
   for (const number of numbers) {
     const body = `export class Part${number} { constructor(of) { this.of = of; } get sum() { return [...this.of].map((x) => x * ${number}).reduce((a, b) => a + b, 0); } }\n`;
-    write(`src/part${number}.js`, body.repeat(1));
+    write(`src/part${number}.js`, body);
     write(
       `tests/part${number}.test.js`,
       `import { expect, test } from "vitest";\nimport { Part${number} } from "../src/part${number}.js";\ntest.for([1, 2, 3, 4, 5, 6, 7, 8])("%i", (n) => expect(new Part${number}([n]).sum).toEqual(${number} * n));\n`,
@@ -190,39 +187,12 @@ function preparePrograms(): void {
 async function programOf(what: string, args: readonly string[], node: Node): Promise<Row[]> {
   const counts = await sampleLoop([node.path, ...args], PROGRAMS_FOLDER);
   const samples = sumOf(counts, () => true);
-  const complete = sumOf(counts, ({ stack }) => stack.outcome === "complete");
-  const guessed = sumOf(counts, ({ stack }) => stack.outcome === "guessed");
-  const named = (text: string) => (one: StackCount) =>
-    one.stack.frames.some(({ folded, function: it }) => !folded && it.name === text);
-  const unnamed = sumOf(counts, ({ stack }) =>
-    javascriptFrames(stack).some((frame) => frame.function.whyUnnamed !== undefined),
+  const generated = sumOf(counts, ({ stack }) =>
+    stack.frames.some(({ folded, function: it }) => !folded && it.name === "[generated code]"),
   );
-  const generated = sumOf(counts, named("[generated code]"));
-  const inJavaScript = sumOf(counts, ({ stack }) => javascriptFrames(stack).length > 0);
-  if (process.env.POLYTOP_DEBUG) {
-    for (const { stack, count } of counts) {
-      const why = stack.frames.find((frame) => !frame.folded && frame.function.whyUnnamed);
-      if (!why && stack.outcome === "complete") continue;
-      const leaf = stack.frames.slice(0, 4).map((it) => it.function.name);
-      console.error(count, stack.outcome, why?.function.name, leaf.join(" < "));
-    }
-  }
   const title = `${what}, ${node.name}`;
   return [
-    {
-      what: `${title}: complete stacks (${percent(inJavaScript, samples, 0)} with JavaScript, ${percent(guessed, samples)} guessed)`,
-      bar: "≥ 99.5 %",
-      figure: percent(complete, samples),
-      samples,
-      ok: ratio(complete, samples) >= 0.995 && inJavaScript > 0,
-    },
-    {
-      what: `${title}: stacks with a function of JavaScript that has no name`,
-      bar: "≤ 0.5 %",
-      figure: percent(unnamed, samples),
-      samples,
-      ok: ratio(unnamed, samples) <= 0.005,
-    },
+    ...programRows(title, counts, "JavaScript", javascriptFrames),
     {
       what: `${title}: stacks with [generated code]`,
       bar: "≤ 0.5 %",

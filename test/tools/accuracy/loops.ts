@@ -1,7 +1,10 @@
 /** Samples a program that runs again and again. */
+
+import type { Frame } from "../../../src/tick/store.ts";
 import { liveTicks } from "../../support/live-ticks.ts";
+import { percent, type Row, ratio } from "../../support/measure.ts";
 import { sleep, start } from "../../support/profile.ts";
-import { type StackCount, stackCounts } from "../../support/ticks.ts";
+import { type Stack, type StackCount, stackCounts } from "../../support/ticks.ts";
 
 const SECONDS = 11;
 /** Until the unwind tables of the program's files are there; what these samples lack is said by their reason. */
@@ -42,4 +45,51 @@ async function sample(
   } finally {
     await loop.stop();
   }
+}
+
+/** The sum of the counts for which something holds. */
+export const sumOf = (counts: readonly StackCount[], holds: (one: StackCount) => boolean): number =>
+  counts.reduce((sum, one) => sum + (holds(one) ? one.count : 0), 0);
+
+/**
+ * Rows for a program that is written in a language, whose frames in a stack `framesOf` finds: whether all stacks are
+ * whole, and all of its functions named. $POLYTOP_DEBUG prints those that are not.
+ */
+export function programRows(
+  title: string,
+  counts: readonly StackCount[],
+  language: string,
+  framesOf: (stack: Stack) => readonly Frame[],
+): Row[] {
+  const samples = sumOf(counts, () => true);
+  const complete = sumOf(counts, ({ stack }) => stack.outcome === "complete");
+  const guessed = sumOf(counts, ({ stack }) => stack.outcome === "guessed");
+  const written = sumOf(counts, ({ stack }) => framesOf(stack).length > 0);
+  const unnamed = sumOf(counts, ({ stack }) =>
+    framesOf(stack).some((frame) => frame.function.whyUnnamed !== undefined),
+  );
+  if (process.env.POLYTOP_DEBUG) {
+    for (const { stack, count } of counts) {
+      const why = stack.frames.find((frame) => !frame.folded && frame.function.whyUnnamed);
+      if (!why && stack.outcome === "complete") continue;
+      const leaf = stack.frames.slice(0, 4).map((it) => it.function.name);
+      console.error(count, stack.outcome, why?.function.name, leaf.join(" < "));
+    }
+  }
+  return [
+    {
+      what: `${title}: complete stacks (${percent(written, samples, 0)} with ${language}, ${percent(guessed, samples)} guessed)`,
+      bar: "≥ 99.5 %",
+      figure: percent(complete, samples),
+      samples,
+      ok: ratio(complete, samples) >= 0.995 && written > 0,
+    },
+    {
+      what: `${title}: stacks with a function of ${language} that has no name`,
+      bar: "≤ 0.5 %",
+      figure: percent(unnamed, samples),
+      samples,
+      ok: ratio(unnamed, samples) <= 0.005,
+    },
+  ];
 }

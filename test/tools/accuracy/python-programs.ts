@@ -1,10 +1,9 @@
 /** Programs of Debian that are written in Python: whether all of their stacks are whole, and all functions named. */
 import { execFileSync } from "node:child_process";
 import { unpackDebian } from "../../support/debian.ts";
-import { Lacking, percent, type Row, ratio, type Section } from "../../support/measure.ts";
+import { Lacking, type Row, type Section } from "../../support/measure.ts";
 import { pythonFrames } from "../../support/python.ts";
-import type { StackCount } from "../../support/ticks.ts";
-import { sampleProgram } from "./loops.ts";
+import { programRows, sampleProgram } from "./loops.ts";
 
 interface Program {
   readonly what: string;
@@ -82,45 +81,6 @@ const PACKAGES = [
   ...["python3-numpy", "coreutils", "findutils", "dash"],
 ];
 
-/** The sum of the counts for which something holds. */
-const sumOf = (counts: readonly StackCount[], holds: (one: StackCount) => boolean): number =>
-  counts.reduce((sum, one) => sum + (holds(one) ? one.count : 0), 0);
-
-async function measureProgram(root: string, { what, command }: Program): Promise<Row[]> {
-  const counts = await sampleProgram(root, command);
-  const samples = sumOf(counts, () => true);
-  const complete = sumOf(counts, ({ stack }) => stack.outcome === "complete");
-  const inPython = sumOf(counts, ({ stack }) => pythonFrames(stack).length > 0);
-  const unnamed = sumOf(counts, ({ stack }) =>
-    pythonFrames(stack).some((frame) => frame.function.whyUnnamed !== undefined),
-  );
-  if (process.env.POLYTOP_DEBUG) {
-    for (const { stack, count } of counts) {
-      const why = stack.frames.find((frame) => !frame.folded && frame.function.whyUnnamed);
-      if (why || stack.outcome !== "complete") {
-        console.error(count, stack.outcome, why?.function, stack.frames.at(-1)?.function.name);
-      }
-    }
-  }
-  const about = `(${percent(inPython, samples, 0)} with Python frames)`;
-  return [
-    {
-      what: `${what}: complete stacks ${about}`,
-      bar: "≥ 99.5 %",
-      figure: percent(complete, samples),
-      samples,
-      ok: ratio(complete, samples) >= 0.995 && inPython > 0,
-    },
-    {
-      what: `${what}: stacks with a function of Python that has no name`,
-      bar: "≤ 0.5 %",
-      figure: percent(unnamed, samples),
-      samples,
-      ok: ratio(unnamed, samples) <= 0.005,
-    },
-  ];
-}
-
 async function programs(): Promise<Row[]> {
   const unpacked = unpackDebian({ name: "python-programs", suite: "bookworm", packages: PACKAGES });
   if (typeof unpacked === "string") throw new Lacking(unpacked);
@@ -128,7 +88,8 @@ async function programs(): Promise<Row[]> {
   for (const program of PROGRAMS) {
     const { prepare } = program;
     if (prepare) execFileSync("chroot", [unpacked.root, "sh", "-ec", prepare]);
-    rows.push(...(await measureProgram(unpacked.root, program)));
+    const counts = await sampleProgram(unpacked.root, program.command);
+    rows.push(...programRows(program.what, counts, "Python", pythonFrames));
   }
   return rows;
 }
