@@ -32,7 +32,7 @@ $(call remember,build/sources,$(BUNDLE_SOURCES))
 
 GENERATED := build/counters.h build/dotnet_layouts.h build/abi.ts
 
-BPF_OBJECTS := dist/polytop.bpf.o dist/wait.bpf.o dist/event.bpf.o
+BPF_OBJECTS := dist/polytop.bpf.o dist/wait.bpf.o
 SMALL_PROGRAMS := dist/polytop-reader dist/polytop-launch
 
 all: $(GENERATED) $(BPF_OBJECTS) dist/polytop.node $(SMALL_PROGRAMS) dist/polytop-parser dist/cli.js
@@ -52,7 +52,6 @@ BPF_FLAGS := -g -O2 -Wall -Werror -target bpf -D__TARGET_ARCH_x86 -ffile-prefix-
 # DWARF goes, BTF stays: the loader needs BTF only, and not as an object that is yet to be linked has it.
 dist/polytop.bpf.o: bpf/sample.bpf.c
 dist/wait.bpf.o: bpf/wait.bpf.c
-dist/event.bpf.o: bpf/event.bpf.c
 $(BPF_OBJECTS): build/counters.h Makefile
 	mkdir -p dist build/bpf
 	$(CLANG) $(BPF_FLAGS) -MMD -MP -MT $@ -MF build/bpf/$(@F:.bpf.o=.d) -c $(filter %.c,$^) -o build/bpf/$(@F)

@@ -25,8 +25,7 @@ export interface SamplerOptions {
   readonly targets: readonly number[];
   /** The CPU's time is not sampled once the start is over. */
   readonly withoutClock?: boolean;
-  /** The BPF object of other events, and these. */
-  readonly eventPath?: string;
+  /** Other events. */
   readonly events?: readonly NumberedEvent[];
   /** Stacks of the same functions are one, wherever in these they are; nothing tells addresses apart then. */
   readonly byFunction?: boolean;
