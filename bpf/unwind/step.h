@@ -148,7 +148,7 @@ __noinline int step(void)
 __noinline int steps(void)
 {
 	/* Functions of V8 are no native frames. */
-	for (__u32 i = 0; i <= MAX_USER_FRAMES + V8_NOTES; i++) {
+	for (__u32 i = 0; i <= MAX_USER_FRAMES + MAX_FRAMES_BESIDE; i++) {
 		if (step())
 			break;
 	}
