@@ -143,12 +143,11 @@ __noinline int step(void)
 	return result;
 }
 
-/* Makes steps until the walk ends. A global function: the verifier goes through its turns once, whatever the leaf is.
- */
+/* Makes steps until the walk ends. A global function: its turns are verified once, whatever the leaf is. */
 __noinline int steps(void)
 {
 	/* Functions of V8 are no native frames. */
-	for (__u32 i = 0; i <= MAX_USER_FRAMES + MAX_FRAMES_BESIDE; i++) {
+	for (__u64 i = 0; i <= MAX_USER_FRAMES + MAX_FRAMES_BESIDE; i++) {
 		if (step())
 			break;
 	}
