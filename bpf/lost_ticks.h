@@ -113,12 +113,16 @@ static __always_inline void settle_lost(struct cpu_totals *run, const struct cpu
 		run->stolen = stolen;
 }
 
-/* A tick of the event at `now` made a run, which met thread `tid`; `is_wanted` says that its samples are. */
-static __always_inline void count_lost(struct cpu_totals *run, struct task_struct *task, const struct cpu_rate *rate,
-				       __u64 now, __u32 tid, int is_wanted)
+/*
+ * A tick of the event at `now` made a run; `is_wanted` says that it met a thread whose samples are wanted. Of work that
+ * interrupts an idle CPU nobody knows since when it is done. A function of its own, for its stack to be no part of the
+ * walk's: the stacks of all calls under way may have 512 bytes together.
+ */
+static __noinline int count_lost(struct cpu_totals *run, struct task_struct *task, const struct cpu_rate *rate,
+				 __u64 now, int is_wanted)
 {
 	if (!rate->period || !can_tell_lost(task))
-		return;
+		return 0;
 	struct rq *rq = queue_of(task);
 	__u64 gap = now - run->last_tick, clock = READ_TYPED(rq, clock);
 	__u64 arrival = arrival_time(run, task, clock, now);
@@ -137,9 +141,9 @@ static __always_inline void count_lost(struct cpu_totals *run, struct task_struc
 		__u64 own = arrival < run->last_tick ? (run->last_tick - arrival) / rate->period : 0;
 		if (own > lost)
 			own = lost;
-		/* Of work that interrupts an idle CPU nobody knows since when it is done. */
-		__u64 wanted = is_wanted && tid ? own : 0;
-		if (run->last_wanted && tid && !may_have_been_idle(run, rq))
+		__u64 wanted = is_wanted ? own : 0;
+
+		if (run->last_wanted && !may_have_been_idle(run, rq))
 			wanted += lost - own;
 		if (wanted && !run->lost)
 			run->lost_clock = clock;
@@ -147,6 +151,7 @@ static __always_inline void count_lost(struct cpu_totals *run, struct task_struc
 	}
 	run->last_run = now;
 	run->last_wanted = is_wanted;
+	return 0;
 }
 
 #endif
