@@ -7,6 +7,7 @@
 #include <random>
 
 #include "util/clock.h"
+#include "util/priority.h"
 
 namespace polytop {
 
@@ -36,13 +37,24 @@ uint32_t countThreads() {
   return all;
 }
 
+std::unique_ptr<WaitObject> load(const std::string& objectPath, const Session& session) {
+  auto object = std::make_unique<WaitObject>();
+  object->load(objectPath, session, std::clamp(kRowsPerThread * countThreads(), kFewestRows, kMostRows));
+  return object;
+}
+
 }  // namespace
+
+void Sweeper::prepare(const std::string& objectPath, const Session& session) {
+  prepared_ = std::async(std::launch::async, [objectPath, &session] {
+    raisePriority();
+    return load(objectPath, session);
+  });
+}
 
 void Sweeper::start(const std::string& objectPath, const Session& session) {
   if (isRunning()) return;
-  auto object = std::make_unique<WaitObject>();
-  object->load(objectPath, session, std::clamp(kRowsPerThread * countThreads(), kFewestRows, kMostRows));
-  object_ = std::move(object);
+  object_ = prepared_.valid() ? prepared_.get() : load(objectPath, session);
   stopping_ = false;
   sweep();
   thread_ = std::thread([this] { run(); });

@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -22,6 +23,8 @@ class Sweeper {
  public:
   ~Sweeper() { stop(); }
 
+  /// Begins to load the second object on a thread of its own, for start() to take. Both must outlive the sweeper.
+  void prepare(const std::string& objectPath, const Session& session);
   /// Loads the second object and sweeps from now on. Throws a Failure where this machine cannot.
   void start(const std::string& objectPath, const Session& session);
   void stop();
@@ -39,6 +42,7 @@ class Sweeper {
   void sweep();
   bool isDear(uint64_t now) const;
 
+  std::future<std::unique_ptr<WaitObject>> prepared_;
   std::unique_ptr<WaitObject> object_;
   std::thread thread_;
   std::mutex mutex_;  ///< guards everything below
