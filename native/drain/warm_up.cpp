@@ -16,6 +16,8 @@ constexpr std::chrono::milliseconds kSampling{40};
 constexpr std::chrono::milliseconds kBuilding{250};
 constexpr std::chrono::milliseconds kSweeping{600};
 constexpr std::chrono::milliseconds kPoll{5};
+/// What a sweep asks for is read by another thread.
+constexpr std::chrono::milliseconds kAsking{15};
 constexpr uint32_t kCalibrationFrequency = 4999;
 /// No process has this pid, and so nothing is sampled.
 constexpr uint32_t kNobody = 0;
@@ -43,10 +45,8 @@ void warmUp(Session& session, const FileBuilder& builder, const std::vector<uint
 void warmUp(Sweeper& sweeper, const FileBuilder& builder) {
   const auto latest = Clock::now() + kSweeping;
   // Each sweep gets as far as the files go that are known: some are needed to meet all files of deep stacks.
-  for (bool asks = true; asks && Clock::now() < latest;) {
-    sweeper.restart();
-    std::this_thread::sleep_for(kPoll);
-    asks = builder.queued() > 0;
+  while (sweeper.restart() > 0 && Clock::now() < latest) {
+    std::this_thread::sleep_for(kAsking);
     waitForFiles(builder, kBuilding);
   }
 }

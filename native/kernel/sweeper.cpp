@@ -6,6 +6,7 @@
 #include <fstream>
 #include <random>
 
+#include "bpf/totals.h"
 #include "util/clock.h"
 #include "util/priority.h"
 
@@ -116,12 +117,14 @@ void Sweeper::collect(const std::function<void(const WaitObject&, uint64_t)>& re
   read(*object_, sweeps_);
 }
 
-void Sweeper::restart() {
+uint64_t Sweeper::restart() {
   std::lock_guard lock(mutex_);
+  const uint64_t pending = object_->counter(COUNTER_UnwindNativeErrFilePending);
   // No thread was met by the sweep before the one that comes now: all of them are new to it.
   sweeps_++;
   began_ = 0;
   sweep();
+  return object_->counter(COUNTER_UnwindNativeErrFilePending) - pending;
 }
 
 }  // namespace polytop

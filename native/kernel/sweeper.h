@@ -32,8 +32,9 @@ class Sweeper {
   /// Sweeps once more if that is not too dear, then calls `read` while no sweep is under way. Throws a Failure, also
   /// one of the sweeps since the last call.
   void collect(const std::function<void(const WaitObject&, uint64_t sweep)>& read);
-  /// Sweeps anew: what was waiting until now is not counted. Throws a Failure.
-  void restart();
+  /// Sweeps anew: what was waiting until now is not counted. Returns how many stacks ended in files that are not known
+  /// yet. Throws a Failure.
+  uint64_t restart();
   /// CPU time of the sweeps until now, in nanoseconds.
   uint64_t cpuNanoseconds() const { return cpuNanoseconds_; }
 
