@@ -39,7 +39,8 @@ static __always_inline __u32 current_tgid(struct task_struct *task, __u64 id)
 /* Whether the process that causes a hit is wanted. What the idle task does is no process's: where all are, it is. */
 static __always_inline int is_cause_wanted(void)
 {
-	/* No helper is called where none is needed: they take as long as all else that most hits of a frequent event do. */
+	/* No helper is called where none is needed: they take as long as all else that most hits of a frequent event
+	 * do. */
 	if (!target_count)
 		return 1;
 	__u64 id = bpf_get_current_pid_tgid();
