@@ -114,7 +114,7 @@ dist/cli.js: $(BUNDLE_SOURCES) build/abi.ts build/sources package-lock.json pack
 	mkdir -p dist
 	rm -rf build/bundle
 	node_modules/.bin/esbuild $(BUNDLE_ENTRIES) --outdir=build/bundle --entry-names=[name] \
-	  --chunk-names=chunk-[hash] --bundle --splitting --minify-syntax --minify-whitespace --platform=node --format=esm \
+	  --chunk-names=chunk-[hash] --bundle --splitting --minify --platform=node --format=esm \
 	  --target=node$(NODE_VERSION) --jsx=automatic --define:process.env.NODE_ENV='"production"' \
 	  --external:react-devtools-core --external:*.node '--banner:js=$(BANNER)' \
 	  --legal-comments=none --log-level=warning
