@@ -110,12 +110,16 @@ static __always_inline int enter_caller_by_register(struct walk *w, __u32 number
 
 /*
  * A signal handler's return address points to the code that returns from the signal: the interrupted registers lie in
- * the ucontext.
+ * the ucontext. A global function: many ways lead to it.
  */
-static __always_inline int step_signal(struct walk *w, __u64 ucontext)
+__noinline int step_signal(__u64 ucontext)
 {
+	struct walk *w = current_walk();
 	__u64 ip, sp, fp;
 
+	asm volatile("" : "+r"(ucontext));
+	if (!w)
+		return WALK_ENDED;
 	if (READ_USER(&fp, ucontext + UCONTEXT_FP) || READ_USER(&sp, ucontext + UCONTEXT_SP) ||
 	    READ_USER(&ip, ucontext + UCONTEXT_IP))
 		return stop_walk(w, COUNTER_UnwindNativeErrStackRead);
@@ -128,6 +132,32 @@ static __always_inline int step_signal(struct walk *w, __u64 ucontext)
 	w->registers_known = 0;
 	w->window_valid = 0;
 	return STEPPED;
+}
+
+static __always_inline int is_base_known(struct walk *w)
+{
+	return w->registers_known || w->base_frame == w->user_frames;
+}
+
+static __always_inline __u64 known_base(struct walk *w)
+{
+	return w->registers_known ? w->registers[REG_BASE] : w->base;
+}
+
+/* Finds the caller's base by a rule, where that tells it: it holds for the next frame. */
+static __always_inline void find_caller_base(struct walk *w, struct unwind_rule *rule, __u64 cfa)
+{
+	__u64 base;
+
+	if (rule->base == BASE_SAME) {
+		if (!is_base_known(w))
+			return;
+		base = known_base(w);
+	} else if (rule->base == BASE_UNKNOWN || read_stack(w, cfa - rule->base * sizeof(__u64), &base)) {
+		return;
+	}
+	w->base = base;
+	w->base_frame = w->user_frames + 1;
 }
 
 /* The canonical frame address by a rule; 0 with w->stop set where it cannot be found. */
@@ -152,6 +182,12 @@ static __always_inline __u64 canonical_frame_address(struct walk *w, struct unwi
 		break;
 	case CFA_PLT:
 		return plt_frame_address(w->ip, w->sp, rule->cfa_offset);
+	case CFA_BASE:
+		if (!is_base_known(w)) {
+			stop_walk(w, COUNTER_UnwindNativeErrUnsupportedRule);
+			return 0;
+		}
+		return known_base(w) + rule->cfa_offset;
 	case CFA_REGISTER: {
 		__u32 word = register_word(rule->cfa_register);
 		if (!w->registers_known || word >= REG_COUNT) {
@@ -181,7 +217,7 @@ static __always_inline int step_rule(struct walk *w, struct unwind_rule *rule)
 	if (rule->cfa == CFA_END)
 		return stop_walk(w, COUNTER_UnwindNativeComplete);
 	if (rule->cfa == CFA_SIGNAL)
-		return step_signal(w, w->sp + rule->cfa_offset);
+		return step_signal(w->sp + rule->cfa_offset);
 	__u64 cfa = canonical_frame_address(w, rule);
 	if (!cfa)
 		return w->stop ? 1 : stop_walk(w, COUNTER_UnwindNativeErrBadCfa);
@@ -196,8 +232,9 @@ static __always_inline int step_rule(struct walk *w, struct unwind_rule *rule)
 		w->fp_source = FP_LOST;
 	}
 	w->fp = fp;
-	if (rule->ra_register & ~MAYBE_MADE_UP)
-		return enter_caller_by_register(w, (rule->ra_register & ~MAYBE_MADE_UP) - 1, cfa);
+	find_caller_base(w, rule, cfa);
+	if (rule->ra_register & RA_REGISTER_MASK)
+		return enter_caller_by_register(w, (rule->ra_register & RA_REGISTER_MASK) - 1, cfa);
 	if (read_stack(w, cfa + rule->ra_offset, &return_address))
 		return stop_walk(w, COUNTER_UnwindNativeErrStackRead);
 	/* The caller's frame is above its own on the stack that they share. */

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <sstream>
 #include <utility>
 
 #include "util/wire.h"
@@ -43,9 +42,11 @@ NeededFiles readNeededFiles(const ElfImage& image) {
     if (entry.d_tag == DT_NEEDED && needed.libraries.size() < kMaxLibraries)
       needed.libraries.push_back(image.readString(start + entry.d_un.d_val));
     if (entry.d_tag != DT_RUNPATH && entry.d_tag != DT_RPATH) continue;
-    std::istringstream folders(image.readString(start + entry.d_un.d_val));
-    for (std::string folder; std::getline(folders, folder, ':') && needed.folders.size() < kMaxFolders;)
-      needed.folders.push_back(folder);
+    const std::string folders = image.readString(start + entry.d_un.d_val);
+    for (size_t first = 0, end = 0; first < folders.size() && needed.folders.size() < kMaxFolders; first = end + 1) {
+      end = std::min(folders.find(':', first), folders.size());
+      needed.folders.push_back(folders.substr(first, end - first));
+    }
   }
   return needed;
 }

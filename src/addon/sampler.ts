@@ -25,9 +25,10 @@ export interface SamplerOptions {
   readonly targets: readonly number[];
   /** The CPU's time is not sampled once the start is over. */
   readonly withoutClock?: boolean;
-  /** The BPF object of other events, and these. */
-  readonly eventPath?: string;
+  /** Other events. */
   readonly events?: readonly NumberedEvent[];
+  /** The BPF object that visits waiting threads, where sweep() comes next: it is loaded beside the rest of the start. */
+  readonly sweepPath?: string;
   /** Stacks of the same functions are one, wherever in these they are; nothing tells addresses apart then. */
   readonly byFunction?: boolean;
   /** In which folder what was made of files is kept from run to run; nowhere where it is left out. */

@@ -5,6 +5,7 @@ import { BINDINGS } from "../../../src/screen/keys/bindings.ts";
 import { VIEWS } from "../../../src/screen/views/registry.ts";
 import type { KeyGroup } from "../../../src/screen/views/view.ts";
 import { CHANGE_COLUMN, type Column, FUNCTION_COLUMNS } from "../../../src/text/columns.ts";
+import { COUNT_COLUMNS } from "../../../src/text/event-columns.ts";
 import { PROCESS_COLUMNS } from "../../../src/text/process-columns.ts";
 import { STATE_COLUMNS, WAIT_COLUMNS } from "../../../src/text/wait-columns.ts";
 import { RUNTIME_ROWS, RUNTIMES } from "../../../src/tick/runtimes.ts";
@@ -96,7 +97,7 @@ const REASON_TEXTS: Readonly<Record<Exclude<Reason, "none">, string>> = {
 
 /** What `-e wait` shows. The rules are those of src/collector/wait-rules.ts. */
 const WAITING_PAGE: readonly string[] = [
-  "`-e wait`, `-e wall` and the key `e` look at threads that do not run. All threads but those of the kernel are visited some ten times a second, less often where that would take more than one percent of a CPU; each visit counts the time since the one before at the stack of the thread. A thread is visited whether it ever wakes or not, and nothing is changed in it: its memory is read through its page tables. Weights are nanoseconds, in every output. `wall` adds the samples of what runs, each for its period. Tasks of asynchronous code that hold no thread are not seen.",
+  "`-e wait`, `-e wall` and the key `e` look at threads that do not run. All threads but those of the kernel are visited some ten times a second, less often where that would take more than one percent of a CPU, and then a refresh of `-e wait` comes with the next visit; each visit counts the time since the one before at the stack of the thread. A thread is visited whether it ever wakes or not, and nothing is changed in it: its memory is read through its page tables. Weights are nanoseconds, in every output. `wall` adds the samples of what runs, each for its period. Tasks of asynchronous code that hold no thread are not seen.",
   "A row's self is the innermost function of the application: those of the kernel, the C library, language runtimes and .NET's own assemblies are left out for that; where a stack has no other, it is the innermost one outside of the kernel. Tree and flame have whole stacks.",
   columnTable(WAIT_COLUMNS),
   "A process has these in place of CPU%, by the scheduler's sums of running and of waiting for a CPU, which are exact; which part of the rest is idle is sampled.",
@@ -149,7 +150,7 @@ export function referencePage(): string {
     "Percentages are of the samples of the time shown: this refresh, the last 10 s, or all since `c`.",
     columnTable([...FUNCTION_COLUMNS, CHANGE_COLUMN]),
     "## Processes",
-    columnTable(PROCESS_COLUMNS),
+    columnTable([...PROCESS_COLUMNS, ...COUNT_COLUMNS]),
     "## Waiting",
     ...WAITING_PAGE,
     "## Counters of the unwinders",
