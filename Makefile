@@ -133,7 +133,8 @@ CHECKED_TOOLS := cache_cases fuzz_unwind managed_code map_cases perl_cases pytho
   symbol_room_cases symbols_tool unwind_cases v8_cases
 CHECKED_FLAGS := $(CXX_FLAGS) -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all
 
-PARSERS := $(wildcard $(foreach room,arch cache dotnet elf go lines memory naming parser perl probes python symbols unwind util v8,native/$(room)/*.cpp)) \
+OTHER_ROOMS := command drain early events files js kernel launch mapped
+PARSERS := $(filter-out $(OTHER_ROOMS:%=native/%/%),$(wildcard native/*/*.cpp)) \
   $(filter-out %/parser.cpp,$(wildcard native/parser/program/*.cpp)) \
   $(addprefix native/files/,open_file.cpp room_plan.cpp) $(addprefix native/mapped/,identity.cpp named_files.cpp proc_lines.cpp vdso.cpp) native/kernel/map_filter.cpp
 $(call remember,build/parsers,$(PARSERS))

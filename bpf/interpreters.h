@@ -21,6 +21,9 @@
 #include "python/trace.h"
 #include "v8/trace.h"
 
+/* Functions of V8 that are stepped over count as no native frames. */
+#define MAX_FRAMES_BESIDE V8_NOTES
+
 static __always_inline void start_interpreters(struct walk *w)
 {
 	perl_start(w);

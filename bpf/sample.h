@@ -151,18 +151,11 @@ static __always_inline void walk_process(struct walk *w, const __u64 *interrupte
 /* What the outcome of a walk makes of a stack: enum outcome. */
 static __always_inline __u8 outcome_of(__u32 counter)
 {
-	switch (counter) {
-	case 0:
-	case COUNTER_UnwindNativeComplete:
+	if (counter == 0 || counter == COUNTER_UnwindNativeComplete)
 		return OUTCOME_COMPLETE;
-	case COUNTER_UnwindNativeGuessed:
+	if (counter == COUNTER_UnwindNativeGuessed)
 		return OUTCOME_GUESSED;
-	case COUNTER_UnwindNativeTruncated:
-	case COUNTER_UnwindKernelTruncated:
-	case COUNTER_UnwindV8Truncated:
-		return OUTCOME_TRUNCATED;
-	}
-	return OUTCOME_BROKEN;
+	return IS_TRUNCATED(counter) ? OUTCOME_TRUNCATED : OUTCOME_BROKEN;
 }
 
 /* Says in the record how the walks of the kernel stack and of the user stack ended: as the worse of the two. */

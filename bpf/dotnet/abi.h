@@ -5,6 +5,8 @@
 
 #include "../types.h"
 
+#define MAX_DOTNETS 256 /* files that hold a runtime at a time */
+
 /* What the kernel side must know of a .NET runtime; key: id of the file that holds it. */
 struct dotnet_facts {
 	__u64 table;         /* address of g_dacTable in the file's headers */

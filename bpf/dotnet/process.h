@@ -9,7 +9,7 @@
 #include "../walk.h"
 
 /* Runtimes by the id of their file: user space writes, the walk reads. */
-MAP(dotnets, HASH, 256, __u32, struct dotnet_facts);
+MAP(dotnets, HASH, MAX_DOTNETS, __u32, struct dotnet_facts);
 
 /* Processes by tgid: the memory of the walk alone. */
 MAP(dotnet_processes, LRU_HASH, 1024, __u32, struct dotnet_process);

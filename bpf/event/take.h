@@ -28,6 +28,25 @@ static __always_inline void release(__u32 *cpu)
 	bpf_map_delete_elem(&claims, cpu);
 }
 
+/* The number of the running task's process, as user space knows it. */
+static __always_inline __u32 current_tgid(struct task_struct *task, __u64 id)
+{
+	__u32 tgid = id >> 32;
+
+	return namespace_level ? visible_pid(READ_TYPED(task, group_leader), tgid) : tgid;
+}
+
+/* Whether the process that causes a hit is wanted. What the idle task does is no process's: where all are, it is. */
+static __always_inline int is_cause_wanted(void)
+{
+	/* No helper is called where none is needed: they take as long as all else that most hits of a frequent event
+	 * do. */
+	if (!target_count)
+		return 1;
+	__u64 id = bpf_get_current_pid_tgid();
+	return (__u32)id && is_wanted(current_tgid(current_task(), id));
+}
+
 /*
  * Counts a hit with `amount` for each of those that it stands for. `interrupted` are the registers of the event, NULL
  * where it has none that say who was interrupted; `is_claimed` says that the scratch must be claimed. Returns what the
@@ -35,16 +54,9 @@ static __always_inline void release(__u32 *cpu)
  */
 static __always_inline int take_hit(void *context, const __u64 *interrupted, __u64 amount, int is_claimed)
 {
-	__u64 id = bpf_get_current_pid_tgid();
-	__u32 tid = (__u32)id, tgid = id >> 32, zero = 0, cpu = 0;
-	struct task_struct *task = current_task();
+	__u32 zero = 0, cpu = 0;
 
-	if (namespace_level) {
-		tgid = visible_pid(READ_TYPED(task, group_leader), tgid);
-		tid = visible_pid(task, tid);
-	}
-	/* What the idle task does is no process's: it is wanted where all are. */
-	if (!amount || !(tid ? is_wanted(tgid) : !target_count))
+	if (!amount || !is_cause_wanted())
 		return 0;
 	__u64 weight = count_hit() * amount;
 	if (!weight)
@@ -59,6 +71,10 @@ static __always_inline int take_hit(void *context, const __u64 *interrupted, __u
 		add_counter(COUNTER_SamplesLostBusy, weight);
 		return 0;
 	}
+	struct task_struct *task = current_task();
+	__u64 id = bpf_get_current_pid_tgid();
+	__u32 tgid = current_tgid(task, id);
+	__u32 tid = namespace_level ? visible_pid(task, (__u32)id) : (__u32)id;
 	walk_and_count(w, task, context, interrupted, tgid, tid, weight, event_takes_kernel_stack);
 	run->nanoseconds += bpf_ktime_get_ns() - start;
 	if (is_claimed)

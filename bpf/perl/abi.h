@@ -8,7 +8,7 @@
 
 #include "../types.h"
 
-#define MAX_PERLS 32 /* files that hold an interpreter at a time; index 0 stays empty */
+#define MAX_PERLS 64 /* files that hold an interpreter at a time; index 0 stays empty */
 #define PERL_OPS 512 /* op numbers: nine bits (struct op) */
 
 /* ---- one Perl frame of a stack: struct interpreted_frame ------------------ */

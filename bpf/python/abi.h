@@ -8,7 +8,7 @@
 
 #include "../types.h"
 
-#define MAX_PYTHONS 32 /* files that hold an interpreter at a time; index 0 stays empty */
+#define MAX_PYTHONS 64 /* files that hold an interpreter at a time; index 0 stays empty */
 
 /* ---- one Python frame of a stack: struct interpreted_frame ----------------- */
 

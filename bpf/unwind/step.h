@@ -170,8 +170,7 @@ static __always_inline void walk_user(struct walk *w)
 	w->return_checked = 0;
 	w->window_valid = 0;
 	w->leaf = leaf_kind(w);
-	/* Functions of V8 are no native frames. */
-	for (__u64 i = 0; i <= MAX_USER_FRAMES + V8_NOTES; i++) {
+	for (__u64 i = 0; i <= MAX_USER_FRAMES + MAX_FRAMES_BESIDE; i++) {
 		if (step())
 			break;
 	}

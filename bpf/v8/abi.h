@@ -8,7 +8,7 @@
 
 #include "../types.h"
 
-#define MAX_V8S 32 /* files that hold an engine at a time; index 0 stays empty */
+#define MAX_V8S 64 /* files that hold an engine at a time; index 0 stays empty */
 
 /* ---- one JavaScript frame of a stack: struct interpreted_frame --------------- */
 

@@ -154,6 +154,7 @@ __noinline int v8_read_table(__u64 tagged)
 	if (size > V8_TABLE_BYTES || READ_USER_BYTES(v->record.table, size, tagged - 1 + 16))
 		return -1;
 	v->table_size = size;
+	NOT_UNROLLED
 	for (__u32 i = 0; i < V8_TABLE_BYTES / 512; i++) {
 		if (!v8_hash_table(512 * i))
 			break;

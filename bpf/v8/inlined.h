@@ -120,6 +120,7 @@ __noinline int v8_read_inlined(__u32 count)
 	r->call_count = lazy < V8_CALLS ? lazy : V8_CALLS;
 	v->calls_address =
 		compiled_word(v, layout->code_deopt) - 1 + ARRAY_HEAD_BYTES + 8 * (first + DEOPT_ENTRY_WORDS * eager);
+	NOT_UNROLLED
 	for (__u32 from = 0; from < V8_CALLS; from += CALLS_AT_ONCE) {
 		if (v8_read_calls(from))
 			return -1;
@@ -228,6 +229,7 @@ __noinline int v8_name_code(void)
 		return -1;
 	struct v8_code_record *r = &v->code_record;
 	w->name_hash = mix(mix(generation, (__u64)r->inlined_count << 32 | r->call_count), v->facts.version);
+	NOT_UNROLLED
 	for (__u32 from = 0; from < V8_INLINED; from += INLINED_AT_ONCE)
 		v8_hash_code(from);
 	if (v8_read_table(compiled_word(v, v->facts.layout.code_positions))) {
@@ -387,6 +389,7 @@ __noinline int v8_find_next_code(__u32 turn)
 /* Some steps at a time. Returns whether nothing is left to do. */
 __noinline int v8_find_codes(void)
 {
+	NOT_UNROLLED
 	for (__u32 turn = 0; turn < V8_NAMED_AT_ONCE; turn++) {
 		if (v8_find_next_code(turn))
 			return 1;

@@ -150,6 +150,7 @@ __noinline int v8_read_string(__u32 number)
 	v->encoding = NAME_LATIN1;
 	v->strings[0] = v->string;
 	v->waiting = 1;
+	NOT_UNROLLED
 	for (__u32 i = 0; i < STRING_STEPS; i++) {
 		result = v8_read_part(i);
 		if (result)

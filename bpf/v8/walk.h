@@ -89,6 +89,7 @@ __noinline int v8_name_frame(__u32 turn)
 /* Names some frames at a time. Returns whether none is left. */
 __noinline int v8_name_frames(void)
 {
+	NOT_UNROLLED
 	for (__u32 turn = 0; turn < V8_NAMED_AT_ONCE; turn++) {
 		if (v8_name_frame(turn))
 			return 1;
@@ -116,10 +117,12 @@ static __always_inline void v8_finish(struct walk *w, struct task_struct *task)
 	v->stop = 0;
 	v->last_place = 0;
 	v->table_left = V8_TABLES_BYTES;
+	NOT_UNROLLED
 	for (__u32 i = 0; i < V8_CODE_TURNS / V8_NAMED_AT_ONCE; i++) {
 		if (v8_find_codes())
 			break;
 	}
+	NOT_UNROLLED
 	for (__u32 i = 0; i < V8_NOTES / V8_NAMED_AT_ONCE; i++) {
 		if (v8_name_frames())
 			break;

@@ -42,7 +42,9 @@ size_t Catalog::add(BuiltFile built) {
   const size_t rows = built.table.rows.size();
   if (id) {
     // The walk finds the file's id last: whoever sees that finds its rows and the facts of its runtime.
-    if (entry.runtime) entry.runtime->publish(id, entry.visible);
+    if (entry.runtime && !entry.runtime->publish(id, entry.owner, entry.visible))
+      entry.info.refusal =
+          "holds an interpreter that there is no room for, a file of user " + std::to_string(entry.owner);
     const Room needs = {rows, RowStore::pagesOf(built.table), 0};
     if (!built.hasCode)
       show(entry);

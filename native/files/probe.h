@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "bpf/abi.h"
@@ -10,13 +11,23 @@
 
 namespace polytop {
 
-/// The interpreter or language runtime in a file. What JavaScript is told of it is read from the class of the runtime
-/// (js/).
+/// What the readers of an interpreter's frames must know of a file that holds it.
+struct InterpreterInfo {
+  interpreter_kind kind = INTERPRETER_NONE;
+  std::string warning;                 ///< what its user must know: why its frames stay native
+  std::vector<code_range> evaluation;  ///< the code that carries out a program
+};
+
+/// The interpreter or language runtime in a file. What JavaScript is told of it is interpreter(), or is read from the
+/// class of the runtime (js/).
 class FoundRuntime {
  public:
   virtual ~FoundRuntime() = default;
-  /// Writes what the walk must know into the maps and into the entry of the file, before the walk finds the file.
-  virtual void publish(uint32_t fileId, file_entry& visible) = 0;
+  /// Null where the class of the runtime says more than that.
+  virtual const InterpreterInfo* interpreter() const { return nullptr; }
+  /// Writes what the walk must know into the maps and into the entry of the file, a file of the user `owner`, before
+  /// the walk finds the file. False if there is no room left for that user's: frames of the runtime are not shown then.
+  virtual bool publish(uint32_t fileId, uint32_t owner, file_entry& visible) = 0;
   /// Takes that back when no walk can use it any more, so that others have the room.
   virtual void withdraw(uint32_t fileId) = 0;
 };

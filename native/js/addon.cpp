@@ -12,6 +12,7 @@
 
 #include "dotnet/methods.h"
 #include "drain/drain.h"
+#include "drain/warm_up.h"
 #include "early/early.h"
 #include "files/files.h"
 #include "js/command_values.h"
@@ -25,7 +26,6 @@
 #include "kernel/pid_namespace.h"
 #include "kernel/self_test.h"
 #include "kernel/session.h"
-#include "kernel/tick_cost.h"
 #include "memory/memory_reader.h"
 #include "util/last_words.h"
 #include "util/unused_memory.h"
@@ -37,16 +37,8 @@ namespace {
 constexpr size_t kMaxFileRead = 256 << 20;
 constexpr int kMmapThreshold = 256 << 10;
 constexpr size_t kMaxRead = 64 << 20;
-constexpr uint32_t kWarmUpFrequency = 1997;
-constexpr std::chrono::milliseconds kWarmUpSampling{40};
-constexpr std::chrono::milliseconds kWarmUpBuilding{250};
-constexpr std::chrono::milliseconds kWarmUpSweeps{400};
 constexpr std::chrono::milliseconds kPreparing{3000};
-constexpr std::chrono::milliseconds kWarmUpPoll{5};
 constexpr uint32_t kEventsOfScreens = 3;
-constexpr uint32_t kCalibrationFrequency = 4999;
-/// No process has this pid, and so nothing is sampled.
-constexpr uint32_t kNobody = 0;
 
 }  // namespace
 
@@ -67,7 +59,8 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
   }
 
   /// new Sampler({objectPath, sources, frequency, drainSeconds, targets, byFunction, withoutClock,
-  /// eventPath, events, cacheFolder}): loads, attaches, samples from now on.
+  /// eventPath, events, sweepPath, cacheFolder}): loads, attaches, samples from now on. With a sweepPath the object for
+  /// waiting threads is loaded too, for sweep() to come.
   explicit Sampler(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Sampler>(info) {
     const Napi::Object given = info[0].As<Napi::Object>();
     SessionOptions options;
@@ -84,14 +77,14 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     const std::string objectPath = textOf(given.Get("objectPath")), cacheFolder = textOf(given.Get("cacheFolder"));
     lines_ = std::make_shared<LineFinder>(besideOf(objectPath) + "polytop-parser");
     guarded(info.Env(), [&] {
-      open(objectPath, options, events, byFunction, cacheFolder);
+      open(objectPath, textOf(given.Get("sweepPath")), options, events, byFunction, cacheFolder);
       return info.Env().Undefined();
     });
   }
 
  private:
-  void open(const std::string& objectPath, const SessionOptions& options, const std::vector<EventSetup>& events,
-            bool byFunction, const std::string& cacheFolder) {
+  void open(const std::string& objectPath, const std::string& sweepPath, const SessionOptions& options,
+            const std::vector<EventSetup>& events, bool byFunction, const std::string& cacheFolder) {
     parts_ = std::make_unique<Parts>(objectPath);
     try {
       parts_->session.start(takeSamplingObject(objectPath), options);
@@ -100,7 +93,10 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
       parts_->files.open(parts_->session, cacheFolder);
       parts_->files.builder.announceRunning(parts_->session);
       parts_->drain.open(parts_->session, parts_->files, parts_->methods, parts_->memory, byFunction);
-      warmUp(options.targets);
+      tickNanoseconds_ = calibrate(parts_->session);
+      // Verified while files are read.
+      if (!sweepPath.empty()) parts_->sweeper.prepare(sweepPath, parts_->session);
+      warmUp(parts_->session, parts_->files.builder, options.targets);
       parts_->drain.countEvents(&parts_->events);
       parts_->events.set(eventPath_, parts_->session, events);
       if (options.withoutClock)
@@ -155,28 +151,6 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     return static_cast<uint64_t>(info[index].As<Napi::Number>().Int64Value());
   }
 
-  /// Waits until the tables of the files that were asked for are built, no longer than `longest`.
-  void waitForFiles(std::chrono::milliseconds longest) {
-    const auto latest = std::chrono::steady_clock::now() + longest;
-    do std::this_thread::sleep_for(kWarmUpPoll);
-    while (parts_->files.builder.queued() > 0 && std::chrono::steady_clock::now() < latest);
-  }
-
-  /// Samples fast for a moment and builds the unwind tables of what is hot, before anything is
-  /// counted: the first refresh is as good as the others then. What a tick costs is measured meanwhile.
-  void warmUp(const std::vector<uint32_t>& targets) {
-    CpuEvents& events = parts_->session.events();
-    parts_->session.setTargets({kNobody});
-    do {
-      events.attach(allowedFrequency(kCalibrationFrequency));
-      tickNanoseconds_ = measureTickCost(events.frequency());
-    } while (!events.trust());
-    parts_->session.setTargets(targets);
-    events.setFrequency(allowedFrequency(kWarmUpFrequency));
-    std::this_thread::sleep_for(kWarmUpSampling);
-    waitForFiles(kWarmUpBuilding);
-  }
-
   /// Calls a method of an open sampler; an exception becomes a JavaScript error.
   template <Napi::Value (Sampler::*Method)(const Napi::CallbackInfo&)>
   Napi::Value call(const Napi::CallbackInfo& info) {
@@ -211,11 +185,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     } else {
       const bool isFirst = info[1].ToBoolean();
       parts_->sweeper.start(path, parts_->session);
-      if (isFirst) {
-        // Each sweep gets as far as the files go that are known: some are needed to meet all files of deep stacks.
-        std::this_thread::sleep_for(kWarmUpSweeps);
-        waitForFiles(kWarmUpBuilding);
-      }
+      if (isFirst) warmUp(parts_->sweeper, parts_->files.builder);
       parts_->drain.sweepWith(&parts_->sweeper);
       if (isFirst) {
         parts_->sweeper.restart();
@@ -242,7 +212,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     std::vector<std::string> files;
     for (uint32_t i = 0; i < paths.Length(); i++) files.push_back(paths.Get(i).As<Napi::String>().Utf8Value());
     parts_->files.builder.prepare(files);
-    waitForFiles(kPreparing);
+    waitForFiles(parts_->files.builder, kPreparing);
     return info.Env().Undefined();
   }
 

@@ -14,10 +14,7 @@ void describeDotnet(Napi::Env env, const FoundRuntime& runtime, Napi::Object& fi
     assemblies.insert(assemblies.end(), {static_cast<double>(assembly.offset), static_cast<double>(assembly.size)});
   set(env, file, "assemblies", assemblies);
   if (!dotnet->runtime()) return;
-  if (!dotnet->runtime()->error.empty())
-    file.Set("refused", dotnet->runtime()->error);
-  else if (dotnet->kind() != INTERPRETER_DOTNET)
-    file.Set("refused", "there is no room for another .NET runtime");
+  if (!dotnet->runtime()->error.empty()) file.Set("refused", dotnet->runtime()->error);
 }
 
 Napi::Array describeMethods(Napi::Env env, const std::vector<MethodInfo>& methods, Catalog& catalog) {

@@ -11,8 +11,8 @@ namespace polytop {
 namespace {
 
 /// Each adds to a file what is known of its runtime, if it is the runtime that it knows.
-constexpr void (*kDescribers[])(Napi::Env, const FoundRuntime&, Napi::Object&) = {describePerl, describePython,
-                                                                                  describeV8, describeDotnet};
+constexpr void (*kDescribers[])(Napi::Env, const FoundRuntime&, Napi::Object&) = {describePerl, describeDotnet,
+                                                                                  describeInterpreter};
 
 }  // namespace
 

@@ -7,10 +7,8 @@
 
 namespace polytop {
 
-/// Sets `python` of a file that holds an interpreter: PythonInterpreter in src/addon/drained.ts.
-void describePython(Napi::Env env, const FoundRuntime& runtime, Napi::Object& file);
-
-/// Sets `v8` of a file that holds the engine: JavaScriptEngine in src/addon/drained.ts.
-void describeV8(Napi::Env env, const FoundRuntime& runtime, Napi::Object& file);
+/// Sets `interpreter` of a file that holds one that has no describer of its own: InterpreterFile in
+/// src/addon/drained.ts.
+void describeInterpreter(Napi::Env env, const FoundRuntime& runtime, Napi::Object& file);
 
 }  // namespace polytop

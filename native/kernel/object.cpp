@@ -15,9 +15,8 @@ namespace polytop {
 
 namespace {
 
-/// The scratch of a walk, and its sums.
-constexpr std::array<std::string_view, 7> kOwnMaps = {"walks",    "known_rules",   "totals", "mapping_caches",
-                                                      "v8_walks", "v8_note_lists", ".rodata"};
+/// What a walk remembers beside its scratch, and constants.
+constexpr std::array<std::string_view, 3> kOwnMaps = {"known_rules", "mapping_caches", ".rodata"};
 
 /// Sections whose variables both objects see: they must lie at the same places.
 constexpr std::array<const char*, 2> kSharedSections = {".bss", ".data"};
@@ -27,6 +26,12 @@ std::string_view nameOf(const bpf_map* map) {
   const std::string_view name = bpf_map__name(map);
   const size_t dot = name.find('.');
   return dot == std::string_view::npos ? name : name.substr(dot);
+}
+
+/// Whether each object has a map of this name for itself. Arrays that each CPU has for itself are scratch and sums of a
+/// walk, and a walk of one object interrupts a walk of another on the same CPU.
+bool isOwn(const bpf_map* map) {
+  return bpf_map__type(map) == BPF_MAP_TYPE_PERCPU_ARRAY || std::ranges::find(kOwnMaps, nameOf(map)) != kOwnMaps.end();
 }
 
 struct Variable {
@@ -98,7 +103,7 @@ void shareMaps(bpf_object* object, const bpf_object* with) {
   }
   bpf_map* map = nullptr;
   bpf_object__for_each_map(map, object) {
-    if (std::ranges::find(kOwnMaps, nameOf(map)) != kOwnMaps.end()) continue;
+    if (isOwn(map)) continue;
     bpf_map* other = nullptr;
     bpf_object__for_each_map(other, with) {
       if (nameOf(other) != nameOf(map)) continue;

@@ -6,7 +6,9 @@
 #include <fstream>
 #include <random>
 
+#include "bpf/totals.h"
 #include "util/clock.h"
+#include "util/priority.h"
 
 namespace polytop {
 
@@ -36,13 +38,24 @@ uint32_t countThreads() {
   return all;
 }
 
+std::unique_ptr<WaitObject> load(const std::string& objectPath, const Session& session) {
+  auto object = std::make_unique<WaitObject>();
+  object->load(objectPath, session, std::clamp(kRowsPerThread * countThreads(), kFewestRows, kMostRows));
+  return object;
+}
+
 }  // namespace
+
+void Sweeper::prepare(const std::string& objectPath, const Session& session) {
+  prepared_ = std::async(std::launch::async, [objectPath, &session] {
+    raisePriority();
+    return load(objectPath, session);
+  });
+}
 
 void Sweeper::start(const std::string& objectPath, const Session& session) {
   if (isRunning()) return;
-  auto object = std::make_unique<WaitObject>();
-  object->load(objectPath, session, std::clamp(kRowsPerThread * countThreads(), kFewestRows, kMostRows));
-  object_ = std::move(object);
+  object_ = prepared_.valid() ? prepared_.get() : load(objectPath, session);
   stopping_ = false;
   sweep();
   thread_ = std::thread([this] { run(); });
@@ -104,12 +117,14 @@ void Sweeper::collect(const std::function<void(const WaitObject&, uint64_t)>& re
   read(*object_, sweeps_);
 }
 
-void Sweeper::restart() {
+uint64_t Sweeper::restart() {
   std::lock_guard lock(mutex_);
+  const uint64_t pending = object_->counter(COUNTER_UnwindNativeErrFilePending);
   // No thread was met by the sweep before the one that comes now: all of them are new to it.
   sweeps_++;
   began_ = 0;
   sweep();
+  return object_->counter(COUNTER_UnwindNativeErrFilePending) - pending;
 }
 
 }  // namespace polytop

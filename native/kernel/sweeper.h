@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -22,6 +23,8 @@ class Sweeper {
  public:
   ~Sweeper() { stop(); }
 
+  /// Begins to load the second object on a thread of its own, for start() to take. Both must outlive the sweeper.
+  void prepare(const std::string& objectPath, const Session& session);
   /// Loads the second object and sweeps from now on. Throws a Failure where this machine cannot.
   void start(const std::string& objectPath, const Session& session);
   void stop();
@@ -29,8 +32,9 @@ class Sweeper {
   /// Sweeps once more if that is not too dear, then calls `read` while no sweep is under way. Throws a Failure, also
   /// one of the sweeps since the last call.
   void collect(const std::function<void(const WaitObject&, uint64_t sweep)>& read);
-  /// Sweeps anew: what was waiting until now is not counted. Throws a Failure.
-  void restart();
+  /// Sweeps anew: what was waiting until now is not counted. Returns how many stacks ended in files that are not known
+  /// yet. Throws a Failure.
+  uint64_t restart();
   /// CPU time of the sweeps until now, in nanoseconds.
   uint64_t cpuNanoseconds() const { return cpuNanoseconds_; }
 
@@ -39,6 +43,7 @@ class Sweeper {
   void sweep();
   bool isDear(uint64_t now) const;
 
+  std::future<std::unique_ptr<WaitObject>> prepared_;
   std::unique_ptr<WaitObject> object_;
   std::thread thread_;
   std::mutex mutex_;  ///< guards everything below

@@ -9,8 +9,10 @@
 #include <cerrno>
 #include <fstream>
 #include <random>
+#include <vector>
 
 #include "arch/arch.h"
+#include "bpf/totals.h"
 #include "kernel/object.h"
 
 namespace polytop {
@@ -36,7 +38,8 @@ void WaitObject::load(const std::string& path, const Session& session, uint32_t 
   bpf_map* counts = bpf_object__find_map_by_name(object_, "wait_counts");
   if (!sweep || !counts) throw Failure("the BPF object lacks a program or a map: " + path);
   bpf_map__set_max_entries(counts, rows);
-  setConstants(object_, session.possibleCpus());
+  possibleCpus_ = session.possibleCpus();
+  setConstants(object_, possibleCpus_);
   shareMaps(object_, session.object());
   loadObject(object_);
   findDirectMap();
@@ -87,6 +90,15 @@ void WaitObject::sweep(const wait_settings& settings) {
   do size = read(iterator.get(), nothing.data(), nothing.size());
   while (size > 0 || (size < 0 && (errno == EAGAIN || errno == EINTR)));
   if (size < 0) throw Failure("a sweep over the threads failed", errno);
+}
+
+uint64_t WaitObject::counter(uint32_t id) const {
+  const uint32_t zero = 0;
+  std::vector<cpu_totals> totals(possibleCpus_);
+  uint64_t sum = 0;
+  if (bpf_map_lookup_elem(mapFd("totals"), &zero, totals.data()) != 0) return 0;
+  for (const cpu_totals& cpu : totals) sum += cpu.counters[id];
+  return sum;
 }
 
 int WaitObject::mapFd(const char* name) const { return bpf_object__find_map_fd_by_name(object_, name); }

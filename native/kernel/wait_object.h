@@ -28,6 +28,8 @@ class WaitObject {
   /// Settings as load() found them.
   const wait_settings& settings() const { return settings_; }
   int mapFd(const char* name) const;
+  /// Sum of a counter of the sweeps since load(), by its number in bpf/counters.json.
+  uint64_t counter(uint32_t id) const;
 
  private:
   void findDirectMap();
@@ -38,6 +40,7 @@ class WaitObject {
   bpf_object* object_ = nullptr;
   bpf_link* link_ = nullptr;
   wait_settings settings_ = {};
+  uint32_t possibleCpus_ = 0;
 };
 
 }  // namespace polytop

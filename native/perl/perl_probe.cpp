@@ -33,10 +33,11 @@ std::string identityOf(const PerlFile& file) {
 
 }  // namespace
 
-void FoundPerl::publish(uint32_t /*fileId*/, file_entry& visible) {
-  slot_ = slots_.take(&file_.facts, identityOf(file_));
+bool FoundPerl::publish(uint32_t /*fileId*/, uint32_t owner, file_entry& visible) {
+  slot_ = slots_.take(&file_.facts, identityOf(file_), owner);
   visible.interpreter = INTERPRETER_PERL;
   visible.interpreter_index = slot_;
+  return slot_ != 0;
 }
 
 void FoundPerl::withdraw(uint32_t /*fileId*/) { slots_.release(slot_); }

@@ -15,7 +15,7 @@ class FoundPerl : public FoundRuntime {
  public:
   FoundPerl(PerlFile file, MapSlots& slots) : file_(std::move(file)), slots_(slots) {}
 
-  void publish(uint32_t fileId, file_entry& visible) override;
+  bool publish(uint32_t fileId, uint32_t owner, file_entry& visible) override;
   void withdraw(uint32_t fileId) override;
 
   const PerlFile& file() const { return file_; }

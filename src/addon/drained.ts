@@ -10,10 +10,8 @@ export interface SampledFile {
   readonly refusal: string;
   /** The Perl interpreter in the file, if it holds one. */
   readonly perl?: PerlInterpreter;
-  /** The Python interpreter in the file, if it holds one. */
-  readonly python?: PythonInterpreter;
-  /** The JavaScript engine in the file, if it holds one. */
-  readonly v8?: JavaScriptEngine;
+  /** Another interpreter in the file, if it holds one. */
+  readonly interpreter?: InterpreterFile;
   /** Why a runtime in the file is not understood, where it holds such a one. */
   readonly refused?: string;
   /** .NET assemblies in the file by ascending offset: offset and size of each. */
@@ -44,19 +42,13 @@ export interface PerlInterpreter {
   };
 }
 
-/** A Python interpreter in a file. */
-export interface PythonInterpreter {
+/** An interpreter in a file. */
+export interface InterpreterFile {
+  /** One of enum interpreter_kind (bpf/abi.h). */
+  readonly kind: number;
   /** Why its frames stay native, empty if they do not. */
   readonly warning: string;
-  /** The code of _PyEval_EvalFrameDefault. */
-  readonly evaluation: readonly CodeRange[];
-}
-
-/** A JavaScript engine in a file. */
-export interface JavaScriptEngine {
-  /** Why its frames stay native, empty if they do not. */
-  readonly warning: string;
-  /** The code of its interpreter. */
+  /** The code that carries out a program, such as _PyEval_EvalFrameDefault. */
   readonly evaluation: readonly CodeRange[];
 }
 

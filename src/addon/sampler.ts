@@ -28,6 +28,8 @@ export interface SamplerOptions {
   /** The BPF object of other events, and these. */
   readonly eventPath?: string;
   readonly events?: readonly NumberedEvent[];
+  /** The BPF object that visits waiting threads, where sweep() comes next: it is loaded beside the rest of the start. */
+  readonly sweepPath?: string;
   /** Stacks of the same functions are one, wherever in these they are; nothing tells addresses apart then. */
   readonly byFunction?: boolean;
   /** In which folder what was made of files is kept from run to run; nowhere where it is left out. */

@@ -112,6 +112,7 @@ export class Collector {
       withoutClock:
         (this.#activity === "waiting" && (options.byFunction ?? false)) || !this.#events.hasClock,
       events: this.#events.numbered(),
+      ...(this.#activity === "running" ? {} : { sweepPath }),
       sources: this.#event.sources,
     });
     this.#lines = new NativeLines(this.#sampler);

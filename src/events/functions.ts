@@ -192,6 +192,6 @@ function whyNone(text: string, pattern: string, files: readonly string[], addon:
   const hint =
     near.length > 0
       ? `did you mean ${near.join(" or ")}?`
-      : "a function of Perl, Python or .NET has no place in a file that a probe could reach; inlined functions have none either";
+      : "a function of an interpreter or of .NET has no place in a file that a probe could reach; inlined functions have none either";
   return `${text}: ${where} has no function ${pattern}\n${hint}`;
 }

@@ -21,6 +21,12 @@ export interface ListRequest {
   readonly pids: readonly number[];
 }
 
+const KIND_WORDS: Readonly<Record<ListKind, string>> = {
+  events: "events",
+  functions: "functions",
+  usdt: "static probes",
+};
+
 /** Whoever searches has only a part of a name. */
 const searcher = (pattern: string): Matches =>
   matcher(isGlob(pattern) || isRegex(pattern) ? pattern : `*${pattern}*`);
@@ -30,7 +36,7 @@ export function list({ kind, pattern, pids }: ListRequest, addon: Addon): string
   const lines = (kind ? [kind] : LIST_KINDS).flatMap((one) => LISTS[one](pattern, pids, addon));
   if (lines.length > 0) return [...new Set(lines)];
   throw new UserError(
-    `no ${kind ?? "events, functions or static probes"} match ${pattern}`,
+    `no ${kind ? KIND_WORDS[kind] : "events, functions or static probes"} match ${pattern}`,
     EXIT_CANNOT,
   );
 }

@@ -1,7 +1,8 @@
-/** The columns of events behind the first, where several are counted. */
+/** Lists the columns that only events have: of functions, those of the events behind the first; of processes, their counts. */
 import type { FunctionRow } from "../model/aggregate.ts";
 import type { Column, FunctionContext } from "./columns.ts";
-import { thousands } from "./format.ts";
+import { rate, thousands } from "./format.ts";
+import { type ListedTask, PROCESS_COLUMNS, type ProcessContext } from "./process-columns.ts";
 
 type FunctionColumn = Column<FunctionRow, FunctionContext>;
 
@@ -44,3 +45,36 @@ export function withEventColumns(
     column.id === "total" ? [column, ...others.map(eventColumn)] : [column],
   );
 }
+
+type ProcessColumn = Column<ListedTask, ProcessContext>;
+
+const RATE: ProcessColumn = {
+  id: "rate",
+  heading: "RATE/s",
+  meaning: "in place of CPU% where events are counted: its events a second, or bytes",
+  width: { min: 7, max: 7 },
+  align: "right",
+  giveWay: 2,
+  value: (row, { seconds }) => rate(seconds > 0 ? row.samples / seconds : 0),
+};
+
+const COUNT: ProcessColumn = {
+  id: "count",
+  heading: "COUNT",
+  meaning: "in place of SAMPLES: its events in the time shown, or bytes",
+  width: { min: 8, max: 14 },
+  align: "right",
+  giveWay: 7,
+  value: (row) => thousands(row.samples),
+  json: "samples",
+};
+
+/** Events are no part of a CPU's time: how many there were stands in place of that. */
+export const COUNT_COLUMNS: readonly ProcessColumn[] = [RATE, COUNT];
+
+const IN_PLACE: Readonly<Record<string, ProcessColumn>> = { cpu: RATE, samples: COUNT };
+
+/** The columns of processes that caused events. */
+export const EVENT_PROCESS_COLUMNS: readonly ProcessColumn[] = PROCESS_COLUMNS.map(
+  (column) => IN_PLACE[column.id] ?? column,
+);

@@ -17,6 +17,8 @@ const managed = (wanted: boolean) =>
 export interface ProcessContext extends RowContext {
   /** One CPU takes so many samples in the time shown. */
   readonly samplesPerCpu: number;
+  /** The time shown. */
+  readonly seconds: number;
   user?(uid: number): string | undefined;
   /** Says how many of its threads were in each state. */
   states?(pid: number): ThreadStates | undefined;

@@ -17,15 +17,60 @@ export interface RuntimeRow {
   readonly number: number;
   /** Whether a process is said to hold it for any frame of its stacks; otherwise only for innermost frames. */
   readonly isManaged: boolean;
+  /** Whether native code that its functions called counts as theirs: it is below what somebody wrote. */
+  readonly ownsNative?: boolean;
+  /** Names, without directory and version, of the files that the runtime itself is made of. */
+  readonly files?: RegExp;
 }
 
 /** The order of the rows is the order in which runtimes are listed. */
 const ROWS = {
-  perl: { title: "Perl", label: "perl", colour: "cyan", number: 0, isManaged: true },
-  dotnet: { title: ".NET", label: ".net", colour: "magenta", number: 1, isManaged: true },
-  python: { title: "Python", label: "python", colour: "blue", number: 4, isManaged: true },
-  javascript: { title: "JavaScript", label: "js", colour: "yellow", number: 5, isManaged: true },
-  native: { title: "Native", label: "native", colour: "green", number: 2, isManaged: false },
+  perl: {
+    title: "Perl",
+    label: "perl",
+    colour: "cyan",
+    number: 0,
+    isManaged: true,
+    ownsNative: true,
+    files: /^(perl|libperl(-[\d.]+)?\.so.*)$/,
+  },
+  dotnet: {
+    title: ".NET",
+    label: ".net",
+    colour: "magenta",
+    number: 1,
+    isManaged: true,
+    files:
+      /^(dotnet|(libcoreclr|libclrjit|libclrgc|libhostpolicy|libhostfxr|libSystem\.[\w.]+)(-[\d.]+)?\.so.*)$/,
+  },
+  python: {
+    title: "Python",
+    label: "python",
+    colour: "blue",
+    number: 4,
+    isManaged: true,
+    ownsNative: true,
+    files: /^(python[\d.]*|libpython[\d.]+(-[\d.]+)?\.so.*)$/,
+  },
+  javascript: {
+    title: "JavaScript",
+    label: "js",
+    colour: "yellow",
+    number: 5,
+    isManaged: true,
+    ownsNative: true,
+    files: /^libuv(-[\d.]+)?\.so/,
+  },
+  native: {
+    title: "Native",
+    label: "native",
+    colour: "green",
+    number: 2,
+    isManaged: false,
+    // The C library, the loader, and the library of C++.
+    files:
+      /^((libc|libpthread|librt|libm|libdl|libgcc_s|libstdc\+\+|libc\+\+|ld-linux[-\w]*|ld-musl[-\w]*)(-[\d.]+)?\.so|(ld-linux[-\w]*|ld-musl[-\w]*|\[vdso\])$)/,
+  },
   kernel: { title: "Kernel", label: "kernel", colour: "red", number: 3, isManaged: false },
   // The runtimes of a newer polytop, in a recording that it made.
   unknown: { title: "Other", label: "other", colour: "yellow", number: 127, isManaged: true },
@@ -57,6 +102,12 @@ export const PLACES: Readonly<Record<Runtime, number>> = byRuntime((_row, place)
 
 /** The bit of each runtime in a set of runtimes: 1 << place. */
 export const BITS: Readonly<Record<Runtime, number>> = byRuntime((_row, place) => 1 << place);
+
+const RUNTIME_FILES = EVERY_RUNTIME.flatMap((id) => RUNTIME_ROWS[id].files ?? []);
+
+/** Whether a language runtime is made of this file, by its name. */
+export const isRuntimeFile = (name: string): boolean =>
+  RUNTIME_FILES.some((files) => files.test(name));
 
 /** The bits of the managed runtimes. */
 export const MANAGED_BITS = EVERY_RUNTIME.filter((id) => ROWS[id].isManaged).reduce(

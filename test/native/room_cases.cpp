@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Made-up files at made-up times for planRoom(); exits with 1 if a check failed.
+// Made-up files at made-up times for planRoom(), and users for FairShare; exits with 1 if a check failed.
 #include <algorithm>
 #include <map>
 
 #include "check.h"
+#include "files/fair_share.h"
 #include "files/room_plan.h"
 
 namespace {
@@ -121,6 +122,23 @@ void testTurns() {
   check(most <= kWhole.rows, "programs in turns: within the limit");
 }
 
+void testShares() {
+  FairShare share(63);
+  uint32_t least = 63;
+  for (uint32_t user = 1000; user < 1010; user++) {
+    uint32_t taken = 0;
+    while (share.take(user)) taken++;
+    least = std::min(least, taken);
+  }
+  check(least > 0, "ten users who take all that they may: each has some");
+  check(share.take(1010), "and one is left for an eleventh");
+  while (share.take(0)) {
+  }
+  check(!share.take(1011), "root may take all");
+  share.giveBack(1000);
+  check(share.take(1011), "what one gives back another takes");
+}
+
 }  // namespace
 
 int main() {
@@ -129,5 +147,6 @@ int main() {
   testBuilding();
   testOwners();
   testTurns();
+  testShares();
   return reportChecks();
 }

@@ -140,6 +140,25 @@ test("processors are named in few places; elsewhere registers are known by their
   expect(wrong).toEqual([]);
 });
 
+/** Runtimes, by what code calls them; their folders, and their files for each processor, are their own. */
+const RUNTIME_WORDS: Readonly<Record<string, RegExp>> = {
+  python: /python/i,
+  v8: /(?<!node:|arm)v8|\bjavascript\b(?! of polytop)/i,
+};
+/** The most files that a runtime is entered in outside of its folders. */
+const MOST_ENTRIES = 12;
+
+const withoutComments = (text: string): string =>
+  text.replace(/\/\*(?:.|\n)*?\*\/|(?<=^|\s)\/\/.*$/gm, "");
+
+test.each(Object.entries(RUNTIME_WORDS))("%s is entered in few files of others", (name, words) => {
+  const isOwn = new RegExp(`/(${name}|javascript)/|^bpf/arch/[a-z0-9]+_${name}.h$`);
+  const entries = [...sources, ...nativeSources, "bpf/counters.json", "Makefile"].filter(
+    (file) => !isOwn.test(file) && words.test(withoutComments(read(file))),
+  );
+  expect(entries.length, entries.join("\n")).toBeLessThanOrEqual(MOST_ENTRIES);
+});
+
 test("a folder can be taken in at a glance", () => {
   const sizes = new Map<string, number>();
   for (const file of [...sources, ...nativeSources])

@@ -9,6 +9,7 @@ import {
 } from "../../../build/abi.ts";
 import type { Drained } from "../../addon/drained.ts";
 import { InterpretedNames } from "../interpreted-names.ts";
+import { InterpreterFiles } from "../interpreter-files.ts";
 import type { NewFrames } from "../new-frames.ts";
 import type { NamedFrame, NamedFunction, RuntimeReader } from "../reader.ts";
 import { javascriptFunction } from "./names.ts";
@@ -32,10 +33,9 @@ const MERGED = "compiled, and what V8 compiled into it counts as its own";
 
 export class JavaScriptReader implements RuntimeReader {
   readonly #names = new InterpretedNames(INTERPRETER_V8, javascriptFunction);
-  readonly #stacks = new JavaScriptStacks();
+  readonly #files = new InterpreterFiles(INTERPRETER_V8);
+  readonly #stacks = new JavaScriptStacks(this.#files);
   readonly interleaver = this.#stacks;
-  /** What is to be told of engines that are refused, and whether it was. */
-  readonly #warnings = new Map<string, boolean>();
   readonly #tellsBodies: boolean;
 
   /** `tellsBodies`: frames say where they may be of a function that was compiled into theirs (Frame.body). */
@@ -44,10 +44,7 @@ export class JavaScriptReader implements RuntimeReader {
   }
 
   ingest(drained: Drained, frames: NewFrames): void {
-    for (const { v8 } of drained.files) {
-      const warning = v8?.warning ?? "";
-      if (warning !== "" && !this.#warnings.has(warning)) this.#warnings.set(warning, false);
-    }
+    this.#files.ingest(drained);
     this.#names.ingest(drained);
     this.#stacks.ingest(drained, frames);
   }
@@ -68,9 +65,6 @@ export class JavaScriptReader implements RuntimeReader {
 
   /** Tells once of each engine that is refused, when samples hit such a one. */
   notices({ UnwindV8ErrVersion = 0 }: Readonly<Partial<Record<CounterName, number>>>): string[] {
-    if (UnwindV8ErrVersion === 0) return [];
-    const untold = [...this.#warnings].filter(([, told]) => !told).map(([warning]) => warning);
-    for (const warning of untold) this.#warnings.set(warning, true);
-    return untold;
+    return UnwindV8ErrVersion === 0 ? [] : this.#files.takeWarnings();
   }
 }

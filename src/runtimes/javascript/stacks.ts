@@ -1,25 +1,25 @@
 /** Says where the JavaScript frames of a stack belong among its native frames. */
 import { INTERPRETER_V8, V8_PLACE } from "../../../build/abi.ts";
-import type { Drained, JavaScriptEngine } from "../../addon/drained.ts";
+import type { Drained } from "../../addon/drained.ts";
 import { forgetBelow } from "../forget-below.ts";
+import type { InterpreterFiles } from "../interpreter-files.ts";
 import type { NewFrames } from "../new-frames.ts";
 import type { Interleaver, MergedFrame } from "../reader.ts";
 import { interleave } from "./interleave.ts";
 
 export class JavaScriptStacks implements Interleaver {
   readonly interpreter = INTERPRETER_V8;
-  /** By the id of its file. */
-  readonly #engines = new Map<number, JavaScriptEngine>();
+  readonly #files: InterpreterFiles;
   /** Numbers of native frames that are code of an interpreter, and the places that words say. */
   readonly #evaluating = new Map<number, true>();
   readonly #places = new Map<number, number>();
 
-  /** Takes in the engines of files, and new frames; forgets the frames that nothing refers to any more. */
-  ingest({ files, forgottenFrames }: Drained, frames: NewFrames): void {
-    for (const { id, v8 } of files) {
-      if (v8) this.#engines.set(id, v8);
-      else this.#engines.delete(id);
-    }
+  constructor(files: InterpreterFiles) {
+    this.#files = files;
+  }
+
+  /** Takes in new frames, once their files are known; forgets the frames that nothing refers to any more. */
+  ingest({ forgottenFrames }: Drained, frames: NewFrames): void {
     forgetBelow(this.#evaluating, forgottenFrames);
     forgetBelow(this.#places, forgottenFrames);
     for (let index = 0; index < frames.length; index++) this.#registerFrame(frames, index);
@@ -34,9 +34,7 @@ export class JavaScriptStacks implements Interleaver {
     }
     // Only beside interpreted frames a native frame is ever hidden, and has a mark.
     if (!frames.isCode(index) || frames.meta(index) === 0) return;
-    const engine = this.#engines.get(frames.file(index));
-    const offset = frames.offset(index);
-    if (engine?.evaluation.some(([start, end]) => offset >= start && offset < end))
+    if (this.#files.evaluates(frames.file(index), frames.offset(index)))
       this.#evaluating.set(number, true);
   }
 

@@ -2,6 +2,7 @@
 import { COUNTER_IDS, type CounterName, INTERPRETER_PYTHON } from "../../../build/abi.ts";
 import type { Drained, InterpretedName } from "../../addon/drained.ts";
 import { InterpretedNames, textOf } from "../interpreted-names.ts";
+import { InterpreterFiles } from "../interpreter-files.ts";
 import type { NewFrames } from "../new-frames.ts";
 import type { NamedFrame, NamedFunction, RuntimeReader } from "../reader.ts";
 import { PythonStacks } from "./stacks.ts";
@@ -27,16 +28,12 @@ export function pythonFunction({ parts: [name, , file] }: InterpretedName): Name
 
 export class PythonReader implements RuntimeReader {
   readonly #names = new InterpretedNames(INTERPRETER_PYTHON, pythonFunction);
-  readonly #stacks = new PythonStacks();
+  readonly #files = new InterpreterFiles(INTERPRETER_PYTHON);
+  readonly #stacks = new PythonStacks(this.#files);
   readonly interleaver = this.#stacks;
-  /** What is to be told of interpreters that are refused, and whether it was. */
-  readonly #warnings = new Map<string, boolean>();
 
   ingest(drained: Drained, frames: NewFrames): void {
-    for (const { python } of drained.files) {
-      const warning = python?.warning ?? "";
-      if (warning !== "" && !this.#warnings.has(warning)) this.#warnings.set(warning, false);
-    }
+    this.#files.ingest(drained);
     this.#names.ingest(drained);
     this.#stacks.ingest(drained, frames);
   }
@@ -56,9 +53,6 @@ export class PythonReader implements RuntimeReader {
   notices({
     UnwindPythonErrVersion = 0,
   }: Readonly<Partial<Record<CounterName, number>>>): string[] {
-    if (UnwindPythonErrVersion === 0) return [];
-    const untold = [...this.#warnings].filter(([, told]) => !told).map(([warning]) => warning);
-    for (const warning of untold) this.#warnings.set(warning, true);
-    return untold;
+    return UnwindPythonErrVersion === 0 ? [] : this.#files.takeWarnings();
   }
 }

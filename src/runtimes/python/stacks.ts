@@ -8,8 +8,9 @@ import {
   PYTHON_FRAME,
   PYTHON_PLACE,
 } from "../../../build/abi.ts";
-import type { Drained, PythonInterpreter } from "../../addon/drained.ts";
+import type { Drained } from "../../addon/drained.ts";
 import { forgetBelow } from "../forget-below.ts";
+import type { InterpreterFiles } from "../interpreter-files.ts";
 import type { NewFrames } from "../new-frames.ts";
 import type { Interleaver, MergedFrame } from "../reader.ts";
 import { interleave, type NativeFrame, type NativeRole, type PythonWord } from "./interleave.ts";
@@ -24,20 +25,19 @@ const ROLES: ReadonlyMap<number, PythonWord["role"]> = new Map([
 
 export class PythonStacks implements Interleaver {
   readonly interpreter = INTERPRETER_PYTHON;
-  /** By the id of its file. */
-  readonly #interpreters = new Map<number, PythonInterpreter>();
+  readonly #files: InterpreterFiles;
   /** Roles of native frames of interpreters and of stops, by number; any other frame is plain. */
   readonly #roles = new Map<number, NativeRole>();
   readonly #words = new Map<number, PythonWord>();
   /** How many stacks could not be paired since the last call of `takeUnpaired`. */
   #unpaired = 0;
 
-  /** Takes in the interpreters of files, and new frames; forgets the frames that nothing refers to any more. */
-  ingest({ files, forgottenFrames }: Drained, frames: NewFrames): void {
-    for (const { id, python } of files) {
-      if (python) this.#interpreters.set(id, python);
-      else this.#interpreters.delete(id);
-    }
+  constructor(files: InterpreterFiles) {
+    this.#files = files;
+  }
+
+  /** Takes in new frames, once their files are known; forgets the frames that nothing refers to any more. */
+  ingest({ forgottenFrames }: Drained, frames: NewFrames): void {
     for (const map of [this.#roles, this.#words]) forgetBelow(map, forgottenFrames);
     for (let index = 0; index < frames.length; index++) this.#registerFrame(frames, index);
   }
@@ -52,14 +52,10 @@ export class PythonStacks implements Interleaver {
     }
     if (frames.isCode(index)) {
       // Only beside interpreted frames a native frame is ever hidden, and has a mark.
-      const python =
-        frames.meta(index) === 0 ? undefined : this.#interpreters.get(frames.file(index));
-      if (!python) return;
-      const offset = frames.offset(index);
-      const isEvaluation = python.evaluation.some(
-        ([start, end]) => offset >= start && offset < end,
-      );
-      this.#roles.set(number, isEvaluation ? "evaluation" : "interpreter");
+      if (frames.meta(index) === 0) return;
+      const evaluates = this.#files.evaluates(frames.file(index), frames.offset(index));
+      if (evaluates !== undefined)
+        this.#roles.set(number, evaluates ? "evaluation" : "interpreter");
     } else if (frames.isStop(index) && frames.meta(index) === 0) this.#roles.set(number, "stop");
   }
 

@@ -89,7 +89,7 @@ const ACTIVITY_TEXTS: Readonly<Record<Activity, string>> = {
 };
 
 /** Files of what waits are read in so many milliseconds, for the most part. */
-const FIRST_WAITS_MS = 250;
+const FIRST_WAITS_MS = 100;
 
 /** Asks the source for threads that wait, unless it brings them. */
 async function watchWaits(session: Session): Promise<void> {

@@ -6,7 +6,7 @@ import { COMMON_EVENTS } from "../../tick/events.ts";
 import type { Session } from "./session.ts";
 
 /** In so many milliseconds something has happened, for the most part: a screen waits no whole refresh for it. */
-const FIRST_LOOK_MS = 250;
+const FIRST_LOOK_MS = 100;
 
 /** The events that are counted, the first of them the one that gives the order. */
 export const countedEvents = (session: Session): readonly string[] =>
@@ -21,7 +21,7 @@ export async function chooseEvents(session: Session, text: string): Promise<void
   if (first?.kind === "time" && first.text !== CPU_TIME) {
     return session.say("! threads that wait have a key of their own: e");
   }
-  // The kernel checks a program for each event, which takes half a second.
+  // The kernel checks a program for each event, which takes a quarter of a second.
   session.say(`${wanted}: being set up`);
   const { error, notice } = await tools.choose(wanted, state.pids);
   if (error !== undefined) return session.say(`! ${error.split("\n").join("; ")}`);

@@ -4,6 +4,7 @@ import { sortProcesses } from "../../model/sort.ts";
 import { type ThreadRow, threadRows } from "../../model/threads.ts";
 import { isWaiting } from "../../model/waits/activity.ts";
 import { threadStates } from "../../model/waits/states.ts";
+import { COUNT_COLUMNS, EVENT_PROCESS_COLUMNS } from "../../text/event-columns.ts";
 import {
   type ListedTask,
   PROCESS_COLUMNS,
@@ -12,6 +13,7 @@ import {
 import { drawTrail } from "../../text/trail.ts";
 import { STATE_COLUMNS, WAITING_PROCESS_COLUMNS } from "../../text/wait-columns.ts";
 import type { Tick } from "../../tick/tick.ts";
+import { areSamples } from "../../tick/units.ts";
 import { quoted } from "../state/complete.ts";
 import { holdOrder } from "../state/rows.ts";
 import type { Session } from "../state/session.ts";
@@ -41,6 +43,7 @@ function partsOf(id: string): { readonly pid: string; readonly thread?: string }
 function makeProcessBody(): DrawBody {
   const running = new TableLayout(PROCESS_COLUMNS);
   const waiting = new TableLayout(WAITING_PROCESS_COLUMNS);
+  const counted = new TableLayout(EVENT_PROCESS_COLUMNS);
   return (input) => {
     const { session, tick, theme, machine } = input;
     const { state, selectors } = session;
@@ -59,6 +62,7 @@ function makeProcessBody(): DrawBody {
       glyphs: theme.glyphs,
       moduleLine: true,
       samplesPerCpu: tick.frequency * all.seconds,
+      seconds: all.seconds,
       user: machine.user,
       states: (pid) => states.of.get(pid),
       depth: (row) => depths.get(row) ?? 0,
@@ -67,7 +71,8 @@ function makeProcessBody(): DrawBody {
         "thread" in row ? "" : drawTrail(trails.shares("pids", row.pid, cells), theme.glyphs),
     };
     const list = { rows: ordered.map(({ row }) => row), ids: ordered.map(({ id }) => id) };
-    return listBody(isWaiting(tick) ? waiting : running, list, context, input);
+    const counting = areSamples(tick.unit) ? running : counted;
+    return listBody(isWaiting(tick) ? waiting : counting, list, context, input);
   };
 }
 
@@ -96,7 +101,7 @@ export const processesView: View = {
   id: "processes",
   key: { name: "2", help: "processes" },
   keys: ["samples", "sorted", "rows", "names", "processes"],
-  columns: [...PROCESS_COLUMNS, ...STATE_COLUMNS],
+  columns: [...PROCESS_COLUMNS, ...STATE_COLUMNS, ...COUNT_COLUMNS],
   longestSpan: "recent",
   makeBody: makeProcessBody,
   open: (session, row) => {

@@ -4,6 +4,7 @@
  */
 import { measure } from "../../support/measure.ts";
 import { attackSections } from "./attacks.ts";
+import { commands } from "./commands.ts";
 import { dotnet } from "./dotnet.ts";
 import { dotnetCalls } from "./dotnet-calls.ts";
 import { dotnetPrecompiled } from "./dotnet-precompiled.ts";
@@ -30,6 +31,7 @@ const held = await measure([
   ...perf,
   ...waits,
   ...events,
+  ...commands,
   ...idle,
   ...perl,
   ...python,

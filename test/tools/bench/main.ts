@@ -7,6 +7,7 @@ import { measure } from "../../support/measure.ts";
 import { bpf } from "./bpf.ts";
 import { keyDelays } from "./keys.ts";
 import { processCosts } from "./process.ts";
+import { sourceSwitches } from "./sources.ts";
 import { startTimes } from "./start.ts";
 import { viewCosts } from "./view.ts";
 import { viewRefreshes } from "./views.ts";
@@ -19,6 +20,7 @@ await measure([
   ...viewCosts,
   ...viewRefreshes,
   ...keyDelays,
+  ...sourceSwitches,
   ...startTimes,
 ]);
 process.exit(0);

@@ -5,6 +5,7 @@ import { BINDINGS } from "../../../src/screen/keys/bindings.ts";
 import { VIEWS } from "../../../src/screen/views/registry.ts";
 import type { KeyGroup } from "../../../src/screen/views/view.ts";
 import { CHANGE_COLUMN, type Column, FUNCTION_COLUMNS } from "../../../src/text/columns.ts";
+import { COUNT_COLUMNS } from "../../../src/text/event-columns.ts";
 import { PROCESS_COLUMNS } from "../../../src/text/process-columns.ts";
 import { STATE_COLUMNS, WAIT_COLUMNS } from "../../../src/text/wait-columns.ts";
 import { RUNTIME_ROWS, RUNTIMES } from "../../../src/tick/runtimes.ts";
@@ -149,7 +150,7 @@ export function referencePage(): string {
     "Percentages are of the samples of the time shown: this refresh, the last 10 s, or all since `c`.",
     columnTable([...FUNCTION_COLUMNS, CHANGE_COLUMN]),
     "## Processes",
-    columnTable(PROCESS_COLUMNS),
+    columnTable([...PROCESS_COLUMNS, ...COUNT_COLUMNS]),
     "## Waiting",
     ...WAITING_PAGE,
     "## Counters of the unwinders",

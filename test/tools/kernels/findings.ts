@@ -12,8 +12,9 @@ export interface Program {
   readonly function: string;
 }
 
-/** The program of waits: built before too. */
+/** The programs of waits and of events: built before too. */
 export const WAITS_FILE = `${root}build/workloads/waits`;
+export const EVENTS_FILE = `${root}build/workloads/touches`;
 
 /** The list of programs: written before the virtual machine starts, which cannot build any. */
 export const PROGRAMS_FILE = `${root}build/kernels/programs.json`;
@@ -40,6 +41,18 @@ export interface Findings {
   readonly startSeconds: number;
   readonly programs: readonly ProgramFindings[];
   readonly waits: WaitFindings;
+  readonly events: EventFindings;
+}
+
+/** What came of events that were counted beside each other. */
+export interface EventFindings {
+  /** Those that were refused or counted wrong, and what was said of them. */
+  readonly wrong: readonly string[];
+  /** Hits of all of them. */
+  readonly hits: number;
+  /** Share of the hits whose stack is complete, and of those that belong to the function that causes them. */
+  readonly complete: number;
+  readonly inFunction: number;
 }
 
 /** What came of threads that wait. */

@@ -10,6 +10,8 @@ import { polytop } from "../../support/polytop.ts";
 import { during, type Snapshot, sleep, start } from "../../support/profile.ts";
 import { sharesOf, type WaitSnapshot, wrongKinds } from "../../support/waits.ts";
 import {
+  EVENTS_FILE,
+  type EventFindings,
   type Findings,
   MARK,
   PROGRAMS_FILE,
@@ -89,6 +91,62 @@ async function findWaits(): Promise<WaitFindings> {
   };
 }
 
+const ROUNDS = 200;
+
+/** A copy of touches.c, so that its file is one of the virtual machine's own. */
+const TOUCHES = join(tmpdir(), basename(EVENTS_FILE));
+
+/** An event of each kind that the kernel tells of in a way of its own: who causes it, and how often in a round. */
+const EVENTS = [
+  { name: "page-faults", function: "touch_pages", each: 300 },
+  { name: "syscalls:sys_enter_getppid", function: "ask", each: 20 },
+  { name: "kprobe:__x64_sys_getppid", function: "ask", each: 20 },
+  { name: `uprobe:${TOUCHES}:allocate`, function: "allocate", each: 1 },
+] as const;
+
+/** Counts around those that a program makes on purpose, of all hits. */
+const NEAR = 0.02;
+
+interface EventsSnapshot extends EventSnapshot {
+  readonly functions: readonly (Snapshot["functions"][number] & {
+    readonly by?: Readonly<Record<string, { readonly self: number; readonly total: number }>>;
+  })[];
+}
+
+async function findEvents(): Promise<EventFindings> {
+  copyFileSync(EVENTS_FILE, TOUCHES);
+  const names: readonly string[] = EVENTS.map(({ name }) => name);
+  const command = [TOUCHES, String(ROUNDS)];
+  const { status, signal, stdout, stderr } = await polytop(
+    ["--json", "--rows", "0", "-e", names.join(","), "--", ...command],
+    { env: { POLYTOP_DEBUG: "1" }, timeoutMs: TIMEOUT_SECONDS * 1000 },
+  );
+  const lines = stdout.split("\n").filter((line) => line.startsWith('{"schema"'));
+  const snapshots = lines.map((line) => JSON.parse(line) as EventsSnapshot);
+  const first = EVENTS[0].name;
+  const rows = snapshots.flatMap(({ functions }) =>
+    functions.map((row) => ({
+      ...row,
+      by: new Map([[first, row], ...Object.entries(row.by ?? {})]),
+    })),
+  );
+  const hits = names.map((name) => add(rows.map(({ by }) => by.get(name)?.self ?? 0)));
+  const found = EVENTS.map(({ name, function: cause }) =>
+    add(rows.filter((row) => row.name === cause).map(({ by }) => by.get(name)?.total ?? 0)),
+  );
+  const wrong = EVENTS.flatMap(({ name, function: cause, each }, at) => {
+    const truth = ROUNDS * each;
+    const is = found[at] ?? 0;
+    return Math.abs(is / truth - 1) <= NEAR ? [] : [`${name} in ${cause}: ${is} of ${truth}`];
+  });
+  return {
+    wrong: [...(status === 0 ? [] : [`ended with ${status ?? signal}: ${stderr}`]), ...wrong],
+    hits: add(hits),
+    complete: add(snapshots.map(({ stacks }) => stacks.complete)) / (hits[0] || 1),
+    inFunction: add(found) / (add(hits) || 1),
+  };
+}
+
 async function find(): Promise<Findings> {
   const programs = JSON.parse(readFileSync(PROGRAMS_FILE, "utf8")) as Program[];
   const running = programs.map(({ command, args, isCopied }) => {
@@ -119,6 +177,7 @@ async function find(): Promise<Findings> {
       startSeconds,
       programs: programs.map((program, at) => judge(program, pids[at] ?? -1, learnt)),
       waits: await findWaits(),
+      events: await findEvents(),
     };
   });
 }

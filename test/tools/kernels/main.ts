@@ -117,7 +117,12 @@ function show(found: Findings): boolean {
     hasDeadlock ? "ring" : "NO ring",
   ];
   print([found.release, ...common, "waits", ...figures, good ? "yes" : "NO"]);
-  for (const one of wrong) console.log(`  ${one}`);
+  const { events } = found;
+  const isRight = events.wrong.length === 0 && events.complete >= BAR;
+  holds &&= isRight;
+  const counted = [events.hits, percent(events.complete, 1), percent(events.inFunction, 1)];
+  print([found.release, ...common, "events", ...counted.map(String), isRight ? "yes" : "NO"]);
+  for (const one of [...wrong, ...events.wrong]) console.log(`  ${one}`);
   for (const complaint of [...found.doctor, found.error].filter(Boolean))
     console.log(`  ${complaint}`);
   return holds;
@@ -129,7 +134,7 @@ if (spawnSync(QEMU, ["--version"]).error) {
 }
 let held = true;
 mkdirSync(dirname(PROGRAMS_FILE), { recursive: true });
-workload("waits.c");
+for (const source of ["waits.c", "touches.c"]) workload(source);
 writeFileSync(PROGRAMS_FILE, JSON.stringify(buildPrograms()));
 print(["kernel", "runs", "first", "program", "samples", "complete", "named", "holds"]);
 for (const suite of argv.length > 2 ? argv.slice(2) : SUITES) held = show(await run(suite)) && held;

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
+#include "files/builder.h"
+#include "kernel/session.h"
+#include "kernel/sweeper.h"
+
+namespace polytop {
+
+// What is done before anything is counted, so that the first refresh is as good as the others.
+
+/// Measures what a tick of the sampling event costs, in nanoseconds; nothing is sampled meanwhile.
+uint64_t calibrate(Session& session);
+
+/// Samples fast for a moment and builds the unwind tables of what is hot.
+void warmUp(Session& session, const FileBuilder& builder, const std::vector<uint32_t>& targets);
+
+/// Sweeps until no stack ends in a file that is not known, and has nothing of that counted. Throws a Failure.
+void warmUp(Sweeper& sweeper, const FileBuilder& builder);
+
+/// Waits until the tables of the files that were asked for are built, no longer than `longest`.
+void waitForFiles(const FileBuilder& builder, std::chrono::milliseconds longest);
+
+}  // namespace polytop
