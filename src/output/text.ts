@@ -116,6 +116,11 @@ function whyEmpty(tick: Tick, filter: string): string {
     const all = unitRow(tick.unit).text(tick.samples);
     return cleanName(`nothing matched ${filter} in ${time}; ${all} in all`);
   }
+  const isTime = areSamples(tick.unit) || isWaiting(tick);
+  if (!isTime) {
+    const whose = tick.pids.length > 0 ? ` of pid ${tick.pids.join(",")}` : "";
+    return cleanName(`no ${tick.event}${whose} in ${time}`);
+  }
   return tick.pids.length > 0
     ? `no samples of pid ${tick.pids.join(",")} in ${time}: idle, or gone`
     : `no samples in ${time}: the CPUs are idle`;

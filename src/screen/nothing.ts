@@ -10,12 +10,14 @@ import type { Session } from "./state/session.ts";
 /** Says whether a process is there; undefined where nobody can know, as in a replay. */
 export type IsAlive = (pid: number) => boolean | undefined;
 
-function pidText(pids: readonly number[], alive: IsAlive): string {
+/** What these processes did not do. */
+function pidText({ pids, unit, event }: Tick, alive: IsAlive): string {
   const gone = pids.filter((pid) => alive(pid) === false);
   if (gone.length === pids.length) {
     return `${gone.length === 1 ? "pid" : "pids"} ${gone.join(", ")} ${gone.length === 1 ? "has" : "have"} exited. p chooses another.`;
   }
-  return `pid ${pids.join(", ")} used no CPU in this refresh. p chooses another.`;
+  const missing = areSamples(unit) ? "used no CPU" : `had no ${event}`;
+  return `pid ${pids.join(", ")} ${missing} in this refresh. p chooses another.`;
 }
 
 /** Makes the sentences, one a line. */
@@ -30,10 +32,14 @@ export function nothingLines(session: Session, tick: Tick | undefined, alive: Is
     return ["Threads that wait are looked at from now on."];
   }
   if (tick.samples === 0) {
-    if (tick.pids.length > 0) return [pidText(tick.pids, alive)];
+    if (tick.pids.length > 0) return [pidText(tick, alive)];
     const recent = session.history.last(10);
     const sum = recent.reduce((total, one) => total + one.samples, 0);
     const time = recent.reduce((total, one) => total + one.intervalSeconds, 0);
+    if (!areSamples(tick.unit)) {
+      const before = `${thousands(sum)} ${tick.unit} in the last ${Math.round(time)} s`;
+      return [`No ${tick.event} in this refresh; ${before}. E chooses another.`];
+    }
     return [`The CPUs are idle: ${thousands(sum)} samples in the last ${Math.round(time)} s.`];
   }
   const wanted = [

@@ -10,6 +10,8 @@ import { workload } from "../../support/workloads.ts";
 
 const HZ = 999;
 const BAR = 0.99;
+/** What interrupts take while a command runs is in its samples, and not in what the kernel charges it. */
+const MOST = 1.03;
 
 interface Share {
   /** CPU time by the samples, and by the kernel. */
@@ -46,11 +48,10 @@ async function sampled(what: string, runs: number, command: readonly string[]): 
     const missed = sum((one) => one.missed);
     return {
       what: `${what}, ${runs} runs: CPU time in samples at ${HZ} Hz, of wait4's`,
-      bar: `≥ ${100 * BAR} %`,
+      bar: `${100 * BAR} to ${100 * MOST} %`,
       figure: `${percent(time, truth)} of ${truth.toFixed(2)} s, ${missed} missed`,
       samples: Math.round(time * HZ),
-      // More would be as wrong.
-      ok: Math.abs(ratio(time, truth) - 1) <= 1 - BAR,
+      ok: ratio(time, truth) >= BAR && ratio(time, truth) <= MOST,
     };
   });
 }

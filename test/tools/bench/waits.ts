@@ -121,7 +121,7 @@ const ROUND_SECONDS = 1.5;
 const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 
-/** Switches of two processes on one CPU, in turn without polytop and beside it. */
+/** Switches of two processes on one CPU, in turn without polytop and beside it; by CPU time, which others take none of. */
 async function switches(): Promise<Row[]> {
   const command = [workload("pool.c"), "switches", String(ROUND_SECONDS)];
   const rate = (): number =>
@@ -137,7 +137,7 @@ async function switches(): Promise<Row[]> {
   const part = median(beside) / median(without);
   return [
     {
-      what: "context switches a second of two processes over a pipe, beside polytop : without",
+      what: "passes over a pipe in a CPU second, two switches each, beside polytop : without",
       bar: "≥ 0.97",
       figure: `${part.toFixed(3)} (${median(beside)} : ${median(without)})`,
       ok: part >= 0.97,

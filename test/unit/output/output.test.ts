@@ -112,6 +112,18 @@ describe("text", () => {
     );
   });
 
+  test("an event that did not happen is no idle CPU", () => {
+    const event = { event: "major-faults", unit: "events" } as const;
+    const text = (pids: number[]): string | undefined =>
+      textSink(options())
+        .tick(makeTick([], { ...event, pids }))
+        .trimEnd()
+        .split("\n")
+        .at(-1);
+    expect(text([])).toBe("# no major-faults in 1.0 s");
+    expect(text([7])).toBe("# no major-faults of pid 7 in 1.0 s");
+  });
+
   test.each(["self", "total", "name", "module", "pid"] as const)("sorted by %s", (sort) => {
     const json = jsonSink(options({ sort, rows: 0 })).tick(makeTick(example()));
     const rows: Record<string, never>[] = JSON.parse(json).functions;
