@@ -88,7 +88,8 @@ enum outcome {
 
 /*
  * How the canonical frame address (CFA) is found. Registers are named by their role: sp is the stack pointer,
- * fp the frame pointer. Which registers of the processor these are stands in arch/ alone.
+ * fp the frame pointer, base the callee-saved register that hand-written code counts its frame from where fp is not
+ * free (the dynamic linker of glibc). Which registers of the processor these are stands in arch/ alone.
  */
 enum cfa_kind {
 	CFA_NONE = 0,         /* no rule covers this code */
@@ -104,6 +105,7 @@ enum cfa_kind {
 	CFA_PROLOG = 10,      /* prolog of a managed function that begins at the row: by its instructions */
 	CFA_START = 11,       /* sp + cfa_offset; the outermost frame if no call precedes the return address there */
 	CFA_OTHER_STACK = 12, /* fp + cfa_offset; sp may be of another stack, which lies anywhere */
+	CFA_BASE = 13,        /* base + cfa_offset */
 };
 
 /* Where the caller's fp is. */
@@ -114,6 +116,15 @@ enum fp_kind {
 	FP_UNDEFINED = 3, /* lost: whoever needs it stops the walk */
 };
 
+/*
+ * Where the caller's base is: from 2 on, this is the distance of its place below the CFA in words. Rules of a file tell
+ * it only if some of them need it, since otherwise many rules would differ in nothing else.
+ */
+enum base_kind {
+	BASE_UNKNOWN = 0, /* not told, or lost */
+	BASE_SAME = 1,    /* unchanged; the word below the CFA is the return address */
+};
+
 /* How the caller of the code that a row covers is found. */
 struct unwind_rule {
 	__u8 cfa;          /* enum cfa_kind */
@@ -121,7 +132,8 @@ struct unwind_rule {
 	__u8 cfa_register; /* DWARF number, for CFA_REGISTER */
 	__u8 ra_register;  /* DWARF number + 1 of the register that holds the return address; 0: it is in memory */
 	__s16 ra_offset;   /* the return address is at CFA + ra_offset */
-	__s16 cfa_addend;
+	__s8 cfa_addend;
+	__u8 base; /* enum base_kind, or a distance */
 	__s32 cfa_offset;
 	__s32 fp_offset;
 };

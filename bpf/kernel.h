@@ -199,9 +199,9 @@ struct mm_struct___seqcount {
 	struct seqcount mm_lock_seq;
 } RELOCATED;
 
-struct sched_entity {
-	__u64 exec_start;
-	__u64 sum_exec_runtime;
+struct sched_info {
+	unsigned long long run_delay;
+	unsigned long long last_arrival; /* when the thread last got a CPU, by the scheduler's clock */
 } RELOCATED;
 
 /* The number of a process in one of the namespaces that see it. */
@@ -217,7 +217,7 @@ struct pid {
 
 struct task_struct {
 	void *stack;
-	struct sched_entity se;
+	struct sched_info sched_info;
 	unsigned int flags;
 	struct mm_struct *mm;
 	int pid;

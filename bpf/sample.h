@@ -57,7 +57,7 @@ static __always_inline __u64 note_tick(struct cpu_totals *run, struct task_struc
 	run->ticks++;
 	if (!rate)
 		return 1;
-	count_lost(run, task, rate, now, tid, wanted);
+	count_lost(run, task, rate, now, wanted && tid);
 	if (idle)
 		return rate->weight;
 	run->last_work = now;

@@ -22,11 +22,14 @@ struct cpu_totals {
 	__u64 ticks;              /* runs of the program for a tick of the event, idle CPU or not */
 	__u64 last_work;          /* when a tick last met something else than an idle CPU: ns of CLOCK_MONOTONIC */
 	/* See lost_ticks.h: */
-	__u64 lattice;   /* the cpu_rate.lattice that `last_tick` belongs to */
-	__u64 last_tick; /* the point of the lattice that the last run belongs to */
-	__u64 last_run;  /* when the last run was: ns of CLOCK_MONOTONIC */
-	__u64 last_tid;  /* the thread that it met */
-	__u64 last_time; /* time_on_cpu() of that thread then */
+	__u64 lattice;        /* the cpu_rate.lattice that `last_tick` belongs to */
+	__u64 last_tick;      /* the point of the lattice that the last run belongs to */
+	__u64 last_run;       /* when the last run was: ns of CLOCK_MONOTONIC */
+	__u64 last_wanted;    /* it met a wanted thread */
+	__u64 clock_distance; /* from the scheduler's clock to CLOCK_MONOTONIC */
+	__u64 lost;           /* samples that were lost and are not counted yet */
+	__u64 lost_clock;     /* the scheduler's clock when they were */
+	__u64 stolen;         /* ns that were stolen until then */
 };
 
 #endif

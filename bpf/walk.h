@@ -77,6 +77,8 @@ struct walk {
 	__u64 ip;
 	__u64 sp;
 	__u64 fp;
+	__u64 base;
+	__u32 base_frame;      /* base holds for the frame with this number (user_frames) alone */
 	__u32 exact;           /* ip is the interrupted instruction, not a return address */
 	__u32 fp_source;       /* enum fp_source */
 	__u32 registers_known; /* registers[] hold those of this frame */

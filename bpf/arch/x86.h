@@ -42,6 +42,7 @@ enum pt_regs_word {
 #define REG_IP REG_RIP
 #define REG_SP REG_RSP
 #define REG_FP REG_RBP
+#define REG_BASE REG_RBX
 
 /*
  * The code segment selector: its low two bits are 3 in user mode. 64-bit code has the first of these, below a Xen

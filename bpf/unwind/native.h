@@ -130,6 +130,32 @@ static __always_inline int step_signal(struct walk *w, __u64 ucontext)
 	return STEPPED;
 }
 
+static __always_inline int is_base_known(struct walk *w)
+{
+	return w->registers_known || w->base_frame == w->user_frames;
+}
+
+static __always_inline __u64 known_base(struct walk *w)
+{
+	return w->registers_known ? w->registers[REG_BASE] : w->base;
+}
+
+/* Finds the caller's base by a rule, where that tells it: it holds for the next frame. */
+static __always_inline void find_caller_base(struct walk *w, struct unwind_rule *rule, __u64 cfa)
+{
+	__u64 base;
+
+	if (rule->base == BASE_SAME) {
+		if (!is_base_known(w))
+			return;
+		base = known_base(w);
+	} else if (rule->base == BASE_UNKNOWN || read_stack(w, cfa - rule->base * sizeof(__u64), &base)) {
+		return;
+	}
+	w->base = base;
+	w->base_frame = w->user_frames + 1;
+}
+
 /* The canonical frame address by a rule; 0 with w->stop set where it cannot be found. */
 static __always_inline __u64 canonical_frame_address(struct walk *w, struct unwind_rule *rule)
 {
@@ -152,6 +178,12 @@ static __always_inline __u64 canonical_frame_address(struct walk *w, struct unwi
 		break;
 	case CFA_PLT:
 		return plt_frame_address(w->ip, w->sp, rule->cfa_offset);
+	case CFA_BASE:
+		if (!is_base_known(w)) {
+			stop_walk(w, COUNTER_UnwindNativeErrUnsupportedRule);
+			return 0;
+		}
+		return known_base(w) + rule->cfa_offset;
 	case CFA_REGISTER: {
 		__u32 word = register_word(rule->cfa_register);
 		if (!w->registers_known || word >= REG_COUNT) {
@@ -196,8 +228,9 @@ static __always_inline int step_rule(struct walk *w, struct unwind_rule *rule)
 		w->fp_source = FP_LOST;
 	}
 	w->fp = fp;
-	if (rule->ra_register & ~MAYBE_MADE_UP)
-		return enter_caller_by_register(w, (rule->ra_register & ~MAYBE_MADE_UP) - 1, cfa);
+	find_caller_base(w, rule, cfa);
+	if (rule->ra_register & RA_REGISTER_MASK)
+		return enter_caller_by_register(w, (rule->ra_register & RA_REGISTER_MASK) - 1, cfa);
 	if (read_stack(w, cfa + rule->ra_offset, &return_address))
 		return stop_walk(w, COUNTER_UnwindNativeErrStackRead);
 	/* The caller's frame is above its own on the stack that they share. */

@@ -165,6 +165,7 @@ static __always_inline void walk_user(struct walk *w)
 	w->fp = w->registers[REG_FP];
 	w->exact = 1;
 	w->fp_source = FP_OF_LEAF;
+	w->base_frame = 0;
 	w->registers_known = 1;
 	w->guessed = 0;
 	w->return_checked = 0;

@@ -33,11 +33,6 @@ struct cred {
 	kuid_t uid;
 } RELOCATED;
 
-struct sched_info {
-	unsigned long long run_delay;
-	unsigned long long last_arrival;
-} RELOCATED;
-
 struct sched_entity___runtime {
 	__u64 sum_exec_runtime;
 } RELOCATED;

@@ -24,8 +24,9 @@ constexpr uint32_t kAuditArchitecture = AUDIT_ARCH_X86_64;
 /// Tells the processor that this thread waits for a word to change.
 inline void pauseBriefly() { __builtin_ia32_pause(); }
 
-/// DWARF numbers of registers (figure 3.36): frame pointer, stack pointer, return address. Others have lower numbers
-/// than the return address.
+/// DWARF numbers of registers (figure 3.36): base, frame pointer, stack pointer, return address. Others have lower
+/// numbers than the return address.
+constexpr uint64_t kBase = 3;
 constexpr uint64_t kFp = 6;
 constexpr uint64_t kSp = 7;
 constexpr uint64_t kReturnAddress = 16;

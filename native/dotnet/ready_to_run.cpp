@@ -34,7 +34,7 @@ constexpr uint64_t kMaxUnwindInfo = 4 + 2 * 255;
 constexpr uint64_t kMaxUnwindBytes = 32 << 20;
 /// What a kept description of unwind codes takes, and what describing a row costs for each code in steps of a budget.
 constexpr uint64_t kRunBytes = 64, kCodeSteps = 4;
-constexpr unwind_rule kPrologRule = {CFA_PROLOG, FP_SAME, 0, 0, 0, 0, 0, 0};
+constexpr unwind_rule kPrologRule = {CFA_PROLOG, FP_SAME, 0, 0, 0, 0, 0, 0, 0};
 /// Less than this between two functions is the padding that aligns the second.
 constexpr uint64_t kPadding = 16;
 

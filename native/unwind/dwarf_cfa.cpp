@@ -207,6 +207,7 @@ void CfaMachine::defineCfa(uint64_t number, int64_t offset) {
 
 RegisterRule* CfaMachine::ruleOf(CfaState& state, uint64_t number) const {
   if (number == cie_.returnAddressRegister) return &state.returnAddress;
+  if (number == arch::kBase) return &state.base;
   if (number == arch::kFp) return &state.fp;
   if (number == arch::kSp) return &state.sp;
   return nullptr;

@@ -33,12 +33,14 @@ struct RegisterRule {
   ExpressionRange expression;
 };
 
-/// One row of the table that a CFA program describes, as far as it leads to the caller's sp, fp and return address.
+/// One row of the table that a CFA program describes, as far as it leads to the caller's sp, fp, base and return
+/// address.
 struct CfaState {
   bool cfaIsExpression = false;
   uint64_t cfaRegister = ~0ULL;  ///< none defined yet
   int64_t cfaOffset = 0;
   ExpressionRange cfaExpression;
+  RegisterRule base;
   RegisterRule fp;
   RegisterRule sp;
   RegisterRule returnAddress;

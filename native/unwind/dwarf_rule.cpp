@@ -184,8 +184,8 @@ bool setCfa(const CfaState& state, const Expression& expression, unwind_rule& ru
         rule.cfa_offset = static_cast<int32_t>(offset);
         return true;
       case Shape::kDeref:
-        if (!fits<int16_t>(expression.addend)) return false;
-        rule.cfa_addend = static_cast<int16_t>(expression.addend);
+        if (!fits<int8_t>(expression.addend)) return false;
+        rule.cfa_addend = static_cast<int8_t>(expression.addend);
         deref = true;
         break;
       case Shape::kRegister:
@@ -200,6 +200,8 @@ bool setCfa(const CfaState& state, const Expression& expression, unwind_rule& ru
     rule.cfa = deref ? CFA_DEREF_SP : CFA_SP;
   } else if (number == arch::kFp) {
     rule.cfa = deref ? CFA_DEREF_FP : CFA_FP;
+  } else if (number == arch::kBase && !deref) {
+    rule.cfa = CFA_BASE;
   } else if (number < arch::kReturnAddress && !deref) {
     rule.cfa = CFA_REGISTER;
     rule.cfa_register = static_cast<uint8_t>(number);
@@ -262,6 +264,22 @@ void setFp(const FrameSection& section, const RegisterRule& saved, unwind_rule& 
   }
 }
 
+/// Tells where the caller's base is, as unwind_rule.base does.
+uint8_t baseOf(const RegisterRule& saved) {
+  switch (saved.kind) {
+    case RegisterRuleKind::kUnspecified:
+    case RegisterRuleKind::kSameValue:
+      return BASE_SAME;
+    case RegisterRuleKind::kOffset: {
+      const int64_t words = saved.value / -arch::kWordBytes;
+      const bool isTold = saved.value % arch::kWordBytes == 0 && words > BASE_SAME && fits<uint8_t>(words);
+      return isTold ? static_cast<uint8_t>(words) : uint8_t{BASE_UNKNOWN};
+    }
+    default:
+      return BASE_UNKNOWN;
+  }
+}
+
 // Fills where the return address is; false if this unwinder cannot follow it.
 bool setReturnAddress(const FrameSection& section, const CfaState& state, unwind_rule& rule) {
   // vfork() of the GNU C library takes it off the stack: parent and child share that.
@@ -285,7 +303,7 @@ bool spIsCfa(const RegisterRule& sp) {
 
 }  // namespace
 
-unwind_rule makeUnwindRule(const FrameSection& section, const Cie& cie, const CfaState& state) {
+unwind_rule makeUnwindRule(const FrameSection& section, const Cie& cie, const CfaState& state, bool tellsBase) {
   if (state.returnAddress.kind == RegisterRuleKind::kUndefined) return plainRule(CFA_END);
   Expression expression;
   if (state.cfaIsExpression) expression = readExpression(section, state.cfaExpression, false);
@@ -295,14 +313,19 @@ unwind_rule makeUnwindRule(const FrameSection& section, const Cie& cie, const Cf
   if (!setCfa(state, expression, rule) || !spIsCfa(state.sp) || !setReturnAddress(section, state, rule))
     return plainRule(CFA_UNSUPPORTED);
   setFp(section, state.fp, rule);
+  if (tellsBase) rule.base = baseOf(state.base);
   return rule;
 }
 
 uint32_t RuleFinder::find(const FrameSection& section, const Cie& cie, const CfaState& state) {
   uint64_t key = 0;
-  if (!makeKey(cie, state, key)) return rules_.intern(makeUnwindRule(section, cie, state));
+  if (tellsBase_ || !makeKey(cie, state, key)) {
+    const unwind_rule rule = makeUnwindRule(section, cie, state, tellsBase_);
+    needsBase_ |= rule.cfa == CFA_BASE;
+    return rules_.intern(rule);
+  }
   Slot& slot = slots_[key * kHashFactor >> (64 - kSlotBits)];
-  if (slot.key != key) slot = {key, rules_.intern(makeUnwindRule(section, cie, state))};
+  if (slot.key != key) slot = {key, rules_.intern(makeUnwindRule(section, cie, state, tellsBase_))};
   return slot.index;
 }
 

@@ -15,9 +15,10 @@ namespace polytop {
  *
  * Only what leads to the caller's sp, fp and return address counts. What cannot be expressed (expressions
  * other than the ones that compilers and C libraries write, a return address in a register) gives
- * CFA_UNSUPPORTED; a caller's fp that cannot be found gives FP_UNDEFINED and leaves the rest alone.
+ * CFA_UNSUPPORTED; a caller's fp that cannot be found gives FP_UNDEFINED and leaves the rest alone. The caller's base
+ * is told where `tellsBase`.
  */
-unwind_rule makeUnwindRule(const FrameSection& section, const Cie& cie, const CfaState& state);
+unwind_rule makeUnwindRule(const FrameSection& section, const Cie& cie, const CfaState& state, bool tellsBase);
 
 /**
  * Finds the rule of a row. Nearly all rows are of one kind (CFA by sp or fp, return address where a call puts it,
@@ -25,7 +26,11 @@ unwind_rule makeUnwindRule(const FrameSection& section, const Cie& cie, const Cf
  */
 class RuleFinder {
  public:
-  explicit RuleFinder(FileRules& rules) : rules_(rules), slots_(kSlots) {}
+  /// `tellsBase`: some row of the file has its CFA by the base, so that all rules tell where that is.
+  RuleFinder(FileRules& rules, bool tellsBase) : rules_(rules), tellsBase_(tellsBase), slots_(kSlots) {}
+
+  /// Whether a row that was found has its CFA by the base.
+  bool needsBase() const { return needsBase_; }
 
   /// The index of the rule of `state`, as FileRules::intern gives it.
   uint32_t find(const FrameSection& section, const Cie& cie, const CfaState& state);
@@ -42,6 +47,8 @@ class RuleFinder {
   static bool makeKey(const Cie& cie, const CfaState& state, uint64_t& key);
 
   FileRules& rules_;
+  bool tellsBase_;
+  bool needsBase_ = false;
   std::vector<Slot> slots_;
 };
 

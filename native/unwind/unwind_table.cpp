@@ -60,11 +60,12 @@ bool placeInFile(const std::vector<CodeRange>& code, Fde& fde) {
 /// Builds the rows of one file out of the entries that a FrameReader found.
 class TableBuilder {
  public:
-  TableBuilder(const ElfImage& image, RuleSet& rules, UnwindTable& table)
+  /// `tellsBase`: see RuleFinder.
+  TableBuilder(const ElfImage& image, RuleSet& rules, UnwindTable& table, bool tellsBase)
       : code_(findCode(image)),
         budget_(image.budget()),
         rules_(rules, table.lease),
-        finder_(rules_),
+        finder_(rules_, tellsBase),
         table_(table),
         writer_(table) {
     Fde entry;
@@ -80,31 +81,28 @@ class TableBuilder {
   void build(const FrameSection& section, FrameReader& reader) {
     std::vector<Fde>& fdes = reader.fdes();
     budget_.takeBytes(fdes.size() * sizeof(Fde));
-    uint64_t outside = 0;
-    size_t kept = 0;
+    size_t outside = 0;
     for (Fde& fde : fdes) {
       // Code that the linker dropped has its FDE at address 0 or 1, in no executable segment.
-      if (placeInFile(code_, fde)) {
-        fdes[kept++] = fde;
-      } else {
-        outside++;
-      }
+      if (placeInFile(code_, fde)) continue;
+      fde.offset = kMaxOffset;
+      outside++;
     }
-    fdes.resize(kept);
     // Where two FDEs are for the same code, the one that reaches further is used.
     const auto before = [](const Fde& left, const Fde& right) {
       return left.offset != right.offset ? left.offset < right.offset : left.size > right.size;
     };
     if (!std::is_sorted(fdes.begin(), fdes.end(), before)) std::sort(fdes.begin(), fdes.end(), before);
 
-    table_.starts.reserve(fdes.size());
-    table_.rows.reserve(fdes.size() * 4);
-    for (size_t i = 0; i < fdes.size() && !writer_.full();) {
+    const size_t placed = fdes.size() - outside;
+    table_.starts.reserve(placed);
+    table_.rows.reserve(placed * 4);
+    for (size_t i = 0; i < placed && !writer_.full();) {
       // FDEs that overlap: the later start wins, as in the search of the C++ runtime.
       size_t next = i + 1;
-      while (next < fdes.size() && fdes[next].offset == fdes[i].offset) next++;
+      while (next < placed && fdes[next].offset == fdes[i].offset) next++;
       uint64_t end = fdes[i].offset + fdes[i].size;
-      if (next < fdes.size()) end = std::min(end, fdes[next].offset);
+      if (next < placed) end = std::min(end, fdes[next].offset);
       closeHole(fdes[i].offset);
       addFunction(section, reader.cie(fdes[i]), fdes[i], end);
       covered_ = end;
@@ -113,8 +111,8 @@ class TableBuilder {
     closeHole(kMaxOffset);
     writer_.flush();
 
-    table_.fdeCount = fdes.size();
-    if (fdes.empty()) table_.source.clear();
+    table_.fdeCount = placed;
+    if (placed == 0) table_.source.clear();
     table_.rows.shrink_to_fit();
     warn(reader, outside);
   }
@@ -133,6 +131,9 @@ class TableBuilder {
       if (!isPlain && (replaced_.empty() || replaced_.back() != start)) replaced_.push_back(start);
     }
   }
+
+  /// Whether the rules of what was built must tell the base.
+  bool needsBase() const { return finder_.needsBase(); }
 
   /// Code without any entries.
   void buildWithoutEntries() {
@@ -338,14 +339,22 @@ UnwindTable buildUnwindTable(const ElfImage& image, RuleSet& rules) {
       table.source = ".debug_frame";
     }
   }
-  TableBuilder builder(image, rules, table);
-  builder.addGoRows(readGoRows(image));
+  const std::vector<GoRow> goRows = readGoRows(image);
   if (reader == nullptr || reader->fdes().empty()) {
     table.source.clear();
+    TableBuilder builder(image, rules, table, false);
+    builder.addGoRows(goRows);
     builder.buildWithoutEntries();
     return table;
   }
-  builder.build(section, *reader);
+  for (const bool tellsBase : {false, true}) {
+    UnwindTable built;
+    built.source = table.source;
+    TableBuilder builder(image, rules, built, tellsBase);
+    builder.addGoRows(goRows);
+    builder.build(section, *reader);
+    if (tellsBase || !builder.needsBase()) return built;
+  }
   return table;
 }
 

@@ -219,9 +219,16 @@ export class Collector {
     this.#events.gather(drained);
   }
 
-  /** Takes everything since the last tick. */
-  tick(): TickDelta {
-    this.drain();
+  /**
+   * Whether what was drained since the last tick makes one. Where waits alone are looked at, threads must have been
+   * visited: visits of very many are further apart than refreshes, and a refresh between two would say that none waits.
+   */
+  isReady(): boolean {
+    return this.#activity !== "waiting" || this.#waits.hasSweeps;
+  }
+
+  /** Makes a tick of what was drained since the last one; something was. */
+  take(): TickDelta {
     const gathered = this.#gathered as Gathered;
     this.#gathered = undefined;
     const { event, cpus: sampled, frequency, tickNanoseconds } = this.#sampler.describe();

@@ -66,7 +66,8 @@ export class DrainedWaits {
     const rows = rowsOf(drained.waits);
     const pools = poolsOf(rows, drained);
     const holders = new LockOwners();
-    this.#longWaits = [];
+    // A drain without a sweep knows no better than the one before it.
+    if (drained.sweeps > 0) this.#longWaits = [];
     for (const row of rows) {
       const task = tasks[row.task];
       const judged = this.#judge(row.stack);
@@ -115,6 +116,11 @@ export class DrainedWaits {
     }
   }
 
+  /** Whether threads were visited since the last call of take(). */
+  get hasSweeps(): boolean {
+    return this.#sweeps > 0;
+  }
+
   /** What there was since the last call, and the long waits of now, by the numbers of the store of now. */
   take(lost: number): Waiting {
     const found = {
@@ -124,6 +130,7 @@ export class DrainedWaits {
       lost,
     };
     this.#times.clear();
+    this.#longWaits = [];
     this.#sweeps = 0;
     return found;
   }

@@ -52,6 +52,10 @@ export type WorkerReply =
 /** The count maps are sized for this: a longer refresh is drained several times. */
 const MAX_DRAIN_SECONDS = 1;
 
+/** A refresh that waits for threads to be visited comes after so long all the same, and is looked for so often. */
+const MOST_LATE_MILLISECONDS = 10_000;
+const LATE_LOOK_MILLISECONDS = 200;
+
 /** The first picture is on the screen by then, and what runs now is what will run. */
 const START_MILLISECONDS = 4000;
 const RELEASE_MILLISECONDS = 30_000;
@@ -77,6 +81,8 @@ class Schedule {
   #seconds: number;
   #lastTick = performance.now();
   #timer: NodeJS.Timeout | undefined;
+  /** The refresh is due, and waits for threads to be visited. */
+  #isLate = false;
 
   constructor(collector: Collector, budget: BudgetState, setup: WorkerSetup) {
     const { delaySeconds, firstDelaySeconds, sampler } = setup;
@@ -96,7 +102,7 @@ class Schedule {
   /** Makes a tick of what there is, before its time. */
   flush(): void {
     this.#lastTick = performance.now() - this.#seconds * 1000;
-    this.#run();
+    this.#run(true);
   }
 
   stop(): void {
@@ -106,13 +112,16 @@ class Schedule {
   #plan(): void {
     clearTimeout(this.#timer);
     const left = this.#lastTick + this.#seconds * 1000 - performance.now();
-    const wait = Math.max(0, Math.min(left, MAX_DRAIN_SECONDS * 1000));
+    const wait = Math.min(
+      this.#isLate ? LATE_LOOK_MILLISECONDS : Math.max(0, left),
+      MAX_DRAIN_SECONDS * 1000,
+    );
     this.#timer = setTimeout(() => this.#run(), wait);
   }
 
   /** A tick at the rate that was in force, and the next one at the rate that its cost allows. */
   #tick(): TickDelta {
-    const delta = this.#collector.tick();
+    const delta = this.#collector.take();
     const { intervalSeconds, self } = delta.header;
     this.#budget = spend(this.#budget, intervalSeconds, self.cpuPercent);
     const { frequency } = this.#budget;
@@ -126,14 +135,15 @@ class Schedule {
     return { ...delta, header: { ...delta.header, notices: [...delta.header.notices, notice] } };
   }
 
-  #run(): void {
+  #run(isForced = false): void {
     try {
       const due = this.#lastTick + this.#seconds * 1000;
       const now = performance.now();
+      this.#collector.drain();
+      const mayCome = isForced || now > due + MOST_LATE_MILLISECONDS || this.#collector.isReady();
       // A timer may fire up to a millisecond early.
-      if (now < due - 1) {
-        this.#collector.drain();
-      } else {
+      this.#isLate = now >= due - 1 && !mayCome;
+      if (now >= due - 1 && mayCome) {
         // Even times, unless the machine was so busy that a whole refresh was missed.
         this.#lastTick = now - due < this.#seconds * 500 ? due : now;
         const delta = this.#tick();

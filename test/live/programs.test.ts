@@ -55,6 +55,12 @@ const PROGRAMS: readonly Program[] = [
     chain: ["main", ...Array<string>(11).fill("aligned"), "bottom"],
   },
   {
+    about: "assembly that counts its frame from rbx",
+    source: "base.c",
+    as: "base",
+    chain: ["main", "by_base", "below_base", "uses_base", "spends"],
+  },
+  {
     about: "assembly that keeps a frame pointer, without unwind table",
     source: "assembly.c",
     as: "assembly",

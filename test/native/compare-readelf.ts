@@ -156,6 +156,12 @@ function isSameRbp(rule: string, cell: string | undefined): boolean {
   return isSaved(cell) ? own === cell : own === "undefined";
 }
 
+/** Whether a rule says of rbx what readelf's cell says; few files have rules that say anything. */
+function isSameRbx(rule: string, cell: string | undefined): boolean {
+  const own = / rbx=(\S+)/.exec(rule)?.[1];
+  return own === undefined || own === (isUnsaved(cell) ? "same" : cell);
+}
+
 function judgeExpression(rule: string, { rbp, rsp, ra }: Cells): Agreement | undefined {
   if (rule.startsWith("signal")) {
     return rbp === "exp" && rsp === "exp" && ra === "exp" ? "signal" : undefined;
@@ -168,6 +174,7 @@ function judgeExpression(rule: string, { rbp, rsp, ra }: Cells): Agreement | und
 
 /** Whether a rule says what readelf's cells say; undefined if not. */
 function judge(rule: string, cells: Cells): Agreement | undefined {
+  if (!isSameRbx(rule, cells.rbx)) return undefined;
   const { CFA: cfa, rbp, rsp, ra } = cells;
   if (ra === "u") return rule === "end" ? "equal" : undefined;
   if (cfa === "exp") return judgeExpression(rule, cells);

@@ -57,6 +57,9 @@ std::string ruleText(const unwind_rule& rule) {
     case CFA_OTHER_STACK:
       text = "rbp" + number(rule.cfa_offset);
       break;
+    case CFA_BASE:
+      text = "rbx" + number(rule.cfa_offset);
+      break;
     case CFA_REGISTER:
       text = "r" + std::to_string(rule.cfa_register) + number(rule.cfa_offset);
       break;
@@ -81,6 +84,8 @@ std::string ruleText(const unwind_rule& rule) {
     default:
       text += "undefined";
   }
+  if (rule.base == BASE_SAME) text += " rbx=same";
+  if (rule.base > BASE_SAME) text += " rbx=c" + number(-8 * int64_t{rule.base});
   if (rule.ra_register) return text + " ra=r" + std::to_string(rule.ra_register - 1);
   return text + " ra=c" + number(rule.ra_offset);
 }

@@ -99,6 +99,10 @@ test("made files give the rows they must", { timeout: 60_000 }, () => {
   expect(run(checkedTool("unwind_cases"), [])).toMatch(/^\d+ checks, 0 failed\n$/);
 });
 
+test("code that programs begin and end with is met by its instructions", () => {
+  expect(run(checkedTool("start_code_cases"), [])).toMatch(/^\d+ checks, 0 failed\n$/);
+});
+
 test("damaged files never break the parser", { timeout: 60_000 }, () => {
   const seeds = ["/lib64/ld-linux-x86-64.so.2", "/usr/lib/x86_64-linux-gnu/libgcc_s.so.1"];
   const output = run(checkedTool("fuzz_unwind"), [

@@ -87,6 +87,9 @@ void testPrograms() {
   unwind_rule other = makeRule(CFA_REGISTER, 0, FP_SAME, 0, -8);
   other.cfa_register = 10;
   checkProgram("CFA by r10", {0x0c, 10, 0}, 0, other);
+  unwind_rule base = makeRule(CFA_BASE, 16, FP_SAME, 0, -8);
+  base.base = 3;
+  checkProgram("CFA by rbx, which is saved", {0x0e, 24, 0x83, 3, 0x44, 0x0c, 3, 16}, 4, base);
   checkProgram("CFA by a vector register", {0x0c, 17, 0}, 0, makeRule(CFA_UNSUPPORTED, 0, 0, 0, 0));
   checkProgram("PLT", {0x0f, 11, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22}, 0,
                makeRule(CFA_PLT, 11, FP_SAME, 0, -8));

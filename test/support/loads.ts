@@ -91,6 +91,17 @@ export function perlLoop(): Running {
   return start(shell, ["-c", `${WHILE_WANTED} ${perl} -e '${program}'; done`]);
 }
 
+/** Name of the processes that shortLoop() starts, beside its shell of the same name as perlLoop()'s. */
+export const SHORT_C = "polytop-short";
+
+/** Starts a C program of libc alone for ever: processes that live some 15 ms each. */
+export function shortLoop(): Running {
+  const flags = ["-DFUNCTION=in_short", "-DDEPTH=5", "-DROUNDS=10000000"];
+  const program = workload("execs.c", { as: SHORT_C, flags });
+  const shell = link(PERL_LOOP.shell, "/bin/bash");
+  return start(shell, ["-c", `${WHILE_WANTED} ${program}; done`]);
+}
+
 const HOT_PERL =
   "sub leaf { my $n = shift; return $n * 3 % 7 } sub middle { my $s = 0; $s += leaf($_) for 1 .. 100; return $s } middle() while 1;";
 

@@ -7,6 +7,7 @@
 #include "dotnet/dotnet_facts.h"
 #include "perl/perl_facts.h"
 #include "python/python_facts.h"
+#include "unwind/start_code.h"
 #include "v8/v8_facts.h"
 
 namespace polytop {
@@ -33,6 +34,7 @@ ParsedFile parseFile(int fd, RuleSet& rules) {
     parsed.isElf = true;
     parsed.code = codeOf(*image);
     parsed.table = buildUnwindTable(*image, rules);
+    coverStartCode(*image, parsed.table, rules);
     parsed.why = parsed.table.warning;
   }
   ProbedFile probed{fd, image.get(), rules, parsed.table, image != nullptr, parsed.why};

@@ -1,12 +1,24 @@
 /** Opens the /tmp/perf-PID.map of a process, which may be anything: the process put it there. */
 
-import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  opendirSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  type Stats,
+} from "node:fs";
 import { uptime } from "node:os";
 import { TICKS_PER_SECOND } from "../../machine/process-start.ts";
 
 const MAX_UNREAD_BYTES = 32 * 1024 * 1024;
 /** The clocks of files, of processes and of this program may differ by this. */
 const STALE_MILLISECONDS = 2000;
+
+/** A compiler opens its map early: it is among the first descriptors of its process. */
+const MAX_DESCRIPTORS = 256;
 
 /** Linux's O_PATH, which Node does not name, refers to a file without opening it. */
 const O_PATH = 0o10000000;
@@ -64,9 +76,7 @@ function open(process: string, status: string, start: string | undefined, read: 
     // One that was followed from its beginning may grow for as long as its process compiles.
     if (stats.size - read > MAX_UNREAD_BYTES)
       throw new Refusal(`/tmp/${name} is larger than 32 MB`);
-    if (stats.mtimeMs + STALE_MILLISECONDS < startTime(start)) {
-      throw new Refusal(`/tmp/${name} was left by an earlier process`);
-    }
+    if (!isHeldOpen(process, `/tmp/${name}`)) refuseUnlessRecent(stats, name, start);
     return openSync(`/proc/self/fd/${file}`, constants.O_RDONLY | constants.O_NONBLOCK);
   } finally {
     for (const descriptor of opened) closeSync(descriptor);
@@ -86,6 +96,42 @@ function fileSystemType(mount: string | undefined, process: string): string | un
     if (type !== undefined) return type;
   }
   return undefined;
+}
+
+/**
+ * Whether a process has the file open: then it is its own, whatever the clocks say. The links of its descriptors are
+ * read and not followed.
+ */
+function isHeldOpen(process: string, path: string): boolean {
+  const descriptors = `${process}/fd`;
+  try {
+    const folder = opendirSync(descriptors);
+    try {
+      for (let seen = 0; seen < MAX_DESCRIPTORS; seen++) {
+        const entry = folder.readSync();
+        if (entry === null) return false;
+        if (readlinkSync(`${descriptors}/${entry.name}`) === path) return true;
+      }
+    } finally {
+      folder.closeSync();
+    }
+  } catch {
+    // The process ends, or its descriptors are not told.
+  }
+  return false;
+}
+
+/**
+ * A file that nobody holds open is judged by its time. The clock may have been set since: a time that has not come yet
+ * says nothing.
+ */
+function refuseUnlessRecent({ mtimeMs }: Stats, name: string, start: string | undefined): void {
+  if (mtimeMs + STALE_MILLISECONDS < startTime(start))
+    throw new Refusal(`/tmp/${name} was left by an earlier process`);
+  if (mtimeMs > Date.now() + STALE_MILLISECONDS)
+    throw new Refusal(
+      `/tmp/${name} was written when the clock was ahead: whose it is cannot be told`,
+    );
 }
 
 /** Milliseconds since 1970; 0 where it is not known. */

@@ -28,6 +28,9 @@ const FIRST_SECONDS = 2;
 /** A stack below it needs a reason. */
 const COMPLETE = 0.99;
 
+/** Where Debian's programs are, and no wrappers of them: a cache of a compiler's results would be all that ran. */
+const PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
+
 const folder = `${root}build/programs/`;
 
 /** What was found of one program; shares are between 0 and 1. */
@@ -69,11 +72,11 @@ function run(program: DebianProgram) {
   rmSync(place, { recursive: true, force: true });
   mkdirSync(place, { recursive: true });
   if (program.prepare !== undefined) {
-    const shell = ["-c", program.prepare];
+    const shell = ["-c", `PATH=${PATH}\n${program.prepare}`];
     const { status, stderr } = spawnSync("/bin/sh", shell, { cwd: place, encoding: "utf8" });
     if (status !== 0) throw new Lacking(stderr.trim().split("\n").at(-1) ?? "cannot be prepared");
   }
-  const loop = `while kill -0 $PPID 2>/dev/null; do ${program.command}\ndone`;
+  const loop = `PATH=${PATH}\nwhile kill -0 $PPID 2>/dev/null; do ${program.command}\ndone`;
   return start("/bin/sh", ["-c", loop], { cwd: place });
 }
 

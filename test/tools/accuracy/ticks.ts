@@ -192,6 +192,8 @@ async function cpusComeAndGo(): Promise<Row[]> {
         what: "a CPU that was away is sampled again",
         bar: "within 2 s",
         figure: `${both.length} of ${settled.length}`,
+        samples: settled.length,
+        ok: both.length === settled.length && settled.length > 0,
       },
     ];
   } finally {

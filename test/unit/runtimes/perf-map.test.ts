@@ -262,6 +262,23 @@ describe("refused, with the reason:", () => {
     expect(nameAt(makeMaps(), pid, 0x1000n)).toMatch(/left by an earlier process/);
   });
 
+  test("a file of a time that has not come, unless its process has it open", () => {
+    const { pid, file } = makeProcess("1000 100 one\n");
+    const openInProcess = join(proc, `${pid}`, "fd");
+    const hour = 3600;
+    for (const written of [hour, -hour]) {
+      setStart(pid, uptime() - 60);
+      utimesSync(file, Date.now() / 1000, Date.now() / 1000 + written);
+      expect(nameAt(makeMaps(), pid, 0x1000n)).toMatch(/clock was ahead|left by an earlier/);
+      mkdirSync(openInProcess);
+      symlinkSync("/tmp/perf-8.map", join(openInProcess, "3"));
+      expect(nameAt(makeMaps(), pid, 0x1000n)).toMatch(/clock was ahead|left by an earlier/);
+      symlinkSync("/tmp/perf-7.map", join(openInProcess, "4"));
+      expect(nameAt(makeMaps(), pid, 0x1000n)).toBe("one");
+      rmSync(openInProcess, { recursive: true });
+    }
+  });
+
   test("more entries than are kept", () => {
     const { pid } = makeProcess("1 1 a\n".repeat(500_001));
     expect(nameAt(makeMaps(), pid, 1n)).toMatch(/more entries than are kept/);

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "arch/start_frames.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace polytop::arch {
+
+namespace {
+
+using Bytes = std::vector<uint8_t>;
+
+const Bytes kEndbr = {0xf3, 0x0f, 0x1e, 0xfa};
+const Bytes kReturn = {0xc3};
+const Bytes kPushFp = {0x55};
+const Bytes kPopFp = {0x5d};
+
+/// How code takes a word for alignment, and how it gives that back.
+struct Alignment {
+  Bytes take;
+  Bytes give;
+};
+
+const Alignment kAlignments[] = {
+    {{0x48, 0x83, 0xec, 0x08}, {0x48, 0x83, 0xc4, 0x08}},  // glibc: sub $8, %rsp; add $8, %rsp
+    {{0x50}, {0x58}},                                      // musl: push %rax; pop %rax
+};
+
+/// cmpb $0, completed(%rip); jne over the work, by one byte.
+const Bytes kCompare = {0x80, 0x3d};
+constexpr size_t kCompareBytes = 7;
+constexpr uint8_t kJumpNotEqual = 0x75;
+constexpr size_t kJumpBytes = 2;
+
+bool has(std::span<const uint8_t> code, size_t at, const Bytes& wanted) {
+  return at <= code.size() && code.size() - at >= wanted.size() &&
+         std::equal(wanted.begin(), wanted.end(), code.begin() + static_cast<ptrdiff_t>(at));
+}
+
+size_t behindEndbr(std::span<const uint8_t> code) { return has(code, 0, kEndbr) ? kEndbr.size() : 0; }
+
+}  // namespace
+
+bool findAlignedFrame(std::span<const uint8_t> code, WordOnStack& word) {
+  const size_t begin = behindEndbr(code);
+  for (const auto& [take, give] : kAlignments) {
+    if (code.size() < begin + take.size() + give.size() + kReturn.size()) continue;
+    const size_t last = code.size() - kReturn.size();
+    if (!has(code, begin, take) || !has(code, last - give.size(), give) || !has(code, last, kReturn)) continue;
+    word = {begin + take.size(), last, code.size()};
+    return true;
+  }
+  return false;
+}
+
+bool findDestructorFrame(std::span<const uint8_t> code, WordOnStack& word) {
+  const size_t begin = behindEndbr(code), jump = begin + kCompareBytes, push = jump + kJumpBytes;
+  if (!has(code, begin, kCompare) || !has(code, push, kPushFp) || code[jump - 1] != 0 || code[jump] != kJumpNotEqual)
+    return false;
+  const size_t target = push + code[jump + 1];
+  Bytes finish = kPopFp;
+  finish.insert(finish.end(), kReturn.begin(), kReturn.end());
+  const auto end = std::search(code.begin() + static_cast<ptrdiff_t>(push), code.end(), finish.begin(), finish.end());
+  const size_t pop = static_cast<size_t>(end - code.begin());
+  // What the jump leads to returns too, behind the work.
+  if (end == code.end() || target < pop + finish.size() || !has(code, target, kReturn)) return false;
+  word = {push + kPushFp.size(), pop + kPopFp.size(), target + kReturn.size()};
+  return true;
+}
+
+}  // namespace polytop::arch
