@@ -281,6 +281,7 @@ enum record_type {
 	RECORD_PYTHON_CODE = 7, /* struct python_code_record */
 	RECORD_V8_FUNCTION = 8, /* struct v8_function_record */
 	RECORD_V8_SCRIPT = 9,   /* struct v8_script_record */
+	RECORD_V8_CODE = 10,    /* struct v8_code_record */
 };
 
 /*

@@ -13,11 +13,12 @@
 /* ---- one JavaScript frame of a stack: struct interpreted_frame --------------- */
 
 enum v8_kind {
-	V8_FRAME = 1,    /* of a function, without a line */
+	V8_FRAME = 1,    /* of a function; user space alone knows its line */
 	V8_BYTECODE = 2, /* of a function; its line stands for V8_INSTRUCTION and the offset of the bytecode */
 	V8_PLACE = 3,    /* not a frame: those above go before the native frame with the index `name` */
-	V8_COMPILED = 4, /* of generated code that `name` stands for; its line is the offset of the instruction */
-	V8_OTHER = 5,    /* code that is of no function: `name` is of enum v8_other */
+	V8_CALL = 4,   /* not a frame: a call in the code `name` of the next frame; its line is where that returns to */
+	V8_OTHER = 5,  /* code that is of no function: `name` is of enum v8_other */
+	V8_MERGED = 6, /* of a function, and maybe of one that was compiled into it: which of them is not known */
 };
 
 enum v8_other {
@@ -47,6 +48,7 @@ enum v8_flags {
 /* Offsets in bytes from the start of an object, and numbers of types. */
 struct v8_layout {
 	__u16 function_shared; /* JSFunction */
+	__u16 function_code;   /* 0: it does not lead to its code */
 	__u16 shared_data;     /* SharedFunctionInfo: bytecode, or what leads to it */
 	__u16 shared_name;
 	__u16 shared_script;
@@ -78,6 +80,7 @@ struct v8_layout {
 	__u16 deopt_literals;
 	__u16 deopt_inlining;
 	__u16 deopt_shared;
+	__u16 deopt_id; /* a number of the compilation that no other one of the isolate gets */
 };
 
 struct v8_file {
@@ -88,7 +91,6 @@ struct v8_file {
 	struct code_range handlers;
 	struct file_place registry; /* of generated code: ThreadIsolation::trusted_data_; from 12.4 on */
 	struct v8_layout layout;
-	__u32 reserved;
 };
 _Static_assert(sizeof(struct v8_file) == 104, "v8_file");
 
@@ -107,6 +109,27 @@ struct v8_function_record {
 	__u32 reserved;
 	char table[V8_TABLE_BYTES + 8];
 };
+
+#define V8_INLINED 128 /* calls in a function that others were compiled in for: of more than so many none is told */
+#define V8_CALLS 512   /* places in its code that calls return to: further ones are not told */
+
+/* A call that another function was compiled in for. */
+struct v8_inlined {
+	__u64 position; /* of the call: a word of V8's tables, which says whether it was compiled in itself */
+	__u64 name;     /* of the function that is called */
+};
+
+/* What TurboFan compiled: the calls in it. Its table of positions follows in a v8_function_record of the same name. */
+struct v8_code_record {
+	__u32 type; /* RECORD_V8_CODE */
+	__u32 tgid;
+	__u64 name;
+	__u32 inlined_count;
+	__u32 call_count;
+	struct v8_inlined inlined[V8_INLINED];
+	__u32 calls[V8_CALLS]; /* offsets in the code, ascending */
+};
+_Static_assert(sizeof(struct v8_code_record) == 4120, "v8_code_record");
 
 /* A script, at its first sight in a process and each time that it was moved. */
 struct v8_script_record {

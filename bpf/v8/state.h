@@ -13,6 +13,7 @@ struct v8_trace {
 	__u32 native;     /* frames of the engine's own code that were stepped over */
 	__u32 error;      /* counter id of why the walk ended in a frame of V8, 0 if it did not */
 	__u32 is_refused; /* a frame is of an engine whose version is not known */
+	__u64 base;       /* address of file offset 0 of the engine's file; 0: no frame of its C++ was met */
 };
 
 /* A process that runs an engine. */
@@ -22,18 +23,32 @@ struct v8_process {
 	__u32 reserved;
 };
 
+/* What a frame is in. */
+enum v8_note_kind {
+	NOTE_FUNCTION = 1, /* code that belongs to the function alone */
+	NOTE_BYTECODE = 2,
+	NOTE_LEAF = 3,   /* compiled code, as are the next two: an interrupted instruction */
+	NOTE_CALL = 4,   /* the last byte of a call */
+	NOTE_MERGED = 5, /* some place, maybe of a function that was compiled into it */
+	NOTE_OTHER = 6,  /* no function */
+};
+
 /* A frame of a function, as it was met; it is named when the walk is over. */
 struct v8_note {
 	__u64 function; /* tagged, as the frame has it */
 	__u64 ip;
-	__u32 offset; /* of the bytecode, as the frame has it; NOTE_COMPILED: none */
-	__u16 place;  /* how many native frames are further in */
-	__u16 reserved;
+	__u64 code; /* NOTE_CALL: the name of the code, 0 until that is found */
+	/* NOTE_BYTECODE: of the bytecode, as the frame has it; NOTE_CALL with a code: where in it the call returns to;
+	 * NOTE_OTHER: of enum v8_other */
+	__u32 offset;
+	__u16 place; /* how many native frames are further in */
+	__u16 kind;  /* enum v8_note_kind */
 };
-#define NOTE_COMPILED 0xffffffff
 
 #define V8_NOTES 512
 #define V8_NAMED_AT_ONCE 16
+/* In a sample codes are looked for, and functions that were compiled into them are named, so many times. */
+#define V8_CODE_TURNS 1024
 
 /* A SharedFunctionInfo of a process that a name was made of. */
 struct v8_memo_key {
@@ -45,6 +60,26 @@ struct v8_memo_key {
 struct v8_memo {
 	__u64 stamp;
 	__u64 name;
+};
+
+/* Compiled code of a function in a thread. */
+struct v8_code_memo {
+	__u64 start; /* of what holds its instructions, as V8's registry has it; 0: the function leads to it */
+	__u64 stamp; /* tells whether it is the same: code is freed, and other takes its place */
+	__u64 name;  /* 0: nothing is known of its calls */
+	__u32 has_inlined;
+	__u32 reserved;
+};
+
+/* An address in code that was looked up in a sample. A power of two. */
+#define V8_CODES_CACHED 16
+struct v8_cached_code {
+	__u64 function;
+	__u64 ip;
+	__u64 sample;
+	__u64 code; /* as the next two: of the note */
+	__u32 offset;
+	__u32 kind;
 };
 
 /* The source of a script, as it was told to user space. */
@@ -72,6 +107,8 @@ enum v8_code_place {
 #define V8_SLOTS 8                 /* words of a frame around its frame pointer */
 #define V8_SHARED_BYTES 80         /* of a SharedFunctionInfo */
 #define V8_SCRIPT_BYTES 72         /* of a Script */
+#define V8_CODE_BYTES 64           /* of a Code */
+#define V8_DEOPT_WORDS 16          /* of deoptimisation data, up to its first entry */
 #define V8_STRINGS 8               /* parts of a string that wait to be read */
 #define V8_TEXT_BYTES 1024         /* twice the most that is read, so that any part of it fits in anywhere */
 #define V8_TABLES_BYTES (96 << 10) /* of tables that are read in a sample */
@@ -104,9 +141,27 @@ struct v8_walk {
 	__u32 table_size;
 	__u32 table_left; /* bytes of tables that this sample may still read */
 	__u32 last_place; /* of the frame that was named before */
+	/* Compiled code. */
+	__u64 tree; /* the question to v8_search_tree(), and its answer */
+	__u64 key_up_to;
+	__u64 caller;        /* the function of the note whose code is looked for */
+	__u64 calls_address; /* of the entries of deoptimisation data for calls */
+	__u32 code_index;    /* of the next note whose code is looked for */
+	__u32 inlined;       /* functions that were compiled in: so many are named */
+	__u32 is_making;     /* the name of a code is being made, for the note before code_index */
+	__u32 reserved;
+	__u64 code_words[V8_CODE_BYTES / 8];
+	__u64 deopt[V8_DEOPT_WORDS];
+	__u64 code_start; /* of its instructions */
+	__u32 code_size;
+	__u32 code_kind;
+	struct v8_memo_key code_key;
+	struct v8_code_memo code_made;
+	struct v8_code_record code_record;
 	__u64 shared_words[V8_SHARED_BYTES / 8 + 2];
 	__u64 script_words[V8_SCRIPT_BYTES / 8];
 	struct v8_cached cached[V8_CACHED];
+	struct v8_cached_code cached_codes[V8_CODES_CACHED];
 	struct v8_memo_key key;
 	struct v8_memo_key function_key;
 	struct v8_memo made;

@@ -40,7 +40,7 @@ static __always_inline int v8_end(struct walk *w, __u32 counter)
 }
 
 /* Notes a frame of a function behind the native frames that were recorded. */
-static __always_inline void v8_note(struct walk *w, __u64 function, __u64 ip, __u32 offset)
+static __always_inline void v8_note(struct walk *w, __u32 kind, __u64 function, __u64 ip, __u32 offset)
 {
 	struct v8_notes *notes = current_v8_notes();
 	__u32 index = w->v8.count;
@@ -51,7 +51,9 @@ static __always_inline void v8_note(struct walk *w, __u64 function, __u64 ip, __
 	struct v8_note *note = &notes->notes[index & (V8_NOTES - 1)];
 	note->function = function;
 	note->ip = ip;
+	note->code = 0;
 	note->offset = offset;
+	note->kind = kind;
 	note->place = w->record.frame_count;
 	w->v8.count = index + 1;
 }
@@ -113,7 +115,7 @@ __noinline int v8_step_leaf(__u64 frame, __u32 in_builtins)
 	if (in_builtins)
 		push_frame(w, frame);
 	else if (w->registers_known && (code[0] & 0xfe) != 0xc2 && v8_is_of_script(function))
-		v8_note(w, function, w->ip, NOTE_COMPILED);
+		v8_note(w, NOTE_FUNCTION, function, w->ip, 0);
 	else
 		w->user_frames--;
 	/* The register is still the caller's, which is V8's own code or C++ that keeps it. */
@@ -130,7 +132,7 @@ static __always_inline void v8_push_typed(struct walk *w, struct v8_walk *v, __u
 	else if (!in_builtins && type == v->facts.layout.wasm_frame)
 		other = V8_WASM;
 	if (other) {
-		v8_note(w, 0, 0, other);
+		v8_note(w, NOTE_OTHER, 0, 0, other);
 		w->user_frames--;
 		return;
 	}
@@ -154,11 +156,11 @@ static __always_inline void v8_push_function(struct walk *w, struct v8_walk *v, 
 			push_frame(w, frame);
 		else
 			w->user_frames--;
-		v8_note(w, function, ip, V8_SMI(v->slots[SLOT_BYTECODE_OFFSET]));
+		v8_note(w, NOTE_BYTECODE, function, ip, V8_SMI(v->slots[SLOT_BYTECODE_OFFSET]));
 		return;
 	}
 	if (!in_builtins) {
-		v8_note(w, function, ip, NOTE_COMPILED);
+		v8_note(w, w->exact ? NOTE_LEAF : NOTE_CALL, function, ip, 0);
 		w->user_frames--;
 		return;
 	}
@@ -167,7 +169,7 @@ static __always_inline void v8_push_function(struct walk *w, struct v8_walk *v, 
 	if (w->exact && v8_is_of_script(function)) {
 		if (READ_USER(&return_address, w->sp) || !is_behind_call(return_address))
 			return_address = 0;
-		v8_note(w, function, return_address ? return_address - 1 : 0, NOTE_COMPILED);
+		v8_note(w, return_address ? NOTE_CALL : NOTE_MERGED, function, return_address - 1, 0);
 	}
 }
 
@@ -225,8 +227,11 @@ static __always_inline int v8_step_mapped(struct walk *w, struct mapping *m, __u
 		return v8_step((__u64)FRAME_ANONYMOUS << FRAME_KIND_SHIFT |
 				       ((w->exact ? w->ip : w->ip - 1) & FRAME_VALUE_MASK),
 			       V8_IN_GENERATED);
-	if (!is_in_range(&v->facts.builtins, offset))
+	if (!is_in_range(&v->facts.builtins, offset)) {
+		/* Builtins may be mapped a second time; all else is where the loader put it. */
+		w->v8.base = m->start - m->offset;
 		return NOT_INTERPRETED;
+	}
 	return v8_step(place_of(m, offset), is_in_range(&v->facts.handlers, offset) ? V8_IN_HANDLERS : V8_IN_BUILTINS);
 }
 

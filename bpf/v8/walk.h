@@ -3,7 +3,7 @@
 #ifndef POLYTOP_V8_WALK_H
 #define POLYTOP_V8_WALK_H
 
-#include "function.h"
+#include "inlined.h"
 
 /* Appends what belongs to V8's part of the stack. */
 static __always_inline void push_v8(struct walk *w, __u32 kind, __u64 name, __u32 line)
@@ -40,6 +40,17 @@ static __always_inline __u32 v8_instruction(struct v8_walk *v, __u32 offset)
 	return offset >= first && offset < 1 << 24 ? offset - first + V8_INSTRUCTION : 0;
 }
 
+/* Appends the frame of compiled code whose function has its name in w->name_hash. */
+static __always_inline void v8_push_compiled(struct walk *w, struct v8_note *note)
+{
+	/* Where it is in its code is told of the innermost ones, so that each frame has room. */
+	if (note->code && w->record.interpreted_count < MAX_INTERPRETED - V8_NOTES)
+		push_v8(w, V8_CALL, note->code, note->offset);
+	else if (note->kind != NOTE_FUNCTION)
+		add_counter(COUNTER_V8InlinedUnknown, 1);
+	push_v8(w, note->kind == NOTE_FUNCTION ? V8_FRAME : V8_MERGED, w->name_hash, 0);
+}
+
 /* Names the frame that was noted at v->index, and appends it. Returns whether there is none. */
 __noinline int v8_name_frame(__u32 turn)
 {
@@ -57,7 +68,7 @@ __noinline int v8_name_frame(__u32 turn)
 	if (v->last_place != note->place && index)
 		push_v8(w, V8_PLACE, v->last_place, 0);
 	v->last_place = note->place;
-	if (!note->function) {
+	if (note->kind == NOTE_OTHER) {
 		push_v8(w, V8_OTHER, note->offset, 0);
 		return 0;
 	}
@@ -68,10 +79,10 @@ __noinline int v8_name_frame(__u32 turn)
 		return 0;
 	}
 	v->named++;
-	if (note->offset == NOTE_COMPILED)
-		push_v8(w, V8_FRAME, w->name_hash, 0);
-	else
+	if (note->kind == NOTE_BYTECODE)
 		push_v8(w, V8_BYTECODE, w->name_hash, v8_instruction(v, note->offset));
+	else
+		v8_push_compiled(w, note);
 	return 0;
 }
 
@@ -99,11 +110,18 @@ static __always_inline void v8_finish(struct walk *w, struct task_struct *task)
 		return;
 	v->samples++;
 	v->thread = mix(w->program, (__u32)READ_TYPED(task, pid));
+	v->code_index = 0;
+	v->is_making = 0;
 	v->index = 0;
 	v->named = 0;
 	v->stop = 0;
 	v->last_place = 0;
 	v->table_left = V8_TABLES_BYTES;
+	NOT_UNROLLED
+	for (__u32 i = 0; i < V8_CODE_TURNS / V8_NAMED_AT_ONCE; i++) {
+		if (v8_find_codes())
+			break;
+	}
 	NOT_UNROLLED
 	for (__u32 i = 0; i < V8_NOTES / V8_NAMED_AT_ONCE; i++) {
 		if (v8_name_frames())

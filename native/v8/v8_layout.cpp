@@ -13,6 +13,7 @@ namespace {
 /// What 10.2 and 11.3 have in common.
 constexpr v8_layout kOldest = {
     .function_shared = 24,
+    .function_code = 48,
     .shared_data = 8,
     .shared_name = 16,
     .shared_script = 32,
@@ -42,6 +43,7 @@ constexpr v8_layout kOldest = {
     .deopt_literals = 2,
     .deopt_inlining = 7,
     .deopt_shared = 6,
+    .deopt_id = 5,
 };
 
 constexpr v8_layout eleven() {
@@ -55,6 +57,7 @@ constexpr v8_layout eleven() {
 constexpr v8_layout twelve() {
   v8_layout layout = kOldest;
   layout.function_shared = 32;
+  layout.function_code = 24;
   layout.shared_unique = 56;
   layout.bytecode_positions = 24;
   layout.bytecode_first = 63;
@@ -68,6 +71,8 @@ constexpr v8_layout twelve() {
 
 constexpr v8_layout thirteen() {
   v8_layout layout = twelve();
+  // A number of a table leads to it.
+  layout.function_code = 0;
   layout.shared_name = 24;
   layout.shared_script = 40;
   layout.shared_literal = 60;
@@ -79,6 +84,7 @@ constexpr v8_layout thirteen() {
   layout.deopt_literals = 3;
   layout.deopt_inlining = 8;
   layout.deopt_shared = 7;
+  layout.deopt_id = 6;
   return layout;
 }
 

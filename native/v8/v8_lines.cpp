@@ -7,9 +7,34 @@
 
 namespace polytop {
 
+namespace {
+
+/// No stack grows beyond so many words by functions that were compiled into others.
+constexpr size_t kMaxWords = 8192;
+
+/// The frame of a function, `line` 0 where that is not known.
+uint64_t frameMeta(uint32_t kind, uint32_t line) {
+  return static_cast<uint64_t>(kind | INTERPRETER_V8 << INTERPRETED_OWNER_SHIFT) << 32 | line;
+}
+
+/// What is known of a name, lately or before.
+template <typename Known>
+const Known* findIn(const std::unordered_map<uint64_t, Known>& known, const std::unordered_map<uint64_t, Known>& older,
+                    uint64_t name) {
+  for (const auto* it : {&known, &older}) {
+    const auto found = it->find(name);
+    if (found != it->end()) return &found->second;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
 void V8Lines::take(uint32_t type, const void* data, size_t size) {
   if (type == RECORD_V8_FUNCTION && size >= offsetof(v8_function_record, table))
     takeFunction(*static_cast<const v8_function_record*>(data), size);
+  else if (type == RECORD_V8_CODE && size >= offsetof(v8_code_record, calls))
+    takeCode(*static_cast<const v8_code_record*>(data), size);
   else if (type == RECORD_V8_SCRIPT && size >= sizeof(v8_script_record))
     takeScript(*static_cast<const v8_script_record*>(data));
 }
@@ -21,6 +46,15 @@ void V8Lines::takeFunction(const v8_function_record& record, size_t size) {
   const auto [added, isNew] =
       functions_.try_emplace(record.name, Function{record.script, PositionTable(table, record.is_unsigned != 0)});
   if (isNew) functionBytes_ += added->second.positions.bytes();
+}
+
+void V8Lines::takeCode(const v8_code_record& record, size_t size) {
+  const size_t sent = (size - offsetof(v8_code_record, calls)) / sizeof record.calls[0];
+  if (codeBytes_ >= kMaxCodes || record.inlined_count > V8_INLINED || codes_.contains(record.name)) return;
+  const auto [added, isNew] =
+      codes_.try_emplace(record.name, std::span(record.inlined, record.inlined_count),
+                         std::span(record.calls, std::min<size_t>({record.call_count, sent, V8_CALLS})));
+  if (isNew) codeBytes_ += added->second.bytes();
 }
 
 void V8Lines::takeScript(const v8_script_record& record) {
@@ -38,13 +72,7 @@ void V8Lines::takeScript(const v8_script_record& record) {
   if (isNew) scriptBytes_ += added->second.bytes();
 }
 
-const V8Lines::Function* V8Lines::find(uint64_t name) const {
-  for (const Functions* functions : {&functions_, &olderFunctions_}) {
-    const auto found = functions->find(name);
-    if (found != functions->end()) return &found->second;
-  }
-  return nullptr;
-}
+const V8Lines::Function* V8Lines::find(uint64_t name) const { return findIn(functions_, olderFunctions_, name); }
 
 uint32_t V8Lines::lineOf(uint64_t script, SourcePosition position) const {
   const auto lines = scripts_.find(script);
@@ -56,21 +84,48 @@ void V8Lines::correct(std::span<InterpretedStack> stacks) {
 }
 
 void V8Lines::correct(InterpretedStack& stack) const {
-  uint64_t* frames = stack.interpreted();
-  for (uint32_t i = 0; i < stack.record.interpreted_count; i++) {
-    const auto meta = static_cast<uint32_t>(frames[2 * i + 1] >> 32);
-    const auto instruction = static_cast<uint32_t>(frames[2 * i + 1]);
-    if ((meta >> INTERPRETED_OWNER_SHIFT & INTERPRETED_OWNER_MASK) != INTERPRETER_V8) continue;
-    if ((meta & INTERPRETED_KIND_MASK) != V8_BYTECODE) continue;
-    const Function* function = instruction >= V8_INSTRUCTION ? find(frames[2 * i]) : nullptr;
-    const uint32_t line = function ? lineOf(function->script, function->positions.at(instruction - V8_INSTRUCTION)) : 0;
-    frames[2 * i + 1] = static_cast<uint64_t>(meta) << 32 | line;
+  const std::span words(stack.interpreted(), 2 * static_cast<size_t>(stack.record.interpreted_count));
+  std::vector<uint64_t> frames;
+  frames.reserve(words.size());
+  for (size_t i = 0; i < words.size(); i += 2) {
+    const std::span<const uint64_t, 2> frame(&words[i], 2);
+    const auto meta = static_cast<uint32_t>(frame[1] >> 32);
+    const auto place = static_cast<uint32_t>(frame[1]);
+    const bool isOwn = (meta >> INTERPRETED_OWNER_SHIFT & INTERPRETED_OWNER_MASK) == INTERPRETER_V8;
+    if (isOwn && (meta & INTERPRETED_KIND_MASK) == V8_CALL) {
+      if (i + 2 < words.size() && expand(frame[0], place, std::span<const uint64_t, 2>(&words[i + 2], 2), frames))
+        i += 2;
+    } else if (isOwn && (meta & INTERPRETED_KIND_MASK) == V8_BYTECODE) {
+      const Function* function = place >= V8_INSTRUCTION ? find(frame[0]) : nullptr;
+      const uint32_t line = function ? lineOf(function->script, function->positions.at(place - V8_INSTRUCTION)) : 0;
+      frames.insert(frames.end(), {frame[0], frameMeta(V8_BYTECODE, line)});
+    } else {
+      frames.insert(frames.end(), frame.begin(), frame.end());
+    }
   }
+  stack.record.interpreted_count = static_cast<uint16_t>(frames.size() / 2);
+  stack.words.resize(stack.record.frame_count);
+  stack.words.insert(stack.words.end(), frames.begin(), frames.end());
+}
+
+bool V8Lines::expand(uint64_t code, uint32_t returnsTo, std::span<const uint64_t, 2> frame,
+                     std::vector<uint64_t>& into) const {
+  const CompiledCalls* calls = findIn(codes_, olderCodes_, code);
+  const Function* compiled = calls ? find(code) : nullptr;
+  if (!compiled || into.size() >= kMaxWords || !calls->returnsTo(returnsTo)) return false;
+  const std::vector<PlacedCall> places = calls->framesOf(compiled->positions.at(returnsTo - 1), frame[0]);
+  for (const PlacedCall& it : places) {
+    const Function* function = find(it.name);
+    into.insert(into.end(), {it.name, frameMeta(V8_FRAME, function ? lineOf(function->script, it.position) : 0)});
+  }
+  return !places.empty();
 }
 
 void V8Lines::renew() {
   olderFunctions_ = std::exchange(functions_, {});
   functionBytes_ = 0;
+  olderCodes_ = std::exchange(codes_, {});
+  codeBytes_ = 0;
 }
 
 }  // namespace polytop

@@ -5,17 +5,20 @@
 #include <cstdint>
 #include <span>
 #include <unordered_map>
+#include <vector>
 
 #include "bpf/abi.h"
 #include "drain/frame_lines.h"
+#include "v8/compiled_calls.h"
 #include "v8/position_table.h"
 #include "v8/script_lines.h"
 
 namespace polytop {
 
 /**
- * Lines of JavaScript frames. The kernel side knows the bytecode of each frame, sends the table of positions of a
- * function with its name, and says where the source is: that is read here, once for all processes that have the same.
+ * Lines of JavaScript frames, and frames of functions that were compiled into others. The kernel side knows the
+ * bytecode of each frame, or the call in compiled code. It sends the table of positions of a function or code with its
+ * name, and says where the source is: that is read here, once for all processes that have the same.
  */
 class V8Lines : public FrameLines {
  public:
@@ -30,6 +33,7 @@ class V8Lines : public FrameLines {
 
  private:
   static constexpr size_t kMaxTables = 48 << 20;   ///< bytes of tables of positions
+  static constexpr size_t kMaxCodes = 24 << 20;    ///< bytes of calls in codes
   static constexpr size_t kMaxScripts = 48 << 20;  ///< bytes of lines of scripts
   static constexpr size_t kReadable = 96 << 20;    ///< bytes of sources that are read in a refresh, some 50 ms
 
@@ -38,8 +42,13 @@ class V8Lines : public FrameLines {
     PositionTable positions;
   };
   using Functions = std::unordered_map<uint64_t, Function>;
+  using Codes = std::unordered_map<uint64_t, CompiledCalls>;
 
   void correct(InterpretedStack& stack) const;
+  /// Appends the frames of a call in compiled code, those that were compiled in first. `frame`: of the code's function.
+  /// Returns whether they are known.
+  bool expand(uint64_t code, uint32_t returnsTo, std::span<const uint64_t, 2> frame, std::vector<uint64_t>& into) const;
+  void takeCode(const v8_code_record& record, size_t size);
   void takeFunction(const v8_function_record& record, size_t size);
   void takeScript(const v8_script_record& record);
   const Function* find(uint64_t name) const;
@@ -49,7 +58,10 @@ class V8Lines : public FrameLines {
   MemoryReader& memory_;
   Functions functions_;  ///< by name
   Functions olderFunctions_;
-  size_t functionBytes_ = 0;                           ///< of functions_
+  size_t functionBytes_ = 0;  ///< of functions_
+  Codes codes_;               ///< by name; their tables of positions are in functions_
+  Codes olderCodes_;
+  size_t codeBytes_ = 0;                               ///< of codes_
   std::unordered_map<uint64_t, ScriptLines> scripts_;  ///< by key
   size_t scriptBytes_ = 0;
   size_t readable_ = kReadable;

@@ -24,7 +24,7 @@ export const runtimeReaders = (
 ): readonly RuntimeReader[] => [
   new PerlReader(),
   new PythonReader(),
-  new JavaScriptReader(),
+  new JavaScriptReader(tellsBodies),
   new DotnetReader(sampler, { tellsBodies }),
   new KernelReader(addon),
   new JitReader(),

@@ -9,7 +9,7 @@ import {
   javascriptFrames,
   NODES,
   startNode,
-  withoutInlining,
+  withoutMaglev,
 } from "../support/node.ts";
 import { needsSampling } from "../support/polytop.ts";
 import { during, hasRun } from "../support/profile.ts";
@@ -23,12 +23,12 @@ const onceNodeIsRead = (ticks: readonly Tick[]): readonly Tick[] =>
     ),
   );
 
-describe.each(NODES)("$name", ({ name, get }) => {
+describe.each(NODES)("$name", ({ get }) => {
   test("calls of every kind: as the program itself says", async (context) => {
     needsSampling(context);
     const node = get();
     if (isMissing(node)) return context.skip(node);
-    const program = startNode(node, "kinds.cjs", withoutInlining(name));
+    const program = startNode(node, "kinds.cjs");
     const ticks = await during([program], async ([pid = 0]) => {
       await hasRun(pid, 0.5);
       return onceNodeIsRead(await liveTicks({ seconds: 4, frequency: 499, pids: [pid] }));
@@ -40,6 +40,25 @@ describe.each(NODES)("$name", ({ name, get }) => {
     expect(same / inside, wrong.join("\n")).toBeGreaterThan(0.98);
     expect(complete / samples).toBeGreaterThan(0.99);
   });
+});
+
+test("functions that were compiled into others have frames, with lines", async (context) => {
+  needsSampling(context);
+  const program = startNode(process.execPath, "inlined.cjs", withoutMaglev(process.version));
+  const ticks = await during([program], async ([pid = 0]) => {
+    await hasRun(pid, 1);
+    return onceNodeIsRead(await liveTicks({ seconds: 3, frequency: 499, pids: [pid] }));
+  });
+  const { same, merged, inside, wrong, lines, frames } = compareWithTruth(ticks, program.truth());
+  expect(inside).toBeGreaterThan(100);
+  expect((same - merged) / inside, wrong.join("\n")).toBeGreaterThan(0.98);
+  expect(lines / frames).toBeGreaterThan(0.98);
+  // Frames on the stack: the others were made of what V8 notes of its code.
+  const walked = ticks.reduce((sum, { metrics }) => sum + (metrics.UnwindV8Frames ?? 0), 0);
+  const shown = stackCounts(...ticks).map(
+    ({ stack, count }) => count * javascriptFrames(stack).length,
+  );
+  expect(shown.reduce((sum, count) => sum + count, 0)).toBeGreaterThan(walked * 1.2);
 });
 
 test("the interpreter's own code is the function's, builtins are their own", async (context) => {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "check.h"
+#include "v8/compiled_calls.h"
 #include "v8/position_table.h"
 #include "v8/script_lines.h"
 #include "v8/v8_layout.h"
@@ -79,6 +80,27 @@ void testLines() {
   check(ScriptLines(text, false, INT32_MAX).lineOf(0) == 0, "a line that is too large is unknown");
 }
 
+void testCompiledCalls() {
+  // The second was compiled into the first, both into function 7; the third leads to one behind it, the fourth to
+  // itself.
+  const std::vector<v8_inlined> inlined = {
+      {position(10), 71}, {position(20, 1), 72}, {position(30, 4), 73}, {position(40, 4), 74}, {position(50, 9), 75}};
+  const std::vector<uint32_t> returns = {400, 200, 300};
+  const CompiledCalls calls(inlined, returns);
+  check(calls.returnsTo(200) && calls.returnsTo(400), "what calls return to");
+  check(!calls.returnsTo(0) && !calls.returnsTo(201) && !calls.returnsTo(500), "no other place");
+  const std::vector<PlacedCall> own = calls.framesOf(SourcePosition(position(5)), 7);
+  check(own.size() == 1 && own[0].name == 7 && own[0].position.offset() == 5, "a call of the function itself");
+  const std::vector<PlacedCall> inner = calls.framesOf(SourcePosition(position(5, 2)), 7);
+  check(inner.size() == 3 && inner[0].name == 72 && inner[0].position.offset() == 5, "the innermost first");
+  check(inner.size() == 3 && inner[1].name == 71 && inner[1].position.offset() == 20, "where that was called");
+  check(inner.size() == 3 && inner[2].name == 7 && inner[2].position.offset() == 10, "and the function last");
+  for (const uint32_t wrong : {3, 4, 5, 6, 0xffff})
+    check(calls.framesOf(SourcePosition(position(5, wrong)), 7).empty(), "no loop, and none that there is not");
+  check(calls.framesOf(SourcePosition(), 7).empty(), "no position, no frames");
+  check(CompiledCalls({}, {}).framesOf(SourcePosition(position(5)), 7).size() == 1, "nothing was compiled in");
+}
+
 void testVersions() {
   check(v8Version(13, 6) && v8Version(10, 2), "versions of Node are known");
   check(!v8Version(13, 7) && !v8Version(9, 9) && !v8Version(0, 0), "others are not");
@@ -96,6 +118,12 @@ void testNoise() {
       const ScriptLines lines(bytes, flag);
       sum += lines.lineOf(table.at(static_cast<uint32_t>(random())).offset());
     }
+    std::vector<v8_inlined> inlined(random() % 20);
+    for (v8_inlined& call : inlined) call = {position(5, random() % 22), random()};
+    const std::vector<PlacedCall> frames =
+        CompiledCalls(inlined, {}).framesOf(SourcePosition(position(5, random() % 22)), 7);
+    check(frames.size() <= inlined.size() + 1, "no call is passed twice");
+    check(frames.empty() || frames.back().name == 7, "the function is the outermost");
   }
   check(sum > 0, "noise gives lines of no meaning");
 }
@@ -105,6 +133,7 @@ void testNoise() {
 int main() {
   testPositions();
   testLines();
+  testCompiledCalls();
   testVersions();
   testNoise();
   return polytop::reportChecks();

@@ -42,9 +42,13 @@ export const NODES: readonly { readonly name: string; readonly get: () => string
   ...RELEASES.map((release) => ({ name: `node ${release}`, get: () => nodeOf(release) })),
 ];
 
-/** Options with which a version compiles no function into its callers: what is compiled so has no frame of its own. */
+/** Options with which a version compiles no function into its callers. */
 export const withoutInlining = (name: string): readonly string[] =>
   name === "node 18" ? ["--no-turbo-inlining"] : ["--no-turbo-inlining", "--no-maglev-inlining"];
+
+/** Options without the compiler that does not note which function a call is in. */
+export const withoutMaglev = (name: string): readonly string[] =>
+  name === "node 18" ? [] : ["--no-maglev"];
 
 export const isMissing = (node: string): boolean => node.startsWith("[");
 
@@ -90,6 +94,8 @@ export interface Agreement {
   /** Of samples in burn(), where the truth is known. */
   inside: number;
   same: number;
+  /** Of them stacks with a frame that says of itself that it may be another one, too: what is left is the same. */
+  merged: number;
   /** Of their frames: all, and those whose line is told. */
   frames: number;
   lines: number;
@@ -97,16 +103,21 @@ export interface Agreement {
   readonly wrong: string[];
 }
 
-/** Says whether frames are those that a program told: where it has no name any will do, and so will no line. */
-function fits(frames: readonly Frame[], told: string): boolean {
-  const lines = told.split("\t");
-  if (lines.length !== frames.length) return false;
-  return frames.every(({ function: { name, module }, line = 0 }, index) => {
-    const [toldName = "", toldModule, toldLine] = (lines[index] ?? "").split("|");
-    const isNamed = toldName === "" || name === toldName || name.endsWith(`.${toldName}`);
-    const isHere = module === toldModule || toldModule === "(eval)";
-    return (isNamed || toldName === "eval") && isHere && (line === 0 || `${line}` === toldLine);
-  });
+/** Says whether a frame is one that a program told: where that has no name any will do, and so will no line. */
+function isTold({ function: { name, module }, line = 0 }: Frame, told: string): boolean {
+  const [toldName = "", toldModule, toldLine] = told.split("|");
+  const isNamed = toldName === "" || name === toldName || name.endsWith(`.${toldName}`);
+  const isHere = module === toldModule || toldModule === "(eval)";
+  return (isNamed || toldName === "eval") && isHere && (line === 0 || `${line}` === toldLine);
+}
+
+/** Says whether frames are those that a program told, but for some that were compiled into one that says so. */
+function fits(frames: readonly Frame[], told: readonly string[]): boolean {
+  const [frame, ...others] = frames;
+  const [line, ...outer] = told;
+  if (frame === undefined || line === undefined) return frames.length === told.length;
+  if (isTold(frame, line) && fits(others, outer)) return true;
+  return frame.body !== undefined && fits(frames, outer);
 }
 
 /** Compares the stacks in which burn() uses the CPU with what it saw there: names, scripts and lines. */
@@ -116,10 +127,12 @@ export function compareWithTruth(ticks: readonly Tick[], truth: readonly string[
     complete: 0,
     inside: 0,
     same: 0,
+    merged: 0,
     frames: 0,
     lines: 0,
     wrong: [],
   };
+  const told = truth.map((stack) => stack.split("\t"));
   for (const { stack, count } of stackCounts(...ticks)) {
     result.samples += count;
     if (stack.outcome === "complete") result.complete += count;
@@ -127,9 +140,10 @@ export function compareWithTruth(ticks: readonly Tick[], truth: readonly string[
     const burn = frames.findIndex((it) => it.function.name === "burn");
     if (burn !== 1 || frames[0]?.function.name !== "spin") continue;
     const callers = frames.slice(burn + 1);
-    const same = truth.some((told) => fits(callers, told));
+    const same = told.some((lines) => fits(callers, lines));
     result.inside += count;
     if (same) result.same += count;
+    if (same && callers.some(({ body }) => body !== undefined)) result.merged += count;
     result.frames += count * callers.length;
     result.lines += count * callers.filter(({ line = 0 }) => line > 0).length;
     if (same || result.wrong.length >= 4) continue;

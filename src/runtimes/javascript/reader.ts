@@ -2,6 +2,7 @@
 import {
   type CounterName,
   INTERPRETER_V8,
+  V8_MERGED,
   V8_OTHER,
   V8_REGEXP,
   V8_WASM,
@@ -27,11 +28,20 @@ const OTHERS: ReadonlyMap<number, NamedFunction> = new Map([
   [V8_WASM, { runtime: "javascript", name: "(WebAssembly)", module: "" }],
 ]);
 
+/** What is said of a frame in compiled code that may be of a function that was compiled into it. */
+const MERGED = "compiled, and what V8 compiled into it counts as its own";
+
 export class JavaScriptReader implements RuntimeReader {
   readonly #names = new InterpretedNames(INTERPRETER_V8, javascriptFunction);
   readonly #files = new InterpreterFiles(INTERPRETER_V8);
   readonly #stacks = new JavaScriptStacks(this.#files);
   readonly interleaver = this.#stacks;
+  readonly #tellsBodies: boolean;
+
+  /** `tellsBodies`: frames say where they may be of a function that was compiled into theirs (Frame.body). */
+  constructor(tellsBodies: boolean) {
+    this.#tellsBodies = tellsBodies;
+  }
 
   ingest(drained: Drained, frames: NewFrames): void {
     this.#files.ingest(drained);
@@ -47,6 +57,8 @@ export class JavaScriptReader implements RuntimeReader {
         : undefined;
     if (other) return { function: other };
     const named = this.#names.get(frames.word(index)) ?? UNKNOWN;
+    if (this.#tellsBodies && frames.interpretedKind(index) === V8_MERGED)
+      return { function: named, detail: { body: MERGED } };
     const line = frames.line(index);
     return line > 0 ? { function: named, detail: { line } } : { function: named };
   }

@@ -12,6 +12,7 @@ import {
   NODES,
   startNode,
   withoutInlining,
+  withoutMaglev,
 } from "../../support/node.ts";
 import { hasRun } from "../../support/profile.ts";
 import { stackCounts } from "../../support/ticks.ts";
@@ -52,26 +53,34 @@ async function sampleProgram(
   }
 }
 
-async function stacksOf(node: Node): Promise<Row[]> {
-  const { ticks, truth } = await sampleProgram(
-    node,
-    "kinds.cjs",
-    withoutInlining(node.name),
-    6,
-    499,
-  );
-  const { samples, complete, inside, same, wrong } = compareWithTruth(ticks, truth);
-  if (process.env.POLYTOP_DEBUG) console.error(node.name, wrong);
+/** How the stacks of a program agree with what it saw; `lacking`: so many may say that they lack what was compiled in. */
+async function agreementOf(
+  node: Node,
+  what: string,
+  program: string,
+  options: readonly string[],
+  lacking: number,
+): Promise<Row[]> {
+  const { ticks, truth } = await sampleProgram(node, program, options, 6, 499);
+  const { samples, complete, inside, same, merged, wrong } = compareWithTruth(ticks, truth);
+  if (process.env.POLYTOP_DEBUG) console.error(node.name, what, wrong);
   return [
     {
-      what: `${node.name}: stacks that the program saw too: names, scripts, lines where told`,
+      what: `${node.name}, ${what}: stacks that the program saw too: names, scripts, lines where told`,
       bar: "≥ 99.5 %",
       figure: percent(same, inside),
       samples: inside,
       ok: inside >= 200 && ratio(same, inside) >= 0.995,
     },
     {
-      what: `${node.name}: complete stacks`,
+      what: `${node.name}, ${what}: of them those that say that they lack what V8 compiled in`,
+      bar: lacking < 1 ? `≤ ${100 * lacking} %` : "",
+      figure: percent(merged, same),
+      samples: same,
+      ok: ratio(merged, same) <= lacking,
+    },
+    {
+      what: `${node.name}, ${what}: complete stacks`,
       bar: "≥ 99.5 %",
       figure: percent(complete, samples),
       samples,
@@ -79,6 +88,12 @@ async function stacksOf(node: Node): Promise<Row[]> {
     },
   ];
 }
+
+const stacksOf = async (node: Node): Promise<Row[]> => [
+  ...(await agreementOf(node, "calls of every kind", "kinds.cjs", [], 1)),
+  ...(await agreementOf(node, "no inlining", "kinds.cjs", withoutInlining(node.name), 0.01)),
+  ...(await agreementOf(node, "inlined helpers", "inlined.cjs", withoutMaglev(node.name), 0.01)),
+];
 
 const SHARES = { by_recursion: 40, by_generator: 30, by_callback: 20, by_async: 10 } as const;
 
@@ -109,13 +124,16 @@ async function reuseOf(node: Node): Promise<Row[]> {
   let samples = 0;
   let wrong = 0;
   for (const { stack, count } of stackCounts(...ticks)) {
+    let inner: string | undefined;
     for (const { function: it, line = 0 } of javascriptFrames(stack)) {
       const number = /(?:method|made)_(\d+)$/.exec(it.name)?.[1];
       if (number === undefined) continue;
       samples += count;
       const distance = line - Number(number);
-      const isHere = line === 0 || (distance > 0 && distance <= 9);
-      if (it.module.endsWith(`file_${number}.js`) && isHere) continue;
+      const isHere = line === 0 || (distance > 0 && distance <= 11);
+      const isOne = inner === undefined || inner === number;
+      inner = number;
+      if (it.module.endsWith(`file_${number}.js`) && isHere && isOne) continue;
       wrong += count;
       if (process.env.POLYTOP_DEBUG) console.error(it.name, it.module, line);
     }

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
+/*
+ * Functions that V8 compiled into others have no frame. TurboFan leaves behind for each call in its code where in the
+ * source that is, in which of the functions that it compiled in, and for which call it compiled that in: this is read
+ * and named once for each code, and user space makes frames of it. Of places between calls nothing is known, and Maglev
+ * leaves no positions: there the frame says that it may be another function. Facts: V8 10.2 to 14.6
+ * (deoptimization-data.h, source-position.h, code-generator.cc).
+ */
+#ifndef POLYTOP_V8_INLINED_H
+#define POLYTOP_V8_INLINED_H
+
+#include "code.h"
+#include "function.h"
+
+/* Codes that names were made of: the memory of the walk alone. */
+MAP(v8_codes, LRU_HASH, 8192, struct v8_memo_key, struct v8_code_memo);
+
+#define ARRAY_LENGTH 1 /* words of an array: its length, its elements */
+#define ARRAY_ELEMENTS 2
+#define ARRAY_HEAD_BYTES 16
+/* Deoptimisation data, from the place of the inlining positions on: two counts of entries, and then these. */
+#define DEOPT_EAGER 2
+#define DEOPT_LAZY 3
+#define DEOPT_ENTRIES 4
+#define DEOPT_ENTRY_WORDS 3
+#define DEOPT_ENTRY_RETURN 2 /* where a call returns to */
+#define MAX_DEOPT_ENTRIES (1 << 20)
+#define WRAPPED_SHARED 8          /* in what wraps a SharedFunctionInfo */
+#define INLINED_CALLER 0xffffffff /* in place of a literal: the function itself, again */
+#define MAX_LITERALS (1 << 20)
+#define V8_IS_WEAK(word) (((word) & 3) == 3)
+
+#define CALLS_AT_ONCE 32
+#define INLINED_AT_ONCE 32
+
+static __always_inline __u64 deopt_word(struct v8_walk *v, __u32 index)
+{
+	return v->deopt[(ARRAY_ELEMENTS + index) & (V8_DEOPT_WORDS - 1)];
+}
+
+/* Reads the deoptimisation data of the Code that was found. Returns 0, or -1 if it is not of the function v->caller. */
+static __always_inline int v8_read_deopt(struct v8_walk *v)
+{
+	struct v8_layout *layout = &v->facts.layout;
+	__u64 tagged = compiled_word(v, layout->code_deopt), length, shared;
+
+	if (!V8_IS_POINTER(tagged) || READ_USER(&v->deopt, tagged - 1))
+		return -1;
+	length = v->deopt[ARRAY_LENGTH];
+	if (!V8_IS_SMI(length) || V8_SMI(length) < layout->deopt_inlining + DEOPT_ENTRIES)
+		return -1;
+	shared = deopt_word(v, layout->deopt_shared);
+	if (shared == v->caller)
+		return 0;
+	return V8_IS_POINTER(shared) && !READ_USER(&shared, shared - 1 + WRAPPED_SHARED) && shared == v->caller ? 0
+														: -1;
+}
+
+/* A number that tells the Code that was found from any other that lies there before or after it. */
+static __always_inline __u64 v8_code_stamp(struct v8_walk *v)
+{
+	struct v8_layout *layout = &v->facts.layout;
+	__u64 stamp = mix(deopt_word(v, layout->deopt_id), v->code_start);
+
+	stamp = mix(stamp, (__u64)v->code_kind << 32 | v->code_size);
+	return mix(mix(stamp, compiled_word(v, layout->code_positions)), compiled_word(v, layout->code_deopt));
+}
+
+/* Reads where some calls return to, from one on. Returns 0 or -1. */
+__noinline int v8_read_calls(__u32 from)
+{
+	struct v8_walk *v = current_v8();
+
+	asm volatile("" : "+r"(from));
+	if (!v || from >= V8_CALLS)
+		return -1;
+	struct v8_code_record *r = &v->code_record;
+	__u32 count = r->call_count, left = count - from;
+	if (from >= count)
+		return 0;
+	__u32 size = 8 * DEOPT_ENTRY_WORDS * (left < CALLS_AT_ONCE ? left : CALLS_AT_ONCE);
+	asm volatile("" : "+r"(size));
+	size &= V8_TEXT_BYTES - 1;
+	if (READ_USER_BYTES(v->text, size, v->calls_address + 8 * DEOPT_ENTRY_WORDS * (__u64)from))
+		return -1;
+	for (__u32 i = 0; i < CALLS_AT_ONCE; i++) {
+		__u32 at = from + i;
+
+		asm volatile("" : "+r"(at));
+		if (at >= count)
+			break;
+		__u64 word = *(__u64 *)(v->text + 8 * (DEOPT_ENTRY_WORDS * i + DEOPT_ENTRY_RETURN));
+		r->calls[at & (V8_CALLS - 1)] = V8_SMI(word);
+	}
+	return 0;
+}
+
+/* Reads the calls in the code, and those that functions were compiled in for. Returns 0 or -1. */
+__noinline int v8_read_inlined(__u32 count)
+{
+	struct v8_walk *v = current_v8();
+
+	asm volatile("" : "+r"(count));
+	if (!v || count > V8_INLINED)
+		return -1;
+	struct v8_layout *layout = &v->facts.layout;
+	struct v8_code_record *r = &v->code_record;
+	__u32 place = layout->deopt_inlining, size = count * sizeof(struct v8_inlined);
+	__u64 eager = V8_SMI(deopt_word(v, place + DEOPT_EAGER)), lazy = V8_SMI(deopt_word(v, place + DEOPT_LAZY));
+	__u64 first = place + DEOPT_ENTRIES, length = V8_SMI(v->deopt[ARRAY_LENGTH]);
+
+	r->inlined_count = count;
+	asm volatile("" : "+r"(size));
+	size &= 2 * sizeof(r->inlined) - 1;
+	if (size > sizeof(r->inlined) || READ_USER_BYTES(r->inlined, size, deopt_word(v, place) - 1 + ARRAY_HEAD_BYTES))
+		return -1;
+	if (eager > MAX_DEOPT_ENTRIES || lazy > MAX_DEOPT_ENTRIES ||
+	    length != first + DEOPT_ENTRY_WORDS * (eager + lazy))
+		return -1;
+	r->call_count = lazy < V8_CALLS ? lazy : V8_CALLS;
+	v->calls_address =
+		compiled_word(v, layout->code_deopt) - 1 + ARRAY_HEAD_BYTES + 8 * (first + DEOPT_ENTRY_WORDS * eager);
+	NOT_UNROLLED
+	for (__u32 from = 0; from < V8_CALLS; from += CALLS_AT_ONCE) {
+		if (v8_read_calls(from))
+			return -1;
+	}
+	return 0;
+}
+
+/* Names the next function that was compiled into the code. Returns 0 or -1. */
+static __always_inline int v8_name_inlined(struct walk *w, struct v8_walk *v)
+{
+	__u32 index = v->inlined;
+	__u64 shared = v->caller;
+
+	asm volatile("" : "+r"(index));
+	struct v8_inlined *it = &v->code_record.inlined[index & (V8_INLINED - 1)];
+	__u32 literal = (__u32)it->name;
+	v->inlined = index + 1;
+	if (literal != INLINED_CALLER) {
+		__u64 literals = deopt_word(v, v->facts.layout.deopt_literals);
+
+		if (literal >= MAX_LITERALS || !V8_IS_POINTER(literals) ||
+		    READ_USER(&shared, literals - 1 + ARRAY_HEAD_BYTES + 8 * (__u64)literal))
+			return -1;
+		if (V8_IS_WEAK(shared))
+			shared -= 2;
+	}
+	v->shared = shared;
+	if (v8_find_function(w, v, 0))
+		return -1;
+	it->name = w->name_hash;
+	return 0;
+}
+
+/* Takes some of the calls into the hash of the name, from one on. */
+__noinline int v8_hash_code(__u32 from)
+{
+	struct walk *w = current_walk();
+	struct v8_walk *v = current_v8();
+
+	asm volatile("" : "+r"(from));
+	if (!w || !v)
+		return 0;
+	struct v8_code_record *r = &v->code_record;
+	__u64 hash = w->name_hash;
+	for (__u32 i = 0; i < INLINED_AT_ONCE; i++) {
+		__u32 at = from + i;
+
+		asm volatile("" : "+r"(at));
+		if (at >= r->inlined_count)
+			break;
+		struct v8_inlined *it = &r->inlined[at & (V8_INLINED - 1)];
+		hash = mix(mix(hash, it->position), it->name);
+	}
+	for (__u32 i = 0; i < V8_CALLS / V8_INLINED * INLINED_AT_ONCE; i++) {
+		__u32 at = V8_CALLS / V8_INLINED * from + i;
+
+		asm volatile("" : "+r"(at));
+		if (at >= r->call_count)
+			break;
+		hash = mix(hash, r->calls[at & (V8_CALLS - 1)]);
+	}
+	w->name_hash = hash;
+	return 0;
+}
+
+/* Sends the code and its table of positions, unless user space has them. Returns 0, or -1 if the ring is full. */
+__noinline int v8_send_code(void)
+{
+	struct walk *w = current_walk();
+	struct v8_walk *v = current_v8();
+	__u8 one = 1;
+
+	if (!w || !v)
+		return -1;
+	struct v8_code_record *r = &v->code_record;
+	__u64 size = __builtin_offsetof(struct v8_code_record, calls) + sizeof(r->calls[0]) * r->call_count;
+	w->name.name = w->name_hash;
+	if (is_name_sent(w))
+		return 0;
+	r->type = RECORD_V8_CODE;
+	r->tgid = w->tgid;
+	r->name = w->name_hash;
+	v->script_key = 0;
+	asm volatile("" : "+r"(size));
+	size &= 8191;
+	if (size > sizeof(*r))
+		return -1;
+	if (bpf_ringbuf_output(&records, r, size, unhurried())) {
+		w->record_lost = 1;
+		return -1;
+	}
+	if (v8_send_table(w, v))
+		return -1;
+	bpf_map_update_elem(&sent_names, &w->name.name, &one, BPF_ANY);
+	add_counter(COUNTER_V8CodesSent, 1);
+	return 0;
+}
+
+/* Makes the name of the code, whose calls and functions are known. Returns 0 or -1. */
+__noinline int v8_name_code(void)
+{
+	struct walk *w = current_walk();
+	struct v8_walk *v = current_v8();
+
+	if (!w || !v)
+		return -1;
+	struct v8_code_record *r = &v->code_record;
+	w->name_hash = mix(mix(generation, (__u64)r->inlined_count << 32 | r->call_count), v->facts.version);
+	NOT_UNROLLED
+	for (__u32 from = 0; from < V8_INLINED; from += INLINED_AT_ONCE)
+		v8_hash_code(from);
+	if (v8_read_table(compiled_word(v, v->facts.layout.code_positions))) {
+		/* A further sample has bytes of tables left. */
+		v->code_made.stamp = 0;
+		return -1;
+	}
+	/* Code without calls has no positions. */
+	if (!v->table_size)
+		return 0;
+	if (v8_send_code())
+		return -1;
+	v->code_made.name = w->name_hash;
+	return 0;
+}
+
+static __always_inline struct v8_cached_code *v8_cached_code(struct v8_walk *v, struct v8_note *note)
+{
+	return &v->cached_codes[hash_slot(note->ip ^ note->function, 4) & (V8_CODES_CACHED - 1)];
+}
+
+/* Says in a note what is known of the code that was found. */
+static __always_inline void v8_settle(struct v8_walk *v, struct v8_note *note)
+{
+	__u32 kind = v->code_made.has_inlined ? NOTE_MERGED : NOTE_FUNCTION;
+
+	if (note->kind == NOTE_CALL) {
+		note->code = v->code_made.name;
+		note->offset = note->ip + 1 - v->code_start;
+		struct v8_cached_code *cached = v8_cached_code(v, note);
+		cached->function = note->function;
+		cached->ip = note->ip;
+		cached->sample = v->samples;
+		cached->code = note->code;
+		cached->offset = note->offset;
+		cached->kind = kind;
+	}
+	note->kind = kind;
+}
+
+/* Keeps what was found out of the code. */
+static __always_inline void v8_keep_code(struct v8_walk *v, struct v8_note *note)
+{
+	v->is_making = 0;
+	bpf_map_update_elem(&v8_codes, &v->code_key, &v->code_made, BPF_ANY);
+	v8_settle(v, note);
+}
+
+/* The calls in the code that was found are not known. It is read again only if user space could not be told of it. */
+static __always_inline void v8_give_up_code(struct walk *w, struct v8_walk *v, struct v8_note *note)
+{
+	add_counter(COUNTER_V8CodesUnreadable, 1);
+	v->code_made.name = 0;
+	v->code_made.has_inlined = 1;
+	if (!w->record_lost) {
+		v8_keep_code(v, note);
+		return;
+	}
+	v->is_making = 0;
+	note->kind = NOTE_MERGED;
+}
+
+/* Finds the code of a note. Begins to make its name if it has none yet. */
+static __always_inline void v8_look_up_code(struct walk *w, struct v8_walk *v, struct v8_note *note)
+{
+	struct v8_layout *layout = &v->facts.layout;
+	struct v8_cached_code *cached = v8_cached_code(v, note);
+	__u64 head[2];
+
+	if (note->kind == NOTE_CALL && cached->ip == note->ip && cached->function == note->function &&
+	    cached->sample == v->samples) {
+		note->code = cached->code;
+		note->offset = cached->offset;
+		note->kind = cached->kind;
+		return;
+	}
+	if (v8_read_object(v->function, sizeof(v->function), note->function)) {
+		note->kind = NOTE_MERGED;
+		return;
+	}
+	v->caller = *(__u64 *)((char *)v->function + (layout->function_shared & 56));
+	v->code_key.tid = v->thread;
+	v->code_key.shared = v->caller;
+	struct v8_code_memo *memo = bpf_map_lookup_elem(&v8_codes, &v->code_key);
+	v->code_made.start = memo ? memo->start : 0;
+	v->code_made.stamp = 0;
+	if (v8_find_code(note->function, note->ip)) {
+		note->kind = NOTE_MERGED;
+		return;
+	}
+	if (v->code_kind <= layout->kind_baseline) {
+		note->kind = v->code_kind == layout->kind_baseline ? NOTE_FUNCTION : NOTE_MERGED;
+		return;
+	}
+	if (v8_read_deopt(v)) {
+		note->kind = NOTE_MERGED;
+		return;
+	}
+	v->code_made.stamp = v8_code_stamp(v);
+	if (memo && memo->stamp == v->code_made.stamp) {
+		v->code_made.name = memo->name;
+		v->code_made.has_inlined = memo->has_inlined;
+		v8_settle(v, note);
+		return;
+	}
+	if (v8_read_object(head, sizeof(head), deopt_word(v, layout->deopt_inlining)) || !V8_IS_SMI(head[1])) {
+		v8_give_up_code(w, v, note);
+		return;
+	}
+	__u32 count = V8_SMI(head[1]) / sizeof(struct v8_inlined);
+	v->code_made.name = 0;
+	v->code_made.has_inlined = count > 0;
+	/* Maglev has no table of positions. */
+	if (v->code_kind != layout->kind_baseline + 2 || count > V8_INLINED) {
+		if (count > V8_INLINED)
+			add_counter(COUNTER_V8CodesUnreadable, 1);
+		v8_keep_code(v, note);
+		return;
+	}
+	v->inlined = 0;
+	v->is_making = 1;
+	if (v8_read_inlined(count))
+		v8_give_up_code(w, v, note);
+}
+
+/* Finds the code of the next note, or goes on with that of the last one. Returns whether nothing is left to do. */
+__noinline int v8_find_next_code(__u32 turn)
+{
+	struct walk *w = current_walk();
+	struct v8_walk *v = current_v8();
+	struct v8_notes *notes = current_v8_notes();
+
+	asm volatile("" : "+r"(turn));
+	if (!w || !v || !notes)
+		return 1;
+	__u32 index = v->is_making ? v->code_index - 1 : v->code_index;
+	if (index >= w->v8.count)
+		return 1;
+	asm volatile("" : "+r"(index));
+	struct v8_note *note = &notes->notes[index & (V8_NOTES - 1)];
+	if (v->is_making) {
+		int is_named = v->inlined >= v->code_record.inlined_count;
+		int failed = is_named ? v8_name_code() : v8_name_inlined(w, v);
+
+		if (failed)
+			v8_give_up_code(w, v, note);
+		else if (is_named)
+			v8_keep_code(v, note);
+		return 0;
+	}
+	v->code_index = index + 1;
+	if (note->kind == NOTE_CALL || note->kind == NOTE_LEAF)
+		v8_look_up_code(w, v, note);
+	return 0;
+}
+
+/* Some steps at a time. Returns whether nothing is left to do. */
+__noinline int v8_find_codes(void)
+{
+	NOT_UNROLLED
+	for (__u32 turn = 0; turn < V8_NAMED_AT_ONCE; turn++) {
+		if (v8_find_next_code(turn))
+			return 1;
+	}
+	return 0;
+}
+
+#endif
