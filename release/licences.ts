@@ -7,7 +7,15 @@ import { WORK } from "./facts.ts";
 import { sh } from "./shell.ts";
 
 /** Debian's packages of what is linked in or comes along. */
-const LIBRARIES = ["libelf-dev", "libbpf-dev", "zlib1g-dev", "liblzma-dev", "libc6", "libstdc++6"];
+const LIBRARIES = [
+  "libelf-dev",
+  "libbpf-dev",
+  "zlib1g-dev",
+  "liblzma-dev",
+  "libc6",
+  "libstdc++6",
+  "musl-dev",
+];
 
 /** What those texts refer to. */
 const COMMON = ["GPL-2", "GPL-3", "LGPL-2.1", "LGPL-3"];

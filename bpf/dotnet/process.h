@@ -31,12 +31,15 @@ static __always_inline int dotnet_runs_in(__u32 tgid)
 	return bpf_map_lookup_elem(&dotnet_processes, &tgid) != NULL;
 }
 
-/* Takes over what is known of the process. Returns whether it runs managed code. */
-static __always_inline int dotnet_know_process(struct walk *w)
+/* Takes over what is known of the process. Returns whether it runs managed code. A global function, as the next one. */
+__noinline int dotnet_know_process(void)
 {
-	struct dotnet_walk *d = &w->dotnet;
+	struct walk *w = current_walk();
 	struct dotnet_process *known;
 
+	if (!w)
+		return 0;
+	struct dotnet_walk *d = &w->dotnet;
 	if (!d->looked_up) {
 		d->looked_up = 1;
 		known = bpf_map_lookup_elem(&dotnet_processes, &w->tgid);
@@ -57,7 +60,7 @@ __noinline int dotnet_enter_runtime(__u32 index)
 	if (!w)
 		return 0;
 	struct dotnet_walk *d = &w->dotnet;
-	if (dotnet_know_process(w))
+	if (dotnet_know_process())
 		return 0;
 	asm volatile("" : "+r"(index));
 	struct mapping *m = &w->cache.mappings[index & (MAPPINGS_CACHED - 1)];

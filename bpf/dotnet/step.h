@@ -209,7 +209,7 @@ static __always_inline int dotnet_step_mapped(struct walk *w, struct mapping *m,
 		return NOT_INTERPRETED;
 	if (has_rows)
 		result = dotnet_step_rows(index);
-	if (result == NOT_INTERPRETED && dotnet_know_process(w))
+	if (result == NOT_INTERPRETED && dotnet_know_process())
 		result = dotnet_step();
 	if (result != NOT_INTERPRETED)
 		return result;

@@ -34,6 +34,57 @@ static __always_inline int dotnet_read_code(struct dotnet_walk *d, __u64 address
 }
 
 /*
+ * Follows the instruction of the prolog that d->prolog is at. Returns enum prolog_step. A global function, as the next
+ * two of one step: many of them make a loop, and the verifier goes through each once.
+ */
+__noinline int dotnet_follow_prolog(__u64 limit)
+{
+	struct walk *w = current_walk();
+
+	if (!w)
+		return PROLOG_MORE;
+	struct prolog *p = &w->dotnet.prolog;
+	__u32 at = p->position;
+
+	asm volatile("" : "+r"(at), "+r"(limit));
+	if (at > CODE_BYTES - INSTRUCTION_BYTES)
+		return PROLOG_MORE;
+	return prolog_instruction(p, w->dotnet.bytes + at, limit);
+}
+
+/* Applies the unwind code at d->position, if its instruction was carried out in the first `done` bytes. Returns how
+ * many codes it takes, 0 where it is not known. */
+__noinline int dotnet_apply_code(__u64 done)
+{
+	struct walk *w = current_walk();
+
+	if (!w)
+		return 0;
+	struct dotnet_walk *d = &w->dotnet;
+	__u32 at = d->position;
+
+	asm volatile("" : "+r"(at), "+r"(done));
+	at = UNWIND_HEADER + UNWIND_CODE_BYTES * (at & (UNWIND_CODES - 1));
+	return unwind_code(&d->layout, d->bytes, at, done);
+}
+
+/* Follows the instruction of the epilog that d->epilog is at. Returns enum epilog_step. */
+__noinline int dotnet_follow_epilog(void)
+{
+	struct walk *w = current_walk();
+
+	if (!w)
+		return EPILOG_NONE;
+	struct dotnet_walk *d = &w->dotnet;
+	__u32 at = d->epilog.position;
+
+	asm volatile("" : "+r"(at));
+	if (at > CODE_BYTES - INSTRUCTION_BYTES)
+		return EPILOG_NONE;
+	return epilog_instruction(&d->epilog, &d->layout, d->bytes + at);
+}
+
+/*
  * Sets d->layout by the instructions of the prolog. The codes lie elsewhere than the code and are mostly read by
  * nobody, so that their page need not be in memory; the prolog was carried out. (It says the same as the codes in
  * all 658 000 functions of the frameworks of 8.0, 9.0 and 10.0 but 14 that it refuses.)
@@ -41,7 +92,7 @@ static __always_inline int dotnet_read_code(struct dotnet_walk *d, __u64 address
 __noinline int dotnet_read_prolog(void)
 {
 	struct walk *w = current_walk();
-	enum prolog_step step = PROLOG_MORE;
+	int step = PROLOG_MORE;
 
 	if (!w)
 		return -1;
@@ -51,14 +102,8 @@ __noinline int dotnet_read_prolog(void)
 	if (dotnet_read_code(d, d->function))
 		return dotnet_fail(w, COUNTER_UnwindDotnetErrUnwindInfo);
 	__builtin_memset(p, 0, sizeof(*p));
-	for (int i = 0; i < PROLOG_STEPS && step == PROLOG_MORE; i++) {
-		__u32 at = p->position;
-
-		asm volatile("" : "+r"(at));
-		if (at > CODE_BYTES - INSTRUCTION_BYTES)
-			break;
-		step = prolog_instruction(p, d->bytes + at, limit);
-	}
+	for (int i = 0; i < PROLOG_STEPS && step == PROLOG_MORE; i++)
+		step = dotnet_follow_prolog(limit);
 	/* What called something has a frame, since the stack is aligned at a call. */
 	if (step != PROLOG_END || (!w->exact && !p->depth))
 		return dotnet_fail(w, COUNTER_UnwindDotnetErrUnwindInfo);
@@ -105,13 +150,9 @@ __noinline int dotnet_read_codes(void)
 	__u64 done = w->exact ? w->ip - d->function : ~0ULL;
 	d->position = 0;
 	for (int i = 0; i < UNWIND_CODES; i++) {
-		__u32 at = d->position, codes;
-
-		if (at >= d->count)
+		if (d->position >= d->count)
 			return 0;
-		asm volatile("" : "+r"(at));
-		at = UNWIND_HEADER + UNWIND_CODE_BYTES * (at & (UNWIND_CODES - 1));
-		codes = unwind_code(&d->layout, info, at, done);
+		__u32 codes = dotnet_apply_code(done);
 		if (!codes)
 			return dotnet_fail(w, COUNTER_UnwindDotnetErrUnwindInfo);
 		d->position += codes;
@@ -132,12 +173,7 @@ __noinline int dotnet_read_epilog(void)
 	__builtin_memset(&d->layout, 0, sizeof(d->layout));
 	__builtin_memset(&d->epilog, 0, sizeof(d->epilog));
 	for (int i = 0; i < EPILOG_STEPS; i++) {
-		__u32 at = d->epilog.position;
-
-		asm volatile("" : "+r"(at));
-		if (at > CODE_BYTES - INSTRUCTION_BYTES)
-			return 0;
-		switch (epilog_instruction(&d->epilog, &d->layout, d->bytes + at)) {
+		switch (dotnet_follow_epilog()) {
 		case EPILOG_END:
 			return 1;
 		case EPILOG_NONE:

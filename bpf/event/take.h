@@ -13,19 +13,19 @@ const volatile __u32 event_takes_kernel_stack = 1; /* 0: of an event where that 
  * CPUs on which a run has the scratch. From 6.0 on programs of uprobes may be preempted by another thread's run, or
  * interrupted (bpf_prog_run_array_uprobe()); other programs are not.
  */
-MAP(claims, HASH, 1, __u32, __u8);
+MAP(event_claims, HASH, 1, __u32, __u8);
 
 static __always_inline int claim(__u32 *cpu)
 {
 	__u8 one = 1;
 
 	*cpu = bpf_get_smp_processor_id();
-	return bpf_map_update_elem(&claims, cpu, &one, BPF_NOEXIST);
+	return bpf_map_update_elem(&event_claims, cpu, &one, BPF_NOEXIST);
 }
 
 static __always_inline void release(__u32 *cpu)
 {
-	bpf_map_delete_elem(&claims, cpu);
+	bpf_map_delete_elem(&event_claims, cpu);
 }
 
 /* The number of the running task's process, as user space knows it. */

@@ -187,10 +187,11 @@ __noinline int perl_cut_at_defer(__s32 above, __s32 below)
 }
 
 /*
- * Goes on over frames that are like the last one, as in recursion: what they are called is known, and all that tells
- * them apart lies in the window. Stops at the first that differs, or is not in the window.
+ * Goes on over a frame that is like the last one, as in recursion: what it is called is known, and all that tells the
+ * two apart lies in the window. Returns whether it is like that, and in the window. A global function: perl_repeat()
+ * goes through it many times, the verifier once.
  */
-__noinline int perl_repeat(__u32 index)
+__noinline int perl_repeat_frame(__u32 index)
 {
 	struct perl_file *file = bpf_map_lookup_elem(&perls, &index);
 	struct walk *w = current_walk();
@@ -198,23 +199,30 @@ __noinline int perl_repeat(__u32 index)
 	if (!w || !file)
 		return 0;
 	struct perl_walk *p = &w->perl;
-	for (int i = 1; i < PERL_WINDOW_ENTRIES; i++) {
-		__u32 offset = context_offset(p, file, p->index);
-		__s32 next = (__s32)window_word(p, offset, CX_OLD_SUB_INDEX);
+	__u32 offset = context_offset(p, file, p->index);
+	__s32 next = (__s32)window_word(p, offset, CX_OLD_SUB_INDEX);
 
-		/* What lies between two subs is looked at elsewhere, if that is more than a block or loop. */
-		if (p->index <= p->window_first || next < p->index - 2 ||
-		    (context_word(p, file, p->index - 1, 0) & CX_TYPE) == CX_DEFER ||
-		    p->statement != p->last.statement || (window_word(p, offset, 0) & 0xff) != p->last.type ||
-		    window_word(p, offset, file->context_cv) != p->last.cv || !window_word(p, offset, CX_RETURN) ||
-		    next < -1 || next >= p->index || w->record.interpreted_count >= MAX_INTERPRETED - 2)
+	/* What lies between two subs is looked at elsewhere, if that is more than a block or loop. */
+	if (p->index <= p->window_first || next < p->index - 2 ||
+	    (context_word(p, file, p->index - 1, 0) & CX_TYPE) == CX_DEFER || p->statement != p->last.statement ||
+	    (window_word(p, offset, 0) & 0xff) != p->last.type ||
+	    window_word(p, offset, file->context_cv) != p->last.cv || !window_word(p, offset, CX_RETURN) || next < -1 ||
+	    next >= p->index || w->record.interpreted_count >= MAX_INTERPRETED - 2)
+		return 0;
+	push_perl_at(w, 1, p->last.kind, p->last.name, p->last.line);
+	p->uncut = 1;
+	enter_perl_caller(p, window_word(p, offset, CX_OLD_STATEMENT), window_word(p, offset, CX_RETURN));
+	p->index = next;
+	return 1;
+}
+
+/* Goes on over such frames, to the first that differs. */
+static __always_inline void perl_repeat(__u32 index)
+{
+	for (int i = 1; i < PERL_WINDOW_ENTRIES; i++) {
+		if (!perl_repeat_frame(index))
 			break;
-		push_perl_at(w, 1, p->last.kind, p->last.name, p->last.line);
-		p->uncut = 1;
-		enter_perl_caller(p, window_word(p, offset, CX_OLD_STATEMENT), window_word(p, offset, CX_RETURN));
-		p->index = next;
 	}
-	return 0;
 }
 
 /* Looks at one context, or goes from one stack to the next. Returns whether the walk ended. */

@@ -68,16 +68,19 @@ __noinline int python_hash_table(__u32 from)
 	if (!w || !p)
 		return 0;
 	__u64 hash = w->name_hash;
-	for (__u32 i = 0; i < TABLE_WORDS_AT_ONCE; i++) {
-		__u32 at = from + 8 * i, left = p->table_size - at;
+	__u32 left = from < p->table_size ? p->table_size - from : 0;
+	for (__u32 i = 0; i < TABLE_WORDS_AT_ONCE && 8 * (i + 1) <= left; i++) {
+		__u32 at = from + 8 * i;
 
-		if (at >= p->table_size)
-			break;
 		asm volatile("" : "+r"(at));
-		__u64 word = *(__u64 *)(p->record.table + (at & (PYTHON_TABLE_BYTES - 1)));
-		if (left < 8)
-			word &= (1ULL << (left * 8)) - 1;
-		hash = mix(hash, word);
+		hash = mix(hash, *(__u64 *)(p->record.table + (at & (PYTHON_TABLE_BYTES - 8))));
+	}
+	/* What is left of a word: see hash_name_part(). */
+	if (left < 8 * TABLE_WORDS_AT_ONCE && left & 7) {
+		__u32 at = from + (left & ~7U);
+
+		asm volatile("" : "+r"(at));
+		hash = mix(hash, first_bytes(*(__u64 *)(p->record.table + (at & (PYTHON_TABLE_BYTES - 8))), left & 7));
 	}
 	w->name_hash = hash;
 	return from + 8 * TABLE_WORDS_AT_ONCE < p->table_size;

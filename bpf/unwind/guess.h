@@ -118,9 +118,9 @@ __noinline int guess_caller(__u32 failure)
 		return WALK_ENDED;
 	if (w->exact) {
 		if (!READ_USER(&code, w->ip) && w->registers_known && is_signal_return_now(code, w->registers))
-			return step_signal(w, w->sp);
+			return step_signal(w->sp);
 		if (returns_from_signal(w->ip))
-			return step_signal(w, w->sp);
+			return step_signal(w->sp);
 		if (!READ_USER(&return_address, w->sp) && !read_code_before(return_address, &code) &&
 		    ends_in_call(code) && may_return_to(return_address, code))
 			return enter_guessed_caller(w, return_address, w->sp + RETURN_ADDRESS_BYTES);
@@ -160,7 +160,7 @@ static __always_inline int step_without_row(struct walk *w, __u64 frame, __u32 f
 	}
 	/* Nothing was called from before the code that returns from a signal: the frame is of its first byte. */
 	push_frame(w, kind == RETURN_SIGNAL ? frame + 1 : frame);
-	return kind == RETURN_SIGNAL ? step_signal(w, w->sp) : guess_caller(failure);
+	return kind == RETURN_SIGNAL ? step_signal(w->sp) : guess_caller(failure);
 }
 
 /*
@@ -198,7 +198,7 @@ static __always_inline int step_by_row(struct walk *w, struct mapping *m, __u64 
 		return step_without_row(w, place_of(m, offset), COUNTER_UnwindNativeErrNoRow);
 	push_frame(w, place_of(m, kind == RETURN_SIGNAL ? offset + 1 : offset));
 	if (kind == RETURN_SIGNAL)
-		return step_signal(w, w->sp);
+		return step_signal(w->sp);
 	return known->rule.cfa == CFA_START ? step_start(w, &known->rule) : step_rule(w, &known->rule);
 }
 

@@ -110,12 +110,16 @@ static __always_inline int enter_caller_by_register(struct walk *w, __u32 number
 
 /*
  * A signal handler's return address points to the code that returns from the signal: the interrupted registers lie in
- * the ucontext.
+ * the ucontext. A global function: many ways lead to it.
  */
-static __always_inline int step_signal(struct walk *w, __u64 ucontext)
+__noinline int step_signal(__u64 ucontext)
 {
+	struct walk *w = current_walk();
 	__u64 ip, sp, fp;
 
+	asm volatile("" : "+r"(ucontext));
+	if (!w)
+		return WALK_ENDED;
 	if (READ_USER(&fp, ucontext + UCONTEXT_FP) || READ_USER(&sp, ucontext + UCONTEXT_SP) ||
 	    READ_USER(&ip, ucontext + UCONTEXT_IP))
 		return stop_walk(w, COUNTER_UnwindNativeErrStackRead);
@@ -213,7 +217,7 @@ static __always_inline int step_rule(struct walk *w, struct unwind_rule *rule)
 	if (rule->cfa == CFA_END)
 		return stop_walk(w, COUNTER_UnwindNativeComplete);
 	if (rule->cfa == CFA_SIGNAL)
-		return step_signal(w, w->sp + rule->cfa_offset);
+		return step_signal(w->sp + rule->cfa_offset);
 	__u64 cfa = canonical_frame_address(w, rule);
 	if (!cfa)
 		return w->stop ? 1 : stop_walk(w, COUNTER_UnwindNativeErrBadCfa);

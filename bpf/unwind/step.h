@@ -104,7 +104,7 @@ static __always_inline int step_special_leaf(struct walk *w, struct mapping *m, 
 	/* The system call is done, and what lies behind it may be another function. */
 	if (m->file)
 		push_frame(w, place_of(m, kind == LEAF_RETURNS_FROM_SIGNAL ? offset - 1 : offset));
-	return kind == LEAF_FOREIGN ? stop_walk(w, COUNTER_UnwindNativeErrCompat) : step_signal(w, w->sp);
+	return kind == LEAF_FOREIGN ? stop_walk(w, COUNTER_UnwindNativeErrCompat) : step_signal(w->sp);
 }
 
 /*
@@ -143,6 +143,17 @@ __noinline int step(void)
 	return result;
 }
 
+/* Makes steps until the walk ends. A global function: its turns are verified once, whatever the leaf is. */
+__noinline int steps(void)
+{
+	/* Functions of V8 are no native frames. */
+	for (__u64 i = 0; i <= MAX_USER_FRAMES + MAX_FRAMES_BESIDE; i++) {
+		if (step())
+			break;
+	}
+	return 0;
+}
+
 /* Says what the leaf is: enum leaf_kind. */
 static __always_inline __u32 leaf_kind(struct walk *w)
 {
@@ -171,10 +182,7 @@ static __always_inline void walk_user(struct walk *w)
 	w->return_checked = 0;
 	w->window_valid = 0;
 	w->leaf = leaf_kind(w);
-	for (__u64 i = 0; i <= MAX_USER_FRAMES + MAX_FRAMES_BESIDE; i++) {
-		if (step())
-			break;
-	}
+	steps();
 	if (!w->stop)
 		w->stop = COUNTER_UnwindNativeTruncated;
 }

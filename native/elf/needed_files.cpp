@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <sstream>
 #include <utility>
 
 #include "util/wire.h"
@@ -17,21 +16,8 @@ constexpr uint64_t kMaxDynamic = 64u << 10;
 constexpr size_t kMaxLibraries = 1000, kMaxFolders = 1000;
 constexpr size_t kMaxPath = 4096;
 
-void putTexts(WireWriter& writer, const std::vector<std::string>& texts) {
-  writer.put(static_cast<uint64_t>(texts.size()));
-  for (const std::string& text : texts) writer.putText(text);
-}
-
-bool getTexts(WireReader& reader, size_t most, std::vector<std::string>& texts) {
-  const auto count = reader.get<uint64_t>();
-  if (count > most) return false;
-  // Paths are bytes, but for the one that ends them.
-  for (uint64_t i = 0; i < count; i++) {
-    texts.push_back(reader.getText(kMaxPath));
-    if (texts.back().find('\0') != std::string::npos) return false;
-  }
-  return true;
-}
+// Paths are bytes, but for the one that ends them.
+bool isPath(const std::string& text) { return text.find('\0') == std::string::npos; }
 
 const Segment* segmentOf(const ElfImage& image, uint32_t type) {
   const auto found = std::ranges::find(image.segments(), type, &Segment::type);
@@ -56,29 +42,32 @@ NeededFiles readNeededFiles(const ElfImage& image) {
     if (entry.d_tag == DT_NEEDED && needed.libraries.size() < kMaxLibraries)
       needed.libraries.push_back(image.readString(start + entry.d_un.d_val));
     if (entry.d_tag != DT_RUNPATH && entry.d_tag != DT_RPATH) continue;
-    std::istringstream folders(image.readString(start + entry.d_un.d_val));
-    for (std::string folder; std::getline(folders, folder, ':') && needed.folders.size() < kMaxFolders;)
-      needed.folders.push_back(folder);
+    const std::string folders = image.readString(start + entry.d_un.d_val);
+    for (size_t first = 0, end = 0; first < folders.size() && needed.folders.size() < kMaxFolders; first = end + 1) {
+      end = std::min(folders.find(':', first), folders.size());
+      needed.folders.push_back(folders.substr(first, end - first));
+    }
   }
   return needed;
 }
 
 std::vector<uint8_t> encodeNeeded(const NeededFiles& needed) {
   WireWriter writer;
-  putTexts(writer, {needed.interpreter});
-  putTexts(writer, needed.libraries);
-  putTexts(writer, needed.folders);
+  writer.putText(needed.interpreter);
+  writer.putTexts(needed.libraries);
+  writer.putTexts(needed.folders);
   return writer.take();
 }
 
 bool decodeNeeded(std::span<const uint8_t> bytes, NeededFiles& needed) {
   WireReader reader(bytes);
   NeededFiles read;
-  std::vector<std::string> interpreters;
-  const bool isRead = getTexts(reader, 1, interpreters) && getTexts(reader, kMaxLibraries, read.libraries) &&
-                      getTexts(reader, kMaxFolders, read.folders) && reader.isAtEnd();
-  if (!isRead) return false;
-  if (!interpreters.empty()) read.interpreter = interpreters.front();
+  read.interpreter = reader.getText(kMaxPath);
+  read.libraries = reader.getTexts(kMaxLibraries, kMaxPath);
+  read.folders = reader.getTexts(kMaxFolders, kMaxPath);
+  const bool arePaths = isPath(read.interpreter) && std::ranges::all_of(read.libraries, isPath) &&
+                        std::ranges::all_of(read.folders, isPath);
+  if (!reader.isAtEnd() || !arePaths) return false;
   needed = std::move(read);
   return true;
 }

@@ -18,7 +18,7 @@ namespace polytop {
 
 namespace {
 
-/// The entries of bpf/event.bpf.c, by EventKind.
+/// The entries of bpf/sample.bpf.c, by EventKind.
 constexpr std::array<const char*, kEventKinds> kEntries = {"event_counter",         "event_tracepoint",
                                                            "event_function",        "event_function",
                                                            "event_kernel_function", "event_kernel_function"};
@@ -79,7 +79,7 @@ void EventObject::load(const std::string& path, const Session& session, bool isM
   setConstant(object_, "event_field_offset", setup_.fieldOffset);
   setConstant(object_, "event_field_size", setup_.fieldSize);
   setConstant(object_, "event_field_signed", setup_.fieldSigned);
-  bpf_map__set_max_entries(bpf_object__find_map_by_name(object_, "claims"), possibleCpus_);
+  bpf_map__set_max_entries(bpf_object__find_map_by_name(object_, "event_claims"), possibleCpus_);
   shareMaps(object_, session.object());
   loadObject(object_);
   setFrequency(setup_.frequency);

@@ -7,7 +7,7 @@
 
 namespace polytop {
 
-/// How the kernel tells of an event, and so which entry of bpf/event.bpf.c is run for it.
+/// How the kernel tells of an event, and so which entry of bpf/sample.bpf.c is run for it.
 enum class EventKind : uint32_t {
   kCounter = 0,         ///< of software or the processor, by perf_event_open(2)
   kTracepoint = 1,      ///< of the kernel's source

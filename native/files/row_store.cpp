@@ -7,12 +7,16 @@
 
 #include <atomic>
 #include <cerrno>
+#include <utility>
 
 namespace polytop {
 
 namespace {
 
 constexpr size_t kShardBytes = size_t{SHARD_ROWS} * sizeof(uint32_t);
+
+/// So many more are made where one is full: 4 MB.
+constexpr size_t kShardsAtOnce = 8;
 
 size_t wholePages(size_t bytes) { return (bytes + 4095) & ~size_t{4095}; }
 
@@ -21,6 +25,12 @@ template <typename Element>
 Element* mapArray(int fd, size_t count) {
   void* memory = mmap(nullptr, wholePages(count * sizeof(Element)), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   return memory == MAP_FAILED ? nullptr : static_cast<Element*>(memory);
+}
+
+FileDescriptor makeShard() {
+  LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
+  return FileDescriptor(bpf_map_create(BPF_MAP_TYPE_ARRAY, "row_shard", sizeof(uint32_t), BLOCK_ROWS * sizeof(uint32_t),
+                                       SHARD_BLOCKS, &options));
 }
 
 }  // namespace
@@ -69,22 +79,29 @@ void RowStore::open(const Session& session) {
   freePages_.add(0, MAX_PAGES);
 }
 
-bool RowStore::addShard() {
-  if (shards_.size() >= MAX_SHARDS) return false;
-  bpf_map_create_opts options = {};
-  options.sz = sizeof options;
-  options.map_flags = BPF_F_MMAPABLE;
-  Shard shard;
-  shard.map = FileDescriptor(bpf_map_create(BPF_MAP_TYPE_ARRAY, "row_shard", sizeof(uint32_t),
-                                            BLOCK_ROWS * sizeof(uint32_t), SHARD_BLOCKS, &options));
-  const int fd = shard.map.get();
-  const auto index = static_cast<uint32_t>(shards_.size());
-  if (fd < 0 || bpf_map_update_elem(outerFd_, &index, &fd, BPF_ANY) != 0) return false;
-  shards_.push_back(std::move(shard));
-  // Each block is a range of its own: the rows of one page never straddle two.
-  for (uint32_t block = 0; block < SHARD_BLOCKS; block++)
-    freeRows_.add(index * SHARD_ROWS + block * BLOCK_ROWS, BLOCK_ROWS);
-  return true;
+bool RowStore::addShards() {
+  std::vector<uint32_t> indexes;
+  std::vector<FileDescriptor> maps;
+  std::vector<int> descriptors;
+  for (size_t i = shards_.size(); i < MAX_SHARDS && maps.size() < kShardsAtOnce; i++) {
+    FileDescriptor map = makeShard();
+    if (!map.valid()) break;
+    indexes.push_back(static_cast<uint32_t>(i));
+    descriptors.push_back(map.get());
+    maps.push_back(std::move(map));
+  }
+  // The kernel waits some 10 ms for running programs after each update, but once for all of these (from 6.0 on).
+  auto count = static_cast<uint32_t>(maps.size());
+  if (count == 0) return false;
+  if (bpf_map_update_batch(outerFd_, indexes.data(), descriptors.data(), &count, nullptr) != 0)
+    count = bpf_map_update_elem(outerFd_, indexes.data(), descriptors.data(), BPF_ANY) == 0 ? 1 : 0;
+  for (uint32_t i = 0; i < count; i++) {
+    shards_.push_back({std::move(maps[i])});
+    // Each block is a range of its own: the rows of one page never straddle two.
+    for (uint32_t block = 0; block < SHARD_BLOCKS; block++)
+      freeRows_.add(indexes[i] * SHARD_ROWS + block * BLOCK_ROWS, BLOCK_ROWS);
+  }
+  return count > 0;
 }
 
 uint32_t* RowStore::rowsAt(uint32_t first) {
@@ -101,7 +118,7 @@ void RowStore::unmapShards() {
 }
 
 bool RowStore::takeRows(uint32_t count, uint32_t& first) {
-  return freeRows_.take(count, first) || (addShard() && freeRows_.take(count, first));
+  return freeRows_.take(count, first) || (addShards() && freeRows_.take(count, first));
 }
 
 void RowStore::publishRules(RuleSet& rules) {

@@ -65,7 +65,8 @@ class RowStore {
   size_t pageCount() const { return pageCount_; }
 
  private:
-  bool addShard();
+  /// Makes room for more rows. False where there is none.
+  bool addShards();
   bool takeRows(uint32_t count, uint32_t& first);
   void publishRules(RuleSet& rules);
 

@@ -59,8 +59,8 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
   }
 
   /// new Sampler({objectPath, sources, frequency, drainSeconds, targets, byFunction, withoutClock,
-  /// eventPath, events, sweepPath, cacheFolder}): loads, attaches, samples from now on. With a sweepPath the object for
-  /// waiting threads is loaded too, for sweep() to come.
+  /// events, sweepPath, cacheFolder}): loads, attaches, samples from now on. With a sweepPath the object for waiting
+  /// threads is loaded too, for sweep() to come.
   explicit Sampler(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Sampler>(info) {
     const Napi::Object given = info[0].As<Napi::Object>();
     SessionOptions options;
@@ -70,14 +70,14 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     options.sources = readSources(given.Get("sources"));
     options.withoutClock = given.Get("withoutClock").ToBoolean();
     const std::vector<EventSetup> events = readEvents(given.Get("events"));
-    eventPath_ = textOf(given.Get("eventPath"));
     const bool byFunction = given.Get("byFunction").ToBoolean();
     // A screen may count others the next moment.
     options.events = std::max(static_cast<uint32_t>(events.size()), byFunction ? 0 : kEventsOfScreens);
-    const std::string objectPath = textOf(given.Get("objectPath")), cacheFolder = textOf(given.Get("cacheFolder"));
-    lines_ = std::make_shared<LineFinder>(besideOf(objectPath) + "polytop-parser");
+    objectPath_ = textOf(given.Get("objectPath"));
+    const std::string cacheFolder = textOf(given.Get("cacheFolder"));
+    lines_ = std::make_shared<LineFinder>(besideOf(objectPath_) + "polytop-parser");
     guarded(info.Env(), [&] {
-      open(objectPath, textOf(given.Get("sweepPath")), options, events, byFunction, cacheFolder);
+      open(objectPath_, textOf(given.Get("sweepPath")), options, events, byFunction, cacheFolder);
       return info.Env().Undefined();
     });
   }
@@ -98,7 +98,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
       if (!sweepPath.empty()) parts_->sweeper.prepare(sweepPath, parts_->session);
       warmUp(parts_->session, parts_->files.builder, options.targets);
       parts_->drain.countEvents(&parts_->events);
-      parts_->events.set(eventPath_, parts_->session, events);
+      parts_->events.set(objectPath_, parts_->session, events);
       if (options.withoutClock)
         parts_->session.events().detach();
       else
@@ -197,7 +197,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
 
   /// setEvents(events, withClock): counts these from now on, and no others; the CPU's time too, or not.
   Napi::Value setEvents(const Napi::CallbackInfo& info) {
-    parts_->events.set(eventPath_, parts_->session, readEvents(info[0]));
+    parts_->events.set(objectPath_, parts_->session, readEvents(info[0]));
     CpuEvents& clock = parts_->session.events();
     if (!info[1].ToBoolean())
       clock.detach();
@@ -329,7 +329,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
   }
 
   std::unique_ptr<Parts> parts_;
-  std::string eventPath_;
+  std::string objectPath_;
   uint64_t tickNanoseconds_ = 0;  ///< what a tick costs, without the BPF program
   /// Shared with look-ups that are under way when everything else is closed.
   std::shared_ptr<LineFinder> lines_;

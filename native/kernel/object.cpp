@@ -106,10 +106,21 @@ void shareMaps(bpf_object* object, const bpf_object* with) {
     if (isOwn(map)) continue;
     bpf_map* other = nullptr;
     bpf_object__for_each_map(other, with) {
-      if (nameOf(other) != nameOf(map)) continue;
+      if (nameOf(other) != nameOf(map) || bpf_map__fd(other) < 0) continue;
       const int error = bpf_map__reuse_fd(map, bpf_map__fd(other));
       if (error) throw Failure("a map cannot be shared: " + std::string(nameOf(map)), -error);
     }
+  }
+}
+
+void leaveOut(bpf_object* object, std::string_view prefix) {
+  bpf_program* program = nullptr;
+  bpf_object__for_each_program(program, object) {
+    if (std::string_view(bpf_program__name(program)).starts_with(prefix)) bpf_program__set_autoload(program, false);
+  }
+  bpf_map* map = nullptr;
+  bpf_object__for_each_map(map, object) {
+    if (nameOf(map).starts_with(prefix)) bpf_map__set_autocreate(map, false);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <bpf/libbpf.h>
 
 #include <string>
+#include <string_view>
 
 #include "util/failure.h"
 
@@ -24,6 +25,9 @@ void setConstant(bpf_object* object, const char* name, uint32_t value);
 /// processes, and what is counted. Its scratch stays its own, since a sample may interrupt it. Before loadObject();
 /// throws a Failure.
 void shareMaps(bpf_object* object, const bpf_object* with);
+
+/// Leaves the programs and maps out whose names begin so. Before loadObject().
+void leaveOut(bpf_object* object, std::string_view prefix);
 
 /// Makes the maps of an object and has the kernel verify its programs. Throws a Failure with the kernel's reasons.
 void loadObject(bpf_object* object);

@@ -42,6 +42,7 @@ void prepare(bpf_object* object, const std::string& path) {
   bpf_map* rates = bpf_object__find_map_by_name(object, "rates");
   if (!bpf_object__find_program_by_name(object, "sample") || !counts || !rates)
     throw Failure("the BPF object lacks a program or a map: " + path);
+  leaveOut(object, "event_");
   const uint32_t cpus = countPossibleCpus();
   setConstants(object, cpus);
   bpf_map__set_max_entries(counts, 2 * cpus);

@@ -15,6 +15,16 @@ constexpr size_t kMaxOffsets = 8192;
 constexpr size_t kMaxPath = 4096, kMaxWhy = 200;
 constexpr size_t kMaxPlaces = 20'000, kMaxSources = 32;
 
+std::vector<std::string> cutTexts(std::vector<std::string> texts) {
+  for (std::string& text : texts) text = cutUtf8(text, kMaxPath);
+  return texts;
+}
+
+std::vector<std::string> cleanTexts(std::vector<std::string> texts) {
+  for (std::string& text : texts) text = cleanUtf8(text);
+  return texts;
+}
+
 }  // namespace
 
 std::vector<uint8_t> encodeLineQuery(const LineQuery& query) {
@@ -36,8 +46,7 @@ bool decodeLineQuery(std::span<const uint8_t> bytes, LineQuery& query) {
 std::vector<uint8_t> encodeLines(const FoundLines& found) {
   WireWriter writer;
   writer.putText(found.why);
-  writer.put(static_cast<uint64_t>(found.files.size()));
-  for (const std::string& file : found.files) writer.putText(cutUtf8(file, kMaxPath));
+  writer.putTexts(cutTexts(found.files));
   writer.putList(found.lines);
   return writer.take();
 }
@@ -47,13 +56,11 @@ bool decodeLines(std::span<const uint8_t> bytes, size_t offsets, FoundLines& fou
   FoundLines read;
   read.why = plainText(reader.getText(kMaxWhy));
   // A file for each line at most, and the one that stands for none.
-  const auto files = reader.get<uint64_t>();
-  if (files > offsets + 1) return false;
-  for (uint64_t i = 0; i < files; i++) read.files.push_back(cleanUtf8(reader.getText(kMaxPath)));
+  read.files = cleanTexts(reader.getTexts(offsets + 1, kMaxPath));
   read.lines = reader.getList<uint32_t>(2 * offsets);
   if (!reader.isAtEnd() || (read.why.empty() && read.lines.size() != 2 * offsets)) return false;
   for (size_t at = 0; at < read.lines.size(); at += 2) {
-    if (read.lines[at] >= files || read.lines[at + 1] > INT32_MAX) return false;
+    if (read.lines[at] >= read.files.size() || read.lines[at + 1] > INT32_MAX) return false;
   }
   found = std::move(read);
   return true;
@@ -80,8 +87,7 @@ std::vector<uint8_t> encodePlaces(const LinePlaces& places) {
   writer.putText(places.why);
   writer.put(places.next);
   writer.putList(places.offsets);
-  writer.put(static_cast<uint64_t>(places.sources.size()));
-  for (const std::string& source : places.sources) writer.putText(cutUtf8(source, kMaxPath));
+  writer.putTexts(cutTexts(places.sources));
   return writer.take();
 }
 
@@ -91,9 +97,7 @@ bool decodePlaces(std::span<const uint8_t> bytes, LinePlaces& places) {
   read.why = plainText(reader.getText(kMaxWhy));
   read.next = reader.get<uint32_t>();
   read.offsets = reader.getList<uint64_t>(kMaxPlaces);
-  const auto sources = reader.get<uint64_t>();
-  if (sources > kMaxSources) return false;
-  for (uint64_t i = 0; i < sources; i++) read.sources.push_back(cleanUtf8(reader.getText(kMaxPath)));
+  read.sources = cleanTexts(reader.getTexts(kMaxSources, kMaxPath));
   const bool isSound =
       std::ranges::is_sorted(read.offsets) && (read.offsets.empty() || read.offsets.back() <= INT64_MAX);
   if (!reader.isAtEnd() || !isSound) return false;

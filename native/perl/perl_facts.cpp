@@ -19,8 +19,7 @@ bool findPerl(ProbedFile& file, WireWriter& facts) {
   facts.put(perl->code);
   facts.putText(perl->version);
   facts.putText(perl->warning);
-  facts.put(static_cast<uint32_t>(perl->opNames.size()));
-  for (const std::string& name : perl->opNames) facts.putText(name);
+  facts.putTexts(perl->opNames);
   return true;
 }
 
@@ -30,9 +29,7 @@ std::optional<PerlFile> readPerlFacts(WireReader& facts) {
   perl.code = facts.get<PerlCode>();
   perl.version = facts.getText(kMaxText);
   perl.warning = facts.getText(kMaxText);
-  const auto count = facts.get<uint32_t>();
-  if (count > PERL_OPS) return std::nullopt;
-  for (uint32_t i = 0; i < count && facts.isGood(); i++) perl.opNames.push_back(facts.getText(kMaxText));
+  perl.opNames = facts.getTexts(PERL_OPS, kMaxText);
   return facts.isAtEnd() ? std::optional(std::move(perl)) : std::nullopt;
 }
 

@@ -32,6 +32,10 @@ class WireWriter {
     put(static_cast<uint64_t>(text.size()));
     append(text.data(), text.size());
   }
+  void putTexts(const std::vector<std::string>& texts) {
+    put(static_cast<uint64_t>(texts.size()));
+    for (const std::string& text : texts) putText(text);
+  }
 
   /// A list of what `write` puts: how many bytes, then those. Nothing is copied.
   template <typename Write>
@@ -94,6 +98,14 @@ class WireReader {
     std::string text(countOf(1, most), '\0');
     take(text.data(), text.size());
     return text;
+  }
+  /// At most `most` texts, of at most `longest` bytes each.
+  std::vector<std::string> getTexts(uint64_t most, uint64_t longest) {
+    const auto count = get<uint64_t>();
+    if (count > most) isGood_ = false;
+    std::vector<std::string> texts;
+    for (uint64_t i = 0; i < count && isGood_; i++) texts.push_back(getText(longest));
+    return texts;
   }
   /// A list of bytes where they are.
   std::span<const uint8_t> getBytes(uint64_t most) {

@@ -25,8 +25,7 @@ export interface SamplerOptions {
   readonly targets: readonly number[];
   /** The CPU's time is not sampled once the start is over. */
   readonly withoutClock?: boolean;
-  /** The BPF object of other events, and these. */
-  readonly eventPath?: string;
+  /** Other events. */
   readonly events?: readonly NumberedEvent[];
   /** The BPF object that visits waiting threads, where sweep() comes next: it is loaded beside the rest of the start. */
   readonly sweepPath?: string;

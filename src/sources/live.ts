@@ -61,7 +61,6 @@ export async function openLiveSource(worker: Worker, options: LiveOptions): Prom
     sampler: {
       objectPath: samplingObject(),
       sweepPath: join(native, "wait.bpf.o"),
-      eventPath: join(native, "event.bpf.o"),
       event: options.event,
       ...(options.events ? { events: options.events } : {}),
       ...(options.period === undefined ? {} : { period: options.period }),

@@ -86,7 +86,7 @@ int main(int argc, char** argv) {
   if (argc < 2 || getppid() != atoi(argv[1])) return 1;
   void* area = mmap(nullptr, sizeof(ReadArea), PROT_READ | PROT_WRITE, MAP_SHARED, kReadAreaFd, 0);
   if (area == MAP_FAILED) return 1;
-  close_range(0, UINT_MAX, 0);
+  syscall(SYS_close_range, 0, UINT_MAX, 0);
   // Samples wait for its answers.
   raisePriority();
   prctl(PR_SET_DUMPABLE, 0);
