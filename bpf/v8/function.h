@@ -23,6 +23,12 @@ MAP(v8_memos, LRU_HASH, 16384, struct v8_memo_key, struct v8_memo);
 #define SCOPE_MOST_VARIABLES (1 << 20)
 #define SCOPE_VARIABLES 3 /* the word that counts them */
 
+/* The SharedFunctionInfo of the JSFunction in v->function: one of its words, and the smallest has seven. */
+static __always_inline __u64 v8_function_shared(struct v8_walk *v)
+{
+	return v->facts.layout.function_shared == 24 ? v->function[3] : v->function[4];
+}
+
 static __always_inline __u64 shared_word(struct v8_walk *v, __u16 offset)
 {
 	return *(__u64 *)((char *)v->shared_words + (offset & 127));
@@ -231,9 +237,12 @@ static __always_inline __u32 v8_stamp(struct v8_walk *v, __u64 *stamp)
 {
 	struct v8_layout *layout = &v->facts.layout;
 	__u64 script, id = 0;
-	__u32 unique = 0;
+	__u32 unique = 0, size = (layout->shared_unique ? layout->shared_unique : layout->shared_literal) + 4;
 
-	if (v8_read_object(v->shared_words, V8_SHARED_BYTES, v->shared))
+	/* No more than it has: behind the last object of V8's memory there may be none. */
+	asm volatile("" : "+r"(size));
+	size &= 127;
+	if (size > V8_SHARED_BYTES || v8_read_object(v->shared_words, size, v->shared))
 		return COUNTER_UnwindV8ErrReadFunction;
 	script = shared_word(v, layout->shared_script);
 	/* What is of no script is the engine's own, and what is made of templates. */

@@ -310,7 +310,7 @@ static __always_inline void v8_look_up_code(struct walk *w, struct v8_walk *v, s
 		note->kind = NOTE_MERGED;
 		return;
 	}
-	v->caller = *(__u64 *)((char *)v->function + (layout->function_shared & 56));
+	v->caller = v8_function_shared(v);
 	v->code_key.tid = v->thread;
 	v->code_key.shared = v->caller;
 	struct v8_code_memo *memo = bpf_map_lookup_elem(&v8_codes, &v->code_key);

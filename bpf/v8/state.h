@@ -105,7 +105,7 @@ enum v8_code_place {
 };
 
 #define V8_SLOTS 8                 /* words of a frame around its frame pointer */
-#define V8_SHARED_BYTES 80         /* of a SharedFunctionInfo */
+#define V8_SHARED_BYTES 80         /* of a SharedFunctionInfo, at most */
 #define V8_SCRIPT_BYTES 72         /* of a Script */
 #define V8_CODE_BYTES 64           /* of a Code */
 #define V8_DEOPT_WORDS 16          /* of deoptimisation data, up to its first entry */
@@ -125,7 +125,7 @@ struct v8_walk {
 	__u64 bytecode; /* its bytecode; 0: none was found */
 	/* Scratch: words of objects. */
 	__u64 scope[6];
-	__u64 function[8];
+	__u64 function[5];
 	__u64 words[4];
 	__u64 parent[4];
 	__u64 head[2];

@@ -22,7 +22,7 @@ static __always_inline __u32 v8_name_of(struct walk *w, struct v8_walk *v, __u64
 	}
 	if (v8_read_object(v->function, sizeof(v->function), function))
 		return COUNTER_UnwindV8ErrReadFunction;
-	v->shared = *(__u64 *)((char *)v->function + (v->facts.layout.function_shared & 56));
+	v->shared = v8_function_shared(v);
 	__u32 wrong = v8_find_function(w, v, function);
 	if (wrong)
 		return wrong;
