@@ -67,7 +67,7 @@ test("the interpreter's own code is the function's, builtins are their own", asy
     [startNode(process.execPath, "kinds.cjs", ["--jitless"])],
     async ([pid = 0]) => {
       await hasRun(pid, 0.5);
-      return liveTicks({ seconds: 2, frequency: 499, pids: [pid] });
+      return onceNodeIsRead(await liveTicks({ seconds: 4, frequency: 499, pids: [pid] }));
     },
   );
   const names = new Set<string>();
