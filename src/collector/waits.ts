@@ -153,11 +153,16 @@ function ownerOf(judged: JudgedWait, row: Row, pid: number, holders: LockOwners)
   return reasonOf(judged.wait) === "file-lock" ? holders.fileLock(pid) : 0;
 }
 
-const poolOf = ({ stack, task }: Row, { tasks }: Drained): string => `${tasks[task]?.pid} ${stack}`;
+/** More than any pid (PID_MAX_LIMIT, Linux 6.18). */
+const PIDS = 2 ** 22 + 1;
+
+/** A number for each process and stack. */
+const poolOf = ({ stack, task }: Row, { tasks }: Drained): number =>
+  stack * PIDS + (tasks[task]?.pid ?? 0);
 
 /** How many threads of a process have waited long with the same stack. */
-function poolsOf(rows: readonly Row[], drained: Drained): Map<string, number> {
-  const pools = new Map<string, number>();
+function poolsOf(rows: readonly Row[], drained: Drained): Map<number, number> {
+  const pools = new Map<number, number>();
   for (const row of rows) {
     if (row.seconds < LONG_SECONDS) continue;
     const pool = poolOf(row, drained);

@@ -66,6 +66,8 @@ const withLength = (columns: CountColumns): Counts => ({
 
 /** A new store begins beyond these: the ticks of one can be forgotten together then, and it takes a few megabytes. */
 const RENEW_AT = { nodes: 120_000, stacks: 30_000, frames: 50_000, tasks: 20_000, texts: 25_000 };
+/** One refresh may count as much as that: a store that holds it is good for some more. */
+const REFRESHES_AT_LEAST = 4;
 
 /** Numbers that grow, taken from time to time. */
 class News {
@@ -114,12 +116,14 @@ class Filling {
     return node;
   }
 
-  get isFull(): boolean {
+  /** Whether the next refresh begins a new store, where the one before it counted so many pairs of stack and thread. */
+  isFull(counted: number): boolean {
+    const needed = REFRESHES_AT_LEAST * counted;
     return (
       this.tree.size > RENEW_AT.nodes ||
-      this.stacks.size > RENEW_AT.stacks ||
+      this.stacks.size > Math.max(RENEW_AT.stacks, needed) ||
       this.frames > RENEW_AT.frames ||
-      this.tasks.length > RENEW_AT.tasks ||
+      this.tasks.length > Math.max(RENEW_AT.tasks, needed) ||
       this.texts.size > RENEW_AT.texts
     );
   }
@@ -239,8 +243,8 @@ export class DeltaWriter {
     this.#counts = [makeCounts()];
     filling.sentNodes = filling.tree.size;
     filling.sentTasks = filling.tasks.length;
-    this.#isRenewed = filling.isFull;
-    if (filling.isFull) {
+    this.#isRenewed = filling.isFull(delta.counts.stacks.length);
+    if (this.#isRenewed) {
       this.#filling = new Filling();
       this.generation++;
     }

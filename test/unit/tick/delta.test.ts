@@ -209,3 +209,14 @@ test("a new store begins when threads, stacks or texts are many, too", () => {
     expect(writer.generation).toBe(1);
   }
 });
+
+test("a machine of very many threads does not begin a new store with each refresh", () => {
+  const writer = new DeltaWriter();
+  const refresh = (): boolean => {
+    const stack = writer.stack([FIRST_FUNCTION], 0);
+    for (let tid = 1; tid <= 30_000; tid++) writer.count(stack, writer.task(task(tid, "x")), 1);
+    return writer.take(header, []).renewed;
+  };
+  expect([refresh(), refresh(), refresh()]).toEqual([true, false, false]);
+  expect(writer.generation).toBe(0);
+});
