@@ -25,14 +25,29 @@ interface Cost {
   readonly sums: Sums;
 }
 
-async function cost(args: readonly string[] = []): Promise<Cost> {
+/** How many refreshes pass before the measured ones, how many are measured, and how many seconds each takes. */
+interface Span {
+  readonly settled: number;
+  readonly measured: number;
+  readonly delay: number;
+}
+
+const SHORT: Span = { settled: SETTLED_SECONDS, measured: MEASURED_SECONDS, delay: 1 };
+/** Visits of very many threads are seconds apart. */
+const LONG: Span = { settled: 2, measured: 6, delay: 6 };
+
+async function cost(
+  args: readonly string[] = [],
+  { settled, measured, delay }: Span = SHORT,
+): Promise<Cost> {
   const seen: { readonly at: number; readonly process: number; readonly bpf: number }[] = [];
   const sums = await sampleJson({
-    seconds: SETTLED_SECONDS + MEASURED_SECONDS + 1,
+    seconds: (settled + measured + 1) * delay,
+    delay,
     rows: 50,
     args: ["-e", "wait", ...args],
     onLine: (line, pid) => {
-      if (line !== SETTLED_SECONDS && line !== SETTLED_SECONDS + MEASURED_SECONDS) return;
+      if (line !== settled && line !== settled + measured) return;
       const at = performance.now() * 1e6;
       seen.push({ at, process: threadNanoseconds(pid), bpf: runNanoseconds(pid) });
     },
@@ -77,12 +92,17 @@ function costRows(what: string, { process, sweeps, sums }: Cost, most: number): 
 }
 
 /** Threads notice nothing: no page of theirs is faulted in. */
-async function threads(idle: number, waking: number, most: number): Promise<Row[]> {
+async function threads(
+  idle: number,
+  waking: number,
+  most: number,
+  span: Span = SHORT,
+): Promise<Row[]> {
   const what = `${(idle + waking).toLocaleString("en")} threads`;
   return during([pool("threads", String(idle), String(waking))], async ([pid = -1]) => {
     await sleep(2 + idle / 2000);
     const before = faults(pid);
-    const found = await cost(["--idle"]);
+    const found = await cost(["--idle"], span);
     const caused = faults(pid) - before;
     return [
       ...costRows(what, found, most),
@@ -153,7 +173,7 @@ export const waitCosts: readonly Section[] = [
       withStats(async () => [
         ...(await threads(1000, 50, 1)),
         ...costRows("an idle machine", await cost(), 0.3),
-        ...(await threads(20_000, 0, 1)),
+        ...(await threads(20_000, 0, 1, LONG)),
         ...(await absentPages()),
         ...(await switches()),
       ]),
