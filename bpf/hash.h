@@ -17,13 +17,13 @@ static __always_inline __u64 mix(__u64 hash, __u64 word)
 	return hash ^ hash >> 32;
 }
 
-/* The slot of a word in a table of 2^bits of them: the high bits of the product are the best mixed. */
 /* The first bytes of a word, fewer than eight, and zeros. */
 static __always_inline __u64 first_bytes(__u64 word, __u32 count)
 {
 	return word & ((1ULL << (count * 8)) - 1);
 }
 
+/* The slot of a word in a table of 2^bits of them: the high bits of the product are the best mixed. */
 static __always_inline __u32 hash_slot(__u64 word, __u32 bits)
 {
 	return word * HASH_FACTOR >> (64 - bits);

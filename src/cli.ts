@@ -122,8 +122,7 @@ async function print(text: string): Promise<number> {
 async function list(options: Options & { command: "list" }): Promise<number> {
   const { list: find } = await import("./events/list.ts");
   const { loadAddon } = await import("./addon/binding.ts");
-  const { checkNativeFiles } = await import("./machine/installation.ts");
-  const { checkPids } = await import("./doctor/preflight.ts");
+  const { checkNativeFiles, checkPids } = await import("./doctor/preflight.ts");
   checkPids(options.pids);
   checkNativeFiles();
   return print(`${find(options, loadAddon()).join("\n")}\n`);

@@ -42,18 +42,8 @@ void Waits::collect(Sweeper& sweeper) {
     });
     takeAll<uint32_t, wait_times>(object.mapFd("wait_times"),
                                   [this](uint32_t pid, const wait_times& times) { times_.push_back({pid, times}); });
-    readTotals(object.mapFd("totals"));
+    object.sumTotals(totals_);
   });
-}
-
-void Waits::readTotals(int fd) {
-  std::vector<cpu_totals> totals(static_cast<size_t>(libbpf_num_possible_cpus()));
-  const uint32_t zero = 0;
-  if (bpf_map_lookup_elem(fd, &zero, totals.data()) != 0) return;
-  totals_ = {};
-  for (const cpu_totals& cpu : totals) {
-    for (uint32_t id = 0; id < COUNTERS; id++) totals_.counters[id] += cpu.counters[id];
-  }
 }
 
 }  // namespace polytop

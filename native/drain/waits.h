@@ -36,8 +36,6 @@ class Waits {
   const cpu_totals& totals() const { return totals_; }
 
  private:
-  void readTotals(int fd);
-
   std::vector<Row> rows_;
   std::vector<Times> times_;
   cpu_totals totals_ = {};

@@ -193,14 +193,8 @@ void EventObject::follow() {
 EventTotals EventObject::totals() const {
   EventTotals totals;
   const uint32_t zero = 0;
-  std::vector<cpu_totals> sums(possibleCpus_);
   std::vector<event_state> states(possibleCpus_);
-  if (bpf_map_lookup_elem(bpf_object__find_map_fd_by_name(object_, "totals"), &zero, sums.data()) == 0) {
-    for (const cpu_totals& cpu : sums) {
-      for (uint32_t id = 0; id < COUNTERS; id++) totals.sums.counters[id] += cpu.counters[id];
-      totals.sums.nanoseconds += cpu.nanoseconds;
-    }
-  }
+  sumTotals(object_, possibleCpus_, totals.sums);
   if (bpf_map_lookup_elem(bpf_object__find_map_fd_by_name(object_, "event_states"), &zero, states.data()) == 0) {
     for (const event_state& state : states) {
       totals.hits += state.hits;

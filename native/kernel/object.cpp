@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/object.h"
 
+#include <bpf/bpf.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -121,6 +123,17 @@ void leaveOut(bpf_object* object, std::string_view prefix) {
   bpf_map* map = nullptr;
   bpf_object__for_each_map(map, object) {
     if (nameOf(map).starts_with(prefix)) bpf_map__set_autocreate(map, false);
+  }
+}
+
+void sumTotals(const bpf_object* object, uint32_t cpus, cpu_totals& sums) {
+  std::vector<cpu_totals> totals(cpus);
+  const uint32_t zero = 0;
+  if (bpf_map_lookup_elem(bpf_object__find_map_fd_by_name(object, "totals"), &zero, totals.data()) != 0) return;
+  sums = {};
+  for (const cpu_totals& cpu : totals) {
+    for (uint32_t id = 0; id < COUNTERS; id++) sums.counters[id] += cpu.counters[id];
+    sums.nanoseconds += cpu.nanoseconds;
   }
 }
 

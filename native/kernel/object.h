@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "bpf/totals.h"
 #include "util/failure.h"
 
 namespace polytop {
@@ -28,6 +29,10 @@ void shareMaps(bpf_object* object, const bpf_object* with);
 
 /// Leaves the programs and maps out whose names begin so. Before loadObject().
 void leaveOut(bpf_object* object, std::string_view prefix);
+
+/// Sums what the programs of a loaded object counted on so many CPUs: counters, and the time that they took. Leaves
+/// `sums` as they are where that cannot be read.
+void sumTotals(const bpf_object* object, uint32_t cpus, cpu_totals& sums);
 
 /// Makes the maps of an object and has the kernel verify its programs. Throws a Failure with the kernel's reasons.
 void loadObject(bpf_object* object);

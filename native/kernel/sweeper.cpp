@@ -119,12 +119,14 @@ void Sweeper::collect(const std::function<void(const WaitObject&, uint64_t)>& re
 
 uint64_t Sweeper::restart() {
   std::lock_guard lock(mutex_);
-  const uint64_t pending = object_->counter(COUNTER_UnwindNativeErrFilePending);
+  cpu_totals before = {}, after = {};
+  object_->sumTotals(before);
   // No thread was met by the sweep before the one that comes now: all of them are new to it.
   sweeps_++;
   began_ = 0;
   sweep();
-  return object_->counter(COUNTER_UnwindNativeErrFilePending) - pending;
+  object_->sumTotals(after);
+  return after.counters[COUNTER_UnwindNativeErrFilePending] - before.counters[COUNTER_UnwindNativeErrFilePending];
 }
 
 }  // namespace polytop

@@ -9,10 +9,8 @@
 #include <cerrno>
 #include <fstream>
 #include <random>
-#include <vector>
 
 #include "arch/arch.h"
-#include "bpf/totals.h"
 #include "kernel/object.h"
 
 namespace polytop {
@@ -92,14 +90,7 @@ void WaitObject::sweep(const wait_settings& settings) {
   if (size < 0) throw Failure("a sweep over the threads failed", errno);
 }
 
-uint64_t WaitObject::counter(uint32_t id) const {
-  const uint32_t zero = 0;
-  std::vector<cpu_totals> totals(possibleCpus_);
-  uint64_t sum = 0;
-  if (bpf_map_lookup_elem(mapFd("totals"), &zero, totals.data()) != 0) return 0;
-  for (const cpu_totals& cpu : totals) sum += cpu.counters[id];
-  return sum;
-}
+void WaitObject::sumTotals(cpu_totals& sums) const { polytop::sumTotals(object_, possibleCpus_, sums); }
 
 int WaitObject::mapFd(const char* name) const { return bpf_object__find_map_fd_by_name(object_, name); }
 

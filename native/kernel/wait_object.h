@@ -7,6 +7,7 @@
 #include <string>
 
 #include "bpf/abi.h"
+#include "bpf/totals.h"
 #include "kernel/session.h"
 #include "util/file_descriptor.h"
 
@@ -28,8 +29,8 @@ class WaitObject {
   /// Settings as load() found them.
   const wait_settings& settings() const { return settings_; }
   int mapFd(const char* name) const;
-  /// Sum of a counter of the sweeps since load(), by its number in bpf/counters.json.
-  uint64_t counter(uint32_t id) const;
+  /// Sums what the sweeps counted since load(); see polytop::sumTotals().
+  void sumTotals(cpu_totals& sums) const;
 
  private:
   void findDirectMap();

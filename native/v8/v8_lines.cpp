@@ -17,6 +17,15 @@ uint64_t frameMeta(uint32_t kind, uint32_t line) {
   return static_cast<uint64_t>(kind | INTERPRETER_V8 << INTERPRETED_OWNER_SHIFT) << 32 | line;
 }
 
+bool isOfV8(uint32_t meta) { return (meta >> INTERPRETED_OWNER_SHIFT & INTERPRETED_OWNER_MASK) == INTERPRETER_V8; }
+
+/// Whether a stack has frames of V8: those of other interpreters stay as they are.
+bool holdsOwn(std::span<const uint64_t> words) {
+  for (size_t i = 0; i < words.size(); i += 2)
+    if (isOfV8(static_cast<uint32_t>(words[i + 1] >> 32))) return true;
+  return false;
+}
+
 /// What is known of a name, lately or before.
 template <typename Known>
 const Known* findIn(const std::unordered_map<uint64_t, Known>& known, const std::unordered_map<uint64_t, Known>& older,
@@ -85,13 +94,14 @@ void V8Lines::correct(std::span<InterpretedStack> stacks) {
 
 void V8Lines::correct(InterpretedStack& stack) const {
   const std::span words(stack.interpreted(), 2 * static_cast<size_t>(stack.record.interpreted_count));
+  if (!holdsOwn(words)) return;
   std::vector<uint64_t> frames;
   frames.reserve(words.size());
   for (size_t i = 0; i < words.size(); i += 2) {
     const std::span<const uint64_t, 2> frame(&words[i], 2);
     const auto meta = static_cast<uint32_t>(frame[1] >> 32);
     const auto place = static_cast<uint32_t>(frame[1]);
-    const bool isOwn = (meta >> INTERPRETED_OWNER_SHIFT & INTERPRETED_OWNER_MASK) == INTERPRETER_V8;
+    const bool isOwn = isOfV8(meta);
     if (isOwn && (meta & INTERPRETED_KIND_MASK) == V8_CALL) {
       if (i + 2 < words.size() && expand(frame[0], place, std::span<const uint64_t, 2>(&words[i + 2], 2), frames))
         i += 2;
