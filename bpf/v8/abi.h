@@ -43,6 +43,7 @@ enum v8_flags {
 	V8_MODULE_SLOT = 4,  /* the ScopeInfo of a module has a slot more: from 11.0 on */
 	V8_TRUSTED_DATA = 8, /* what is compiled of a function is in a field of its own: from 13.6 on */
 	V8_UNSIGNED_TABLE = 16, /* tables of positions count in unsigned numbers: from 14.1 on */
+	V8_TRANSLATIONS = 32,   /* the calls of what Maglev compiled are known: from 13.6 on */
 };
 
 /* Offsets in bytes from the start of an object, and numbers of types. */
@@ -96,7 +97,8 @@ _Static_assert(sizeof(struct v8_file) == 104, "v8_file");
 
 /* ---- lines ------------------------------------------------------------------------ */
 
-#define V8_TABLE_BYTES 8192 /* of a table of positions that are sent */
+#define V8_TABLE_BYTES 8192  /* of a table of positions that are sent */
+#define V8_RETURN_BYTES 2048 /* of them those of a table by return addresses */
 
 /* Where the code of a function is from; it follows the name_record of the function. */
 struct v8_function_record {
@@ -111,7 +113,7 @@ struct v8_function_record {
 };
 
 #define V8_INLINED 128 /* calls in a function that others were compiled in for: of more than so many none is told */
-#define V8_CALLS 512   /* places in its code that calls return to: further ones are not told */
+#define V8_CALLS 512   /* calls that V8 can leave the code at: further ones are not told */
 
 /* A call that another function was compiled in for. */
 struct v8_inlined {
@@ -119,17 +121,33 @@ struct v8_inlined {
 	__u64 name;     /* of the function that is called */
 };
 
-/* What TurboFan compiled: the calls in it. Its table of positions follows in a v8_function_record of the same name. */
+/*
+ * What TurboFan or Maglev compiled: the calls in it. Its tables follow in a v8_function_record of the same name: what
+ * TurboFan compiled has one of positions, what Maglev compiled one by return addresses (struct v8_return_table) and
+ * translations.
+ */
 struct v8_code_record {
 	__u32 type; /* RECORD_V8_CODE */
 	__u32 tgid;
 	__u64 name;
 	__u32 inlined_count;
 	__u32 call_count;
+	__u32 return_bytes; /* Maglev: of the table by return addresses; 0: TurboFan */
+	__u32 first_call;   /* Maglev: the number of the first of `calls` in that table */
+	/* Maglev: functions among the literals of the code, the number of the literal in place of a position. */
 	struct v8_inlined inlined[V8_INLINED];
-	__u32 calls[V8_CALLS]; /* offsets in the code, ascending */
+	__u32 calls[V8_CALLS]; /* ascending offsets in the code; Maglev: offsets in the translations */
 };
-_Static_assert(sizeof(struct v8_code_record) == 4120, "v8_code_record");
+_Static_assert(sizeof(struct v8_code_record) == 4128, "v8_code_record");
+
+/* The head of the table by return addresses of what Maglev compiled (codegen/maglev-safepoint-table.h). */
+struct v8_return_table {
+	__u32 stack_slots;
+	__u32 count;
+	/* Bit 0: it tells numbers of calls; bytes of registers, offsets, numbers: three bits each. */
+	__u32 sizes;
+	__u32 tagged_slots;
+};
 
 /* A script, at its first sight in a process and each time that it was moved. */
 struct v8_script_record {

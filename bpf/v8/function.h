@@ -137,6 +137,16 @@ __noinline int v8_hash_table(__u32 from)
 	return from + 512 < v->table_size;
 }
 
+/* Takes what was read of tables into the hash of the name. */
+static __always_inline void v8_hash_tables(void)
+{
+	NOT_UNROLLED
+	for (__u32 i = 0; i < V8_TABLE_BYTES / 512; i++) {
+		if (!v8_hash_table(512 * i))
+			break;
+	}
+}
+
 /* Reads the table of positions at an address, a byte array, and takes it into the hash: none where v->table_size stays
  * 0. Returns 0 or -1. */
 __noinline int v8_read_table(__u64 tagged)
@@ -163,11 +173,7 @@ __noinline int v8_read_table(__u64 tagged)
 	if (size > V8_TABLE_BYTES || READ_USER_BYTES(v->record.table, size, tagged - 1 + 16))
 		return -1;
 	v->table_size = size;
-	NOT_UNROLLED
-	for (__u32 i = 0; i < V8_TABLE_BYTES / 512; i++) {
-		if (!v8_hash_table(512 * i))
-			break;
-	}
+	v8_hash_tables();
 	return 0;
 }
 

@@ -1,99 +1,21 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
  * Functions that V8 compiled into others have no frame. TurboFan leaves behind for each call in its code where in the
- * source that is, in which of the functions that it compiled in, and for which call it compiled that in: this is read
- * and named once for each code, and user space makes frames of it. Of places between calls nothing is known, and Maglev
- * leaves no positions: there the frame says that it may be another function. Facts: V8 10.2 to 14.6
- * (deoptimization-data.h, source-position.h, code-generator.cc).
+ * source that is, in which of the functions that it compiled in, and for which call it compiled that in; what Maglev
+ * leaves is in translated.h. This is read and named once for each code, and user space makes frames of it. Of places
+ * between calls nothing is known: there the frame says that it may be another function. Facts: V8 10.2 to 14.6
+ * (source-position.h, code-generator.cc).
  */
 #ifndef POLYTOP_V8_INLINED_H
 #define POLYTOP_V8_INLINED_H
 
-#include "code.h"
-#include "function.h"
+#include "translated.h"
 
 /* Codes that names were made of: the memory of the walk alone. */
 MAP(v8_codes, LRU_HASH, 8192, struct v8_memo_key, struct v8_code_memo);
 
-#define ARRAY_LENGTH 1 /* words of an array: its length, its elements */
-#define ARRAY_ELEMENTS 2
-#define ARRAY_HEAD_BYTES 16
-/* Deoptimisation data, from the place of the inlining positions on: two counts of entries, and then these. */
-#define DEOPT_EAGER 2
-#define DEOPT_LAZY 3
-#define DEOPT_ENTRIES 4
-#define DEOPT_ENTRY_WORDS 3
-#define DEOPT_ENTRY_RETURN 2 /* where a call returns to */
-#define MAX_DEOPT_ENTRIES (1 << 20)
-#define WRAPPED_SHARED 8          /* in what wraps a SharedFunctionInfo */
 #define INLINED_CALLER 0xffffffff /* in place of a literal: the function itself, again */
-#define MAX_LITERALS (1 << 20)
-#define V8_IS_WEAK(word) (((word) & 3) == 3)
-
-#define CALLS_AT_ONCE 32
 #define INLINED_AT_ONCE 32
-
-static __always_inline __u64 deopt_word(struct v8_walk *v, __u32 index)
-{
-	return v->deopt[(ARRAY_ELEMENTS + index) & (V8_DEOPT_WORDS - 1)];
-}
-
-/* Reads the deoptimisation data of the Code that was found. Returns 0, or -1 if it is not of the function v->caller. */
-static __always_inline int v8_read_deopt(struct v8_walk *v)
-{
-	struct v8_layout *layout = &v->facts.layout;
-	__u64 tagged = compiled_word(v, layout->code_deopt), length, shared;
-
-	if (!V8_IS_POINTER(tagged) || READ_USER(&v->deopt, tagged - 1))
-		return -1;
-	length = v->deopt[ARRAY_LENGTH];
-	if (!V8_IS_SMI(length) || V8_SMI(length) < layout->deopt_inlining + DEOPT_ENTRIES)
-		return -1;
-	shared = deopt_word(v, layout->deopt_shared);
-	if (shared == v->caller)
-		return 0;
-	return V8_IS_POINTER(shared) && !READ_USER(&shared, shared - 1 + WRAPPED_SHARED) && shared == v->caller ? 0
-														: -1;
-}
-
-/* A number that tells the Code that was found from any other that lies there before or after it. */
-static __always_inline __u64 v8_code_stamp(struct v8_walk *v)
-{
-	struct v8_layout *layout = &v->facts.layout;
-	__u64 stamp = mix(deopt_word(v, layout->deopt_id), v->code_start);
-
-	stamp = mix(stamp, (__u64)v->code_kind << 32 | v->code_size);
-	return mix(mix(stamp, compiled_word(v, layout->code_positions)), compiled_word(v, layout->code_deopt));
-}
-
-/* Reads where some calls return to, from one on. Returns 0 or -1. */
-__noinline int v8_read_calls(__u32 from)
-{
-	struct v8_walk *v = current_v8();
-
-	asm volatile("" : "+r"(from));
-	if (!v || from >= V8_CALLS)
-		return -1;
-	struct v8_code_record *r = &v->code_record;
-	__u32 count = r->call_count, left = count - from;
-	if (from >= count)
-		return 0;
-	__u32 size = 8 * DEOPT_ENTRY_WORDS * (left < CALLS_AT_ONCE ? left : CALLS_AT_ONCE);
-	asm volatile("" : "+r"(size));
-	size &= V8_TEXT_BYTES - 1;
-	if (READ_USER_BYTES(v->text, size, v->calls_address + 8 * DEOPT_ENTRY_WORDS * (__u64)from))
-		return -1;
-	for (__u32 i = 0; i < CALLS_AT_ONCE; i++) {
-		__u32 at = from + i;
-
-		asm volatile("" : "+r"(at));
-		if (at >= count)
-			break;
-		__u64 word = *(__u64 *)(v->text + 8 * (DEOPT_ENTRY_WORDS * i + DEOPT_ENTRY_RETURN));
-		r->calls[at & (V8_CALLS - 1)] = V8_SMI(word);
-	}
-	return 0;
-}
 
 /* Reads the calls in the code, and those that functions were compiled in for. Returns 0 or -1. */
 __noinline int v8_read_inlined(__u32 count)
@@ -103,29 +25,17 @@ __noinline int v8_read_inlined(__u32 count)
 	asm volatile("" : "+r"(count));
 	if (!v || count > V8_INLINED)
 		return -1;
-	struct v8_layout *layout = &v->facts.layout;
 	struct v8_code_record *r = &v->code_record;
-	__u32 place = layout->deopt_inlining, size = count * sizeof(struct v8_inlined);
-	__u64 eager = V8_SMI(deopt_word(v, place + DEOPT_EAGER)), lazy = V8_SMI(deopt_word(v, place + DEOPT_LAZY));
-	__u64 first = place + DEOPT_ENTRIES, length = V8_SMI(v->deopt[ARRAY_LENGTH]);
+	__u32 size = count * sizeof(struct v8_inlined);
+	__u64 inlined = deopt_word(v, v->facts.layout.deopt_inlining);
 
 	r->inlined_count = count;
+	r->return_bytes = 0;
 	asm volatile("" : "+r"(size));
 	size &= 2 * sizeof(r->inlined) - 1;
-	if (size > sizeof(r->inlined) || READ_USER_BYTES(r->inlined, size, deopt_word(v, place) - 1 + ARRAY_HEAD_BYTES))
+	if (size > sizeof(r->inlined) || READ_USER_BYTES(r->inlined, size, inlined - 1 + ARRAY_HEAD_BYTES))
 		return -1;
-	if (eager > MAX_DEOPT_ENTRIES || lazy > MAX_DEOPT_ENTRIES ||
-	    length != first + DEOPT_ENTRY_WORDS * (eager + lazy))
-		return -1;
-	r->call_count = lazy < V8_CALLS ? lazy : V8_CALLS;
-	v->calls_address =
-		compiled_word(v, layout->code_deopt) - 1 + ARRAY_HEAD_BYTES + 8 * (first + DEOPT_ENTRY_WORDS * eager);
-	NOT_UNROLLED
-	for (__u32 from = 0; from < V8_CALLS; from += CALLS_AT_ONCE) {
-		if (v8_read_calls(from))
-			return -1;
-	}
-	return 0;
+	return v8_read_all_calls(v, DEOPT_ENTRY_RETURN);
 }
 
 /* Names the next function that was compiled into the code. Returns 0 or -1. */
@@ -229,10 +139,12 @@ __noinline int v8_name_code(void)
 		return -1;
 	struct v8_code_record *r = &v->code_record;
 	w->name_hash = mix(mix(generation, (__u64)r->inlined_count << 32 | r->call_count), v->facts.version);
+	w->name_hash = mix(w->name_hash, r->first_call);
 	NOT_UNROLLED
 	for (__u32 from = 0; from < V8_INLINED; from += INLINED_AT_ONCE)
 		v8_hash_code(from);
-	if (v8_read_table(compiled_word(v, v->facts.layout.code_positions))) {
+	if (v8_is_translated(v) ? v8_read_translations()
+				: v8_read_table(compiled_word(v, v->facts.layout.code_positions))) {
 		/* A further sample has bytes of tables left. */
 		v->code_made.stamp = 0;
 		return -1;
@@ -342,8 +254,8 @@ static __always_inline void v8_look_up_code(struct walk *w, struct v8_walk *v, s
 	__u32 count = V8_SMI(head[1]) / sizeof(struct v8_inlined);
 	v->code_made.name = 0;
 	v->code_made.has_inlined = count > 0;
-	/* Maglev has no table of positions. */
-	if (v->code_kind != layout->kind_baseline + 2 || count > V8_INLINED) {
+	int is_translated = v8_is_translated(v);
+	if ((!is_translated && v->code_kind != layout->kind_baseline + 2) || count > V8_INLINED) {
 		if (count > V8_INLINED)
 			add_counter(COUNTER_V8CodesUnreadable, 1);
 		v8_keep_code(v, note);
@@ -351,7 +263,7 @@ static __always_inline void v8_look_up_code(struct walk *w, struct v8_walk *v, s
 	}
 	v->inlined = 0;
 	v->is_making = 1;
-	if (v8_read_inlined(count))
+	if (is_translated ? v8_read_functions() : v8_read_inlined(count))
 		v8_give_up_code(w, v, note);
 }
 

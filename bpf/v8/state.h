@@ -149,7 +149,10 @@ struct v8_walk {
 	__u32 code_index;    /* of the next note whose code is looked for */
 	__u32 inlined;       /* functions that were compiled in: so many are named */
 	__u32 is_making;     /* the name of a code is being made, for the note before code_index */
+	__u32 call_word;     /* of the entries of calls: which of their words is read */
+	__u32 literals;      /* of the code: so many are looked at */
 	__u32 reserved;
+	__u64 function_map; /* the first word of every SharedFunctionInfo of the isolate */
 	__u64 code_words[V8_CODE_BYTES / 8];
 	__u64 deopt[V8_DEOPT_WORDS];
 	__u64 code_start; /* of its instructions */

@@ -44,6 +44,8 @@ class VlqReader {
     const uint64_t value = next();
     return static_cast<int64_t>(value >> 1) ^ -static_cast<int64_t>(value & 1);
   }
+  /// A byte as it is, where hasMore().
+  uint8_t nextByte() { return bytes_[at_++]; }
 
  private:
   std::span<const uint8_t> bytes_;

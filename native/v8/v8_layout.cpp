@@ -95,7 +95,7 @@ constexpr v8_layout fourteen(uint16_t baseline) {
 }
 
 constexpr uint32_t kFrom12 = V8_UNIQUE_IDS | V8_MODULE_SLOT;
-constexpr uint32_t kFrom13 = kFrom12 | V8_TRUSTED_DATA;
+constexpr uint32_t kFrom13 = kFrom12 | V8_TRUSTED_DATA | V8_TRANSLATIONS;
 constexpr uint32_t kFrom14 = kFrom13 | V8_UNSIGNED_TABLE;
 
 constexpr V8Version kVersions[] = {

@@ -51,6 +51,12 @@ void V8Lines::take(uint32_t type, const void* data, size_t size) {
 void V8Lines::takeFunction(const v8_function_record& record, size_t size) {
   const size_t sent = std::min<size_t>(record.size, size - offsetof(v8_function_record, table));
   const std::span table(reinterpret_cast<const uint8_t*>(record.table), sent);
+  const auto translated = translations_.find(record.name);
+  if (translated != translations_.end()) {
+    translated->second.takeTables(table);
+    codeBytes_ += sent;
+    return;
+  }
   if (functionBytes_ >= kMaxTables || functions_.contains(record.name)) return;
   const auto [added, isNew] =
       functions_.try_emplace(record.name, Function{record.script, PositionTable(table, record.is_unsigned != 0)});
@@ -59,11 +65,17 @@ void V8Lines::takeFunction(const v8_function_record& record, size_t size) {
 
 void V8Lines::takeCode(const v8_code_record& record, size_t size) {
   const size_t sent = (size - offsetof(v8_code_record, calls)) / sizeof record.calls[0];
-  if (codeBytes_ >= kMaxCodes || record.inlined_count > V8_INLINED || codes_.contains(record.name)) return;
-  const auto [added, isNew] =
-      codes_.try_emplace(record.name, std::span(record.inlined, record.inlined_count),
-                         std::span(record.calls, std::min<size_t>({record.call_count, sent, V8_CALLS})));
-  if (isNew) codeBytes_ += added->second.bytes();
+  if (codeBytes_ >= kMaxCodes || record.inlined_count > V8_INLINED) return;
+  const std::span inlined(record.inlined, record.inlined_count);
+  const std::span calls(record.calls, std::min<size_t>({record.call_count, sent, V8_CALLS}));
+  if (record.return_bytes) {
+    const auto [added, isNew] =
+        translations_.try_emplace(record.name, inlined, record.first_call, calls, record.return_bytes);
+    if (isNew) codeBytes_ += added->second.bytes();
+  } else {
+    const auto [added, isNew] = codes_.try_emplace(record.name, inlined, calls);
+    if (isNew) codeBytes_ += added->second.bytes();
+  }
 }
 
 void V8Lines::takeScript(const v8_script_record& record) {
@@ -120,21 +132,41 @@ void V8Lines::correct(InterpretedStack& stack) const {
 
 bool V8Lines::expand(uint64_t code, uint32_t returnsTo, std::span<const uint64_t, 2> frame,
                      std::vector<uint64_t>& into) const {
+  if (into.size() >= kMaxWords) return false;
+  if (const TranslatedCalls* calls = findIn(translations_, olderTranslations_, code))
+    return expandTranslated(*calls, returnsTo, frame[0], into);
   const CompiledCalls* calls = findIn(codes_, olderCodes_, code);
   const Function* compiled = calls ? find(code) : nullptr;
-  if (!compiled || into.size() >= kMaxWords || !calls->returnsTo(returnsTo)) return false;
-  const std::vector<PlacedCall> places = calls->framesOf(compiled->positions.at(returnsTo - 1), frame[0]);
+  return compiled && expandCompiled(*calls, *compiled, returnsTo, frame[0], into);
+}
+
+bool V8Lines::expandCompiled(const CompiledCalls& calls, const Function& compiled, uint32_t returnsTo,
+                             uint64_t function, std::vector<uint64_t>& into) const {
+  if (!calls.returnsTo(returnsTo)) return false;
+  const std::vector<PlacedCall> places = calls.framesOf(compiled.positions.at(returnsTo - 1), function);
   for (const PlacedCall& it : places) {
-    const Function* function = find(it.name);
-    into.insert(into.end(), {it.name, frameMeta(V8_FRAME, function ? lineOf(function->script, it.position) : 0)});
+    const Function* known = find(it.name);
+    into.insert(into.end(), {it.name, frameMeta(V8_FRAME, known ? lineOf(known->script, it.position) : 0)});
   }
   return !places.empty();
+}
+
+bool V8Lines::expandTranslated(const TranslatedCalls& calls, uint32_t returnsTo, uint64_t function,
+                               std::vector<uint64_t>& into) const {
+  const std::vector<TranslatedFrame> frames = calls.framesOf(returnsTo, function);
+  for (const TranslatedFrame& it : frames) {
+    const Function* known = find(it.name);
+    const uint32_t line = known ? lineOf(known->script, known->positions.at(it.bytecode)) : 0;
+    into.insert(into.end(), {it.name, frameMeta(V8_FRAME, line)});
+  }
+  return !frames.empty();
 }
 
 void V8Lines::renew() {
   olderFunctions_ = std::exchange(functions_, {});
   functionBytes_ = 0;
   olderCodes_ = std::exchange(codes_, {});
+  olderTranslations_ = std::exchange(translations_, {});
   codeBytes_ = 0;
 }
 

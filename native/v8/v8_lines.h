@@ -12,6 +12,7 @@
 #include "v8/compiled_calls.h"
 #include "v8/position_table.h"
 #include "v8/script_lines.h"
+#include "v8/translated_calls.h"
 
 namespace polytop {
 
@@ -43,11 +44,16 @@ class V8Lines : public FrameLines {
   };
   using Functions = std::unordered_map<uint64_t, Function>;
   using Codes = std::unordered_map<uint64_t, CompiledCalls>;
+  using Translations = std::unordered_map<uint64_t, TranslatedCalls>;
 
   void correct(InterpretedStack& stack) const;
   /// Appends the frames of a call in compiled code, those that were compiled in first. `frame`: of the code's function.
   /// Returns whether they are known.
   bool expand(uint64_t code, uint32_t returnsTo, std::span<const uint64_t, 2> frame, std::vector<uint64_t>& into) const;
+  bool expandCompiled(const CompiledCalls& calls, const Function& compiled, uint32_t returnsTo, uint64_t function,
+                      std::vector<uint64_t>& into) const;
+  bool expandTranslated(const TranslatedCalls& calls, uint32_t returnsTo, uint64_t function,
+                        std::vector<uint64_t>& into) const;
   void takeCode(const v8_code_record& record, size_t size);
   void takeFunction(const v8_function_record& record, size_t size);
   void takeScript(const v8_script_record& record);
@@ -61,7 +67,9 @@ class V8Lines : public FrameLines {
   size_t functionBytes_ = 0;  ///< of functions_
   Codes codes_;               ///< by name; their tables of positions are in functions_
   Codes olderCodes_;
-  size_t codeBytes_ = 0;                               ///< of codes_
+  Translations translations_;  ///< by name of the code
+  Translations olderTranslations_;
+  size_t codeBytes_ = 0;                               ///< of codes_ and translations_
   std::unordered_map<uint64_t, ScriptLines> scripts_;  ///< by key
   size_t scriptBytes_ = 0;
   size_t readable_ = kReadable;

@@ -9,7 +9,7 @@ import {
   javascriptFrames,
   NODES,
   startNode,
-  withoutMaglev,
+  withoutTurbofan,
 } from "../support/node.ts";
 import { needsSampling } from "../support/polytop.ts";
 import { during, hasRun } from "../support/profile.ts";
@@ -42,23 +42,28 @@ describe.each(NODES)("$name", ({ get }) => {
   });
 });
 
-test("functions that were compiled into others have frames, with lines", async (context) => {
-  needsSampling(context);
-  const program = startNode(process.execPath, "inlined.cjs", withoutMaglev(process.version));
-  const ticks = await during([program], async ([pid = 0]) => {
-    await hasRun(pid, 1);
-    return onceNodeIsRead(await liveTicks({ seconds: 3, frequency: 499, pids: [pid] }));
+describe.each([
+  { compiler: "any compiler", options: [] },
+  { compiler: "Maglev", options: withoutTurbofan(process.version) },
+])("functions compiled into others by $compiler", ({ options }) => {
+  test("have frames, with lines", async (context) => {
+    needsSampling(context);
+    const program = startNode(process.execPath, "inlined.cjs", options);
+    const ticks = await during([program], async ([pid = 0]) => {
+      await hasRun(pid, 1);
+      return onceNodeIsRead(await liveTicks({ seconds: 3, frequency: 499, pids: [pid] }));
+    });
+    const { same, merged, inside, wrong, lines, frames } = compareWithTruth(ticks, program.truth());
+    expect(inside).toBeGreaterThan(100);
+    expect((same - merged) / inside, wrong.join("\n")).toBeGreaterThan(0.98);
+    expect(lines / frames).toBeGreaterThan(0.98);
+    // Frames on the stack: the others were made of what V8 notes of its code.
+    const walked = ticks.reduce((sum, { metrics }) => sum + (metrics.UnwindV8Frames ?? 0), 0);
+    const shown = stackCounts(...ticks).map(
+      ({ stack, count }) => count * javascriptFrames(stack).length,
+    );
+    expect(shown.reduce((sum, count) => sum + count, 0)).toBeGreaterThan(walked * 1.2);
   });
-  const { same, merged, inside, wrong, lines, frames } = compareWithTruth(ticks, program.truth());
-  expect(inside).toBeGreaterThan(100);
-  expect((same - merged) / inside, wrong.join("\n")).toBeGreaterThan(0.98);
-  expect(lines / frames).toBeGreaterThan(0.98);
-  // Frames on the stack: the others were made of what V8 notes of its code.
-  const walked = ticks.reduce((sum, { metrics }) => sum + (metrics.UnwindV8Frames ?? 0), 0);
-  const shown = stackCounts(...ticks).map(
-    ({ stack, count }) => count * javascriptFrames(stack).length,
-  );
-  expect(shown.reduce((sum, count) => sum + count, 0)).toBeGreaterThan(walked * 1.2);
 });
 
 test("the interpreter's own code is the function's, builtins are their own", async (context) => {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Tables of positions and lines of V8, made up and random; exits with 1 if a check failed.
+#include <array>
+#include <cstring>
 #include <random>
 #include <string_view>
 #include <vector>
@@ -9,6 +11,7 @@
 #include "v8/compiled_calls.h"
 #include "v8/position_table.h"
 #include "v8/script_lines.h"
+#include "v8/translated_calls.h"
 #include "v8/v8_layout.h"
 
 namespace {
@@ -101,6 +104,81 @@ void testCompiledCalls() {
   check(CompiledCalls({}, {}).framesOf(SourcePosition(position(5)), 7).size() == 1, "nothing was compiled in");
 }
 
+/// Operations of translations, with the numbers that follow them.
+enum Operation : uint8_t { kFrame = 1, kBuiltinFrame = 2, kBegin = 14, kLiteral = 38, kRepeat = 44, kRepeatShort = 45 };
+
+void operation(Bytes& bytes, Operation operation, const std::vector<int>& numbers) {
+  bytes.push_back(operation);
+  for (const int it : numbers) number(bytes, static_cast<uint64_t>(it) << 1);
+}
+
+void begin(Bytes& bytes, uint32_t distance, int frames) {
+  bytes.push_back(kBegin);
+  number(bytes, distance);
+  for (int i = 0; i < 2; i++) number(bytes, static_cast<uint64_t>(frames) << 1);
+}
+
+/// A table by return addresses whose entries are of one byte each: offset, number and 1, offset once given up and 1.
+Bytes returnTable(const std::vector<std::array<uint8_t, 3>>& entries) {
+  const v8_return_table head = {4, static_cast<uint32_t>(entries.size()), 1 | 1 << 1 | 1 << 4 | 1 << 7, 2};
+  Bytes bytes(sizeof head);
+  memcpy(bytes.data(), &head, sizeof head);
+  for (const auto& [offset, call, givenUp] : entries) bytes.insert(bytes.end(), {offset, call, givenUp, 0, 0});
+  return bytes;
+}
+
+void testTranslatedCalls() {
+  Bytes translations;
+  // Function 7 at 10 calls a builtin that calls function 8 at 20.
+  begin(translations, 0, 3);
+  operation(translations, kFrame, {10, 0, 5, 2});
+  operation(translations, kLiteral, {40});
+  operation(translations, kBuiltinFrame, {3, 2, 1});
+  operation(translations, kFrame, {20, 3, 5, 2});
+  operation(translations, kLiteral, {41});
+  const auto second = static_cast<uint32_t>(translations.size());
+  // The same but for the innermost frame, which is at 24.
+  begin(translations, second, 3);
+  translations.push_back(kRepeatShort + 3);
+  operation(translations, kFrame, {24, 3, 5, 2});
+  translations.push_back(kRepeatShort + 1);
+  const auto third = static_cast<uint32_t>(translations.size());
+  // All frames are those of the first; the number stands by itself.
+  begin(translations, third, 3);
+  translations.push_back(kRepeat);
+  number(translations, 5);
+  const auto unknown = static_cast<uint32_t>(translations.size());
+  // A function that is no literal.
+  begin(translations, 0, 1);
+  operation(translations, kFrame, {10, 4, 5, 2});
+  const auto endless = static_cast<uint32_t>(translations.size());
+  begin(translations, 0, 9);
+  operation(translations, kFrame, {10, 0, 5, 2});
+
+  const std::vector<v8_inlined> functions = {{3, 8}, {0, 7}};
+  const std::vector<uint32_t> starts = {0, second, third, unknown, endless, 5000};
+  // The first two calls are of places that code is left at between calls.
+  Bytes tables = returnTable(
+      {{90, 3, 0}, {100, 4, 201}, {110, 5, 0}, {120, 6, 0}, {130, 7, 0}, {140, 8, 0}, {150, 1, 0}, {160, 0, 0}});
+  const auto returnBytes = static_cast<uint32_t>(tables.size());
+  tables.insert(tables.end(), translations.begin(), translations.end());
+  TranslatedCalls calls(functions, 2, starts, returnBytes);
+  check(calls.framesOf(90, 7).empty(), "no tables, no frames");
+  calls.takeTables(tables);
+  const auto first = calls.framesOf(90, 7);
+  check(first.size() == 2 && first[0].name == 8 && first[0].bytecode == 20, "the innermost frame first");
+  check(first.size() == 2 && first[1].name == 7 && first[1].bytecode == 10, "the function last, no builtin between");
+  for (const uint32_t offset : {100, 200}) {
+    const auto frames = calls.framesOf(offset, 7);
+    check(frames.size() == 2 && frames[0].bytecode == 24 && frames[1].bytecode == 10, "what is repeated is the same");
+  }
+  const auto same = calls.framesOf(110, 7);
+  check(same.size() == 2 && same[0].bytecode == 20 && same[1].bytecode == 10, "all of it may be repeated");
+  for (const uint32_t offset : {120, 130, 140, 150, 160, 91, 0})
+    check(calls.framesOf(offset, 7).empty(), "nothing is made up");
+  check(calls.framesOf(90, 8).empty(), "frames of another function are none");
+}
+
 void testVersions() {
   check(v8Version(13, 6) && v8Version(10, 2), "versions of Node are known");
   check(!v8Version(13, 7) && !v8Version(9, 9) && !v8Version(0, 0), "others are not");
@@ -123,6 +201,17 @@ void testNoise() {
     const std::vector<PlacedCall> frames =
         CompiledCalls(inlined, {}).framesOf(SourcePosition(position(5, random() % 22)), 7);
     check(frames.size() <= inlined.size() + 1, "no call is passed twice");
+    const std::vector<uint32_t> starts = {0, static_cast<uint32_t>(random() % 300)};
+    Bytes tables = returnTable({{1, 1, 3}, {static_cast<uint8_t>(random()), 2, 0}});
+    const auto returnBytes = static_cast<uint32_t>(tables.size());
+    tables.insert(tables.end(), bytes.begin(), bytes.end());
+    if (round % 2) tables[8] = static_cast<uint8_t>(random());
+    TranslatedCalls calls(std::vector<v8_inlined>{{0, 7}, {1, 8}}, 0, starts, returnBytes);
+    calls.takeTables(tables);
+    for (uint32_t offset = 0; offset < 256; offset++) {
+      const auto translated = calls.framesOf(offset, 7);
+      check(translated.empty() || translated.back().name == 7, "the function is the outermost");
+    }
     check(frames.empty() || frames.back().name == 7, "the function is the outermost");
   }
   check(sum > 0, "noise gives lines of no meaning");
@@ -134,6 +223,7 @@ int main() {
   testPositions();
   testLines();
   testCompiledCalls();
+  testTranslatedCalls();
   testVersions();
   testNoise();
   return polytop::reportChecks();

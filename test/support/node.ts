@@ -46,9 +46,9 @@ export const NODES: readonly { readonly name: string; readonly get: () => string
 export const withoutInlining = (name: string): readonly string[] =>
   name === "node 18" ? ["--no-turbo-inlining"] : ["--no-turbo-inlining", "--no-maglev-inlining"];
 
-/** Options without the compiler that does not note which function a call is in. */
-export const withoutMaglev = (name: string): readonly string[] =>
-  name === "node 18" ? [] : ["--no-maglev"];
+/** Options with which Maglev is the last compiler of the versions that have it. */
+export const withoutTurbofan = (name: string): readonly string[] =>
+  name === "node 18" ? [] : ["--no-turbofan"];
 
 export const isMissing = (node: string): boolean => node.startsWith("[");
 
