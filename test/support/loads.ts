@@ -5,8 +5,10 @@ import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { dotnetProgram, runSdk, SHAPES } from "./dotnet.ts";
 import { Lacking } from "./measure.ts";
+import { javascriptPrograms } from "./node.ts";
 import { root } from "./polytop.ts";
 import { type Running, start } from "./profile.ts";
+import { machinesPython, pythonPrograms } from "./python.ts";
 import { workload } from "./workloads.ts";
 
 const folder = `${root}build/workloads/`;
@@ -130,6 +132,18 @@ const POD =
 export function podLoops(): Running[] {
   return cpus().map(() => start("/usr/bin/perl", ["-e", POD]));
 }
+
+/** Keeps every CPU busy with one Python program of many different stacks. */
+export function pythonLoops(): Running[] {
+  const python = machinesPython();
+  if (typeof python === "string") throw new Lacking(python);
+  const [command = "", ...args] = python.command;
+  return cpus().map(() => start(command, [...args, `${pythonPrograms}/many.py`]));
+}
+
+/** Keeps every CPU busy with a Node program whose functions are new, compiled and dropped for ever. */
+export const compilationStorms = (): Running[] =>
+  cpus().map(() => start(process.execPath, [`${javascriptPrograms}/storm.cjs`]));
 
 /** Compiles a Rust program of one line for ever: three large files at work. */
 export function rustLoop(): Running {

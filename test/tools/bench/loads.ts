@@ -1,5 +1,6 @@
 /** The loads that polytop's cost is measured beside, each with what it may cost there. */
 import {
+  compilationStorms,
   compileLoop,
   dotnetBuilds,
   dotnetStarts,
@@ -7,6 +8,7 @@ import {
   hotLoops,
   perlLoop,
   podLoops,
+  pythonLoops,
   rustLoop,
 } from "../../support/loads.ts";
 import type { Running } from "../../support/profile.ts";
@@ -61,6 +63,18 @@ export const LOADS: readonly BenchLoad[] = [
     title: "Pod::Man on all CPUs",
     start: podLoops,
     bars: { process: 0.8, live: 1.5, kernel: 0.5, megabytes: 20, complete: 98 },
+  },
+  {
+    name: "python",
+    title: "Python of many stacks on all CPUs",
+    start: pythonLoops,
+    bars: { process: 1, live: 1.5, kernel: 1, megabytes: 34, complete: 99.5 },
+  },
+  {
+    name: "jit",
+    title: "Node compiling new functions on all CPUs",
+    start: compilationStorms,
+    bars: { process: 1, live: 1.5, kernel: 1, megabytes: 34, complete: 99.5 },
   },
   {
     name: "dotnet-starts",

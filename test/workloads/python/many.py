@@ -1,0 +1,13 @@
+"""Many different stacks: reads the standard library's own sources, and writes them again from their syntax trees."""
+
+import ast
+import glob
+import os
+
+sources = sorted(glob.glob(os.path.dirname(os.__file__) + "/*.py"))
+while True:
+    for path in sources:
+        with open(path, encoding="utf-8") as source:
+            tree = ast.parse(source.read())
+        ast.unparse(tree)
+        ast.dump(tree)
