@@ -24,7 +24,7 @@
 #define FOREIGN_PID (1 << 30)
 
 #define MAX_KERNEL_FRAMES 127
-#define MAX_USER_FRAMES 192
+#define MAX_USER_FRAMES 312
 #define COMM_LENGTH 16
 
 #define MAX_FILES 8192       /* file ids; 0 stands for no file */

@@ -18,7 +18,7 @@ struct python_native_frame {
 	__u32 size; /* 0: where it ends is not known */
 	__u32 place;
 };
-#define PYTHON_NATIVE_MASK 255
+#define PYTHON_NATIVE_MASK 511
 
 /* Which code object of which process a name was made of. */
 struct python_memo_key {

@@ -13,7 +13,9 @@ struct v8_trace {
 	__u32 native;     /* frames of the engine's own code that were stepped over */
 	__u32 error;      /* counter id of why the walk ended in a frame of V8, 0 if it did not */
 	__u32 is_refused; /* a frame is of an engine whose version is not known */
-	__u64 base;       /* address of file offset 0 of the engine's file; 0: no frame of its C++ was met */
+	__u32 last_step;  /* how many frames there were behind the last one of V8 */
+	__u32 reserved;
+	__u64 base; /* address of file offset 0 of the engine's file; 0: no frame of its C++ was met */
 };
 
 /* A process that runs an engine. */

@@ -68,19 +68,32 @@ static __always_inline int v8_has_type(__u64 tagged, __u16 type)
 	       !READ_USER(&found, map - 1 + MAP_TYPE) && found == type;
 }
 
-/* Whether an object is a function of a script, and none of the engine's own. */
-__noinline int v8_is_of_script(__u64 function)
+/* What an object in the place of a function is. */
+enum v8_function_kind {
+	V8_NO_FUNCTION,
+	V8_OF_SCRIPT,
+	V8_OWN_FUNCTION, /* of no script: one of the engine's own */
+};
+
+/* Returns enum v8_function_kind. A global function: the ways through it are verified once. */
+__noinline int v8_kind_of(__u64 function)
 {
 	struct v8_walk *v = current_v8();
 	__u64 shared;
 	__s32 literal;
 
 	if (!v || !V8_IS_POINTER(function))
-		return 0;
+		return V8_NO_FUNCTION;
 	struct v8_layout *layout = &v->facts.layout;
-	if (READ_USER(&shared, function - 1 + layout->function_shared) || !v8_has_type(shared, layout->type_shared))
-		return 0;
-	return !READ_USER(&literal, shared - 1 + layout->shared_literal) && literal >= 0;
+	if (READ_USER(&shared, function - 1 + layout->function_shared) || !v8_has_type(shared, layout->type_shared) ||
+	    READ_USER(&literal, shared - 1 + layout->shared_literal))
+		return V8_NO_FUNCTION;
+	return literal >= 0 ? V8_OF_SCRIPT : V8_OWN_FUNCTION;
+}
+
+static __always_inline int v8_is_of_script(__u64 function)
+{
+	return v8_kind_of(function) == V8_OF_SCRIPT;
 }
 
 /* Puts the offset of the bytecode that the leaf carries out into the frame, where the registers hold it. */
@@ -141,13 +154,35 @@ static __always_inline void v8_push_typed(struct walk *w, struct v8_walk *v, __u
 	push_frame(w, frame);
 }
 
+/* Whether a slot of the frame is on the stack yet: while a frame is made, what lies below is of one that is gone. */
+static __always_inline int v8_is_pushed(struct walk *w, __u32 slot)
+{
+	return w->fp - SLOTS_BELOW + 8 * slot >= w->sp;
+}
+
+/* Records a frame that is being made, so that it does not say yet what it is of. */
+static __always_inline void v8_push_begun(struct walk *w, __u64 frame, __u32 in_builtins)
+{
+	__u64 function = w->registers[REG_V8_FUNCTION];
+
+	if (in_builtins)
+		push_frame(w, frame);
+	else if (w->registers_known && v8_is_of_script(function))
+		v8_note(w, NOTE_FUNCTION, function, w->ip, 0);
+	else
+		w->user_frames--;
+}
+
 /* Records a frame of a function, whose slots were read. */
 static __always_inline void v8_push_function(struct walk *w, struct v8_walk *v, __u64 frame, __u32 in_builtins,
 					     __u32 in_handlers)
 {
 	__u64 function = v->slots[SLOT_FUNCTION], return_address, ip = w->exact ? w->ip : w->ip - 1;
-	int is_interpreted = in_builtins && V8_IS_SMI(v->slots[SLOT_BYTECODE_OFFSET]) &&
+	int is_interpreted = in_builtins && v8_is_pushed(w, SLOT_BYTECODE_OFFSET) &&
+			     V8_IS_SMI(v->slots[SLOT_BYTECODE_OFFSET]) &&
 			     v8_has_type(v->slots[SLOT_BYTECODE], v->facts.layout.type_bytecode);
+	/* What lies further in than a builtin is V8's, unless the builtin calls C++ itself. */
+	int may_lack_frame = w->exact || w->v8.last_step + 1 != w->user_frames;
 
 	if (is_interpreted) {
 		if (w->exact && in_handlers)
@@ -160,14 +195,16 @@ static __always_inline void v8_push_function(struct walk *w, struct v8_walk *v, 
 		return;
 	}
 	if (!in_builtins) {
-		v8_note(w, w->exact ? NOTE_LEAF : NOTE_CALL, function, ip, 0);
+		/* A leaf that has left its frame, or made none yet: the frame is that of the builtin that called it. */
+		if (!w->exact || v8_kind_of(function) != V8_OWN_FUNCTION)
+			v8_note(w, w->exact ? NOTE_LEAF : NOTE_CALL, function, ip, 0);
 		w->user_frames--;
 		return;
 	}
 	push_frame(w, frame);
 	/* A builtin without a frame that compiled code called: the frame is that of its caller. */
-	if (w->exact && v8_is_of_script(function)) {
-		if (READ_USER(&return_address, w->sp) || !is_behind_call(return_address))
+	if (may_lack_frame && v8_is_of_script(function)) {
+		if (!w->exact || READ_USER(&return_address, w->sp) || !is_behind_call(return_address))
 			return_address = 0;
 		v8_note(w, return_address ? NOTE_CALL : NOTE_MERGED, function, return_address - 1, 0);
 	}
@@ -200,11 +237,14 @@ __noinline int v8_step(__u64 frame, __u32 place)
 	if (READ_USER(&v->slots, fp - SLOTS_BELOW))
 		return w->exact ? NOT_INTERPRETED : v8_end(w, COUNTER_UnwindV8ErrStackRead);
 	__u64 context = v->slots[SLOT_CONTEXT];
-	if (!(context & 1))
+	if (!v8_is_pushed(w, (context & 1) ? SLOT_FUNCTION : SLOT_CONTEXT))
+		v8_push_begun(w, frame, in_builtins);
+	else if (!(context & 1))
 		v8_push_typed(w, v, frame, context >> 1, in_builtins);
 	else
 		v8_push_function(w, v, frame, in_builtins, in_handlers);
 	w->v8.native++;
+	w->v8.last_step = w->user_frames;
 	w->fp = v->slots[SLOT_FP];
 	w->fp_source = FP_FROM_STACK;
 	return enter_caller(w, v->slots[SLOT_RETURN], fp + FRAME_BYTES);

@@ -32,6 +32,7 @@ static __always_inline void v8_start(struct walk *w)
 	w->v8.native = 0;
 	w->v8.error = 0;
 	w->v8.is_refused = 0;
+	w->v8.last_step = 0;
 	w->v8.base = 0;
 }
 
