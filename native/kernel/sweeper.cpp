@@ -58,6 +58,9 @@ void Sweeper::start(const std::string& objectPath, const Session& session) {
   object_ = prepared_.valid() ? prepared_.get() : load(objectPath, session);
   stopping_ = false;
   sweep();
+  // It walked all threads, those that follow walk what has moved: its cost says nothing of theirs, and time is counted
+  // from the second one on.
+  cost_ = 0;
   thread_ = std::thread([this] { run(); });
 }
 
