@@ -116,7 +116,7 @@ const WAITING_PAGE: readonly string[] = [
         "never",
       ],
       [
-        "in a known loop: .NET's thread pool, timers and socket engine; libuv and Node's platform, but not Atomics.wait() and spawnSync() of a program; nginx; the parent of Net::Server's preforking servers; PostgreSQL between two commands and in its helpers, but not in its lock manager and in commands",
+        "in a known loop: .NET's thread pool, timers and socket engine; libuv and Node's platform, but not Atomics.wait() and spawnSync() of a program; nginx; the parent of Net::Server's preforking servers; PostgreSQL between two commands and in its helpers, but not in its lock manager and in commands; the programs that read files and memory for polytop",
         "always",
       ],
       ["for a connection", "always"],
