@@ -115,7 +115,9 @@ __noinline int v8_read_translations(void)
 	first &= V8_RETURN_BYTES - 1;
 	if (READ_USER_BYTES(v->record.table, first, behind))
 		return -1;
-	asm volatile("" : "+r"(size));
+	/* 5.10 forgets the bounds of what is kept on the stack meanwhile. */
+	asm volatile("" : "+r"(first), "+r"(size));
+	first &= V8_RETURN_BYTES - 1;
 	size &= V8_TABLE_BYTES - 1;
 	if (size > V8_TABLE_BYTES - V8_RETURN_BYTES ||
 	    READ_USER_BYTES(v->record.table + first, size, tagged - 1 + ARRAY_HEAD_BYTES))
