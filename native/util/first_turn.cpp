@@ -67,4 +67,13 @@ void comeFirst() {
   if (timer.start()) setPolicy(kFirst, 1);
 }
 
+StartsFirst::StartsFirst() : isFirst_(sched_getscheduler(0) == kFirst) {
+  if (isFirst_) setPolicy(SCHED_RR, 1);
+}
+
+StartsFirst::~StartsFirst() {
+  // The turn may be over: the policy is another one then.
+  if (isFirst_ && sched_getscheduler(0) == SCHED_RR) setPolicy(kFirst, 1);
+}
+
 }  // namespace polytop
