@@ -141,7 +141,7 @@ void FileBuilder::enqueue(Job job) {
   if (job.record.tgid != 0) job.user = userOfProcess(static_cast<pid_t>(job.record.tgid));
   {
     std::lock_guard lock(mutex_);
-    FairQueue<Job>& queue = job.isAnnounced ? announced_ : queue_;
+    FairQueue<Job>& queue = job.isCounted() ? queue_ : announced_;
     if (!job.isCounted() && queue.size() >= kMaxAnnounced) return;
     if (job.isCounted()) queued_++;
     queue.push(job.user, std::move(job));
