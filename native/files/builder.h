@@ -18,8 +18,8 @@
 #include "mapped/remote_file.h"
 #include "parser/parsed_file.h"
 #include "parser/parser.h"
+#include "turns/fair_queue.h"
 #include "util/allowance.h"
-#include "util/fair_queue.h"
 
 namespace polytop {
 

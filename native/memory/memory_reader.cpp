@@ -15,8 +15,8 @@
 #include <cstring>
 #include <iterator>
 
+#include "turns/first_turn.h"
 #include "util/clock.h"
-#include "util/first_turn.h"
 #include "util/process_user.h"
 
 namespace polytop {

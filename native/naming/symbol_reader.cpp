@@ -6,9 +6,9 @@
 
 #include "mapped/identity.h"
 #include "naming/read_symbols.h"
+#include "turns/first_turn.h"
 #include "util/clock.h"
 #include "util/failure.h"
-#include "util/first_turn.h"
 #include "util/priority.h"
 
 namespace polytop {

@@ -12,7 +12,7 @@
 #include "files/open_file.h"
 #include "naming/symbol_index.h"
 #include "parser/parser.h"
-#include "util/fair_queue.h"
+#include "turns/fair_queue.h"
 
 namespace polytop {
 

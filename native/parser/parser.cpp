@@ -15,9 +15,9 @@
 #include <cstring>
 #include <utility>
 
+#include "turns/first_turn.h"
 #include "util/clock.h"
 #include "util/failure.h"
-#include "util/first_turn.h"
 #include "util/priority.h"
 #include "util/utf8.h"
 

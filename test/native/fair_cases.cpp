@@ -4,7 +4,7 @@
 #include <string>
 
 #include "check.h"
-#include "util/fair_queue.h"
+#include "turns/fair_queue.h"
 
 namespace {
 

@@ -9,8 +9,8 @@
 #include <thread>
 
 #include "check.h"
+#include "turns/first_turn.h"
 #include "util/clock.h"
-#include "util/first_turn.h"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "util/first_turn.h"
+#include "turns/first_turn.h"
 
 #include <sched.h>
 #include <sys/syscall.h>
