@@ -43,9 +43,9 @@ describe.each(NODES)("$name", ({ get }) => {
 });
 
 describe.each([
-  { compiler: "any compiler", options: [] },
-  { compiler: "Maglev", options: withoutTurbofan(process.version) },
-])("functions compiled into others by $compiler", ({ options }) => {
+  { compiler: "any compiler", options: [], least: 1.2 },
+  { compiler: "Maglev", options: withoutTurbofan(process.version), least: 1.1 },
+])("functions compiled into others by $compiler", ({ options, least }) => {
   test("have frames, with lines", async (context) => {
     needsSampling(context);
     const program = startNode(process.execPath, "inlined.cjs", options);
@@ -62,7 +62,7 @@ describe.each([
     const shown = stackCounts(...ticks).map(
       ({ stack, count }) => count * javascriptFrames(stack).length,
     );
-    expect(shown.reduce((sum, count) => sum + count, 0)).toBeGreaterThan(walked * 1.2);
+    expect(shown.reduce((sum, count) => sum + count, 0)).toBeGreaterThan(walked * least);
   });
 });
 
