@@ -15,6 +15,7 @@
 #include "mapped/running_files.h"
 #include "mapped/vdso.h"
 #include "util/failure.h"
+#include "util/first_turn.h"
 #include "util/hash.h"
 #include "util/priority.h"
 #include "util/sealed_file.h"
@@ -142,6 +143,7 @@ void FileBuilder::enqueue(Job job) {
 }
 
 std::optional<FileBuilder::Job> FileBuilder::take(std::initializer_list<std::deque<Job>*> queues) {
+  comeFirst();
   std::unique_lock lock(mutex_);
   for (;;) {
     if (closing_) return std::nullopt;
