@@ -134,7 +134,7 @@ void FileBuilder::prepare(const std::vector<std::string>& paths) {
 void FileBuilder::enqueue(Job job) {
   {
     std::lock_guard lock(mutex_);
-    std::deque<Job>& queue = job.isAnnounced ? announced_ : queue_;
+    std::deque<Job>& queue = job.isCounted() ? queue_ : announced_;
     if (!job.isCounted() && queue.size() >= kMaxAnnounced) return;
     if (job.isCounted()) queued_++;
     queue.push_back(std::move(job));
