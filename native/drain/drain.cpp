@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <fstream>
 
 #include "command/command.h"
 #include "util/clock.h"
@@ -22,6 +23,30 @@ constexpr uint32_t kBatch = 1024;
 /// So many stacks with frames of interpreters wait for the next drain: some MB.
 constexpr size_t kMaxInterpreted = 2048;
 constexpr uint64_t kNanosecondsPerMillisecond = 1'000'000;
+
+/// The stack of softirqs that are not sampled: a reason, and no frame.
+constexpr uint64_t kUnsampledStack = 0x736f667469727173;
+
+/// The id of the root of all cgroups (cgroup_setup_root()).
+constexpr uint64_t kRootCgroup = 1;
+
+stack_record unsampledStack() {
+  stack_record record = {};
+  record.type = RECORD_STACK;
+  record.hash = kUnsampledStack;
+  record.frame_count = 1;
+  record.outcome = OUTCOME_BROKEN;
+  return record;
+}
+
+/// What the sampling program says of the idle task of a CPU.
+count_value idleTask(uint32_t cpu) {
+  count_value task = {};
+  std::string(INTERRUPTS_COMM).copy(task.comm, sizeof task.comm - 1);
+  ("swapper/" + std::to_string(cpu)).copy(task.thread, sizeof task.thread - 1);
+  task.cgroup = kRootCgroup;
+  return task;
+}
 
 }  // namespace
 
@@ -282,7 +307,35 @@ void Drain::readCounters(Drained& drained) {
   for (uint32_t loss : {COUNTER_SamplesLostRingFull, COUNTER_SamplesLostCountsFull, COUNTER_SamplesLostSkipped})
     drained.missed += drained.counters[loss];
   readEvents(drained);
+  countUnsampled(totals, drained);
   session_->events().follow(totals);
+}
+
+void Drain::countUnsampled(const std::vector<cpu_totals>& totals, Drained& drained) {
+  CpuEvents& events = session_->events();
+  const uint64_t now = clockNanoseconds(CLOCK_MONOTONIC);
+  const double seconds = unsampledAt_ ? static_cast<double>(now - unsampledAt_) / 1e9 : 0;
+  unsampledAt_ = now;
+  // They are no process's, and a PMU does not count on an idle CPU.
+  if (session_->isNarrowed() || events.count() == 0 || !events.source().isClock) return;
+  if (!unsampled_.look(totals, seconds, events.frequency())) return;
+  std::ifstream stat("/proc/stat");
+  unsampled_.compare(readCpuTimes(stat));
+  const uint64_t frame = static_cast<uint64_t>(FRAME_STOP) << FRAME_KIND_SHIFT | COUNTER_UnwindKernelErrNotSampled;
+  stacks_.add(unsampledStack(), &frame);
+  const uint32_t stack = stacks_.find(kUnsampledStack).number;
+  for (uint32_t cpu = 0; stack && cpu < session_->possibleCpus(); cpu++) {
+    const uint64_t count = unsampled_.take(cpu);
+    if (!count) continue;
+    drained.counts.stacks.push_back(stack);
+    drained.counts.tasks.push_back(tasks_.number({}, idleTask(cpu)));
+    drained.counts.events.push_back(0);
+    drained.counts.weights.push_back(static_cast<double>(count));
+    drained.samples += count;
+    for (const uint32_t id : {COUNTER_SamplesTaken, COUNTER_SamplesCounted, COUNTER_UnwindKernelAttempts,
+                              COUNTER_UnwindKernelErrNotSampled})
+      drained.counters[id] += count;
+  }
 }
 
 void Drain::readEvents(Drained& drained) {

@@ -15,6 +15,7 @@
 #include "drain/frame_lines.h"
 #include "drain/stacks.h"
 #include "drain/tasks.h"
+#include "drain/unsampled.h"
 #include "drain/waits.h"
 #include "events/events.h"
 #include "files/files.h"
@@ -101,6 +102,8 @@ class Drain {
   void touchFiles(uint64_t now);
   void readCounters(Drained& drained);
   void readEvents(Drained& drained);
+  /// Counts the softirqs that this kernel does not let be sampled.
+  void countUnsampled(const std::vector<cpu_totals>& totals, Drained& drained);
   void renewIfFull(size_t counted);
   void renewFrames();
 
@@ -123,6 +126,8 @@ class Drain {
   uint64_t lastTime_ = 0;
   cpu_totals lastTotals_ = {};  ///< of all CPUs
   uint64_t lastChildTime_ = 0;
+  Unsampled unsampled_;
+  uint64_t unsampledAt_ = 0;  ///< when it was looked at last
 
   Events* events_ = nullptr;
   Sweeper* sweeper_ = nullptr;
