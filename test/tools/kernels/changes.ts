@@ -17,7 +17,7 @@ import {
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { SECOND_CPU } from "../../support/cpu-time.ts";
-import { during, type Snapshot, sampleJson, start } from "../../support/profile.ts";
+import { during, type Running, type Snapshot, sampleJson, start } from "../../support/profile.ts";
 import { type ChangeFindings, FILES, FREEZE_MARK } from "./findings.ts";
 
 /** So many refreshes after a start or a change all tables are built, on emulated CPUs. */
@@ -25,6 +25,10 @@ const SETTLED = 3;
 
 /** Until polytop has started, beside busy programs on emulated CPUs. */
 const SPARE_SECONDS = 180;
+
+/** Starts a program that leaves the CPUs to whoever wants them: polytop takes long to start on emulated ones. */
+const startNice = (command: string, args: readonly string[]): Running =>
+  start("nice", ["-n", "19", command, ...args]);
 
 /** A copy of a file of the machine around. */
 function copied(path: string, as = basename(path)): string {
@@ -85,9 +89,9 @@ async function changeFiles(): Promise<ChangeFindings[]> {
   const overwritten = copied(FILES.first, "overwritten.so");
   const renamed = copied(FILES.first, "renamed.so");
   const { atimeMs, mtimeMs } = statSync(overwritten);
-  const inPlace = start(loader, [overwritten]);
-  const before = start(loader, [renamed]);
-  const inMemory = start(loader, [FILES.first, FILES.other]);
+  const inPlace = startNice(loader, [overwritten]);
+  const before = startNice(loader, [renamed]);
+  const inMemory = startNice(loader, [FILES.first, FILES.other]);
   let after = before;
   let [began, ended] = [0, Number.POSITIVE_INFINITY];
   const change = (line: number): void => {
@@ -97,7 +101,7 @@ async function changeFiles(): Promise<ChangeFindings[]> {
     writeSync(openSync(overwritten, "r+"), readFileSync(FILES.other));
     utimesSync(overwritten, atimeMs / 1000, mtimeMs / 1000);
     renameSync(copied(FILES.other, "renamed.new"), renamed);
-    after = start(loader, [renamed]);
+    after = startNice(loader, [renamed]);
     ended = Date.now();
   };
   try {
@@ -177,7 +181,7 @@ const TROUBLE_EVERY = 4;
 /** Two busy CPUs while things happen to the machine: sums hold, and afterwards both are sampled. */
 async function troubleMachine(): Promise<ChangeFindings[]> {
   const loader = copied(FILES.loader);
-  const programs = [FILES.first, FILES.other].map((library) => start(loader, [library]));
+  const programs = [FILES.first, FILES.other].map((library) => startNice(loader, [library]));
   const { snapshots } = await during(programs, () =>
     sampleJson({
       seconds: SETTLED + TROUBLES.length * TROUBLE_EVERY,
