@@ -15,7 +15,7 @@ import { makeOci } from "./wrap/oci.ts";
 import { makeRpm } from "./wrap/rpm.ts";
 import { makeTarball, SAME_BYTES } from "./wrap/tarball.ts";
 
-/** Programs by the Debian packages that bring them; the build's own are installed already. */
+/** Programs by the Debian packages that bring them, busybox to try a release; the build's own are installed already. */
 const NEEDED = {
   "dpkg-dev": "/usr/bin/dpkg-source",
   rpm: "/usr/bin/rpmbuild",
@@ -23,6 +23,7 @@ const NEEDED = {
   "xz-utils": "/usr/bin/xz",
   bzip2: "/bin/bzip2",
   m4: "/usr/bin/m4",
+  "busybox-static": "/bin/busybox",
 };
 
 async function installTools(): Promise<void> {

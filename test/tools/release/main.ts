@@ -4,6 +4,7 @@
  * artefacts (tar.gz, deb, …) choose rows.
  */
 import { spawn } from "node:child_process";
+import { env } from "node:process";
 import { Lacking, printCells } from "../../support/measure.ts";
 import { artefact, deb, image, linked, npm, rpm, tarball } from "./artefacts.ts";
 import { BAD_INPUT } from "./bad-input.ts";
@@ -61,7 +62,7 @@ const PAIRS: readonly Pair[] = [
 const WIDTHS = [26, 8, 22, 6, 8];
 const print = (cells: readonly string[]): void => printCells(cells, WIDTHS);
 
-/** What became of one row: whether it holds. */
+/** What became of one row: whether it holds. On the machine that all changes are tested on (CI=true) none may be left out. */
 async function report({ system, artefact: what, check, run }: Row): Promise<boolean> {
   const begin = performance.now();
   let verdict = "yes";
@@ -74,7 +75,7 @@ async function report({ system, artefact: what, check, run }: Row): Promise<bool
   }
   const seconds = `${((performance.now() - begin) / 1000).toFixed(1)} s`;
   print([system, what, check, verdict, seconds, words.trim().replaceAll("\n", " | ")]);
-  return verdict !== "NO";
+  return verdict === "yes" || (verdict === "skip" && env.CI !== "true");
 }
 
 async function tryPair({ artefact: what, system: make, install }: Pair): Promise<boolean> {
