@@ -54,9 +54,6 @@ static __always_inline __u32 send_stack(struct walk *w)
 	return 0;
 }
 
-/* The name of the process that interrupts and softirqs on idle CPUs are shown under: its pid is 0. */
-#define INTERRUPTS_COMM "[interrupts]"
-
 /* Says who the task is, for the first count of a stack in an epoch. */
 static __always_inline void describe_task(struct count_value *value, struct task_struct *task, int is_process)
 {

@@ -39,6 +39,21 @@ static __always_inline int is_idle(__u32 tid, const __u64 *interrupted, struct t
 	return !tid && (!interrupted || is_on_task_stack(interrupted, task));
 }
 
+/* The first bytes of the name of the threads that do what softirqs are too busy for. */
+#define SOFTIRQ_THREAD 0x7172697466736f6bULL /* "ksoftirq" */
+
+/* Whether a tick met a softirq: user space compares their time with the kernel's own account. */
+static __always_inline int is_in_softirq(const __u64 *interrupted, struct task_struct *task)
+{
+	__u64 name = 0;
+
+	if (!interrupted || is_user_mode(interrupted))
+		return 0;
+	if (!is_on_task_stack(interrupted, task))
+		return 1;
+	return !READ_TYPED(task, mm) && !bpf_core_read(&name, sizeof(name), &task->comm) && name == SOFTIRQ_THREAD;
+}
+
 /* Tells user space that a CPU which ticks less often because it was idle has work. */
 static __always_inline void tell_busy(__u32 cpu)
 {
@@ -48,8 +63,8 @@ static __always_inline void tell_busy(__u32 cpu)
 }
 
 /* What a tick of the sampling event says beyond its sample. Returns how many samples it stands for. */
-static __always_inline __u64 note_tick(struct cpu_totals *run, struct task_struct *task, __u64 now, __u32 tid, int idle,
-				       int wanted)
+static __always_inline __u64 note_tick(struct cpu_totals *run, const __u64 *interrupted, struct task_struct *task,
+				       __u64 now, __u32 tid, int idle, int wanted)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct cpu_rate *rate = bpf_map_lookup_elem(&rates, &cpu);
@@ -58,6 +73,9 @@ static __always_inline __u64 note_tick(struct cpu_totals *run, struct task_struc
 	if (!rate)
 		return 1;
 	count_lost(run, task, rate, now, wanted && tid);
+	run->met += rate->weight;
+	if (is_in_softirq(interrupted, task))
+		run->softirqs += rate->weight;
 	if (idle)
 		return rate->weight;
 	run->last_work = now;
@@ -231,7 +249,7 @@ static __always_inline int take_sample(void *context, const __u64 *interrupted)
 	}
 	/* Work of an idle CPU is no process's: it is wanted where all are. */
 	int wanted = !idle && (tid ? is_wanted(tgid) : !target_count);
-	__u64 weight = note_tick(run, task, start, tid, idle, wanted);
+	__u64 weight = note_tick(run, interrupted, task, start, tid, idle, wanted);
 	if (!wanted)
 		return 0;
 	walk_and_count(w, task, context, interrupted, tgid, tid, weight, 1);

@@ -8,6 +8,9 @@
 
 #include "counters.h"
 
+/* The name of the process that interrupts and softirqs on idle CPUs are shown under: its pid is 0. */
+#define INTERRUPTS_COMM "[interrupts]"
+
 /* How often the sampling event ticks on a CPU. */
 struct cpu_rate {
 	__u64 period;  /* ns between two ticks, 0 if that varies */
@@ -21,6 +24,8 @@ struct cpu_totals {
 	__u64 nanoseconds;        /* time of the wanted samples */
 	__u64 ticks;              /* runs of the program for a tick of the event, idle CPU or not */
 	__u64 last_work;          /* when a tick last met something else than an idle CPU: ns of CLOCK_MONOTONIC */
+	__u64 met;                /* samples that all runs stand for, those on the idle CPU too */
+	__u64 softirqs;           /* those of them that met a softirq, whichever task it interrupted */
 	/* See lost_ticks.h: */
 	__u64 lattice;        /* the cpu_rate.lattice that `last_tick` belongs to */
 	__u64 last_tick;      /* the point of the lattice that the last run belongs to */

@@ -73,6 +73,13 @@ enum leaf_kind {
 	LEAF_RETURNS_FROM_SIGNAL = 2, /* the system call that returns from a signal is under way */
 };
 
+/* What is known of a return address. */
+enum return_state {
+	RETURN_UNCHECKED = 0,
+	RETURN_CHECKED = 1, /* a call precedes it */
+	RETURN_DOUBTED = 2, /* none does, and the frame below it is that of code that may have moved sp */
+};
+
 struct walk {
 	__u64 ip;
 	__u64 sp;
@@ -83,7 +90,7 @@ struct walk {
 	__u32 fp_source;       /* enum fp_source */
 	__u32 registers_known; /* registers[] hold those of this frame */
 	__u32 guessed;         /* some caller was guessed */
-	__u32 return_checked;  /* a call was seen to precede the return address ip */
+	__u32 return_state;    /* what is known of the return address ip: enum return_state */
 	__u32 stop;            /* counter id of the outcome, 0 while walking */
 	__u32 kernel;          /* counter id of what went wrong in the kernel stack, 0 if nothing did */
 	__u32 user_frames;

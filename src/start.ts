@@ -12,7 +12,9 @@ const OTHERS = new Set(["replay", "doctor", "list", "-h", "--help", "-v", "--ver
 function begin(): void {
   try {
     checkAddon();
-    loadAddon().begin(samplingObject());
+    const addon = loadAddon();
+    addon.comeFirst();
+    addon.begin(samplingObject());
   } catch {
     // What is wrong is told when what was begun is needed.
   }

@@ -62,7 +62,7 @@ __noinline int judge_return_address(void)
 	struct walk *w = current_walk();
 	__u64 code;
 
-	if (!w || w->return_checked || read_code_before(w->ip, &code) || ends_in_call(code))
+	if (!w || w->return_state == RETURN_CHECKED || read_code_before(w->ip, &code) || ends_in_call(code))
 		return RETURN_CALLED;
 	return returns_from_signal(w->ip) ? RETURN_SIGNAL : RETURN_MADE_UP;
 }
@@ -99,7 +99,7 @@ static __always_inline int enter_guessed_caller(struct walk *w, __u64 return_add
 	int result = enter_caller(w, return_address, cfa);
 
 	w->guessed = 1;
-	w->return_checked = 1;
+	w->return_state = RETURN_CHECKED;
 	return result;
 }
 
@@ -176,22 +176,50 @@ static __always_inline int step_start(struct walk *w, struct unwind_rule *rule)
 	return enter_caller(w, return_address, cfa);
 }
 
+/* Whether the walk ends at frames with this rule, whatever lies above them. */
+static __always_inline int is_outermost(struct unwind_rule *rule)
+{
+	return rule->cfa == CFA_END || rule->cfa == CFA_START || rule->cfa == CFA_SIGNAL;
+}
+
+/*
+ * Steps over a frame by its rule. Rows of a compiler miss what inline assembly pushes: then a word lies where the
+ * return address of the interrupted function should be that is none, such as the address of a function in a register
+ * that the function saved. So it is looked at there.
+ */
+static __always_inline int step_by_rule(struct walk *w, struct known_rule *known)
+{
+	struct unwind_rule *rule = &known->rule;
+	int may_be_moved = w->exact && rule->cfa == CFA_SP && !(rule->ra_register & RA_REGISTER_MASK);
+	int result = step_rule(w, rule);
+
+	if (may_be_moved && result == STEPPED && judge_return_address() == RETURN_MADE_UP)
+		w->return_state = RETURN_DOUBTED;
+	return result;
+}
+
 /*
  * Steps over a frame at an offset of a file that has rows; `known` is NULL where it has none for it. A return address
  * that no call made, at the start of a function, with none above it, is what a coroutine starts from: it is the end of
  * the stack, and what lies before the function is no caller. (A function that jumps to another with a return address
- * of its own, or a thread that was made to call one, has its caller above.)
+ * of its own, or a thread that was made to call one, has its caller above.) One that is doubted is no caller either.
  */
 static __always_inline int step_by_row(struct walk *w, struct mapping *m, __u64 offset, struct known_rule *known)
 {
 	int has_row = known && known->rule.cfa != CFA_NONE;
 	__u32 kind = RETURN_CALLED;
 
-	if (!w->exact && known && known->rule.ra_register & MAYBE_MADE_UP) {
+	if (!w->exact && known && (known->rule.ra_register & MAYBE_MADE_UP || w->return_state == RETURN_DOUBTED)) {
+		int may_be_first = known->rule.ra_register & MAYBE_MADE_UP;
+
 		kind = judge_return_address();
-		if (kind == RETURN_MADE_UP && !is_return_above()) {
+		if (kind == RETURN_MADE_UP && may_be_first && !is_return_above()) {
 			w->user_frames--;
 			return stop_walk(w, COUNTER_UnwindNativeComplete);
+		}
+		if (kind == RETURN_MADE_UP && w->return_state == RETURN_DOUBTED && !is_outermost(&known->rule)) {
+			w->user_frames--;
+			return stop_walk(w, COUNTER_UnwindNativeErrNotCalled);
 		}
 	}
 	if (!has_row)
@@ -199,7 +227,7 @@ static __always_inline int step_by_row(struct walk *w, struct mapping *m, __u64 
 	push_frame(w, place_of(m, kind == RETURN_SIGNAL ? offset + 1 : offset));
 	if (kind == RETURN_SIGNAL)
 		return step_signal(w->sp);
-	return known->rule.cfa == CFA_START ? step_start(w, &known->rule) : step_rule(w, &known->rule);
+	return known->rule.cfa == CFA_START ? step_start(w, &known->rule) : step_by_rule(w, known);
 }
 
 #endif

@@ -90,7 +90,7 @@ static __always_inline int enter_caller(struct walk *w, __u64 return_address, __
 	w->ip = return_address;
 	w->exact = 0;
 	w->registers_known = 0;
-	w->return_checked = 0;
+	w->return_state = RETURN_UNCHECKED;
 	return return_address ? STEPPED : stop_at_zero();
 }
 

@@ -24,7 +24,7 @@ static __always_inline void step_known_frames(struct walk *w)
 	__u64 start = m->start, length = m->end - start, to_place = place_of(m, m->offset) - start;
 	__u64 ip = w->ip;
 
-	if (!remembered || w->exact || !m->plain)
+	if (!remembered || w->exact || !m->plain || w->return_state == RETURN_DOUBTED)
 		return;
 	for (int i = 0; i < KNOWN_AT_ONCE && w->user_frames < MAX_USER_FRAMES; i++) {
 		__u64 place = ip - 1 + to_place, cfa, return_address, fp = w->fp;
@@ -52,6 +52,7 @@ static __always_inline void step_known_frames(struct walk *w)
 		w->user_frames++;
 		push_frame(w, place);
 		w->sp = cfa;
+		w->return_state = RETURN_UNCHECKED;
 		ip = return_address;
 	}
 	w->ip = ip;
@@ -179,7 +180,7 @@ static __always_inline void walk_user(struct walk *w)
 	w->base_frame = 0;
 	w->registers_known = 1;
 	w->guessed = 0;
-	w->return_checked = 0;
+	w->return_state = RETURN_UNCHECKED;
 	w->window_valid = 0;
 	w->leaf = leaf_kind(w);
 	steps();

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <fstream>
 
 #include "command/command.h"
 #include "util/clock.h"
@@ -22,6 +23,30 @@ constexpr uint32_t kBatch = 1024;
 /// So many stacks with frames of interpreters wait for the next drain: some MB.
 constexpr size_t kMaxInterpreted = 2048;
 constexpr uint64_t kNanosecondsPerMillisecond = 1'000'000;
+
+/// The stack of softirqs that are not sampled: a reason, and no frame.
+constexpr uint64_t kUnsampledStack = 0x736f667469727173;
+
+/// The id of the root of all cgroups (cgroup_setup_root()).
+constexpr uint64_t kRootCgroup = 1;
+
+stack_record unsampledStack() {
+  stack_record record = {};
+  record.type = RECORD_STACK;
+  record.hash = kUnsampledStack;
+  record.frame_count = 1;
+  record.outcome = OUTCOME_BROKEN;
+  return record;
+}
+
+/// What the sampling program says of the idle task of a CPU.
+count_value idleTask(uint32_t cpu) {
+  count_value task = {};
+  std::string(INTERRUPTS_COMM).copy(task.comm, sizeof task.comm - 1);
+  ("swapper/" + std::to_string(cpu)).copy(task.thread, sizeof task.thread - 1);
+  task.cgroup = kRootCgroup;
+  return task;
+}
 
 }  // namespace
 
@@ -136,6 +161,7 @@ Drained Drain::drain() {
   readCounts(epoch, drained);
   readCounters(drained);
   drained.news = stacks_.take();
+  drained.tasks = tasks_.take();
   drained.files = files_->catalog.takeNews();
   drained.seconds = static_cast<double>(now - lastTime_) / 1e9;
   const uint64_t children = childTime();
@@ -146,7 +172,7 @@ Drained Drain::drain() {
   drained.time = bootedAt_ + clockNanoseconds(CLOCK_BOOTTIME);
   lastTime_ = now;
   for (const auto& lines : lines_) lines->beginRefresh();
-  renewIfFull();
+  renewIfFull(drained.counts.weights.size() + drained.waits.ages.size());
   return drained;
 }
 
@@ -181,8 +207,8 @@ uint32_t Drain::frameNumber(uint64_t word, uint32_t pid) {
 }
 
 void Drain::readCounts(uint32_t epoch, Drained& drained) {
-  Tasks tasks;
-  // Behind the weight of a stack in a task: several CPUs may have counted it.
+  auto& counts = drained.counts;
+  // Behind the place of a stack in a task: several CPUs may have counted it.
   FlatMap<uint64_t, uint32_t, NumberHash> places;
   for (uint32_t cpu = 0; cpu < session_->possibleCpus(); cpu++) {
     const int fd = session_->countMapFd(epoch, cpu);
@@ -203,24 +229,27 @@ void Drain::readCounts(uint32_t epoch, Drained& drained) {
           continue;
         }
         for (uint16_t file : stack.files) sampledFiles_.set(file);
-        const uint32_t task = tasks.number(key, value, drained.tasks);
+        const uint32_t task = tasks_.number(key, value);
         const auto [place, isFirst] =
             places.add(static_cast<uint64_t>(stack.number) << 32 | task * MAX_EVENTS | key.event % MAX_EVENTS);
         if (isFirst) {
-          drained.counts.insert(drained.counts.end(), {static_cast<double>(stack.number), static_cast<double>(task),
-                                                       static_cast<double>(key.event), 0});
-          place = static_cast<uint32_t>(drained.counts.size());
+          counts.stacks.push_back(stack.number);
+          counts.tasks.push_back(task);
+          counts.events.push_back(key.event);
+          counts.weights.push_back(0);
+          place = static_cast<uint32_t>(counts.weights.size());
         }
-        drained.counts[place - 1] += static_cast<double>(value.count);
+        counts.weights[place - 1] += static_cast<double>(value.count);
         if (key.event == 0) drained.samples += value.count;
       }
     }
   }
-  if (sweeper_ && sweeper_->isRunning()) readWaits(tasks, drained);
+  if (sweeper_ && sweeper_->isRunning()) readWaits(drained);
   touchFiles(clockNanoseconds(CLOCK_MONOTONIC));
 }
 
-void Drain::readWaits(Tasks& tasks, Drained& drained) {
+void Drain::readWaits(Drained& drained) {
+  auto& waits = drained.waits;
   drained.sweeps = waits_.sweeps();
   for (const Waits::Row& row : waits_.rows()) {
     const count_value& value = row.count.task;
@@ -231,12 +260,12 @@ void Drain::readWaits(Tasks& tasks, Drained& drained) {
     }
     for (uint16_t file : stack.files) sampledFiles_.set(file);
     const double age = static_cast<double>(row.count.seen - std::min(row.count.since, row.count.seen));
-    drained.waits.insert(
-        drained.waits.end(),
-        {static_cast<double>(stack.number), static_cast<double>(tasks.number(row.key, value, drained.tasks)),
-         static_cast<double>(value.count), waits_.isPresent(row) ? age : -age,
-         static_cast<double>(row.count.owners.mutex), static_cast<double>(row.count.owners.writer),
-         static_cast<double>(row.count.owners.writer_for_read)});
+    waits.stacks.push_back(stack.number);
+    waits.tasks.push_back(tasks_.number(row.key, value));
+    waits.nanoseconds.push_back(static_cast<double>(value.count));
+    waits.ages.push_back(waits_.isPresent(row) ? age : -age);
+    const wait_owners& owners = row.count.owners;
+    waits.owners.insert(waits.owners.end(), {owners.mutex, owners.writer, owners.writer_for_read});
   }
   for (const auto& [pid, times] : waits_.times())
     drained.waitTimes.insert(
@@ -278,7 +307,35 @@ void Drain::readCounters(Drained& drained) {
   for (uint32_t loss : {COUNTER_SamplesLostRingFull, COUNTER_SamplesLostCountsFull, COUNTER_SamplesLostSkipped})
     drained.missed += drained.counters[loss];
   readEvents(drained);
+  countUnsampled(totals, drained);
   session_->events().follow(totals);
+}
+
+void Drain::countUnsampled(const std::vector<cpu_totals>& totals, Drained& drained) {
+  CpuEvents& events = session_->events();
+  const uint64_t now = clockNanoseconds(CLOCK_MONOTONIC);
+  const double seconds = unsampledAt_ ? static_cast<double>(now - unsampledAt_) / 1e9 : 0;
+  unsampledAt_ = now;
+  // They are no process's, and a PMU does not count on an idle CPU.
+  if (session_->isNarrowed() || events.count() == 0 || !events.source().isClock) return;
+  if (!unsampled_.look(totals, seconds, events.frequency())) return;
+  std::ifstream stat("/proc/stat");
+  unsampled_.compare(readCpuTimes(stat));
+  const uint64_t frame = static_cast<uint64_t>(FRAME_STOP) << FRAME_KIND_SHIFT | COUNTER_UnwindKernelErrNotSampled;
+  stacks_.add(unsampledStack(), &frame);
+  const uint32_t stack = stacks_.find(kUnsampledStack).number;
+  for (uint32_t cpu = 0; stack && cpu < session_->possibleCpus(); cpu++) {
+    const uint64_t count = unsampled_.take(cpu);
+    if (!count) continue;
+    drained.counts.stacks.push_back(stack);
+    drained.counts.tasks.push_back(tasks_.number({}, idleTask(cpu)));
+    drained.counts.events.push_back(0);
+    drained.counts.weights.push_back(static_cast<double>(count));
+    drained.samples += count;
+    for (const uint32_t id : {COUNTER_SamplesTaken, COUNTER_SamplesCounted, COUNTER_UnwindKernelAttempts,
+                              COUNTER_UnwindKernelErrNotSampled})
+      drained.counters[id] += count;
+  }
 }
 
 void Drain::readEvents(Drained& drained) {
@@ -288,7 +345,8 @@ void Drain::readEvents(Drained& drained) {
                                                  static_cast<double>(event.walks), static_cast<double>(event.missed)});
 }
 
-void Drain::renewIfFull() {
+void Drain::renewIfFull(size_t counted) {
+  tasks_.renewIfFull(counted);
   files_->catalog.makeRoom(*session_, lastTime_);
   const bool isNamedAgain = files_->naming.mustNameAgain();
   // The same functions have other starts when their symbols are known.

@@ -15,6 +15,7 @@
 #include "drain/frame_lines.h"
 #include "drain/stacks.h"
 #include "drain/tasks.h"
+#include "drain/unsampled.h"
 #include "drain/waits.h"
 #include "events/events.h"
 #include "files/files.h"
@@ -35,14 +36,24 @@ struct Drained {
   uint64_t ticks = 0;                            ///< of the sampling event, on all CPUs, idle ones too
   uint64_t childNanoseconds = 0;                 ///< CPU time of child processes
   std::array<uint64_t, COUNTERS> counters = {};  ///< increments, by counter id
-  std::vector<double> counts;                    ///< for each: stack number, index in `tasks`, event, weight
+  /// How much stacks weighed in threads, in columns.
+  struct {
+    std::vector<uint32_t> stacks, tasks;  ///< their numbers
+    std::vector<uint32_t> events;
+    std::vector<double> weights;
+  } counts;
   /// For each event beside the CPU's time: number, hits, walks, hits that no stack was counted for.
   std::vector<double> events;
-  std::vector<TaskInfo> tasks;
+  Tasks::News tasks;
   uint64_t sweeps = 0;  ///< over all threads
-  /// For each wait: stack number, index in `tasks`, nanoseconds of waiting, nanoseconds that its latest wait there
-  /// has lasted (negative: it is in another one now), and who may hold what it waits for.
-  std::vector<double> waits;
+  /// Where threads waited, in columns.
+  struct {
+    std::vector<uint32_t> stacks, tasks;  ///< their numbers
+    std::vector<double> nanoseconds;
+    std::vector<double>
+        ages;  ///< ns that the thread's latest wait there has lasted; negative: it is in another one now
+    std::vector<uint32_t> owners;  ///< three for each: struct wait_owners
+  } waits;
   /// For each process: pid, start in milliseconds since boot, threads, nanoseconds of running, of waiting for a CPU,
   /// and of waiting for anything else.
   std::vector<double> waitTimes;
@@ -87,11 +98,13 @@ class Drain {
   uint32_t functionOf(uint64_t word, uint32_t owner);
   uint64_t childTime();
   void readCounts(uint32_t epoch, Drained& drained);
-  void readWaits(Tasks& tasks, Drained& drained);
+  void readWaits(Drained& drained);
   void touchFiles(uint64_t now);
   void readCounters(Drained& drained);
   void readEvents(Drained& drained);
-  void renewIfFull();
+  /// Counts the softirqs that this kernel does not let be sampled.
+  void countUnsampled(const std::vector<cpu_totals>& totals, Drained& drained);
+  void renewIfFull(size_t counted);
   void renewFrames();
 
   Session* session_ = nullptr;
@@ -102,6 +115,7 @@ class Drain {
   ReaderThread reader_;
   std::mutex ringMutex_;  ///< guards the ring buffer's reader side, stacks_ and lines_
   Stacks stacks_;
+  Tasks tasks_;
   std::vector<std::unique_ptr<FrameLines>> lines_;  ///< of each interpreter
   std::vector<InterpretedStack> interpreted_;       ///< their lines are read together
   std::vector<count_key> keys_;
@@ -112,6 +126,8 @@ class Drain {
   uint64_t lastTime_ = 0;
   cpu_totals lastTotals_ = {};  ///< of all CPUs
   uint64_t lastChildTime_ = 0;
+  Unsampled unsampled_;
+  uint64_t unsampledAt_ = 0;  ///< when it was looked at last
 
   Events* events_ = nullptr;
   Sweeper* sweeper_ = nullptr;

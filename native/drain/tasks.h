@@ -1,48 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "bpf/abi.h"
+#include "util/flat_map.h"
 
 namespace polytop {
 
-/// A thread that was sampled, as the kernel knew it.
-struct TaskInfo {
-  uint32_t pid = 0;
-  uint32_t tid = 0;
-  uint32_t parent = 0;
-  uint32_t uid = 0;
-  uint64_t cgroup = 0;
-  uint64_t startTime = 0;  ///< nanoseconds since boot
-  std::string comm;        ///< bytes as they are
-  std::string thread;
-};
-
-/// Numbers the threads of one drain as they are met.
+/**
+ * Numbers threads as they are first met, so that JavaScript meets each once. A thread that says something else of
+ * itself than before, as after an exec, is another one. When many were met that run no more, all are numbered anew.
+ */
 class Tasks {
  public:
-  /// The index in `into` of the thread that a count is of; it is put there when it is new.
-  uint32_t number(const count_key& key, const count_value& value, std::vector<TaskInfo>& into);
+  /// New threads, in columns, and their names.
+  struct News {
+    bool renewed = false;  ///< numbers begin anew with the first of these, from 0 on
+    /// For each: pid, tid, pid of the parent, user, and where in `names` that of the process is and its own.
+    std::vector<uint32_t> words;
+    std::vector<double> startTimes;  ///< of the processes, milliseconds since boot
+    std::vector<uint64_t> cgroups;
+    std::vector<std::string> names;  ///< bytes as they are
+  };
+
+  /// The number of the thread that a count is of.
+  uint32_t number(const count_key& key, const count_value& value);
+  /// News since the last call.
+  News take();
+  /// Begins anew if far more threads are known than are met. `counted`: how many counts the latest drain had.
+  void renewIfFull(size_t counted);
 
  private:
-  /// An exec gives a thread another name: samples from before it and after it are those of two.
+  /// So many are no reason to begin anew.
+  static constexpr size_t kFewTasks = 4096;
+  /// As many as in so many drains.
+  static constexpr size_t kKeptDrains = 4;
+
+  using Name = std::array<uint64_t, COMM_LENGTH / sizeof(uint64_t)>;
+  static_assert(sizeof(Name) == COMM_LENGTH);
+
+  /// Everything that a thread says of itself.
   struct Key {
-    uint32_t tgid;
-    uint32_t tid;
-    uint64_t comm[COMM_LENGTH / sizeof(uint64_t)];
+    uint32_t tgid, tid, parent, uid;
+    uint64_t cgroup, startTime;
+    Name comm, thread;
     bool operator==(const Key&) const = default;
   };
-  static_assert(COMM_LENGTH == 2 * sizeof(uint64_t));
-
   struct Hash {
     size_t operator()(const Key& key) const;
   };
 
-  std::unordered_map<Key, uint32_t, Hash> numbers_;
+  void add(const Key& key);
+  uint32_t placeOf(const Name& name);
+
+  FlatMap<Key, uint32_t, Hash> numbers_;  ///< each and 1
+  size_t mostCounted_ = 0;                ///< in one of the latest drains
+  News news_;
+  std::map<Name, uint32_t> places_;  ///< in the names of the news
 };
 
 }  // namespace polytop

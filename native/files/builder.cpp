@@ -15,6 +15,7 @@
 #include "mapped/running_files.h"
 #include "mapped/vdso.h"
 #include "util/failure.h"
+#include "util/first_turn.h"
 #include "util/hash.h"
 #include "util/priority.h"
 #include "util/sealed_file.h"
@@ -133,7 +134,7 @@ void FileBuilder::prepare(const std::vector<std::string>& paths) {
 void FileBuilder::enqueue(Job job) {
   {
     std::lock_guard lock(mutex_);
-    std::deque<Job>& queue = job.isAnnounced ? announced_ : queue_;
+    std::deque<Job>& queue = job.isCounted() ? queue_ : announced_;
     if (!job.isCounted() && queue.size() >= kMaxAnnounced) return;
     if (job.isCounted()) queued_++;
     queue.push_back(std::move(job));
@@ -142,6 +143,7 @@ void FileBuilder::enqueue(Job job) {
 }
 
 std::optional<FileBuilder::Job> FileBuilder::take(std::initializer_list<std::deque<Job>*> queues) {
+  comeFirst();
   std::unique_lock lock(mutex_);
   for (;;) {
     if (closing_) return std::nullopt;

@@ -47,8 +47,8 @@ class FileBuilder {
   void announce(const file_record& record);
   /// Does the same, beside, with the files of running processes that are targets.
   void announceRunning(const Session& session);
-  /// Does the same with files by their paths, the large ones too, as if they were asked for: they are those of a
-  /// program that is about to start. What cannot be opened or mapped is left out; on overlayfs nothing tells which file
+  /// Queues files by their paths, the large ones too, as if they were asked for: they are those of a program that is
+  /// about to start. What cannot be opened or mapped is left out; on overlayfs nothing tells which file
   /// a program will map. queued() counts them.
   void prepare(const std::vector<std::string>& paths);
   /// How many files were asked for and are not in the catalog yet.
@@ -97,7 +97,7 @@ class FileBuilder {
   Parser largeParser_;
   std::mutex mutex_;  ///< guards the queues
   std::condition_variable wake_;
-  std::deque<Job> queue_;
+  std::deque<Job> queue_;      ///< those that somebody waits for
   std::deque<Job> announced_;  ///< taken when queue_ is empty
   std::deque<Job> large_;      ///< open already
   std::atomic<size_t> queued_ = 0;

@@ -27,6 +27,7 @@
 #include "kernel/self_test.h"
 #include "kernel/session.h"
 #include "memory/memory_reader.h"
+#include "util/first_turn.h"
 #include "util/last_words.h"
 #include "util/unused_memory.h"
 
@@ -346,6 +347,7 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   defineKernel(env, exports);
   defineCommands(env, exports);
   defineEvents(env, exports);
+  exports.Set("comeFirst", Napi::Function::New(env, [](const Napi::CallbackInfo&) { comeFirst(); }));
   exports.Set("releaseUnusedMemory", Napi::Function::New(env, [](const Napi::CallbackInfo& info) {
                 return guarded(info.Env(), [&] {
                   releaseUnusedMemory();

@@ -9,14 +9,19 @@ namespace polytop {
 
 namespace {
 
-constexpr uint64_t kNanosecondsPerMillisecond = 1'000'000;
+Napi::Object describeCounts(Napi::Env env, const decltype(Drained::counts)& counts) {
+  return object(env, "stacks", counts.stacks, "tasks", counts.tasks, "events", counts.events, "weights",
+                counts.weights);
+}
 
-Napi::Array describeTasks(Napi::Env env, const std::vector<TaskInfo>& tasks) {
-  return listOf(env, tasks, [env](const TaskInfo& task) {
-    return object(env, "pid", task.pid, "tid", task.tid, "parentPid", task.parent, "uid", task.uid, "cgroup",
-                  std::to_string(task.cgroup), "startTime", task.startTime / kNanosecondsPerMillisecond, "comm",
-                  task.comm, "thread", task.thread);
-  });
+Napi::Object describeTasks(Napi::Env env, const Tasks::News& tasks) {
+  return object(env, "renewed", tasks.renewed, "words", tasks.words, "startTimes", tasks.startTimes, "cgroups",
+                tasks.cgroups, "names", tasks.names);
+}
+
+Napi::Object describeWaits(Napi::Env env, const decltype(Drained::waits)& waits) {
+  return object(env, "stacks", waits.stacks, "tasks", waits.tasks, "nanoseconds", waits.nanoseconds, "ages", waits.ages,
+                "owners", waits.owners);
 }
 
 }  // namespace
@@ -27,12 +32,13 @@ Napi::Object describeDrained(Napi::Env env, const Drained& drained, const std::v
   return object(env, "seconds", drained.seconds, "time", static_cast<double>(drained.time) / 1e6, "samples",
                 drained.samples, "missed", drained.missed, "bpfNanoseconds", drained.bpfNanoseconds, "ticks",
                 drained.ticks, "childNanoseconds", drained.childNanoseconds, "counters", counters, "counts",
-                drained.counts, "events", drained.events, "tasks", describeTasks(env, drained.tasks), "sweeps",
-                drained.sweeps, "waits", drained.waits, "waitTimes", drained.waitTimes, "stackWaits", news.waits,
-                "stacks", news.stacks, "firstFrame", news.firstFrame, "frames", news.frames, "functions",
-                news.functions, "extras", news.extras, "names", describeNames(env, news.names), "renewed", news.renewed,
-                "owners", news.owners, "forgottenStacks", news.forgottenStacks, "forgottenFrames", news.forgottenFrames,
-                "files", describeFiles(env, drained.files), "notices", notices);
+                describeCounts(env, drained.counts), "events", drained.events, "tasks",
+                describeTasks(env, drained.tasks), "sweeps", drained.sweeps, "waits", describeWaits(env, drained.waits),
+                "waitTimes", drained.waitTimes, "stackWaits", news.waits, "stacks", news.stacks, "firstFrame",
+                news.firstFrame, "frames", news.frames, "functions", news.functions, "extras", news.extras, "names",
+                describeNames(env, news.names), "renewed", news.renewed, "owners", news.owners, "forgottenStacks",
+                news.forgottenStacks, "forgottenFrames", news.forgottenFrames, "files",
+                describeFiles(env, drained.files), "notices", notices);
 }
 
 }  // namespace polytop

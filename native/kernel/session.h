@@ -46,6 +46,8 @@ class Session {
   void setTargets(const std::vector<uint32_t>& targets);
   /// Samples from now on only what a thread starts, and what that starts in its turn, from its first instruction on.
   void followChildrenOf(uint32_t tid);
+  /// Whether only some processes are sampled.
+  bool isNarrowed() const { return *variables_.targetCount != 0; }
   /// Whether a process is sampled. Any thread may call it.
   bool isTarget(uint32_t tgid) const;
 

@@ -6,7 +6,6 @@
 #include <fstream>
 #include <random>
 
-#include "bpf/totals.h"
 #include "util/clock.h"
 #include "util/priority.h"
 
@@ -14,7 +13,9 @@ namespace polytop {
 
 namespace {
 
-constexpr uint64_t kInterval = 100'000'000;
+/// Sweeps are so far apart at least and, unless they are dear, at most.
+constexpr uint64_t kShortest = 20'000'000;
+constexpr uint64_t kLongest = 100'000'000;
 /// The part of the interval by which it is longer or shorter at most.
 constexpr double kJitter = 0.5;
 /// A sweep may be one part in so many of the time between two.
@@ -56,8 +57,12 @@ void Sweeper::prepare(const std::string& objectPath, const Session& session) {
 void Sweeper::start(const std::string& objectPath, const Session& session) {
   if (isRunning()) return;
   object_ = prepared_.valid() ? prepared_.get() : load(objectPath, session);
+  totals_ = {};
   stopping_ = false;
   sweep();
+  // It walked all threads, those that follow walk what has moved: its cost says nothing of theirs, and time is counted
+  // from the second one on.
+  cost_ = 0;
   thread_ = std::thread([this] { run(); });
 }
 
@@ -77,7 +82,7 @@ void Sweeper::run() {
   std::uniform_real_distribution<double> jitter(1 - kJitter, 1 + kJitter);
   std::unique_lock lock(mutex_);
   while (!stopping_) {
-    const auto wanted = static_cast<uint64_t>(kInterval * jitter(random));
+    const auto wanted = static_cast<uint64_t>(static_cast<double>(interval()) * jitter(random));
     const uint64_t next = began_ + std::max(wanted, kCostShare * cost_);
     const uint64_t now = clockNanoseconds(CLOCK_MONOTONIC);
     if (next > now) {
@@ -101,10 +106,22 @@ void Sweeper::sweep() {
   const uint64_t began = clockNanoseconds(CLOCK_MONOTONIC);
   const uint64_t used = clockNanoseconds(CLOCK_THREAD_CPUTIME_ID);
   object_->sweep(settings);
+  cpu_totals totals = {};
+  object_->sumTotals(totals);
+  const auto newOf = [&](uint32_t id) { return static_cast<double>(totals.counters[id] - totals_.counters[id]); };
+  movedShare_ = newOf(COUNTER_WaitWalks) / std::max(1.0, newOf(COUNTER_WaitVisits));
+  totals_ = totals;
   cost_ = clockNanoseconds(CLOCK_THREAD_CPUTIME_ID) - used;
   cpuNanoseconds_ += cost_;
   began_ = began;
   sweeps_++;
+}
+
+/// How long after a sweep the next one is wanted: the more of the threads have moved since the one before, the sooner.
+/// The time of a thread that has not moved is known however late it is met; that of one that has is a matter of chance.
+uint64_t Sweeper::interval() const {
+  const double allowed = static_cast<double>(kCostShare * cost_) / std::max(movedShare_, 1e-3);
+  return std::clamp(static_cast<uint64_t>(allowed), kShortest, kLongest);
 }
 
 /// Whether a sweep now would be more than its share since the one before.

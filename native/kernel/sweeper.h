@@ -10,14 +10,16 @@
 #include <string>
 #include <thread>
 
+#include "bpf/totals.h"
 #include "kernel/wait_object.h"
 
 namespace polytop {
 
 /**
  * Sweeps over all threads ten times a second on a thread of its own, at uneven times, so that nothing that happens at
- * even times is met always or never. Where a sweep takes long they are further apart: all of them together never take
- * more than one percent of a CPU.
+ * even times is met always or never. Where most threads move they come up to fifty times a second: threads that sleep
+ * in phase are met as if they were one, and the shares of their waits need many looks. Where a sweep takes long they
+ * are further apart: all of them together never take more than one percent of a CPU.
  */
 class Sweeper {
  public:
@@ -41,6 +43,7 @@ class Sweeper {
  private:
   void run();
   void sweep();
+  uint64_t interval() const;
   bool isDear(uint64_t now) const;
 
   std::future<std::unique_ptr<WaitObject>> prepared_;
@@ -50,8 +53,10 @@ class Sweeper {
   std::condition_variable wake_;
   bool stopping_ = false;
   uint64_t sweeps_ = 0;
-  uint64_t began_ = 0;  ///< the latest sweep, CLOCK_MONOTONIC
-  uint64_t cost_ = 0;   ///< its CPU time, in nanoseconds
+  uint64_t began_ = 0;     ///< the latest sweep, CLOCK_MONOTONIC
+  uint64_t cost_ = 0;      ///< its CPU time, in nanoseconds
+  double movedShare_ = 0;  ///< of the threads that it visited, those that were switched to since the one before
+  cpu_totals totals_ = {};
   uint64_t cpuNanoseconds_ = 0;
   std::string failure_;
   int error_ = 0;

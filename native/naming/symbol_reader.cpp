@@ -6,6 +6,7 @@
 #include "mapped/identity.h"
 #include "naming/read_symbols.h"
 #include "util/failure.h"
+#include "util/first_turn.h"
 #include "util/priority.h"
 
 namespace polytop {
@@ -44,6 +45,7 @@ void SymbolReader::work() {
   raisePriority();
   std::unique_lock lock(mutex_);
   for (;;) {
+    comeFirst();
     wake_.wait(lock, [this] { return closing_ || !queue_.empty(); });
     if (closing_) return;
     const std::shared_ptr<SymbolJob> job = std::move(queue_.front());

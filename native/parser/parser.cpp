@@ -2,6 +2,7 @@
 #include "parser/parser.h"
 
 #include <poll.h>
+#include <sched.h>
 #include <spawn.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -91,12 +92,24 @@ void Parser::hasten() {
   hastyFrom_ = now;
   isHasty_ = hastyLeft_ > 0;
   if (!isHasty_)
-    setPriority(kParserNice);
+    runBehindOthers();
   else if (mayRaisePriority())
-    setPriority(getpriority(PRIO_PROCESS, static_cast<id_t>(gettid())));
+    runAsEarly();
 }
 
-void Parser::setPriority(int nice) { setpriority(PRIO_PROCESS, static_cast<id_t>(child_), nice); }
+void Parser::runAsEarly() {
+  setpriority(PRIO_PROCESS, static_cast<id_t>(child_), getpriority(PRIO_PROCESS, static_cast<id_t>(gettid())));
+  sched_param given = {};
+  sched_getparam(0, &given);
+  // This thread may have a real-time priority: first_turn.h.
+  if (given.sched_priority > 0) sched_setscheduler(child_, SCHED_RR, &given);
+}
+
+void Parser::runBehindOthers() {
+  const sched_param none = {};
+  sched_setscheduler(child_, SCHED_OTHER, &none);
+  setpriority(PRIO_PROCESS, static_cast<id_t>(child_), kParserNice);
+}
 
 void Parser::spend() {
   hastyLeft_ -= static_cast<double>(std::max(cpuOf(child_), cpuAtStart_) - cpuAtStart_) / 1e9;
@@ -107,7 +120,7 @@ void Parser::finish() {
   const bool wasHasty = isHasty_;
   if (wasHasty) spend();
   if (mayRaisePriority())
-    setPriority(kParserNice);
+    runBehindOthers();
   else if (!wasHasty)
     stop();  // It cannot be made faster again: the next one begins anew.
 }
@@ -224,7 +237,7 @@ void Parser::await() {
     const uint64_t now = cpuOf(child_);
     if (isHasty_ && now - cpuAtStart_ > kHasty) {
       spend();
-      setPriority(kParserNice);
+      runBehindOthers();
     }
     if (now - cpuAtStart_ > mostCpu_) fail("reading it takes too long");
     if (now != std::exchange(cpu, now)) vain = 0;

@@ -48,9 +48,10 @@ class Parser {
 
   void start();
   void stop();
-  /// Lets the program run as early as this thread, where that may be.
+  /// Lets the program run as early as this thread, where that may be and is not spent.
   void hasten();
-  void setPriority(int nice);
+  void runAsEarly();
+  void runBehindOthers();
   /// Notes what it has taken of that, and that it is over.
   void spend();
   /// What a request leaves behind.

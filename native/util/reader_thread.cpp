@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "util/failure.h"
+#include "util/first_turn.h"
 #include "util/priority.h"
 
 namespace polytop {
@@ -30,7 +31,7 @@ void ReaderThread::stop() {
 void ReaderThread::run(int fd, const std::function<void()>& read) const {
   raisePriority();
   pollfd polled[] = {{stop_.get(), POLLIN, 0}, {fd, POLLIN, 0}};
-  while (poll(polled, 2, -1) >= 0 || errno == EINTR) {
+  for (comeFirst(); poll(polled, 2, -1) >= 0 || errno == EINTR; comeFirst()) {
     if (polled[0].revents) return;
     if (polled[1].revents) read();
   }

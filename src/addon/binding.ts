@@ -106,6 +106,11 @@ export interface Addon {
   waitForCommand(pid: number, callback: (status: number, signal: number) => void): void;
   /** Gives unused memory of this process back to the system; takes some milliseconds. */
   releaseUnusedMemory(): void;
+  /**
+   * Lets the calling thread run before all others without a real-time priority until it has run for a third of a
+   * second; native/util/first_turn.h.
+   */
+  comeFirst(): void;
 }
 
 type LoaderWords = readonly [pattern: RegExp, what: string, mend: string];

@@ -98,17 +98,37 @@ export interface SeenMethod {
   readonly name: Uint8Array;
 }
 
-/** A thread that was sampled, its names as the process chose them. */
-export interface SampledTask {
-  readonly pid: number;
-  readonly tid: number;
-  readonly parentPid: number;
-  readonly uid: number;
-  readonly cgroup: string;
-  /** Milliseconds since boot. */
-  readonly startTime: number;
-  readonly comm: string;
-  readonly thread: string;
+/** Threads that were met for the first time, in columns. */
+export interface NewTasks {
+  /** Threads are numbered anew, from 0 on, beginning with the first of these; else these go on from those before. */
+  readonly renewed: boolean;
+  /** Six words for each: pid, tid, pid of the parent, user, and where in `names` that of its process is and its own. */
+  readonly words: Uint32Array;
+  /** Starts of their processes, milliseconds since boot. */
+  readonly startTimes: Float64Array;
+  readonly cgroups: BigUint64Array;
+  /** As processes chose them. */
+  readonly names: readonly string[];
+}
+
+/** How much stacks weighed in threads, in columns. */
+export interface DrainedCounts {
+  readonly stacks: Uint32Array;
+  readonly tasks: Uint32Array;
+  /** Numbers of events. */
+  readonly events: Uint32Array;
+  readonly weights: Float64Array;
+}
+
+/** Where threads waited, in columns. */
+export interface DrainedWaitCounts {
+  readonly stacks: Uint32Array;
+  readonly tasks: Uint32Array;
+  readonly nanoseconds: Float64Array;
+  /** Nanoseconds that the thread's latest wait there has lasted; negative: it is in another one now. */
+  readonly ages: Float64Array;
+  /** Three words for each: struct wait_owners (bpf/wait/abi.h). */
+  readonly owners: Uint32Array;
 }
 
 /** What was sampled since the last drain. Numbers of stacks and frames only grow. */
@@ -125,19 +145,13 @@ export interface Drained {
   readonly childNanoseconds: number;
   /** Increments by counter id. */
   readonly counters: Float64Array;
-  /** Four numbers a count: stack number, index in `tasks`, number of the event, weight. */
-  readonly counts: Float64Array;
+  readonly counts: DrainedCounts;
   /** Four numbers for each event beside the CPU's time: its number, hits, stacks that were walked, hits that were missed. */
   readonly events: Float64Array;
-  readonly tasks: readonly SampledTask[];
+  readonly tasks: NewTasks;
   /** Sweeps over all threads since the last drain. */
   readonly sweeps: number;
-  /**
-   * Seven numbers for each wait: stack number, index in `tasks`, nanoseconds of waiting, nanoseconds that its
-   * latest wait there has lasted (negative: it is in another one now), and the three of struct wait_owners
-   * (bpf/wait/abi.h).
-   */
-  readonly waits: Float64Array;
+  readonly waits: DrainedWaitCounts;
   /** Six numbers for each process: pid, start, threads, nanoseconds running, runnable, blocked; see ProcessTimes. */
   readonly waitTimes: Float64Array;
   /** Two words for each new stack of a thread that waits: its number, and how (enum wait_reason and its bits). */

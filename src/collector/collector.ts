@@ -3,7 +3,7 @@ import { availableParallelism, hostname } from "node:os";
 import counterFile from "../../bpf/counters.json" with { type: "json" };
 import { COUNTER_IDS } from "../../build/abi.ts";
 import { loadAddon } from "../addon/binding.ts";
-import type { Drained, SampledTask } from "../addon/drained.ts";
+import type { Drained } from "../addon/drained.ts";
 import type { ResolvedEvent } from "../addon/events.ts";
 import type { Sampler, SamplerOptions } from "../addon/sampler.ts";
 import { FrameReader } from "../runtimes/frame-reader.ts";
@@ -16,19 +16,17 @@ import { cleanName } from "../tick/clean-name.ts";
 import { DeltaWriter, type TickDelta } from "../tick/delta.ts";
 import { EVENTS, type EventName, type EventRow } from "../tick/events.ts";
 import type { CounterDefinition } from "../tick/source.ts";
-import type { EventInfo, OwnCost, Task } from "../tick/tick.ts";
+import type { EventInfo, OwnCost } from "../tick/tick.ts";
 import type { Activity } from "../tick/waits.ts";
 import { Ancestors } from "./ancestors.ts";
 import { DrainedStacks } from "./drained-stacks.ts";
+import { DrainedTasks } from "./drained-tasks.ts";
 import { CountedEvents, isProbe } from "./events.ts";
 import { type FrameLines, NativeLines } from "./native-lines.ts";
 import { TargetWatch } from "./target-watch.ts";
 import { DrainedWaits } from "./waits.ts";
 
 export const COUNTERS: readonly CounterDefinition[] = counterFile.counters;
-
-/** Numbers of a count; see Drained.counts. */
-const COUNT_WORDS = 4;
 
 const { SamplesTaken: SAMPLES_TAKEN } = COUNTER_IDS;
 
@@ -77,6 +75,7 @@ export class Collector {
   readonly #mergesStacks: boolean;
   readonly #writer = new DeltaWriter();
   readonly #stacks: DrainedStacks;
+  readonly #tasks: DrainedTasks;
   readonly #waits: DrainedWaits;
   readonly #events: CountedEvents;
   readonly #ancestors: Ancestors;
@@ -127,7 +126,8 @@ export class Collector {
     this.#stacks = new DrainedStacks(this.#writer, this.#mergesStacks, (id) =>
       isProbe(this.#functions.info(id)),
     );
-    this.#waits = new DrainedWaits(this.#stacks, this.#functions.info);
+    this.#tasks = new DrainedTasks(this.#writer);
+    this.#waits = new DrainedWaits(this.#writer, this.#stacks, this.#tasks, this.#functions.info);
     this.#ancestors = new Ancestors(this.#writer);
     if (this.#activity !== "running") this.#sweep(true);
     if (prepared) this.#sampler.prepare(prepared);
@@ -194,7 +194,8 @@ export class Collector {
     for (const reader of this.#readers) reader.addCounts?.(drained.counters);
     this.#stacks.registerFrames(drained.firstFrame, named);
     this.#stacks.registerStacks(stacks);
-    this.#stacks.rename(this.#frames.renamed(drained));
+    this.#tasks.register(drained.tasks);
+    this.#stacks.rename(this.#frames.renamed(this.#tasks.pidsOf(drained.counts, drained.waits)));
     this.#waits.register(drained);
     this.#count(drained);
     this.#stacks.forgetBelow(drained.forgottenStacks, drained.forgottenFrames);
@@ -204,18 +205,17 @@ export class Collector {
   }
 
   #count(drained: Drained): void {
-    const { counts, tasks } = drained;
-    const numbers = tasks.map((task) => this.#writer.task(cleanTask(task)));
-    this.#ancestors.enterAbove(tasks);
-    this.#waits.count(drained, numbers, (...count) => this.#writer.count(...count));
-    for (let at = 0; at + COUNT_WORDS <= counts.length; at += COUNT_WORDS) {
-      const stack = this.#stacks.stack(counts[at] ?? 0);
-      const task = numbers[counts[at + 1] ?? 0];
-      const event = this.#events.placeOf(counts[at + 2] ?? 0);
+    const { stacks, tasks, events, weights } = drained.counts;
+    this.#waits.count(drained);
+    for (let i = 0; i < weights.length; i++) {
+      const stack = this.#stacks.stack(stacks[i] ?? 0);
+      const task = this.#tasks.number(tasks[i] ?? 0);
+      const event = this.#events.placeOf(events[i] ?? 0);
       if (stack === undefined || task === undefined || event === undefined) continue;
-      this.#writer.count(stack, task, counts[at + 3] ?? 0, event);
-      this.#events.add(event, counts[at + 3] ?? 0);
+      this.#writer.count(stack, task, weights[i] ?? 0, event);
+      this.#events.add(event, weights[i] ?? 0);
     }
+    this.#ancestors.enterAbove(this.#tasks.takeEntered());
     this.#events.gather(drained);
   }
 
@@ -331,8 +331,4 @@ function gather(into: Gathered, drained: Drained): void {
   drained.counters.forEach((value, id) => {
     into.counters[id] = (into.counters[id] ?? 0) + value;
   });
-}
-
-function cleanTask(task: SampledTask): Task {
-  return { ...task, comm: cleanName(task.comm), thread: cleanName(task.thread) };
 }

@@ -60,6 +60,9 @@ const DOTNET_OWN = /^System\.Threading\.(Monitor\.Wait|Tasks\.Task\.\w*Wait|Sema
 const LOOPS =
   /^System\.Threading\.(PortableThreadPool|TimerQueue|ThreadPoolWorkQueue|LowLevelLifoSemaphore)|^System\.Net\.Sockets\.SocketAsyncEngine|^uv__io_poll$|^uv_run$|^node::.*(PlatformWorkerThread|WorkerThreadsTaskRunner|TaskQueue|StartIoThread|SignalInspector)|^ngx_(process_events|\w*_process_events|master_process_cycle)|^Net::Server::\w+::run_parent$|^secure_read$|^(BackgroundWriter|Checkpointer|WalWriter|AutoVacLauncher|ApplyLauncher|PgArchiver|SysLogger|WalSummarizer|IoWorker|Postmaster)Main$|^ServerLoop$/;
 
+/** Polytop's own programs that read files and memory for it: they have no symbols, and wait for the next question. */
+const OWN_HELPERS = /^polytop-(parser|reader)$/;
+
 /** PostgreSQL waits for locks, for other backends and in commands by the same functions as for clients. */
 const NOT_LOOPS =
   /^(ProcSleep|ProcWaitForSignal|pg_sleep|SyncRepWaitForLSN|PostgresMain|exec_\w+)$/;
@@ -141,6 +144,7 @@ function idleRule(reason: Reason, user: readonly FunctionInfo[], own: number): I
 
 /** Whether the wait is in a known loop: what the innermost functions say that are known. */
 function loopRule(user: readonly FunctionInfo[]): IdleRule | undefined {
+  if (user.some(({ module }) => OWN_HELPERS.test(module))) return "always";
   const isKnown = ({ name }: FunctionInfo): boolean => NOT_LOOPS.test(name) || LOOPS.test(name);
   const isPlain = (info: FunctionInfo): boolean => info.runtime !== "native" || !isLibrary(info);
   const near = user

@@ -1,5 +1,6 @@
 /** Counts drained waits: judges each stack once by its names, and finds the waits that say more than their time. */
-import type { Drained } from "../addon/drained.ts";
+import type { Drained, DrainedWaitCounts } from "../addon/drained.ts";
+import type { DeltaWriter } from "../tick/delta.ts";
 import type { FunctionInfo } from "../tick/tick.ts";
 import {
   isUninterruptible,
@@ -10,30 +11,28 @@ import {
   type Waiting,
 } from "../tick/waits.ts";
 import type { DrainedStacks } from "./drained-stacks.ts";
+import type { DrainedTasks } from "./drained-tasks.ts";
 import { LockOwners } from "./lock-owners.ts";
-import { type JudgedWait, judgeWait, LONG_SECONDS, type OwnerWord } from "./wait-rules.ts";
+import {
+  type IdleRule,
+  type JudgedWait,
+  judgeWait,
+  LONG_SECONDS,
+  type OwnerWord,
+} from "./wait-rules.ts";
 
-const WAIT_WORDS = 7;
 const TIME_WORDS = 6;
 
-/** One drained wait. */
-interface Row {
-  readonly stack: number;
-  /** Index in Drained.tasks. */
-  readonly task: number;
-  readonly weight: number;
-  /** Seconds that the thread's latest wait there has lasted, or had when it ended. */
-  readonly seconds: number;
-  readonly isPresent: boolean;
-  /** Numbers that a lock may hold. */
-  readonly owners: Readonly<Record<OwnerWord, number>>;
-}
+/** Words of DrainedWaitCounts.owners for each wait, and the place of each. */
+const OWNER_WORDS = 3;
+const OWNER_PLACES: Readonly<Record<OwnerWord, number>> = { mutex: 0, writer: 1, writerForRead: 2 };
 
-/** Counts a stack of the store in a thread of the store. */
-export type Count = (stack: number, task: number, weight: number) => void;
+const NANOSECONDS = 1e9;
 
 export class DrainedWaits {
+  readonly #writer: DeltaWriter;
   readonly #stacks: DrainedStacks;
+  readonly #tasks: DrainedTasks;
   readonly #infoOf: (id: number) => FunctionInfo;
   /** How the kernel side says that threads with a stack wait, by the stack's number; and what that was judged to be. */
   readonly #waits = new Map<number, number>();
@@ -42,8 +41,15 @@ export class DrainedWaits {
   #longWaits: LongWait[] = [];
   #sweeps = 0;
 
-  constructor(stacks: DrainedStacks, infoOf: (id: number) => FunctionInfo) {
+  constructor(
+    writer: DeltaWriter,
+    stacks: DrainedStacks,
+    tasks: DrainedTasks,
+    infoOf: (id: number) => FunctionInfo,
+  ) {
+    this.#writer = writer;
     this.#stacks = stacks;
+    this.#tasks = tasks;
     this.#infoOf = infoOf;
   }
 
@@ -61,32 +67,65 @@ export class DrainedWaits {
     }
   }
 
-  /** Counts the waits of a drain; `tasks` are the numbers of its threads in the store. */
-  count(drained: Drained, tasks: readonly number[], count: Count): void {
-    const rows = rowsOf(drained.waits);
-    const pools = poolsOf(rows, drained);
+  /** Counts the waits of a drain. */
+  count({ waits, waitTimes, sweeps }: Drained): void {
+    const pools = this.#poolsOf(waits);
     const holders = new LockOwners();
     // A drain without a sweep knows no better than the one before it.
-    if (drained.sweeps > 0) this.#longWaits = [];
-    for (const row of rows) {
-      const task = tasks[row.task];
-      const judged = this.#judge(row.stack);
+    if (sweeps > 0) this.#longWaits = [];
+    for (let i = 0; i < waits.ages.length; i++) {
+      const [number = 0, thread = 0, age = 0] = [waits.stacks[i], waits.tasks[i], waits.ages[i]];
+      const task = this.#tasks.number(thread);
+      const judged = this.#judge(number);
       if (task === undefined || !judged) continue;
-      const isIdle = isIdleNow(judged, row, (pools.get(poolOf(row, drained)) ?? 0) > 1);
+      const seconds = Math.abs(age) / NANOSECONDS;
+      const isIdle = isIdleNow(
+        judged.idle,
+        seconds,
+        () => (pools.get(this.#poolOf(number, thread)) ?? 0) > 1,
+      );
       const wait = judged.wait | (isIdle ? WAIT_IDLE : 0);
-      const stack = this.#stacks.stack(row.stack, wait);
+      const stack = this.#stacks.stack(number, wait);
       if (stack === undefined) continue;
-      count(stack, task, row.weight);
-      const owner = row.isPresent
-        ? ownerOf(judged, row, drained.tasks[row.task]?.pid ?? 0, holders)
-        : 0;
-      const saysMore = owner > 0 || row.seconds >= LONG_SECONDS || isUninterruptible(wait);
-      if (row.isPresent && !isIdle && saysMore) {
-        this.#longWaits.push({ task, stack, seconds: row.seconds, owner });
+      this.#writer.count(stack, task, waits.nanoseconds[i] ?? 0);
+      if (age < 0 || isIdle) continue;
+      const owner = this.#ownerOf(judged, waits, i, holders);
+      if (owner > 0 || seconds >= LONG_SECONDS || isUninterruptible(wait)) {
+        this.#longWaits.push({ task, stack, seconds, owner });
       }
     }
-    this.#addTimes(drained.waitTimes);
-    this.#sweeps += drained.sweeps;
+    this.#addTimes(waitTimes);
+    this.#sweeps += sweeps;
+  }
+
+  /** How many threads of a process have waited long with the same stack, where that tells whether they are idle. */
+  #poolsOf({ stacks, tasks, ages }: DrainedWaitCounts): Map<number, number> {
+    const pools = new Map<number, number>();
+    for (let i = 0; i < ages.length; i++) {
+      const [stack = 0, task = 0, age = 0] = [stacks[i], tasks[i], ages[i]];
+      if (Math.abs(age) < LONG_SECONDS * NANOSECONDS) continue;
+      if (this.#judge(stack)?.idle !== "shared") continue;
+      const pool = this.#poolOf(stack, task);
+      pools.set(pool, (pools.get(pool) ?? 0) + 1);
+    }
+    return pools;
+  }
+
+  /** A number for each stack in a thread's process. */
+  #poolOf(stack: number, task: number): number {
+    return stack * PIDS + (this.#tasks.task(task)?.pid ?? 0);
+  }
+
+  /** The thread that holds what a thread waits for; of a file lock the process. 0: not known. */
+  #ownerOf(
+    { wait, owner }: JudgedWait,
+    { tasks, owners }: DrainedWaitCounts,
+    place: number,
+    holders: LockOwners,
+  ): number {
+    const pid = this.#tasks.task(tasks[place] ?? 0)?.pid ?? 0;
+    if (owner) return holders.thread(pid, owners[OWNER_WORDS * place + OWNER_PLACES[owner]] ?? 0);
+    return reasonOf(wait) === "file-lock" ? holders.fileLock(pid) : 0;
   }
 
   #judge(stack: number): JudgedWait | undefined {
@@ -136,43 +175,11 @@ export class DrainedWaits {
   }
 }
 
-function rowsOf(words: Float64Array): Row[] {
-  const rows: Row[] = [];
-  for (let at = 0; at + WAIT_WORDS <= words.length; at += WAIT_WORDS) {
-    const [stack = 0, task = 0, weight = 0, age = 0, mutex = 0, writer = 0, writerForRead = 0] =
-      words.subarray(at, at + WAIT_WORDS);
-    const owners = { mutex, writer, writerForRead };
-    rows.push({ stack, task, weight, seconds: Math.abs(age) / 1e9, isPresent: age >= 0, owners });
-  }
-  return rows;
-}
-
-/** The thread that holds what a thread of a process waits for; of a file lock the process. 0: not known. */
-function ownerOf(judged: JudgedWait, row: Row, pid: number, holders: LockOwners): number {
-  if (judged.owner) return holders.thread(pid, row.owners[judged.owner]);
-  return reasonOf(judged.wait) === "file-lock" ? holders.fileLock(pid) : 0;
-}
-
 /** More than any pid (PID_MAX_LIMIT, Linux 6.18). */
 const PIDS = 2 ** 22 + 1;
 
-/** A number for each process and stack. */
-const poolOf = ({ stack, task }: Row, { tasks }: Drained): number =>
-  stack * PIDS + (tasks[task]?.pid ?? 0);
-
-/** How many threads of a process have waited long with the same stack. */
-function poolsOf(rows: readonly Row[], drained: Drained): Map<number, number> {
-  const pools = new Map<number, number>();
-  for (const row of rows) {
-    if (row.seconds < LONG_SECONDS) continue;
-    const pool = poolOf(row, drained);
-    pools.set(pool, (pools.get(pool) ?? 0) + 1);
-  }
-  return pools;
-}
-
-function isIdleNow({ idle }: JudgedWait, { seconds }: Row, isPool: boolean): boolean {
-  if (idle === "always") return true;
+function isIdleNow(rule: IdleRule, seconds: number, isShared: () => boolean): boolean {
+  if (rule === "always") return true;
   if (seconds < LONG_SECONDS) return false;
-  return idle === "long" || (idle === "shared" && isPool);
+  return rule === "long" || (rule === "shared" && isShared());
 }

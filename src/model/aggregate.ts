@@ -16,6 +16,7 @@ import type { Reason } from "../tick/waits.ts";
 import { byProcess } from "./by-process.ts";
 import { type FirstRows, FunctionCounts } from "./function-counts.ts";
 import { type Choice, selectionOf } from "./selection.ts";
+import { StackWeights } from "./stack-weights.ts";
 
 /** Samples of one process. */
 export interface PidCount {
@@ -167,6 +168,8 @@ class Sums {
   }
 }
 
+const weights = new StackWeights();
+
 /** Adds ticks up. Runs once a refresh over every frame: no allocation for each of them. */
 export function aggregate(ticks: readonly Tick[], options: AggregateOptions): Aggregate {
   const selection = selectionOf(options);
@@ -176,14 +179,11 @@ export function aggregate(ticks: readonly Tick[], options: AggregateOptions): Ag
     for (const { tick, places } of parts) {
       const { store, counts } = tick;
       const shown = selection.of(store);
-      for (const place of places) {
-        const weight = counts.weights[place] ?? 0;
-        if (weight <= 0) continue;
-        const stack = counts.stacks[place] ?? 0;
-        if (!shown.counts(stack)) continue;
+      weights.each(counts, places, store.stackCount, (stack, weight) => {
+        if (!shown.counts(stack)) return;
         const leaf = functions.count(shown, stack, weight);
         sums.count(store, stack, leaf, functions.held, weight);
-      }
+      });
     }
     if (sums.endProcess(task)) functions.endProcess(task.pid);
   }

@@ -1,5 +1,4 @@
 /** From new frames of the kernel side to functions: asks the readers of runtimes, and gives ids to what they say. */
-import type { Drained } from "../addon/drained.ts";
 import { cleanName } from "../tick/clean-name.ts";
 import { RUNTIMES } from "../tick/runtimes.ts";
 import type { CounterDefinition } from "../tick/source.ts";
@@ -63,11 +62,11 @@ export class FrameReader {
     return { functions, details };
   }
 
-  /** Names anew, by their numbers, frames that were named before and mean something else now. */
-  renamed(drained: Drained): Map<number, NumberedFrame> {
+  /** Names anew, by their numbers, frames that mean something else now: those of these processes, which were counted. */
+  renamed(pids: ReadonlySet<number>): Map<number, NumberedFrame> {
     const frames = new Map<number, NumberedFrame>();
     for (const reader of this.#readers) {
-      for (const [number, frame] of reader.renamed?.(drained) ?? [])
+      for (const [number, frame] of reader.renamed?.(pids) ?? [])
         frames.set(number, this.#intern(frame));
     }
     return frames;

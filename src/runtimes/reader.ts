@@ -66,9 +66,10 @@ export interface RuntimeReader {
   addCounts?(counters: Float64Array): void;
   /**
    * Names anew, by their numbers, frames that mean something else now than when they were named: their code gave way
-   * to other, or what names it came late. Asked once at each drain, when its new frames are named.
+   * to other, or what names it came late. Asked once at each drain, when its new frames are named; `pids` are those
+   * of the processes that were counted.
    */
-  renamed?(drained: Drained): Iterable<readonly [number: number, frame: NamedFrame]>;
+  renamed?(pids: ReadonlySet<number>): Iterable<readonly [number: number, frame: NamedFrame]>;
   /** Frames with lower numbers will not be referred to again. */
   forgetBelow?(number: number): void;
   /** Says what the user must know of the runtime; `metrics` are the increments of counters in this refresh. */

@@ -3,6 +3,7 @@ import { constants } from "node:os";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import counterFile from "../../bpf/counters.json" with { type: "json" };
+import { loadAddon } from "../addon/binding.ts";
 import type { ResolvedEvent } from "../addon/events.ts";
 import type { FrameLines } from "../collector/native-lines.ts";
 import { nativeFolder, samplingObject } from "../machine/native-folder.ts";
@@ -89,6 +90,7 @@ class WorkerSource implements LiveSource {
   /** Rejects where sampling ends by itself. */
   readonly ended: Promise<void>;
   readonly #worker: Worker;
+  readonly #comeFirst = loadAddon().comeFirst;
   readonly #end = Promise.withResolvers<void>();
   readonly #assembler = new TickAssembler();
   readonly #listeners = new Set<(event: SourceEvent) => void>();
@@ -197,6 +199,8 @@ class WorkerSource implements LiveSource {
 
   #receive(reply: WorkerReply): void {
     if (reply.kind === "tick") {
+      // It is drawn now, and keys are waited for behind it.
+      this.#comeFirst();
       if (reply.delta.renewed) this.#lines.clear();
       this.#publish({ tick: this.#assembler.assemble(reply.delta) });
     }

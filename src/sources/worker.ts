@@ -75,6 +75,7 @@ function describeError(error: unknown): WorkerReply {
 /** Calls the collector at even times, whatever a call takes. */
 class Schedule {
   readonly #collector: Collector;
+  readonly #comeFirst = loadAddon().comeFirst;
   #budget: BudgetState;
   /** Samples a second on each CPU by now. */
   #frequency: number;
@@ -111,6 +112,7 @@ class Schedule {
 
   #plan(): void {
     clearTimeout(this.#timer);
+    this.#comeFirst();
     const left = this.#lastTick + this.#seconds * 1000 - performance.now();
     const wait = Math.min(
       this.#isLate ? LATE_LOOK_MILLISECONDS : Math.max(0, left),

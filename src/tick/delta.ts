@@ -69,17 +69,23 @@ const RENEW_AT = { nodes: 120_000, stacks: 30_000, frames: 50_000, tasks: 20_000
 /** One refresh may count as much as that: a store that holds it is good for some more. */
 const REFRESHES_AT_LEAST = 4;
 
-/** Numbers that grow, taken from time to time. */
+/** Numbers that grow, taken from time to time: about as many each time. */
 class News {
-  #values: number[] = [];
+  #values = new Uint32Array(16);
+  #length = 0;
 
   push(value: number): void {
-    this.#values.push(value);
+    if (this.#length === this.#values.length) {
+      const longer = new Uint32Array(2 * this.#length);
+      longer.set(this.#values);
+      this.#values = longer;
+    }
+    this.#values[this.#length++] = value;
   }
 
   take(): Column {
-    const taken = Uint32Array.from(this.#values);
-    this.#values = [];
+    const taken = this.#values.slice(0, this.#length);
+    this.#length = 0;
     return taken;
   }
 }
@@ -141,19 +147,37 @@ const isSameTask = (a: Task, b: Task): boolean =>
 /** Stack numbers are made of a node, an outcome and a wait. */
 const OUTCOME_PLACES = 4;
 
-/** Counts of the next delta, and the place and 1 of each by its thread and stack. */
-const makeCounts = () => ({
-  stacks: new News(),
-  tasks: new News(),
-  weights: [] as number[],
-  places: new PrefixTree(),
-});
+/** The counts of an event for the next delta. */
+class NewCounts {
+  readonly #stacks = new News();
+  readonly #tasks = new News();
+  #weights: number[] = [];
+  /** The place of each and 1 by its thread and stack: a pair of a parent and a frame is a pair of numbers as well as any. */
+  readonly #places = new PrefixTree();
 
-const columnsOf = ({ stacks, tasks, weights }: ReturnType<typeof makeCounts>): CountColumns => ({
-  stacks: stacks.take(),
-  tasks: tasks.take(),
-  weights: Float64Array.from(weights),
-});
+  /** Counts a stack in a thread: each pair is there once. */
+  add(stack: number, task: number, weight: number): void {
+    const weights = this.#weights;
+    const place = this.#places.child(task, stack);
+    if (place <= weights.length) {
+      weights[place - 1] = (weights[place - 1] ?? 0) + weight;
+      return;
+    }
+    this.#stacks.push(stack);
+    this.#tasks.push(task);
+    weights.push(weight);
+  }
+
+  take(): CountColumns {
+    const weights = new Float64Array(this.#weights);
+    this.#weights = [];
+    this.#places.clear();
+    return { stacks: this.#stacks.take(), tasks: this.#tasks.take(), weights };
+  }
+}
+
+/** Their memory is handed over: each has its own. */
+const noCounts = (): CountColumns => new NewCounts().take();
 
 /** Numbers what a source meets, and makes deltas of what is new. */
 export class DeltaWriter {
@@ -161,7 +185,7 @@ export class DeltaWriter {
   #isRenewed = true;
   readonly #columns = eachColumn(() => new News());
   /** For each event. */
-  #counts = [makeCounts()];
+  readonly #counts = [new NewCounts()];
   /** Grows when all numbers that were given before are void. */
   generation = 0;
 
@@ -209,25 +233,17 @@ export class DeltaWriter {
    * the header's.
    */
   count(stack: number, task: number, weight: number, event = 0): void {
-    this.#counts[event] ??= makeCounts();
-    const { places, stacks, tasks, weights } = this.#counts[event];
-    // A pair of a parent and a frame is a pair of numbers as well as any.
-    const place = places.child(task, stack);
-    if (place <= weights.length) {
-      weights[place - 1] = (weights[place - 1] ?? 0) + weight;
-      return;
-    }
-    stacks.push(stack);
-    tasks.push(task);
-    weights.push(weight);
+    this.#counts[event] ??= new NewCounts();
+    this.#counts[event].add(stack, task, weight);
   }
 
   /** What is new since the last call, and all that was counted since then. */
   take(header: TickHeader, functions: readonly FunctionInfo[]): TickDelta {
     const filling = this.#filling;
-    const [counts, ...others] = Array.from(
-      { length: Math.max(1, header.events?.length ?? 1) },
-      (_, event) => columnsOf(this.#counts[event] ?? makeCounts()),
+    const taken = this.#counts.map((counts) => counts.take());
+    const [counts = noCounts(), ...others] = Array.from(
+      { length: header.events?.length ?? 1 },
+      (_, event) => taken[event] ?? noCounts(),
     );
     const nodes = filling.tree.columnsFrom(filling.sentNodes);
     const delta: TickDelta = {
@@ -237,10 +253,9 @@ export class DeltaWriter {
       texts: filling.texts.takeNews(),
       columns: { ...eachColumn((name) => this.#columns[name].take()), ...nodes },
       tasks: filling.tasks.slice(filling.sentTasks),
-      counts: counts ?? columnsOf(makeCounts()),
+      counts,
       ...(others.length > 0 ? { others } : {}),
     };
-    this.#counts = [makeCounts()];
     filling.sentNodes = filling.tree.size;
     filling.sentTasks = filling.tasks.length;
     this.#isRenewed = filling.isFull(delta.counts.stacks.length);

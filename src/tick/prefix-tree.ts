@@ -23,6 +23,12 @@ export class PrefixTree {
     return this.#parents[node] ?? ROOT;
   }
 
+  /** Takes out all nodes but the root; the room stays. */
+  clear(): void {
+    this.#size = 1;
+    this.#slots.fill(0);
+  }
+
   /** The frame number of a node. */
   frameOf(node: number): number {
     return this.#frames[node] ?? 0;

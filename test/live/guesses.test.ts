@@ -60,6 +60,19 @@ describe("code without rows below C functions: what counts as complete lacks no 
   });
 });
 
+test(
+  "a word that inline assembly left where the return address should be names no caller",
+  TIMEOUT,
+  async (context) => {
+    needsSampling(context);
+    const stacks = await sampled("pushes.c");
+    expect(stacks.samples).toBeGreaterThanOrEqual(ENOUGH);
+    expect([...stacks.names]).not.toContain("never_called");
+    expect(complete(stacks).share((frames) => !frames.includes("main"))).toBe(0);
+    expect([...stacks.names]).toContain("[native: not a return address]");
+  },
+);
+
 test("a coroutine ends at its first function", TIMEOUT, async (context) => {
   needsSampling(context);
   const stacks = await sampled("coroutine.c");

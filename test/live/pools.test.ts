@@ -5,12 +5,15 @@ import { during, sleep, start } from "../support/profile.ts";
 import type { WaitSnapshot } from "../support/waits.ts";
 import { workload } from "../support/workloads.ts";
 
-const KINDS = ["exits", "unreadable", "absent", "names"] as const;
+const KINDS = ["exits", "unreadable", "names"] as const;
 
 test("threads that end, unreadable futexes and stacks, names with escapes", async (context) => {
   needsSampling(context);
-  const pools = KINDS.map((kind) => start(workload("pool.c"), [kind]));
-  await during(pools, async ([exits = -1, unreadable = -1, absent = -1, names = -1]) => {
+  const pools = [
+    ...KINDS.map((kind) => start(workload("pool.c"), [kind])),
+    start(workload("away.c"), ["userfaultfd"]),
+  ];
+  await during(pools, async ([exits = -1, unreadable = -1, names = -1, absent = -1]) => {
     await sleep(1.5);
     const pids = [exits, unreadable, absent, names].join();
     const { status, stdout, stderr } = await polytop(

@@ -3,6 +3,8 @@ import { createRequire } from "node:module";
 import { describe, expect, test } from "vitest";
 import type { Drained } from "../../src/addon/drained.ts";
 import type { SamplerOptions } from "../../src/addon/sampler.ts";
+import { DrainedTasks } from "../../src/collector/drained-tasks.ts";
+import { DeltaWriter } from "../../src/tick/delta.ts";
 import { EVENTS } from "../../src/tick/events.ts";
 import { ENOUGH, Stacks, sampleEnough } from "../support/live.ts";
 import { isRunning, needsSampling, polytop, root } from "../support/polytop.ts";
@@ -117,13 +119,15 @@ describe("the filter by pid", () => {
         drainSeconds: 1,
         targets: [one],
       });
+      const known = new DrainedTasks(new DeltaWriter());
       const pids = async (targets: readonly number[]): Promise<number[]> => {
         sampler.setTargets(targets);
         // What was counted before belongs to the old filter.
-        sampler.drain();
+        known.register(sampler.drain().tasks);
         await sleep(0.6);
-        const found = new Set(sampler.drain().tasks.map(({ pid }) => pid));
-        return [...found].sort((a, b) => a - b);
+        const { counts, tasks } = sampler.drain();
+        known.register(tasks);
+        return [...known.pidsOf(counts)].sort((a, b) => a - b);
       };
       try {
         expect(await pids([one])).toEqual([one]);

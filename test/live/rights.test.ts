@@ -1,5 +1,5 @@
 /** What polytop and the programs that it starts may do, and that it runs with few rights. */
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { expect, test } from "vitest";
@@ -37,13 +37,15 @@ const threadsOf = (pid: number): string[] =>
     .map((tid) => `/proc/${pid}/task/${tid}`)
     .filter((thread) => existsSync(thread));
 
-/** The parsers that a process has started. */
-function parsersOf(pid: number): number[] {
+/** The programs of that name that a process has started. */
+function childrenOf(pid: number, name: string): number[] {
   const pids = threadsOf(pid).flatMap((thread) =>
     readFileSync(`${thread}/children`, "utf8").split(" ").filter(Boolean).map(Number),
   );
-  return pids.filter((child) => fieldOf(`/proc/${child}/status`, "Name") === "polytop-parser");
+  return pids.filter((child) => fieldOf(`/proc/${child}/status`, "Name") === name);
 }
+
+const parsersOf = (pid: number): number[] => childrenOf(pid, "polytop-parser");
 
 /** Looks at a run when it has printed its third refresh, and ends it. */
 async function look(command: string, args: readonly string[], see: (pid: number) => void) {
@@ -100,9 +102,35 @@ test("started as root it keeps what it needs, its parser nothing", async (contex
       expect(fieldOf(status, "Seccomp")).toBe("2");
       expect(Number(fieldOf(status, "Uid").split("\t")[0])).toBe(2_100_000_000 + parser);
     }
+    for (const reader of childrenOf(pid, "polytop-reader")) {
+      const status = `/proc/${reader}/status`;
+      expect(rights(status, "CapEff")).toBe(maskOf(["sys_ptrace"]) & given);
+      expect(fieldOf(status, "NoNewPrivs")).toBe("1");
+      expect(fieldOf(status, "Seccomp")).toBe("2");
+    }
     seen++;
   });
   expect(seen).toBeGreaterThan(0);
+});
+
+/** The real-time priority of a thread, field 40 of proc_pid_stat(5); 0: none. */
+const realTimePriority = (thread: string): number => {
+  const stat = readFileSync(`${thread}/stat`, "latin1");
+  return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[37]);
+};
+
+test("who draws, collects and reads memory comes first", async (context) => {
+  needsSampling(context);
+  if (process.geteuid?.() !== 0) context.skip("needs root");
+  if (spawnSync("chrt", ["--rr", "1", "true"]).status !== 0)
+    context.skip("nobody may have a real-time priority here");
+  await look(launcher, RUN, (pid) => {
+    const first = threadsOf(pid).filter((thread) => realTimePriority(thread) === 1);
+    expect(first).toContain(`/proc/${pid}/task/${pid}`);
+    expect(first.length).toBeGreaterThan(1);
+    for (const reader of childrenOf(pid, "polytop-reader"))
+      expect(realTimePriority(`/proc/${reader}`)).toBe(1);
+  });
 });
 
 test("a user with the capabilities of README samples, unwinds and names everything", async (context) => {

@@ -131,6 +131,8 @@ export interface SampleOptions {
   readonly args?: readonly string[];
   /** Of polytop's environment. */
   readonly env?: Readonly<Record<string, string>>;
+  /** For the start and the end; 30 where it is left out. */
+  readonly spareSeconds?: number;
   /** Functions in each snapshot: 0, all, where it is left out. */
   readonly rows?: number;
   /** Called with each complete line of the output, numbered from 1. */
@@ -154,7 +156,7 @@ async function run(format: string, options: SampleOptions): Promise<Run> {
   let used = 0;
   let lines = 0;
   const finished = await polytop([format, ...commandLine(options)], {
-    timeoutMs: (options.seconds + 30) * 1000,
+    timeoutMs: (options.seconds + (options.spareSeconds ?? 30)) * 1000,
     ...(options.env ? { env: options.env } : {}),
     onStdout: (text, pid) => {
       used = cpuSeconds(pid) ?? used;

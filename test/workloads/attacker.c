@@ -4,10 +4,13 @@
 //   touch FILE OFFSET       the same, and changes the time of the file all the while
 //   names FILE COUNT        makes a file of so many functions with names of 512 characters, each of which calls the
 //                           next one, and runs through all of them
-//   map BYTES               appends lines to the perf map of its process up to so many, and runs code that it made
+//   many FOLDER COUNT       makes so many small programs, no two alike, and runs the code of each in turn, a
+//   millisecond map BYTES               appends lines to the perf map of its process up to so many, and runs code that
+//   it made
 #define _GNU_SOURCE
 #include <elf.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -108,6 +111,57 @@ static void runNames(const char* path, uint64_t count) {
   }
 }
 
+/// What a small program holds: headers, a function with a name, and the number that tells it from the others.
+struct small {
+  Elf64_Ehdr head;
+  Elf64_Phdr segment;
+  Elf64_Shdr sections[4];
+  Elf64_Sym symbol;
+  char names[32];
+  uint64_t number;
+};
+
+static void writeSmall(const char* path, uint64_t number) {
+  int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0755);
+  struct small it = {
+      .head = {{0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT}, ET_DYN, EM_X86_64, EV_CURRENT},
+      .segment = {PT_LOAD, PF_R | PF_X, CODE_OFFSET, ADDRESS, ADDRESS, 64, 64, 4096},
+      .symbol = {1, 0x12, 0, 1, ADDRESS, 64},
+      .number = number,
+  };
+
+  it.head.e_phoff = offsetof(struct small, segment);
+  it.head.e_shoff = offsetof(struct small, sections);
+  it.head.e_ehsize = sizeof it.head;
+  it.head.e_phentsize = sizeof it.segment;
+  it.head.e_phnum = 1;
+  it.head.e_shentsize = sizeof *it.sections;
+  it.head.e_shnum = 4;
+  it.head.e_shstrndx = 3;
+  it.sections[1] = (Elf64_Shdr){0, SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, ADDRESS, CODE_OFFSET, 64, 0, 0, 1, 0};
+  it.sections[2] =
+      (Elf64_Shdr){0, SHT_SYMTAB, 0, 0, offsetof(struct small, symbol), sizeof it.symbol, 3, 0, 8, sizeof it.symbol};
+  it.sections[3] = (Elf64_Shdr){0, SHT_STRTAB, 0, 0, offsetof(struct small, names), sizeof it.names, 0, 0, 1, 0};
+  snprintf(it.names + 1, sizeof it.names - 1, "small%lu", (unsigned long)number);
+  putAt(fd, 0, &it, sizeof it);
+  putAt(fd, CODE_OFFSET, kSpin, sizeof kSpin);
+  close(fd);
+}
+
+static void runMany(const char* folder, uint64_t count) {
+  char path[4096];
+
+  for (uint64_t i = 0;; i = (i + 1) % count) {
+    void* map;
+
+    snprintf(path, sizeof path, "%s/small%lu", folder, (unsigned long)i);
+    if (access(path, F_OK) != 0) writeSmall(path, i);
+    map = mapCode(path, CODE_OFFSET, 0x1000);
+    ((code)map)(3000000);
+    munmap(map, 0x1000);
+  }
+}
+
 static void runMap(uint64_t bytes) {
   char path[64];
   FILE* file;
@@ -125,12 +179,13 @@ static void runMap(uint64_t bytes) {
 }
 
 int main(int argc, char** argv) {
-  uint64_t number =
-      argc > 2 ? strtoull(argv[argc - 1], NULL, strcmp(argv[1], "code") && strcmp(argv[1], "touch") ? 10 : 16) : 0;
+  int isOffset = argc > 2 && (!strcmp(argv[1], "code") || !strcmp(argv[1], "touch"));
+  uint64_t number = argc > 2 ? strtoull(argv[argc - 1], NULL, isOffset ? 16 : 10) : 0;
 
   if (argc == 4 && !strcmp(argv[1], "names")) runNames(argv[2], number);
+  if (argc == 4 && !strcmp(argv[1], "many")) runMany(argv[2], number);
   if (argc == 4) runCode(argv[2], number, !strcmp(argv[1], "touch"));
   if (argc == 3 && !strcmp(argv[1], "map")) runMap(number);
-  fprintf(stderr, "usage: attacker code|touch|names FILE NUMBER, attacker map BYTES\n");
+  fprintf(stderr, "usage: attacker code|touch|names|many FILE NUMBER, attacker map BYTES\n");
   return 2;
 }

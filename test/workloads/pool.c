@@ -2,21 +2,18 @@
 /*
  * Many threads. `pool threads IDLE WAKING`: so many wait for work some 20 frames deep, so many others wake every 10 ms.
  * `pool switches SECONDS`: two processes pass a byte to and fro over pipes, and how often in a second of the CPU time
- * of one of them is printed. `pool absent`: a thread waits whose outer stack pages are gone, and whoever touches them
- * waits for ever (userfaultfd). `pool unreadable`: threads wait for futexes at the end of what is mapped. `pool exits`:
+ * of one of them is printed. `pool unreadable`: threads wait for futexes at the end of what is mapped. `pool exits`:
  * threads start and end all the time. `pool names`: threads whose names hold escapes.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/futex.h>
-#include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -89,34 +86,6 @@ static void switches(double length) {
   exit(0);
 }
 
-/* The stack above the frame of this function is dropped: its own frame is on pages that stay. */
-__attribute__((noinline)) static void wait_far_in(char* stack) {
-  char inner[4 * PAGE];
-  int faults = syscall(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY);
-  struct uffdio_api api = {.api = UFFD_API};
-  uintptr_t end = (uintptr_t)stack + STACK_BYTES;
-  uintptr_t begin = ((uintptr_t)inner + sizeof inner + PAGE) & ~(PAGE - 1UL);
-  struct uffdio_register range = {{begin, end - begin}, UFFDIO_REGISTER_MODE_MISSING, 0};
-
-  memset(inner, 0, sizeof inner);
-  __asm__ volatile("" : : "r"(inner) : "memory");
-  if (faults < 0 || ioctl(faults, UFFDIO_API, &api) || ioctl(faults, UFFDIO_REGISTER, &range)) _exit(2);
-  madvise((void*)begin, end - begin, MADV_DONTNEED);
-  for (;;) pause();
-}
-__attribute__((noinline)) static void call_far_in(char* stack) {
-  char outer[3 * PAGE];
-
-  memset(outer, 0, sizeof outer);
-  __asm__ volatile("" : : "r"(outer) : "memory");
-  wait_far_in(stack);
-  STAYS;
-}
-static void* absent(void* stack) {
-  call_far_in(stack);
-  return NULL;
-}
-
 static void* wait_at(void* futex) {
   for (;;) syscall(SYS_futex, futex, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
   return NULL;
@@ -130,15 +99,6 @@ int main(int count, char** arguments) {
   if (strcmp(kind, "threads") == 0 && count > 3) {
     for (int i = 0; i < atoi(arguments[2]); i++) start(idle, NULL);
     for (int i = 0; i < atoi(arguments[3]); i++) start(wake, NULL);
-  }
-  if (strcmp(kind, "absent") == 0) {
-    char* stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    pthread_attr_t attributes;
-    pthread_t thread;
-
-    pthread_attr_init(&attributes);
-    pthread_attr_setstack(&attributes, stack, STACK_BYTES);
-    pthread_create(&thread, &attributes, absent, stack);
   }
   if (strcmp(kind, "unreadable") == 0) {
     char* page = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -67,18 +67,22 @@ function countsOf(tick: Tick, activity: Activity): Counts {
   const { counts, store } = tick;
   const waits = store.columns.stackWaits;
   const factor = activity === "both" ? Math.round(periodOf(tick)) : 1;
-  const places: number[] = [];
-  const weights: number[] = [];
+  const stacks = new Uint32Array(counts.length);
+  const tasks = new Uint32Array(counts.length);
+  const weights = new Float64Array(counts.length);
+  let length = 0;
   for (let i = 0; i < counts.length; i++) {
-    const isWait = waits.at(counts.stacks[i] ?? 0) !== 0;
+    const stack = counts.stacks[i] ?? 0;
+    const isWait = waits.at(stack) !== 0;
     if (activity !== "both" && isWait !== (activity === "waiting")) continue;
-    places.push(i);
-    weights.push((counts.weights[i] ?? 0) * (isWait ? 1 : factor));
+    stacks[length] = stack;
+    tasks[length] = counts.tasks[i] ?? 0;
+    weights[length++] = (counts.weights[i] ?? 0) * (isWait ? 1 : factor);
   }
   return {
-    length: places.length,
-    stacks: Uint32Array.from(places, (i) => counts.stacks[i] ?? 0),
-    tasks: Uint32Array.from(places, (i) => counts.tasks[i] ?? 0),
-    weights: Float64Array.from(weights),
+    length,
+    stacks: stacks.subarray(0, length),
+    tasks: tasks.subarray(0, length),
+    weights: weights.subarray(0, length),
   };
 }

@@ -1,7 +1,6 @@
 /** Names code that a process generated itself and that no file holds. */
 import { statSync } from "node:fs";
 import { FRAME_ANONYMOUS } from "../../../build/abi.ts";
-import type { Drained } from "../../addon/drained.ts";
 import type { NewFrames } from "../new-frames.ts";
 import type { NamedFrame, RuntimeReader } from "../reader.ts";
 import { type PerfMapName, PerfMaps } from "./perf-map.ts";
@@ -50,10 +49,9 @@ export class JitReader implements RuntimeReader {
     return named;
   }
 
-  *renamed({ tasks }: Pick<Drained, "tasks">): Iterable<readonly [number, NamedFrame]> {
-    for (const pid of new Set(tasks.map((task) => task.pid))) {
-      const frames = this.#followed.get(pid);
-      const changes = frames && this.#maps.takeChanges(pid);
+  *renamed(pids: ReadonlySet<number>): Iterable<readonly [number, NamedFrame]> {
+    for (const [pid, frames] of this.#followed) {
+      const changes = pids.has(pid) ? this.#maps.takeChanges(pid) : undefined;
       if (!changes) continue;
       for (const [number, frame] of frames) {
         if (!changes(Number(frame.address))) continue;

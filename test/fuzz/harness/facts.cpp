@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An ELF file as it comes: its headers, and what the readers of runtimes look for in it.
+// An ELF file as it comes: its headers, what the readers of runtimes look for in it, what it needs and can be probed
+// at.
 #include "dotnet/dotnet_file.h"
 #include "elf/elf_image.h"
+#include "elf/needed_files.h"
 #include "harness.h"
 #include "perl/perl_file.h"
+#include "probes/find_probes.h"
 #include "python/python_file.h"
 #include "util/budget.h"
+#include "v8/v8_file.h"
 
 namespace polytop::fuzz {
 
@@ -24,6 +28,10 @@ void readAll(const ElfImage& image) {
   if (const auto perl = readPerlFile(image)) mustHold(perl->opNames.size() <= PERL_OPS, "op names have room");
   readPythonFile(image);
   findDotnetRuntime(image);
+  readV8File(image);
+  readNeededFiles(image);
+  findStaticProbes(image);
+  findFunctions(image, nullptr, true);
 }
 
 }  // namespace

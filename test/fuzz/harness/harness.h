@@ -12,6 +12,7 @@ using Input = std::span<const uint8_t>;
 
 // One of them for each parser: gives it the bytes in the form that it takes, and ends the program where what comes out
 // is not sound.
+void tryAnswers(Input input);
 void tryCache(Input input);
 void tryDemangle(Input input);
 void tryFacts(Input input);
@@ -22,6 +23,7 @@ void tryProc(Input input);
 void tryPython(Input input);
 void tryRows(Input input);
 void trySymbols(Input input);
+void tryV8(Input input);
 
 struct Harness {
   const char* name;
@@ -29,8 +31,9 @@ struct Harness {
 };
 
 constexpr Harness kHarnesses[] = {
-    {"cache", tryCache}, {"demangle", tryDemangle}, {"facts", tryFacts},   {"lines", tryLines}, {"pe", tryPe},
-    {"perl", tryPerl},   {"proc", tryProc},         {"python", tryPython}, {"rows", tryRows},   {"symbols", trySymbols},
+    {"answers", tryAnswers}, {"cache", tryCache}, {"demangle", tryDemangle}, {"facts", tryFacts},
+    {"lines", tryLines},     {"pe", tryPe},       {"perl", tryPerl},         {"proc", tryProc},
+    {"python", tryPython},   {"rows", tryRows},   {"symbols", trySymbols},   {"v8", tryV8},
 };
 
 /// The harness of that name, or null.

@@ -1,8 +1,9 @@
 /** What another user of the machine can do to a polytop that runs at its defaults: attacks with files and processes. */
-import { spawn } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import {
   chmodSync,
   chownSync,
+  copyFileSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -14,18 +15,23 @@ import { join } from "node:path";
 import { buildTools, run, tool } from "../../native/tools.ts";
 import { symbolOffset } from "../../support/elf.ts";
 import { type Row, ratio, type Section } from "../../support/measure.ts";
-import { cleanEnvironment, launcher } from "../../support/polytop.ts";
-import { type Running, type Snapshot, sleep, start } from "../../support/profile.ts";
+import { type Running, sleep, start } from "../../support/profile.ts";
+import { type Seen, Watched } from "../../support/watched.ts";
 import { workload } from "../../support/workloads.ts";
 
 const NOBODY = 65_534;
 /** Ten users that the machine does not know. */
 const CROWD = Array.from({ length: 10 }, (_, at) => 64_001 + at);
 const VICTIM = "attacked";
+const LATE_VICTIM = "attacked-late";
 const NAMES = new Set(["sixty", "thirty", "ten", "main", "_start", "__libc_start_main"]);
 
 /** Seconds: before an attack, of it, until all is as before, of what is as before. */
-const PHASES = { before: 5, attack: 12, rest: 5, after: 5 };
+const PHASES = { before: 5, attack: 15, rest: 5, after: 5 };
+
+/** Seconds: from the start of an attack to that of another program, and until it has to be known. */
+const LATER = 3;
+const KNOWN_AFTER = 3;
 
 interface Attack {
   readonly name: string;
@@ -34,15 +40,24 @@ interface Attack {
   readonly notice?: RegExp;
   /** Makes what it needs in a folder of the user. */
   prepare?(folder: string): void;
-  /** Starts it for a user, in his folder. */
-  launch(uid: number, folder: string): Running[];
+  /** What a user runs, with a folder of his own. */
+  commands(folder: string): readonly (readonly string[])[];
 }
 
-/** Starts a program as another user. */
-const startAs = (uid: number, command: string, args: readonly string[]): Running => {
+const quoted = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`;
+
+/**
+ * Starts programs as another user, each in a session of its own: the scheduler divides CPUs among those. A shell starts
+ * them, since they may leave no CPU to whoever does, and they end with it.
+ */
+function startAs(uid: number, commands: readonly (readonly string[])[]): Running {
   const identity = ["--reuid", String(uid), "--regid", String(uid), "--clear-groups"];
-  return start("/usr/bin/setpriv", [...identity, command, ...args]);
-};
+  const lines = commands.map(
+    (words) => `setsid setpriv --pdeathsig KILL ${words.map(quoted).join(" ")} &`,
+  );
+  const script = [...lines, "wait"].join("\n");
+  return start("/usr/bin/setpriv", [...identity, "/bin/sh", "-c", script]);
+}
 
 const attacker = (): string => workload("attacker.c");
 
@@ -60,15 +75,15 @@ const ATTACKS: readonly Attack[] = [
   {
     name: "files",
     about: "files that lie about how much there is",
-    notice: /user \d+/,
+    notice: /user [1-9]\d*/,
     prepare: (folder) => void run(tool("hostile_cases"), ["write", folder]),
-    launch: (uid, folder) => {
+    commands: (folder) => {
       const files = readdirSync(folder)
         .map(Number)
         .sort((a, b) => a - b);
       return files.map((file, at) => {
         const code = at + 2 < files.length ? "1000" : "5000";
-        return startAs(uid, attacker(), ["code", join(folder, String(file)), code]);
+        return [attacker(), "code", join(folder, String(file)), code];
       });
     },
   },
@@ -76,124 +91,56 @@ const ATTACKS: readonly Attack[] = [
     name: "changing",
     about: "a file with 3 million symbols that changes all the time",
     prepare: (folder) => void run(tool("hostile_cases"), ["write", folder]),
-    launch: (uid, folder) => [startAs(uid, attacker(), ["touch", join(folder, "8"), "1000"])],
+    commands: (folder) => [[attacker(), "touch", join(folder, "8"), "1000"]],
   },
   {
     name: "names",
     about: "300,000 functions with names of 512 characters",
-    launch: (uid, folder) => [startAs(uid, attacker(), ["names", join(folder, "names"), "300000"])],
+    commands: (folder) => [[attacker(), "names", join(folder, "names"), "300000"]],
   },
   {
     name: "maps",
     about: "perf maps of 30 MB in 6 processes",
-    launch: (uid) => Array.from({ length: 6 }, () => startAs(uid, attacker(), ["map", "30000000"])),
+    commands: () => Array.from({ length: 6 }, () => [attacker(), "map", "30000000"]),
+  },
+  {
+    name: "many",
+    about: "6,000 small programs in turn",
+    commands: (folder) => [[attacker(), "many", folder, "6000"]],
   },
   {
     name: "interpreters",
     about: "40 interpreters, no two alike",
-    notice: /user \d+/,
+    notice: /user [1-9]\d*/,
     prepare: (folder) => makePerls(folder),
-    launch: (uid, folder) =>
-      readdirSync(folder).map((perl) =>
-        startAs(uid, join(folder, perl), ["-e", "sub f { $_[0] + 1 } f(1) while 1"]),
-      ),
+    commands: (folder) =>
+      readdirSync(folder).map((perl) => [
+        join(folder, perl),
+        "-e",
+        "sub f { $_[0] + 1 } f(1) while 1",
+      ]),
   },
 ];
 
-/** What a run showed. */
-interface Seen {
-  readonly at: number;
-  readonly snapshot: Snapshot;
-}
+/** What stands for a function whose name is not known: a reason, or a place in a file. */
+const NAMELESS = /^\[|\+0x[0-9a-f]+$/;
 
-class Watched {
-  readonly seen: Seen[] = [];
-  readonly #child: ReturnType<typeof spawn>;
-  readonly #exited: Promise<void>;
-  #stderr = "";
-  #most = 0;
-  readonly #timer: NodeJS.Timeout;
-
-  constructor() {
-    this.#child = spawn(launcher, ["--json"], {
-      env: { ...cleanEnvironment(), POLYTOP_BUDGET: undefined },
-      stdio: ["ignore", "pipe", "pipe"],
-    });
-    let line = "";
-    this.#child.stdout?.setEncoding("utf8").on("data", (text: string) => {
-      const lines = (line + text).split("\n");
-      line = lines.pop() ?? "";
-      for (const it of lines)
-        this.seen.push({ at: performance.now(), snapshot: JSON.parse(it) as Snapshot });
-    });
-    this.#child.stderr?.setEncoding("utf8").on("data", (text: string) => {
-      this.#stderr += text;
-    });
-    this.#exited = new Promise((resolve) => this.#child.on("close", () => resolve()));
-    this.#timer = setInterval(() => {
-      this.#most = Math.max(this.#most, treeMegabytes(this.#child.pid ?? 0));
-    }, 300);
-  }
-
-  get megabytes(): number {
-    return this.#most;
-  }
-  get said(): string {
-    return this.#stderr;
-  }
-
-  /** Waits for so many refreshes, at most two minutes. */
-  async refreshes(count: number): Promise<void> {
-    for (let wait = 0; wait < 1200 && this.seen.length < count; wait++) await sleep(0.1);
-  }
-
-  /** Ends it as the system would; resolves to the seconds that this took, at most 10. */
-  async end(): Promise<number> {
-    clearInterval(this.#timer);
-    const begun = performance.now();
-    this.#child.kill("SIGTERM");
-    await Promise.race([this.#exited, sleep(10)]);
-    this.#child.kill("SIGKILL");
-    await this.#exited;
-    return (performance.now() - begun) / 1000;
-  }
-}
-
-/** Resident memory of a process and all that it started. */
-function treeMegabytes(pid: number): number {
-  const parents = new Map<number, number>();
-  const bytes = new Map<number, number>();
-  for (const entry of readdirSync("/proc")) {
-    if (!/^\d+$/.test(entry)) continue;
-    try {
-      const status = readFileSync(`/proc/${entry}/status`, "latin1");
-      parents.set(Number(entry), Number(/^PPid:\s*(\d+)/m.exec(status)?.[1]));
-      bytes.set(Number(entry), 1024 * Number(/^VmRSS:\s*(\d+)/m.exec(status)?.[1] ?? 0));
-    } catch {
-      // It has ended.
-    }
-  }
-  const isBelow = (it: number | undefined): boolean =>
-    it === pid || (it !== undefined && it > 1 && isBelow(parents.get(it)));
-  let sum = 0;
-  for (const [it, size] of bytes) if (isBelow(it)) sum += size;
-  return sum / 1e6;
-}
-
-/** How a program of others fared: whole stacks, functions by their right names, names that are none of its own. */
+/** How a program of others fared: whole stacks, named functions, names in it that are none of its own. */
 function fareOf(seen: readonly Seen[], pid: number) {
-  let [samples, complete, named, foreign] = [0, 0, 0, 0];
+  let [samples, complete, nameless, foreign] = [0, 0, 0, 0];
   for (const { snapshot } of seen) {
     const own = snapshot.processes.find((it) => it.pid === pid);
     samples += own?.samples ?? 0;
     complete += own?.complete ?? 0;
-    for (const { name, pids, self, module, runtime } of snapshot.functions) {
-      if (runtime === "kernel" || !pids.includes(pid) || pids.length > 1) continue;
-      if (NAMES.has(name)) named += self;
-      else if (self > 0 && module === VICTIM) foreign += self;
+    for (const { name, pids, self, module } of snapshot.functions) {
+      // A row of several processes says nothing of how many samples are of this one.
+      if (!pids.includes(pid) || (pids.length > 1 && !module.startsWith(VICTIM))) continue;
+      if (NAMELESS.test(name)) nameless += self;
+      else if (self > 0 && module.startsWith(VICTIM) && !NAMES.has(name)) foreign += self;
     }
   }
-  return { samples, complete: ratio(complete, samples), named: ratio(named, samples), foreign };
+  const named = ratio(samples - nameless, samples);
+  return { samples, complete: ratio(complete, samples), named, foreign };
 }
 
 const percentOf = (share: number): string => `${(100 * share).toFixed(1)} %`;
@@ -219,36 +166,53 @@ async function attackedBy(
     for (const file of readdirSync(folder)) chownSync(join(folder, file), uid, uid);
     return folder;
   });
+  // Whoever looks at the clock must not wait in line himself.
+  spawnSync("chrt", ["--rr", "--reset-on-fork", "--pid", "2", String(process.pid)]);
   const victim = start(workload("split.c", { as: VICTIM }));
-  const polytop = new Watched();
+  // A file that polytop has never met when the attack begins.
+  const fresh = join(base, LATE_VICTIM);
+  copyFileSync(workload("split.c", { as: VICTIM }), fresh);
+  const seen: Seen[] = [];
+  const polytop = new Watched((it) => seen.push(it));
   const running: Running[] = [];
   const launch = (): void => {
     for (const [at, uid] of uids.entries())
-      running.push(...attack.launch(uid, folders[at] ?? base));
+      running.push(startAs(uid, attack.commands(folders[at] ?? base)));
   };
   const between = (from: number, to: number): Seen[] =>
-    polytop.seen.filter(({ at }) => at >= from && at < to);
+    seen.filter(({ at }) => at >= from && at < to);
   try {
     await polytop.refreshes(3);
     const begun = performance.now();
     await sleep(PHASES.before);
     const attacked = performance.now();
     launch();
-    await sleep(seconds);
+    await sleep(LATER);
+    const late = start(fresh);
+    const started = performance.now();
+    await sleep(seconds - LATER);
     const stopped = performance.now();
-    await Promise.all(running.splice(0).map((it) => it.stop()));
+    await Promise.all([late, ...running.splice(0)].map((it) => it.stop()));
     await sleep(PHASES.rest);
     const calm = performance.now();
     await sleep(PHASES.after);
     const before = fareOf(between(begun, attacked), victim.pid);
     const during = fareOf(between(attacked, stopped), victim.pid);
     const after = fareOf(between(calm, performance.now()), victim.pid);
+    const later = fareOf(between(started + 1000 * KNOWN_AFTER, stopped), late.pid);
     const calmest = longestOf(begun, between(begun, attacked), attacked);
     const longest = longestOf(attacked, between(attacked, stopped), stopped);
     launch();
     await sleep(3);
     const end = await polytop.end();
     const megabytes = polytop.megabytes;
+    if (process.env.POLYTOP_DEBUG) {
+      console.error(polytop.said);
+      for (const { at, snapshot: it } of seen) {
+        const second = ((at - attacked) / 1000).toFixed(2);
+        console.error(second, it.intervalSeconds, it.frequency, it.samples, it.self.cpuPercent);
+      }
+    }
     const told = attack.notice?.exec(polytop.said)?.[0];
     const what = `${attack.about}${uids.length > 1 ? `, ${uids.length} users` : ""}`;
     const row = (of: string, bar: string, figure: string, ok: boolean, samples?: number): Row => ({
@@ -286,6 +250,13 @@ async function attackedBy(
         during.samples,
       ),
       row("foreign names", "0", String(during.foreign), during.foreign === 0),
+      row(
+        `of a program that started meanwhile, after ${KNOWN_AFTER} s: complete, named`,
+        "≥ 97 %",
+        `${percentOf(later.complete)}, ${percentOf(later.named)}`,
+        later.complete >= 0.97 && later.named >= 0.97,
+        later.samples,
+      ),
       row(
         "complete after it",
         `≥ ${percentOf(before.complete)} (before)`,

@@ -154,11 +154,16 @@ async function run(): Promise<Row[]> {
     });
     rows.push(judged(what, stacks, lacks));
   }
-  const [coroutine] = [start(workload("coroutine.c"))];
-  const stacks = await during([coroutine], sampleMany);
-  rows.push(
-    judged("a coroutine made by hand", stacks, (frames) => !inOrder(frames, ["first_function"])),
-  );
+  const others = [
+    ["a coroutine made by hand", "coroutine.c", ["first_function"]],
+    ["inline assembly that pushes", "pushes.c", ["main"]],
+  ] as const;
+  for (const [what, source, chain] of others) {
+    const stacks = await during([start(workload(source))], sampleMany);
+    const isWrong = (frames: readonly string[]): boolean =>
+      !inOrder(frames, chain) || frames.includes("never_called");
+    rows.push(judged(what, stacks, isWrong));
+  }
   return rows;
 }
 

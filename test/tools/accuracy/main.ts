@@ -21,6 +21,7 @@ import { debianPrograms } from "./programs.ts";
 import { python } from "./python.ts";
 import { pythonProgramSections } from "./python-programs.ts";
 import { reuse } from "./reuse.ts";
+import { soak } from "./soak/soak.ts";
 import { ticks } from "./ticks.ts";
 import { waits } from "./waits.ts";
 
@@ -45,5 +46,6 @@ const held = await measure([
   ...debianPrograms,
   ...reuse,
   ...attackSections,
+  soak,
 ]);
 process.exit(held ? 0 : 1);

@@ -1,6 +1,8 @@
 /** What looking at threads that wait costs, and what those threads notice of it. */
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { runNanoseconds, withStats } from "../../support/bpftool.ts";
 import type { Row, Section } from "../../support/measure.ts";
 import {
@@ -116,23 +118,49 @@ async function threads(
   });
 }
 
-/** A stack whose outer pages wait for ever for whoever touches them. */
-async function absentPages(): Promise<Row[]> {
-  return during([pool("absent")], async ([pid = -1]) => {
+/** How much of a process is swapped out: proc_pid_status(5). */
+const swapped = (pid: number): string =>
+  /^VmSwap:\s*(.*)$/m.exec(readFileSync(`/proc/${pid}/status`, "latin1"))?.[1] ?? "nothing";
+
+/** A stack whose outer pages are elsewhere; see test/workloads/away.c. */
+async function awayPages(kind: string, where: string): Promise<Row[]> {
+  return during([start(workload("away.c"), [kind])], async ([pid = -1]) => {
     await sleep(1);
-    const before = faults(pid);
+    const before = [faults(pid), swapped(pid)];
     const { sums } = await cost(["-p", String(pid), "--idle"]);
     const slow = sums.snapshots.filter(({ frequency }) => frequency < 5).length;
-    const caused = faults(pid) - before;
+    const after = [faults(pid), swapped(pid)];
+    const caused = Number(after[0]) - Number(before[0]);
+    const isAway = kind !== "swap" || before[1] !== "0 kB";
     return [
       {
-        what: "a stack on pages that never come (userfaultfd): refreshes without sweeps, faults",
-        bar: "0, 0",
-        figure: `${slow}, ${caused}; the stack is ${sums.broken > 0 ? "broken" : "whole"}`,
-        ok: slow === 0 && caused === 0 && sums.broken > 0,
+        what: `a stack on pages ${where}: refreshes without sweeps, faults, pages brought in`,
+        bar: "0, 0, none",
+        figure: `${slow}, ${caused}, swapped ${before[1]} and then ${after[1]}; the stack is ${sums.broken > 0 ? "broken" : "whole"}`,
+        ok: slow === 0 && caused === 0 && before[1] === after[1] && isAway && sums.broken > 0,
       },
     ];
   });
+}
+
+const SWAP_BYTES = 64 << 20;
+
+/** Does something on a machine that has room to swap to. */
+async function withSwap<T>(work: () => Promise<T>): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), "polytop-swap-"));
+  const path = join(folder, "swap");
+  try {
+    writeFileSync(path, Buffer.alloc(SWAP_BYTES), { mode: 0o600 });
+    execFileSync("mkswap", [path], { stdio: "ignore" });
+    execFileSync("swapon", [path]);
+    try {
+      return await work();
+    } finally {
+      execFileSync("swapoff", [path]);
+    }
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 }
 
 const ROUNDS = 5;
@@ -174,8 +202,17 @@ export const waitCosts: readonly Section[] = [
         ...(await threads(1000, 50, 1)),
         ...costRows("an idle machine", await cost(), 0.3),
         ...(await threads(20_000, 0, 1, LONG)),
-        ...(await absentPages()),
         ...(await switches()),
+      ]),
+  },
+  {
+    name: "away",
+    about: "looking at threads whose stacks are on pages that are not in memory",
+    run: () =>
+      withStats(async () => [
+        ...(await awayPages("userfaultfd", "that never come (userfaultfd)")),
+        ...(await awayPages("fuse", "of a file system that answers no more (FUSE)")),
+        ...(await withSwap(() => awayPages("swap", "that are swapped out"))),
       ]),
   },
 ];

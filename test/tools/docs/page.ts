@@ -97,7 +97,7 @@ const REASON_TEXTS: Readonly<Record<Exclude<Reason, "none">, string>> = {
 
 /** What `-e wait` shows. The rules are those of src/collector/wait-rules.ts. */
 const WAITING_PAGE: readonly string[] = [
-  "`-e wait`, `-e wall` and the key `e` look at threads that do not run. All threads but those of the kernel are visited some ten times a second, less often where that would take more than one percent of a CPU, and then a refresh of `-e wait` comes with the next visit; each visit counts the time since the one before at the stack of the thread. A thread is visited whether it ever wakes or not, and nothing is changed in it: its memory is read through its page tables. Weights are nanoseconds, in every output. `wall` adds the samples of what runs, each for its period. Tasks of asynchronous code that hold no thread are not seen.",
+  "`-e wait`, `-e wall` and the key `e` look at threads that do not run. All threads but those of the kernel are visited ten times a second, up to fifty times where most of them move, less often where that would take more than one percent of a CPU, and then a refresh of `-e wait` comes with the next visit; each visit counts the time since the one before at the stack of the thread. A thread is visited whether it ever wakes or not, and nothing is changed in it: its memory is read through its page tables. Weights are nanoseconds, in every output. `wall` adds the samples of what runs, each for its period. Tasks of asynchronous code that hold no thread are not seen.",
   "A row's self is the innermost function of the application: those of the kernel, the C library, language runtimes and .NET's own assemblies are left out for that; where a stack has no other, it is the innermost one outside of the kernel. Tree and flame have whole stacks.",
   columnTable(WAIT_COLUMNS),
   "A process has these in place of CPU%, by the scheduler's sums of running and of waiting for a CPU, which are exact; which part of the rest is idle is sampled.",
@@ -116,7 +116,7 @@ const WAITING_PAGE: readonly string[] = [
         "never",
       ],
       [
-        "in a known loop: .NET's thread pool, timers and socket engine; libuv and Node's platform, but not Atomics.wait() and spawnSync() of a program; nginx; the parent of Net::Server's preforking servers; PostgreSQL between two commands and in its helpers, but not in its lock manager and in commands",
+        "in a known loop: .NET's thread pool, timers and socket engine; libuv and Node's platform, but not Atomics.wait() and spawnSync() of a program; nginx; the parent of Net::Server's preforking servers; PostgreSQL between two commands and in its helpers, but not in its lock manager and in commands; the programs that read files and memory for polytop",
         "always",
       ],
       ["for a connection", "always"],

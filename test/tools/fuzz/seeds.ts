@@ -230,6 +230,18 @@ const PROC = [
   "100 36 0:50 / /run/user/1000/doc rw,nosuid,nodev,relatime shared:500 - fuse.portal portal rw",
 ];
 
+/** By kind: positions (of signed and unsigned distances), sources of one and two bytes a character, calls. */
+const JAVASCRIPT = [
+  [0, 20, 4, 6, 9, 3],
+  [4, 20, 8, 6, 12, 3],
+  [0, 0, 0, 0, 97, 10, 98, 13, 10, 99],
+  [1, 0, 0, 0, 97, 0, 10, 0, 0x28, 0x20],
+  [1, 2, 20, 0, 0, 128, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 16, 0, 0, 0, 32, 0, 0, 0],
+];
+
+/** What a parser can be asked: native/parser/protocol.h. */
+const PARSE_TASKS = 9;
+
 /** Writes the seeds of each harness into a folder of its own below `into`. */
 export function writeSeeds(into: string): void {
   const made = mkdtempSync(join(tmpdir(), "polytop-seeds-"));
@@ -329,6 +341,11 @@ export function writeSeeds(into: string): void {
     );
   }
   for (const [at, line] of PROC.entries()) add("proc", String(at), line);
+  for (const [at, table] of JAVASCRIPT.entries())
+    add("v8", String(at), Buffer.from([at, ...table]));
+  for (let task = 1; task <= PARSE_TASKS; task++) {
+    add("answers", String(task), Buffer.concat([Buffer.from([task]), Buffer.alloc(80)]));
+  }
   rmSync(made, { recursive: true });
 }
 

@@ -16,6 +16,13 @@ export interface Program {
 export const WAITS_FILE = `${root}build/workloads/waits`;
 export const EVENTS_FILE = `${root}build/workloads/touches`;
 
+/** The program of changes and its two libraries, the same but for a name: built before too. */
+export const FILES = {
+  loader: `${root}build/workloads/loader`,
+  first: `${root}build/workloads/in_first.so`,
+  other: `${root}build/workloads/in_other.so`,
+};
+
 /** The list of programs: written before the virtual machine starts, which cannot build any. */
 export const PROGRAMS_FILE = `${root}build/kernels/programs.json`;
 
@@ -42,6 +49,7 @@ export interface Findings {
   readonly programs: readonly ProgramFindings[];
   readonly waits: WaitFindings;
   readonly events: EventFindings;
+  readonly changes: readonly ChangeFindings[];
 }
 
 /** What came of events that were counted beside each other. */
@@ -55,6 +63,13 @@ export interface EventFindings {
   readonly inFunction: number;
 }
 
+/** What came of something that changed under a running polytop. */
+export interface ChangeFindings {
+  readonly what: string;
+  /** In words; empty where all was right. */
+  readonly wrong: readonly string[];
+}
+
 /** What came of threads that wait. */
 export interface WaitFindings {
   /** Functions that wait for something else than test/support/waits.ts says, or that were not seen. */
@@ -66,6 +81,9 @@ export interface WaitFindings {
   /** Whether the two threads that hold each other's lock were told of. */
   readonly hasDeadlock: boolean;
 }
+
+/** A line of the console: the machine is to stand still for a while. */
+export const FREEZE_MARK = "polytop-stand-still";
 
 /** Begins the line of the console that holds the findings. */
 export const MARK = "polytop-findings ";

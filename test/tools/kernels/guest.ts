@@ -9,6 +9,7 @@ import type { Diagnosis } from "../../../src/doctor/doctor.ts";
 import { polytop } from "../../support/polytop.ts";
 import { during, type Snapshot, sleep, start } from "../../support/profile.ts";
 import { sharesOf, type WaitSnapshot, wrongKinds } from "../../support/waits.ts";
+import { findChanges } from "./changes.ts";
 import {
   EVENTS_FILE,
   type EventFindings,
@@ -147,7 +148,7 @@ async function findEvents(): Promise<EventFindings> {
   };
 }
 
-async function find(): Promise<Findings> {
+async function find(): Promise<Omit<Findings, "changes">> {
   const programs = JSON.parse(readFileSync(PROGRAMS_FILE, "utf8")) as Program[];
   const running = programs.map(({ command, args, isCopied }) => {
     const copy = join(tmpdir(), basename(command));
@@ -182,4 +183,5 @@ async function find(): Promise<Findings> {
   });
 }
 
-console.log(MARK + JSON.stringify(await find()));
+const found: Omit<Findings, "changes"> = await find();
+console.log(MARK + JSON.stringify({ ...found, changes: await findChanges() }));

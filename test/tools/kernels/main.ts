@@ -12,14 +12,16 @@ import { dotnetProgram, SHAPES } from "../../support/dotnet.ts";
 import { Lacking, percent, printCells } from "../../support/measure.ts";
 import { root } from "../../support/polytop.ts";
 import { WAIT_SHARES } from "../../support/waits.ts";
-import { workload } from "../../support/workloads.ts";
-import { type Findings, MARK, PROGRAMS_FILE, type Program } from "./findings.ts";
+import { plugin, workload } from "../../support/workloads.ts";
+import { type Findings, FREEZE_MARK, MARK, PROGRAMS_FILE, type Program } from "./findings.ts";
 
 const cache = env.POLYTOP_KERNELS ?? `${homedir()}/.cache/polytop/kernels`;
 /** Kernels 5.10, 6.1 and 6.12: each keeps the mappings of a process in another way, or the time of a file. */
 const SUITES = ["bullseye", "bookworm", "trixie"];
 const QEMU = "qemu-system-x86_64";
 const TIMEOUT_MS = 900_000;
+/** So long a virtual machine stands still. */
+const FREEZE_MS = 5000;
 /** What must be complete and named: the programs' own code is, whatever the kernel. */
 const BAR = 0.99;
 /** Points by which shares of waiting may be off: 8 threads are met some 40 times a second, for four seconds. */
@@ -63,8 +65,14 @@ function boot(suite: string): Promise<string> {
     const child = spawn("nice", [QEMU, ...args], { stdio: ["ignore", "pipe", "pipe"] });
     const timer = setTimeout(() => child.kill("SIGKILL"), TIMEOUT_MS);
     let console = "";
+    let stops = 0;
     const keep = (text: string): void => {
       console += text;
+      if (stops > 0 || !console.includes(FREEZE_MARK)) return;
+      stops++;
+      // Its clock goes on, as that of a machine that was moved or suspended.
+      child.kill("SIGSTOP");
+      setTimeout(() => child.kill("SIGCONT"), FREEZE_MS);
     };
     child.stdout.setEncoding("utf8").on("data", keep);
     child.stderr.setEncoding("utf8").on("data", keep);
@@ -93,7 +101,7 @@ async function run(suite: string): Promise<Findings> {
   return JSON.parse(line.slice(MARK.length)) as Findings;
 }
 
-const WIDTHS = [24, 10, 10, 12, 8, 12, 12, 6];
+const WIDTHS = [24, 10, 10, 24, 8, 12, 12, 6];
 
 const print = (cells: readonly string[]): void => printCells(cells, WIDTHS);
 
@@ -123,6 +131,11 @@ function show(found: Findings): boolean {
   const counted = [events.hits, percent(events.complete, 1), percent(events.inFunction, 1)];
   print([found.release, ...common, "events", ...counted.map(String), isRight ? "yes" : "NO"]);
   for (const one of [...wrong, ...events.wrong]) console.log(`  ${one}`);
+  for (const change of found.changes) {
+    holds &&= change.wrong.length === 0;
+    print([found.release, ...common, change.what, "", "", "", change.wrong.length ? "NO" : "yes"]);
+    for (const one of change.wrong) console.log(`  ${one}`);
+  }
   for (const complaint of [...found.doctor, found.error].filter(Boolean))
     console.log(`  ${complaint}`);
   return holds;
@@ -135,6 +148,8 @@ if (spawnSync(QEMU, ["--version"]).error) {
 let held = true;
 mkdirSync(dirname(PROGRAMS_FILE), { recursive: true });
 for (const source of ["waits.c", "touches.c"]) workload(source);
+workload("loader.c", { flags: ["-ldl"] });
+for (const name of ["in_first", "in_other"]) plugin(name);
 writeFileSync(PROGRAMS_FILE, JSON.stringify(buildPrograms()));
 print(["kernel", "runs", "first", "program", "samples", "complete", "named", "holds"]);
 for (const suite of argv.length > 2 ? argv.slice(2) : SUITES) held = show(await run(suite)) && held;

@@ -163,6 +163,12 @@ describe("waits for work", () => {
     ["accept", "accept", ["n:accept@libc.so.6", "n:serve@app"], "always"],
     ["an unknown loop", "poll", [LIBC, "n:loop@app"], "long"],
     [
+      "polytop's reader of memory",
+      "socket",
+      ["n:polytop-reader+0x401499@polytop-reader"],
+      "always",
+    ],
+    [
       "threads on a condition",
       "futex",
       [...FUTEX, "n:pthread_cond_wait@libc.so.6", "n:work@app"],

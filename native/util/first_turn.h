@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace polytop {
+
+/**
+ * Lets the calling thread run before all threads that have no real-time priority, until it has run for a third of a
+ * second; then it is one of many again, with the nice value that it has. It is called anew before each wait for work.
+ *
+ * A nice value counts among the threads of one session (sched(7), "The autogroup feature") or control group alone: with
+ * many others at work, each in a session of its own, a thread with -15 waits for seconds. Without CAP_SYS_NICE, and
+ * where a control group has no real-time budget, nothing happens.
+ */
+void comeFirst();
+
+}  // namespace polytop
