@@ -70,18 +70,13 @@ $(BPF_OBJECTS): build/counters.h bin/strip-lines.mjs Makefile
 # while these come with the npm packages and are all that Node-API needs.
 
 CXX_FLAGS := -std=c++20 -Wall -Wextra -Werror -MMD -MP -iquote native -iquote . -I build -isystem $(LLVM)/include
-ADDON_FLAGS = $(CXX_FLAGS) $(OPTIMIZED) -fPIC -fvisibility=hidden \
+ADDON_FLAGS := $(CXX_FLAGS) -O2 -fPIC -fvisibility=hidden \
   -ffunction-sections -fdata-sections -D_FORTIFY_SOURCE=2 -fstack-protector-strong \
   -DNAPI_VERSION=9 -DNODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS -DNODE_ADDON_API_DISABLE_CPP_EXCEPTIONS -DNODE_ADDON_API_DISABLE_DEPRECATED \
   -isystem node_modules/node-addon-api -isystem node_modules/node-api-headers/include
 LIBRARIES := -Wl,--as-needed $(LLVM)/lib/libLLVMDemangle.a -lbpf -ldw -lelf -lz -llzma
 # Symbols of static libraries must not meet those of another addon or of Node itself.
 ADDON_LINK := -shared -pthread -Wl,--build-id -Wl,--exclude-libs,ALL -Wl,--gc-sections -Wl,-z,relro,-z,now $(LIBRARIES)
-
-# What runs seldom, or waits for the kernel, is small instead of fast: 40 % smaller.
-SELDOM := command early events files js kernel naming
-OPTIMIZED := -O2
-$(filter $(SELDOM:%=build/native/%/%),$(ADDON_OBJECTS)): OPTIMIZED := -Os
 
 build/native/%.o: native/%.cpp Makefile $(GENERATED)
 	mkdir -p $(@D)
