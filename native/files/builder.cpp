@@ -14,10 +14,12 @@
 #include "mapped/named_files.h"
 #include "mapped/running_files.h"
 #include "mapped/vdso.h"
+#include "turns/first_turn.h"
+#include "util/clock.h"
 #include "util/failure.h"
-#include "util/first_turn.h"
 #include "util/hash.h"
 #include "util/priority.h"
+#include "util/process_user.h"
 #include "util/sealed_file.h"
 
 namespace polytop {
@@ -31,6 +33,9 @@ constexpr off_t kLargeFile = 24 << 20;
 constexpr size_t kTrimRows = 50'000;
 /// Tables of fewer functions are built as fast as they are found on the disk.
 constexpr uint64_t kWorthKeeping = 200;
+
+/// It is to be read later.
+struct Postponed {};
 
 /// Whether an announced file is one of a disk's. Others may never answer, and on overlayfs newer kernels (6.17)
 /// announce an inode that no walk meets.
@@ -132,25 +137,34 @@ void FileBuilder::prepare(const std::vector<std::string>& paths) {
 }
 
 void FileBuilder::enqueue(Job job) {
+  // What polytop itself looks for is of no process.
+  if (job.record.tgid != 0) job.user = userOfProcess(static_cast<pid_t>(job.record.tgid));
   {
     std::lock_guard lock(mutex_);
-    std::deque<Job>& queue = job.isCounted() ? queue_ : announced_;
+    FairQueue<Job>& queue = job.isCounted() ? queue_ : announced_;
     if (!job.isCounted() && queue.size() >= kMaxAnnounced) return;
     if (job.isCounted()) queued_++;
-    queue.push_back(std::move(job));
+    queue.push(job.user, std::move(job));
   }
   wake_.notify_all();
 }
 
-std::optional<FileBuilder::Job> FileBuilder::take(std::initializer_list<std::deque<Job>*> queues) {
+void FileBuilder::postpone(Job job) {
+  std::lock_guard lock(mutex_);
+  if (job.user == 0 && readsForUser_) largeParser_.interrupt();
+  large_.push(job.user, std::move(job));
+  wake_.notify_all();
+}
+
+std::optional<FileBuilder::Job> FileBuilder::take(std::initializer_list<FairQueue<Job>*> queues) {
   comeFirst();
   std::unique_lock lock(mutex_);
   for (;;) {
     if (closing_) return std::nullopt;
-    for (std::deque<Job>* queue : queues) {
+    for (FairQueue<Job>* queue : queues) {
       if (queue->empty()) continue;
-      std::optional<Job> job = std::move(queue->front());
-      queue->pop_front();
+      std::optional<Job> job = queue->pop();
+      if (queue == &large_) readsForUser_ = job->user != 0;
       return job;
     }
     wake_.wait(lock);
@@ -163,7 +177,7 @@ void FileBuilder::buildSmall() {
   Allowance allowance;
   while (std::optional<Job> job = take({&queue_, &announced_})) {
     if (!job->isCounted() && !allowance.isLeft()) continue;
-    attempt(*job, [&] { buildSmallJob(*job, allowance); });
+    attempt(*job, queue_, [&] { buildSmallJob(*job, allowance); });
   }
 }
 
@@ -171,13 +185,11 @@ void FileBuilder::buildSmallJob(Job& job, Allowance& allowance) {
   allowance.begin();
   if (!openFile(job)) {
     if (job.isCounted()) queued_--;
-  } else if (!isLarge(job.file->file.get())) {
+  } else if (!isLarge(job.file->file.get()) && smallParser_.mayHasten(ownerOf(job.file->file.get()))) {
     build(job, smallParser_);
   } else if (job.isCounted()) {
     // A large file that is announced is not built before it is asked for.
-    std::lock_guard lock(mutex_);
-    large_.push_back(std::move(job));
-    wake_.notify_all();
+    postpone(std::move(job));
     return;
   }
   if (!job.isCounted()) allowance.end();
@@ -186,21 +198,27 @@ void FileBuilder::buildSmallJob(Job& job, Allowance& allowance) {
 void FileBuilder::buildLarge() {
   raisePriority();
   while (std::optional<Job> job = take({&large_})) {
-    attempt(*job, [&] { build(*job, largeParser_); });
+    attempt(*job, large_, [&] { build(*job, largeParser_); });
     // Large files are rare, and what reading one took is given back.
     largeParser_.rest();
   }
 }
 
 template <typename Work>
-void FileBuilder::attempt(const Job& job, Work work) {
+void FileBuilder::attempt(Job& job, FairQueue<Job>& queue, Work work) {
   const bool isCounted = job.isCounted();
+  const uint32_t user = job.user;
+  const uint64_t begun = clockNanoseconds(CLOCK_MONOTONIC);
   try {
     work();
+  } catch (const Postponed&) {
+    if (isCounted) postpone(std::move(job));
   } catch (const std::exception&) {
     // Memory ran out where not even the file's misfortune could be noted: it is asked for again some time.
     if (isCounted) queued_--;
   }
+  std::lock_guard lock(mutex_);
+  queue.charge(user, clockNanoseconds(CLOCK_MONOTONIC) - begun);
 }
 
 bool FileBuilder::openFile(Job& job) {
@@ -272,7 +290,10 @@ std::optional<BuiltFile> FileBuilder::read(Job& job, Parser& parser) {
   try {
     if (fd >= 0) parsed = parse(fd, built.key, content, parser);
     if (fd >= 0) take(built, parsed, fd);
+  } catch (const Interrupted&) {
+    throw Postponed();
   } catch (const std::exception& error) {
+    if (&parser == &smallParser_ && dynamic_cast<const TakesTooLong*>(&error)) throw Postponed();
     // Nothing of it is shown: a part of its rows would lead to wrong callers.
     built.table = {};
     built.runtime.reset();

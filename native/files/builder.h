@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <condition_variable>
-#include <deque>
 #include <initializer_list>
 #include <memory>
 #include <mutex>
@@ -19,20 +18,21 @@
 #include "mapped/remote_file.h"
 #include "parser/parsed_file.h"
 #include "parser/parser.h"
+#include "turns/fair_queue.h"
 #include "util/allowance.h"
 
 namespace polytop {
 
 /**
- * Has the files read that are asked for and enters them into the catalog, on threads: one is for small files in the
- * order of their arrival, one for large files, each with a parser of its own; one waits for file systems that may never
- * answer.
+ * Has the files read that are asked for and enters them into the catalog, on threads: one is for files that are read
+ * at once, one for those that take longer, each with a parser of its own; one waits for file systems that may never
+ * answer. The files of root's processes come first, and those of other users in turn.
  */
 class FileBuilder {
  public:
   /// `parser`: the path of that program.
   FileBuilder(Catalog& catalog, const std::string& parser)
-      : catalog_(catalog), parserPath_(parser), smallParser_(parser), largeParser_(parser) {}
+      : catalog_(catalog), parserPath_(parser), smallParser_(parser, kMostCpuAtOnce), largeParser_(parser) {}
   ~FileBuilder() { close(); }
 
   /// Reads the vDSO and starts the threads; the catalog must be open. `cacheFolder`: where tables are kept from run to
@@ -57,11 +57,15 @@ class FileBuilder {
   uint64_t cpuNanoseconds() const { return smallParser_.cpuNanoseconds() + largeParser_.cpuNanoseconds(); }
 
  private:
+  /// What reading a small file may take of a CPU before it is one of those that take longer. In nanoseconds.
+  static constexpr uint64_t kMostCpuAtOnce = 400'000'000;
+
   /// A file to read. One of this machine's disks is opened when it is its turn.
   struct Job {
     file_record record = {};
     bool isAnnounced = false;                       ///< nobody asked for it yet
     bool isExpected = false;                        ///< it is announced, and waited for as what was asked for
+    uint32_t user = 0;                              ///< of the process that maps it
     Unsaid unsaid = Unsaid::kTime;                  ///< where it is announced
     std::optional<MappedFile> file = std::nullopt;  ///< when it is open
 
@@ -72,15 +76,18 @@ class FileBuilder {
   void buildVdso();
   void enqueue(Job job);
   /// Waits for a job of the first of these queues that has one; nothing when all is closed.
-  std::optional<Job> take(std::initializer_list<std::deque<Job>*> queues);
+  std::optional<Job> take(std::initializer_list<FairQueue<Job>*> queues);
+  /// Leaves a job to the thread for those that take longer.
+  void postpone(Job job);
   void buildSmall();
   void buildLarge();
   /// False if there is nothing to build.
   bool openFile(Job& job);
   void buildSmallJob(Job& job, Allowance& allowance);
-  /// Does some work for a job: what is wrong with one file must not end the thread of all.
+  /// Does some work for a job of a queue, which it counts against its user: what is wrong with one file must not end
+  /// the thread of all.
   template <typename Work>
-  void attempt(const Job& job, Work work);
+  void attempt(Job& job, FairQueue<Job>& queue, Work work);
   void build(Job& job, Parser& parser);
   /// Has the file read: its unwind table and its runtime; nothing where it was written to meanwhile. What cannot be
   /// read is told in `info`.
@@ -97,9 +104,10 @@ class FileBuilder {
   Parser largeParser_;
   std::mutex mutex_;  ///< guards the queues
   std::condition_variable wake_;
-  std::deque<Job> queue_;      ///< those that somebody waits for
-  std::deque<Job> announced_;  ///< taken when queue_ is empty
-  std::deque<Job> large_;      ///< open already
+  FairQueue<Job> queue_;       ///< those that somebody waits for
+  FairQueue<Job> announced_;   ///< taken when queue_ is empty
+  FairQueue<Job> large_;       ///< open already
+  bool readsForUser_ = false;  ///< a file of large_ is being read, for a process that is none of root's
   std::atomic<size_t> queued_ = 0;
   bool closing_ = false;
   std::vector<std::thread> workers_;

@@ -27,7 +27,7 @@
 #include "kernel/self_test.h"
 #include "kernel/session.h"
 #include "memory/memory_reader.h"
-#include "util/first_turn.h"
+#include "turns/first_turn.h"
 #include "util/last_words.h"
 #include "util/unused_memory.h"
 

@@ -13,10 +13,11 @@
 #include <climits>
 #include <csignal>
 #include <cstring>
-#include <fstream>
 #include <iterator>
 
+#include "turns/first_turn.h"
 #include "util/clock.h"
+#include "util/process_user.h"
 
 namespace polytop {
 
@@ -30,7 +31,8 @@ constexpr milliseconds kPatience{200};
 constexpr milliseconds kWaitBudget{400}, kLittlePatience{20};
 /// So often it is looked whether the program still runs.
 constexpr milliseconds kLook{20};
-constexpr seconds kFirstSilence{10};
+/// Short at first: on a machine without a free CPU whoever holds the lock of an address space may wait for one too.
+constexpr seconds kFirstSilence{2};
 constexpr minutes kLongestSilence{10};
 /// A user of whose processes so many did not answer is left alone.
 constexpr int kSilentProcesses = 3;
@@ -60,15 +62,6 @@ void passCapability() {
   char* const environment[] = {nullptr};
   execve(program, arguments, environment);
   _exit(127);
-}
-
-/// The real user of a process, in our user namespace; -1 if it is gone.
-uint32_t userOf(pid_t pid) {
-  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("Uid:")) return static_cast<uint32_t>(strtoul(line.c_str() + 4, nullptr, 10));
-  }
-  return ~0U;
 }
 
 uint64_t cpuOf(pid_t pid) {
@@ -184,6 +177,8 @@ bool MemoryReader::start() {
   }
   area_ = static_cast<ReadArea*>(area);
   const std::string parent = std::to_string(getpid());
+  // Until it is another program it seems to have all of polytop's memory.
+  const StartsFirst startsFirst;
   child_ = fork();
   if (child_ == 0) becomeReader(program_.c_str(), parent.c_str(), file.get());
   if (child_ < 0) stop();
@@ -216,11 +211,11 @@ void MemoryReader::giveUp(pid_t pid) {
   };
   Silence& process = silent_[pid];
   leaveAlone(process);
-  const uint32_t user = userOf(pid);
+  const uint32_t user = userOfProcess(pid);
   const std::string whose = " (user " + std::to_string(user) + ")";
   if (process.count == 1)
     notice("memory of pid " + std::to_string(pid) + whose + " does not answer: some of its functions have no names");
-  if (user == ~0U) return;
+  if (user == kUnknownUser || process.count > 1) return;
   Silence& all = silentUsers_[user];
   if (++all.count < kSilentProcesses) return;
   if (all.count == kSilentProcesses) all.next = kFirstSilence;
@@ -236,7 +231,7 @@ bool MemoryReader::isLeftAlone(pid_t pid) {
   if (std::none_of(silentUsers_.begin(), silentUsers_.end(), [now](const auto& it) { return now < it.second.until; }))
     return false;
   // Root's processes, and the kernel's, are not left alone for what one of them does.
-  const uint32_t user = userOf(pid);
+  const uint32_t user = userOfProcess(pid);
   const auto all = silentUsers_.find(user);
   return user != 0 && all != silentUsers_.end() && now < all->second.until;
 }

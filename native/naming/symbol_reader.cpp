@@ -1,33 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "naming/symbol_reader.h"
 
+#include <span>
 #include <utility>
 
 #include "mapped/identity.h"
 #include "naming/read_symbols.h"
+#include "turns/first_turn.h"
+#include "util/clock.h"
 #include "util/failure.h"
-#include "util/first_turn.h"
 #include "util/priority.h"
 
 namespace polytop {
 
 SymbolReader::~SymbolReader() {
-  parserOfRoot_.close();
-  parserOfUsers_.close();
+  for (Lane* lane : {&quick_, &slow_}) {
+    lane->ofRoot.close();
+    lane->ofUsers.close();
+  }
   {
     std::lock_guard lock(mutex_);
     closing_ = true;
   }
   wake_.notify_all();
-  if (thread_.joinable()) thread_.join();
+  // The first may still start the second.
+  for (Lane* lane : {&quick_, &slow_}) {
+    if (lane->thread.joinable()) lane->thread.join();
+  }
 }
 
 void SymbolReader::post(std::shared_ptr<SymbolJob> job) {
-  {
-    std::lock_guard lock(mutex_);
-    queue_.push_back(std::move(job));
-    if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
-  }
+  const uint32_t owner = ownerOf(job->file->file().get());
+  std::lock_guard lock(mutex_);
+  enter(quick_, owner, std::move(job));
+}
+
+void SymbolReader::enter(Lane& lane, uint32_t owner, Job job) {
+  lane.queue.push(owner, std::move(job));
+  if (!lane.thread.joinable() && !closing_) lane.thread = std::thread([this, &lane] { work(lane); });
   wake_.notify_all();
 }
 
@@ -41,32 +51,49 @@ std::vector<std::shared_ptr<SymbolJob>> SymbolReader::takeDone() {
   return std::exchange(finished_, {});
 }
 
-void SymbolReader::work() {
+void SymbolReader::work(Lane& lane) {
   raisePriority();
   std::unique_lock lock(mutex_);
   for (;;) {
     comeFirst();
-    wake_.wait(lock, [this] { return closing_ || !queue_.empty(); });
+    wake_.wait(lock, [&] { return closing_ || !lane.queue.empty(); });
     if (closing_) return;
-    const std::shared_ptr<SymbolJob> job = std::move(queue_.front());
-    queue_.pop_front();
+    const Job job = lane.queue.pop();
     lock.unlock();
-    try {
-      read(*job);
-    } catch (const std::exception& error) {
-      job->why = reasonOf(error);
-    }
+    const uint32_t owner = ownerOf(job->file->file().get());
+    const uint64_t begun = clockNanoseconds(CLOCK_MONOTONIC);
+    const bool isDone = attempt(lane, *job, owner);
     lock.lock();
+    lane.queue.charge(owner, clockNanoseconds(CLOCK_MONOTONIC) - begun);
+    if (!isDone) {
+      enter(slow_, owner, job);
+      continue;
+    }
     job->isDone = true;
     finished_.push_back(job);
     done_.notify_all();
   }
 }
 
-void SymbolReader::read(SymbolJob& job) {
+bool SymbolReader::attempt(Lane& lane, SymbolJob& job, uint32_t owner) {
+  // A user whose files are not read before others any more holds nobody up.
+  if (&lane == &quick_ && owner != 0 && !lane.ofUsers.mayHasten(owner)) return false;
+  try {
+    read(lane, job, owner);
+  } catch (const TakesTooLong& error) {
+    if (&lane == &quick_) return false;
+    job.why = error.what();
+  } catch (const std::exception& error) {
+    job.why = reasonOf(error);
+  }
+  // What takes long takes much memory too.
+  if (&lane == &slow_) lane.ofUsers.rest();
+  return true;
+}
+
+void SymbolReader::read(Lane& lane, SymbolJob& job, uint32_t owner) {
   const int fd = job.file->file().get();
-  const uint32_t owner = ownerOf(fd);
-  Parser& parser = owner == 0 ? parserOfRoot_ : parserOfUsers_;
+  Parser& parser = owner == 0 ? lane.ofRoot : lane.ofUsers;
   const AskParser ask = [&](ParseTask task, const std::vector<int>& files, std::span<const uint8_t> given) {
     return parser.ask(task, owner, files, given);
   };

@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -13,6 +12,7 @@
 #include "files/open_file.h"
 #include "naming/symbol_index.h"
 #include "parser/parser.h"
+#include "turns/fair_queue.h"
 
 namespace polytop {
 
@@ -30,16 +30,16 @@ struct SymbolJob {
 };
 
 /**
- * Has symbols read by parsers, one job after the other on a thread of its own: whoever asks waits for as long as he
- * wants to. One parser is for root's files and one for those of others, which they may lead astray.
+ * Has symbols read by parsers, on two threads: one for what is read at once, one for what takes longer. Whoever asks
+ * waits for as long as he wants to. Root's files come first, and those of other users in turn; each thread has a parser
+ * for root's files and one for those of others, which they may lead astray.
  */
 class SymbolReader {
  public:
   using Clock = std::chrono::steady_clock;
 
   /// `parser`: the path of that program.
-  explicit SymbolReader(const std::string& parser)
-      : parserOfRoot_(parser, kMostCpu), parserOfUsers_(parser, kMostCpu) {}
+  explicit SymbolReader(const std::string& parser) : quick_(parser, kMostCpuAtOnce), slow_(parser, kMostCpu) {}
   ~SymbolReader();
 
   void post(std::shared_ptr<SymbolJob> job);
@@ -48,22 +48,37 @@ class SymbolReader {
   /// Jobs that were done since the last call.
   std::vector<std::shared_ptr<SymbolJob>> takeDone();
   /// CPU time of the parsers that run now, in nanoseconds.
-  uint64_t cpuNanoseconds() const { return parserOfRoot_.cpuNanoseconds() + parserOfUsers_.cpuNanoseconds(); }
+  uint64_t cpuNanoseconds() const { return quick_.cpuNanoseconds() + slow_.cpuNanoseconds(); }
 
  private:
   /// The largest table takes a tenth of that.
   static constexpr uint64_t kMostCpu = 3'000'000'000;
 
-  void work();
-  void read(SymbolJob& job);
+  /// What is read of one file before it is one of those that take longer.
+  static constexpr uint64_t kMostCpuAtOnce = 600'000'000;
 
-  Parser parserOfRoot_, parserOfUsers_;
-  std::mutex mutex_;  ///< guards all that follows, and whether a job is done
+  using Job = std::shared_ptr<SymbolJob>;
+
+  struct Lane {
+    Lane(const std::string& parser, uint64_t mostCpu) : ofRoot(parser, mostCpu), ofUsers(parser, mostCpu) {}
+    uint64_t cpuNanoseconds() const { return ofRoot.cpuNanoseconds() + ofUsers.cpuNanoseconds(); }
+
+    Parser ofRoot, ofUsers;
+    FairQueue<Job> queue;
+    std::thread thread;  ///< begins with the first job
+  };
+
+  void enter(Lane& lane, uint32_t owner, Job job);
+  void work(Lane& lane);
+  /// Reads for a job; false if it is one of those that take longer.
+  bool attempt(Lane& lane, SymbolJob& job, uint32_t owner);
+  void read(Lane& lane, SymbolJob& job, uint32_t owner);
+
+  Lane quick_, slow_;
+  std::mutex mutex_;  ///< guards all that follows, the lanes but for their parsers, and whether a job is done
   std::condition_variable wake_, done_;
-  std::deque<std::shared_ptr<SymbolJob>> queue_;
-  std::vector<std::shared_ptr<SymbolJob>> finished_;
+  std::vector<Job> finished_;
   bool closing_ = false;
-  std::thread thread_;  ///< begins with the first job
 };
 
 }  // namespace polytop

@@ -15,6 +15,7 @@
 #include <cstring>
 #include <utility>
 
+#include "turns/first_turn.h"
 #include "util/clock.h"
 #include "util/failure.h"
 #include "util/priority.h"
@@ -31,6 +32,9 @@ constexpr int kLook = 50;
 /// long as that takes a part of a CPU at most. Else it runs behind all others.
 constexpr uint64_t kHasty = 300'000'000;
 constexpr double kHastyShare = 0.3, kHastyAtOnce = 3;
+/// The same for each user but root.
+constexpr double kHastyShareOfUser = 0.05, kHastyAtOnceOfUser = 0.6;
+constexpr size_t kMaxUsers = 1024;
 
 /// So much in all, and another one reads the next file: it has limits for all that it reads.
 constexpr uint64_t kMostCpuOfAll = 15'000'000'000;
@@ -72,6 +76,8 @@ std::vector<uint8_t> Parser::ask(ParseTask task, uint32_t owner, const std::vect
                                  std::span<const uint8_t> given) {
   if (files.size() > kMaxRequestFiles || given.size() > kMaxRequest) throw Failure("it is too much to read at once");
   const std::lock_guard lock(mutex_);
+  interrupted_ = false;
+  asker_ = owner;
   // A file that leads its reader astray has power over what it says of the next ones.
   if (owner_ != 0 && owner_ != owner) stop();
   for (int attempts = 1;; attempts++) {
@@ -86,11 +92,24 @@ std::vector<uint8_t> Parser::ask(ParseTask task, uint32_t owner, const std::vect
   }
 }
 
-void Parser::hasten() {
+Parser::Haste& Parser::hasteOf(uint32_t owner) {
+  if (haste_.size() >= kMaxUsers) haste_.clear();
   const double now = static_cast<double>(clockNanoseconds(CLOCK_MONOTONIC)) / 1e9;
-  hastyLeft_ = std::min(kHastyAtOnce, hastyLeft_ + (now - hastyFrom_) * kHastyShare);
-  hastyFrom_ = now;
-  isHasty_ = hastyLeft_ > 0;
+  const double share = owner == 0 ? kHastyShare : kHastyShareOfUser;
+  const double atOnce = owner == 0 ? kHastyAtOnce : kHastyAtOnceOfUser;
+  Haste& haste = haste_[owner];
+  haste.left = std::min(atOnce, haste.left + (now - haste.from) * share);
+  haste.from = now;
+  return haste;
+}
+
+bool Parser::mayHasten(uint32_t owner) {
+  const std::lock_guard lock(mutex_);
+  return hasteOf(owner).left > 0;
+}
+
+void Parser::hasten() {
+  isHasty_ = hasteOf(asker_).left > 0;
   if (!isHasty_)
     runBehindOthers();
   else if (mayRaisePriority())
@@ -112,7 +131,7 @@ void Parser::runBehindOthers() {
 }
 
 void Parser::spend() {
-  hastyLeft_ -= static_cast<double>(std::max(cpuOf(child_), cpuAtStart_) - cpuAtStart_) / 1e9;
+  haste_[asker_].left -= static_cast<double>(std::max(cpuOf(child_), cpuAtStart_) - cpuAtStart_) / 1e9;
   isHasty_ = false;
 }
 
@@ -162,6 +181,8 @@ void Parser::start() {
   char* const arguments[] = {program.data(), parent.data(), nullptr};
   char* const environment[] = {nullptr};
   pid_t child = -1;
+  // Each request sets its priority.
+  const StartsFirst startsFirst;
   const int error = posix_spawn(&child, program.c_str(), &actions, &attributes, arguments, environment);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
@@ -234,12 +255,19 @@ void Parser::await() {
     pollfd ready = {socket_.get(), POLLIN, 0};
     if (poll(&ready, 1, kLook) > 0) return;
     if (closing_) fail("polytop ends");
+    if (interrupted_) {
+      stop();
+      throw Interrupted("others come first");
+    }
     const uint64_t now = cpuOf(child_);
     if (isHasty_ && now - cpuAtStart_ > kHasty) {
       spend();
       runBehindOthers();
     }
-    if (now - cpuAtStart_ > mostCpu_) fail("reading it takes too long");
+    if (now - cpuAtStart_ > mostCpu_) {
+      stop();
+      throw TakesTooLong("reading it takes too long");
+    }
     if (now != std::exchange(cpu, now)) vain = 0;
   }
   fail("its parser does not answer");

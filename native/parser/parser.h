@@ -9,9 +9,11 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "parser/protocol.h"
+#include "util/failure.h"
 #include "util/file_descriptor.h"
 
 namespace polytop {
@@ -19,6 +21,18 @@ namespace polytop {
 /// Asks a parser about open files: Parser::ask() for files of one user.
 using AskParser =
     std::function<std::vector<uint8_t>(ParseTask, const std::vector<int>& files, std::span<const uint8_t> given)>;
+
+/// A file took all that its parser may spend on one.
+class TakesTooLong : public Failure {
+ public:
+  using Failure::Failure;
+};
+
+/// Another file is read first: Parser::interrupt().
+class Interrupted : public Failure {
+ public:
+  using Failure::Failure;
+};
 
 /**
  * Lets a program of its own, which has no rights, read what is in other people's files. It is started when it is needed
@@ -38,6 +52,11 @@ class Parser {
                            std::span<const uint8_t> given = {});
   /// Ends the program and with it all that it keeps; the next request starts another one.
   void rest();
+  /// Ends a request that is under way, with Interrupted. Any thread.
+  void interrupt() { interrupted_ = true; }
+  /// Whether files of a user are still read before others: each has a share of that time. What is read without it may
+  /// take long on a busy machine.
+  bool mayHasten(uint32_t owner);
   /// Lets nobody wait for an answer any more, now and later. Any thread, also while another one waits.
   void close() { closing_ = true; }
   /// CPU time of the program that runs now, in nanoseconds; those before it have ended.
@@ -46,6 +65,12 @@ class Parser {
  private:
   static constexpr uint64_t kMostCpu = 10'000'000'000;
 
+  /// What is left to a user of the time that its files are read before others, in seconds.
+  struct Haste {
+    double left = 0, from = 0;
+  };
+
+  Haste& hasteOf(uint32_t owner);
   void start();
   void stop();
   /// Lets the program run as early as this thread, where that may be and is not spent.
@@ -69,14 +94,15 @@ class Parser {
 
   const std::string program_;
   const uint64_t mostCpu_;
-  std::atomic<bool> closing_ = false;
+  std::atomic<bool> closing_ = false, interrupted_ = false;
   std::mutex mutex_;  ///< guards all that follows
   std::atomic<pid_t> child_ = -1;
   FileDescriptor socket_;
   uint32_t owner_ = 0;       ///< whose files it has read, beside root's
   uint64_t cpuAtStart_ = 0;  ///< of the request
   bool isHasty_ = false;
-  double hastyLeft_ = 0, hastyFrom_ = 0;  ///< in seconds
+  std::unordered_map<uint32_t, Haste> haste_;  ///< by user
+  uint32_t asker_ = 0;                         ///< whose file is read
 };
 
 }  // namespace polytop

@@ -28,8 +28,10 @@ constexpr uint32_t kStaticProbeNote = 3;
 void splitVersion(ProbedFunction& function) {
   const size_t at = function.name.find('@', 1);
   if (at == std::string::npos) return;
+  const size_t version = function.name.find_first_not_of('@', at);
+  if (version == std::string::npos) return;
   function.isOld = function.name.compare(at, 2, "@@") != 0;
-  function.version = function.name.substr(function.name.find_first_not_of('@', at));
+  function.version = function.name.substr(version);
   function.name.resize(at);
 }
 

@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "turns/first_turn.h"
 #include "util/failure.h"
-#include "util/first_turn.h"
 #include "util/priority.h"
 
 namespace polytop {

@@ -108,7 +108,7 @@ export interface Addon {
   releaseUnusedMemory(): void;
   /**
    * Lets the calling thread run before all others without a real-time priority until it has run for a third of a
-   * second; native/util/first_turn.h.
+   * second; native/turns/first_turn.h.
    */
   comeFirst(): void;
 }

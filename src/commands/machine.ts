@@ -53,9 +53,9 @@ export async function openMachine(
 
 /** Files that a command runs at its start; between fork and exec it is polytop itself. */
 async function filesBefore(program: readonly string[]): Promise<readonly string[]> {
-  const { filesOfCommand } = await import("../events/command-files.ts");
+  const { filesOfWords } = await import("../events/command-files.ts");
   const { loadAddon } = await import("../addon/binding.ts");
-  return [...filesOfCommand(program, loadAddon()), process.execPath];
+  return [...filesOfWords(program, loadAddon()), process.execPath];
 }
 
 /** What is counted: the time of CPUs or of waits alone, or events that this machine has. */

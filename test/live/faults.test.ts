@@ -6,9 +6,11 @@ import { expect, test } from "vitest";
 import { compileLoop, perlLoop } from "../support/loads.ts";
 import { isRunning, launcher, needsSampling, polytop } from "../support/polytop.ts";
 import { during, type Snapshot, sampleJson, sleep, start } from "../support/profile.ts";
+import { descendants } from "../support/watched.ts";
 import { workload } from "../support/workloads.ts";
 
 const CPU = "/sys/devices/system/cpu/cpu1/online";
+const PERL = "sub spin_here { my $n = 0; $n += $_ for 1 .. 1000 } spin_here() while 1";
 const LAST_PID = "/proc/sys/kernel/ns_last_pid";
 
 test("a CPU goes offline and comes back", async (context) => {
@@ -88,6 +90,40 @@ test("at the default rate, a refresh that comes three seconds late loses nothing
   expect(late).toBeGreaterThan(3);
   expect(sums.metrics.SamplesLostCountsFull).toBe(0);
   expect(sums.metrics.SamplesLostRingFull).toBe(0);
+});
+
+test("who reads for it is stopped, and killed: it goes on, with names", {
+  timeout: 60_000,
+}, async (context) => {
+  needsSampling(context);
+  const READERS = ["polytop-parser", "polytop-reader"];
+  const signalAll = (pid: number, signal: NodeJS.Signals): void => {
+    for (const it of descendants(pid).filter(({ comm }) => READERS.includes(comm)))
+      process.kill(it.pid, signal);
+  };
+  const programs = [start("/usr/bin/perl", ["-e", PERL]), start(workload("split.c"))];
+  const { snapshots } = await during(programs, () =>
+    sampleJson({
+      seconds: 7,
+      delay: 0.5,
+      args: ["--no-cache"],
+      onLine: (line, pid) => {
+        if (line === 2) signalAll(pid, "SIGSTOP");
+        // They are asked for something new, and do not answer.
+        if (line === 3) programs.push(start(workload("deep.c"), ["5"]));
+        if (line === 6) signalAll(pid, "SIGCONT");
+        if (line === 8) signalAll(pid, "SIGKILL");
+      },
+    }),
+  );
+  expect(snapshots).toHaveLength(14);
+  for (const { samples, functions, stacks } of snapshots) {
+    const { complete, guessed, truncated, broken } = stacks;
+    expect(complete + guessed + truncated + broken).toBe(samples);
+    expect(functions.reduce((sum, it) => sum + it.self, 0)).toBe(samples);
+  }
+  const names = snapshots.slice(-2).flatMap((it) => it.functions.map(({ name }) => name));
+  expect(names).toEqual(expect.arrayContaining(["main::spin_here", "sixty", "leaf"]));
 });
 
 test("another process gets the number of one that was asked for", async (context) => {

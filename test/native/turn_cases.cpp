@@ -9,8 +9,8 @@
 #include <thread>
 
 #include "check.h"
+#include "turns/first_turn.h"
 #include "util/clock.h"
-#include "util/first_turn.h"
 
 namespace {
 
@@ -38,6 +38,11 @@ void testTurns() {
   comeFirst();
   check(isFirst(), "it comes first");
   check(policyOfChild() == SCHED_OTHER, "what it starts does not");
+  {
+    const StartsFirst startsFirst;
+    check(policyOfChild() == SCHED_RR, "but where it is asked for");
+  }
+  check(policyOfChild() == SCHED_OTHER, "and no longer");
   burn(100 * kMillisecond);
   check(isFirst(), "it has a turn");
   burn(400 * kMillisecond);

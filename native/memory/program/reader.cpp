@@ -88,7 +88,7 @@ int main(int argc, char** argv) {
   void* area = mmap(nullptr, sizeof(ReadArea), PROT_READ | PROT_WRITE, MAP_SHARED, kReadAreaFd, 0);
   if (area == MAP_FAILED) return 1;
   syscall(SYS_close_range, 0, UINT_MAX, 0);
-  // Samples wait for its answers, and so does a thread that comes first (util/first_turn.h). A page that does not come
+  // Samples wait for its answers, and so does a thread that comes first (turns/first_turn.h). A page that does not come
   // takes no CPU. (musl 1.2 has a sched_setscheduler() that does nothing.)
   raisePriority();
   const sched_param lowest = {1};

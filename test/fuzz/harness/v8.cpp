@@ -3,7 +3,6 @@
 // What is read out of the memory of a JavaScript program: tables of positions, sources of scripts, calls in compiled
 // code.
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
 #include "harness.h"
@@ -27,7 +26,7 @@ void tryPositions(Input input, bool isUnsigned) {
 void tryScript(Input input, bool isWide) {
   int32_t before = 0;
   const size_t known = std::min(sizeof before, input.size());
-  memcpy(&before, input.data(), known);
+  std::copy_n(input.begin(), known, reinterpret_cast<uint8_t*>(&before));
   const ScriptLines lines(input.subspan(known), isWide, before);
   uint32_t last = 0;
   for (uint32_t offset = 0; offset <= input.size(); offset++) {
@@ -37,13 +36,18 @@ void tryScript(Input input, bool isWide) {
   }
 }
 
+/// So many of the first numbers, or as many as there are.
+template <typename Item>
+std::vector<Item> listOf(Input input, size_t most) {
+  std::vector<Item> list(std::min(most, input.size() / sizeof(Item)));
+  std::copy_n(input.begin(), list.size() * sizeof(Item), reinterpret_cast<uint8_t*>(list.data()));
+  return list;
+}
+
 void tryCalls(Input input) {
   if (input.size() < kCounts) return;
-  std::vector<v8_inlined> inlined(std::min<size_t>(input[0], (input.size() - kCounts) / sizeof(v8_inlined)));
-  memcpy(inlined.data(), input.data() + kCounts, inlined.size() * sizeof(v8_inlined));
-  const Input rest = input.subspan(kCounts + inlined.size() * sizeof(v8_inlined));
-  std::vector<uint32_t> returns(std::min<size_t>(input[1], rest.size() / sizeof(uint32_t)));
-  memcpy(returns.data(), rest.data(), returns.size() * sizeof(uint32_t));
+  const auto inlined = listOf<v8_inlined>(input.subspan(kCounts), input[0]);
+  const auto returns = listOf<uint32_t>(input.subspan(kCounts + inlined.size() * sizeof(v8_inlined)), input[1]);
   const CompiledCalls calls(inlined, returns);
   for (const uint32_t it : returns) mustHold(it == 0 || calls.returnsTo(it), "what is listed is found");
   for (const v8_inlined& it : inlined)

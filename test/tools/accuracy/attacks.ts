@@ -2,8 +2,8 @@
 import { spawnSync } from "node:child_process";
 import {
   chmodSync,
-  chownSync,
   copyFileSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -29,6 +29,9 @@ const NAMES = new Set(["sixty", "thirty", "ten", "main", "_start", "__libc_start
 /** Seconds: before an attack, of it, until all is as before, of what is as before. */
 const PHASES = { before: 5, attack: 15, rest: 5, after: 5 };
 
+/** The bar is for ten minutes. */
+const CROWD_SECONDS = Number(process.env.POLYTOP_ATTACK_SECONDS ?? 120);
+
 /** Seconds: from the start of an attack to that of another program, and until it has to be known. */
 const LATER = 3;
 const KNOWN_AFTER = 3;
@@ -48,14 +51,15 @@ const quoted = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`;
 
 /**
  * Starts programs as another user, each in a session of its own: the scheduler divides CPUs among those. A shell starts
- * them, since they may leave no CPU to whoever does, and they end with it.
+ * them, since they may leave no CPU to whoever does, and they end with it. It waits
+ * for a SIGCONT.
  */
 function startAs(uid: number, commands: readonly (readonly string[])[]): Running {
   const identity = ["--reuid", String(uid), "--regid", String(uid), "--clear-groups"];
   const lines = commands.map(
     (words) => `setsid setpriv --pdeathsig KILL ${words.map(quoted).join(" ")} &`,
   );
-  const script = [...lines, "wait"].join("\n");
+  const script = ["kill -STOP $$", ...lines, "wait"].join("\n");
   return start("/usr/bin/setpriv", [...identity, "/bin/sh", "-c", script]);
 }
 
@@ -159,13 +163,16 @@ async function attackedBy(
 ): Promise<Row[]> {
   const base = mkdtempSync(join(tmpdir(), "polytop-attack-"));
   chmodSync(base, 0o755);
+  const made = join(base, "made");
+  mkdirSync(made);
+  attack.prepare?.(made);
   const folders = uids.map((uid) => {
-    const folder = mkdtempSync(join(base, "user-"));
-    chownSync(folder, uid, uid);
-    attack.prepare?.(folder);
-    for (const file of readdirSync(folder)) chownSync(join(folder, file), uid, uid);
+    const folder = join(base, `user-${uid}`);
+    run("cp", ["-r", "--sparse=always", made, folder]);
+    run("chown", ["-R", `${uid}:${uid}`, folder]);
     return folder;
   });
+  rmSync(made, { recursive: true });
   // Whoever looks at the clock must not wait in line himself.
   spawnSync("chrt", ["--rr", "--reset-on-fork", "--pid", "2", String(process.pid)]);
   const victim = start(workload("split.c", { as: VICTIM }));
@@ -175,14 +182,18 @@ async function attackedBy(
   const seen: Seen[] = [];
   const polytop = new Watched((it) => seen.push(it));
   const running: Running[] = [];
-  const launch = (): void => {
+  const prepare = (): void => {
     for (const [at, uid] of uids.entries())
       running.push(startAs(uid, attack.commands(folders[at] ?? base)));
+  };
+  const launch = (): void => {
+    for (const { pid } of running) process.kill(pid, "SIGCONT");
   };
   const between = (from: number, to: number): Seen[] =>
     seen.filter(({ at }) => at >= from && at < to);
   try {
     await polytop.refreshes(3);
+    prepare();
     const begun = performance.now();
     await sleep(PHASES.before);
     const attacked = performance.now();
@@ -193,6 +204,7 @@ async function attackedBy(
     await sleep(seconds - LATER);
     const stopped = performance.now();
     await Promise.all([late, ...running.splice(0)].map((it) => it.stop()));
+    prepare();
     await sleep(PHASES.rest);
     const calm = performance.now();
     await sleep(PHASES.after);
@@ -291,5 +303,5 @@ const section = (attack: Attack, uids: readonly number[], seconds: number): Sect
 
 export const attackSections: readonly Section[] = [
   ...ATTACKS.map((it) => section(it, [NOBODY], PHASES.attack)),
-  ...ATTACKS.map((it) => section(it, CROWD, 120)),
+  ...ATTACKS.map((it) => section(it, CROWD, CROWD_SECONDS)),
 ];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "util/first_turn.h"
+#include "turns/first_turn.h"
 
 #include <sched.h>
 #include <sys/syscall.h>
@@ -65,6 +65,15 @@ class TurnTimer {
 void comeFirst() {
   static thread_local const TurnTimer timer;
   if (timer.start()) setPolicy(kFirst, 1);
+}
+
+StartsFirst::StartsFirst() : isFirst_(sched_getscheduler(0) == kFirst) {
+  if (isFirst_) setPolicy(SCHED_RR, 1);
+}
+
+StartsFirst::~StartsFirst() {
+  // The turn may be over: the policy is another one then.
+  if (isFirst_ && sched_getscheduler(0) == SCHED_RR) setPolicy(kFirst, 1);
 }
 
 }  // namespace polytop

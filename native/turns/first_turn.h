@@ -13,4 +13,17 @@ namespace polytop {
  */
 void comeFirst();
 
+/// As long as it exists, a process that the calling thread starts inherits its turn, so that it is there soon. It has
+/// no end by itself: whoever starts the process sees to that.
+class StartsFirst {
+ public:
+  StartsFirst();
+  ~StartsFirst();
+  StartsFirst(const StartsFirst&) = delete;
+  StartsFirst& operator=(const StartsFirst&) = delete;
+
+ private:
+  bool isFirst_;
+};
+
 }  // namespace polytop
