@@ -10,6 +10,7 @@ MAKEFLAGS += --no-builtin-rules
 
 CLANG ?= clang-19
 LLVM_STRIP ?= llvm-strip-19
+LLVM_OBJCOPY ?= llvm-objcopy-19
 CXX := g++
 MUSL_CC ?= musl-gcc
 CLANGXX ?= clang++-19
@@ -49,13 +50,19 @@ $(GENERATED) &: bin/generate $(wildcard bpf/generate/* bpf/*.json bpf/abi.h bpf/
 BPF_FLAGS := -g -O2 -Wall -Werror -target bpf -D__TARGET_ARCH_x86 -ffile-prefix-map=$(CURDIR)=. \
   -I build -isystem /usr/include/$(shell $(CXX) -print-multiarch)
 
-# DWARF goes, BTF stays: the loader needs BTF only, and not as an object that is yet to be linked has it.
+BTF := .BTF .BTF.ext
+
+# DWARF goes, BTF stays: the loader needs BTF only, and not as an object that is yet to be linked has it. Without lines:
+# whoever reads what the verifier says loads the object in build/bpf/, which has them.
 dist/polytop.bpf.o: bpf/sample.bpf.c
 dist/wait.bpf.o: bpf/wait.bpf.c
-$(BPF_OBJECTS): build/counters.h Makefile
+$(BPF_OBJECTS): build/counters.h bin/strip-lines.mjs Makefile
 	mkdir -p dist build/bpf
 	$(CLANG) $(BPF_FLAGS) -MMD -MP -MT $@ -MF build/bpf/$(@F:.bpf.o=.d) -c $(filter %.c,$^) -o build/bpf/$(@F)
 	$(LLVM_STRIP) -g -R .rel.BTF -R .rel.BTF.ext build/bpf/$(@F) -o $@.new
+	$(LLVM_OBJCOPY) $(foreach it,$(BTF),--dump-section $(it)=build/bpf/$(@F)$(it)) $@.new /dev/null
+	$(NODE) bin/strip-lines.mjs $(BTF:%=build/bpf/$(@F)%)
+	$(LLVM_OBJCOPY) $(foreach it,$(BTF),--update-section $(it)=build/bpf/$(@F)$(it)) $@.new
 	mv $@.new $@
 
 # ---- the addon ---------------------------------------------------------------

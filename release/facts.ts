@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../test/support/polytop.ts";
+import { BASELINE } from "./native/baseline.ts";
 import { sh } from "./shell.ts";
 
 const packageJson = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
@@ -11,7 +12,7 @@ const packageJson = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
 };
 
 /** The oldest glibc that a release starts on. */
-export const GLIBC = "2.28";
+export const GLIBC = BASELINE.GLIBC ?? "";
 /** Where the parts of a release are put together. */
 export const WORK = join(root, "build/release");
 /** Where its files are put. */

@@ -1,11 +1,11 @@
 /**
  * Makes the files of a release in out/: `npm run release`. The same commit, Debian packages and lock file: the same bytes.
  *   --quick   packs fast instead of small, leaves out tar.xz, rpm and the sources: for tests
- *   --test    tries what is in out/ instead (test/tools/release/)
+ *   --test    tries what is in out/ instead (test/tools/release/); names of artefacts behind it, tar.gz say, choose some
  */
 import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { argv } from "node:process";
+import { parseArgs } from "node:util";
 import { OUT, type ReleaseFacts, readReleaseFacts, WORK } from "./facts.ts";
 import { sh, timed } from "./shell.ts";
 import { makeTree } from "./tree.ts";
@@ -15,7 +15,7 @@ import { makeOci } from "./wrap/oci.ts";
 import { makeRpm } from "./wrap/rpm.ts";
 import { makeTarball, SAME_BYTES } from "./wrap/tarball.ts";
 
-/** Programs by the Debian packages that bring them; the build's own are installed already. */
+/** Programs by the Debian packages that bring them, busybox to try a release; the build's own are installed already. */
 const NEEDED = {
   "dpkg-dev": "/usr/bin/dpkg-source",
   rpm: "/usr/bin/rpmbuild",
@@ -23,6 +23,7 @@ const NEEDED = {
   "xz-utils": "/usr/bin/xz",
   bzip2: "/bin/bzip2",
   m4: "/usr/bin/m4",
+  "busybox-static": "/bin/busybox",
 };
 
 async function installTools(): Promise<void> {
@@ -70,14 +71,15 @@ async function make(isQuick: boolean): Promise<void> {
   console.log(await sh("ls -l", [], { cwd: OUT }));
 }
 
-const [, , ...words] = argv;
-const unknown = words.find((word) => word !== "--quick" && word !== "--test");
-if (unknown !== undefined) {
-  console.error(`release: --quick and --test, not ${unknown}`);
-  process.exit(2);
-}
-if (words.includes("--test")) {
+const { values, positionals: artefacts } = parseArgs({
+  options: {
+    quick: { type: "boolean", default: false },
+    test: { type: "boolean", default: false },
+  },
+  allowPositionals: true,
+});
+if (values.test) {
   const { tryRelease } = await import("../test/tools/release/main.ts");
-  process.exit((await tryRelease(words.includes("--quick"))) ? 0 : 1);
+  process.exit((await tryRelease({ isQuick: values.quick, artefacts })) ? 0 : 1);
 }
-await timed("in all", () => make(words.includes("--quick")));
+await timed("in all", () => make(values.quick));

@@ -55,7 +55,7 @@ std::vector<uint8_t> encodeTable(const UnwindTable& table, const RuleSet& rules)
   return writer.take();
 }
 
-bool decodeTable(std::span<const uint8_t> bytes, RuleSet& rules, UnwindTable& table) {
+bool decodeTable(std::span<const uint8_t> bytes, RuleSet& rules, uint32_t owner, UnwindTable& table) {
   WireReader reader(bytes);
   UnwindTable read;
   read.fdeCount = reader.get<uint64_t>();
@@ -79,7 +79,7 @@ bool decodeTable(std::span<const uint8_t> bytes, RuleSet& rules, UnwindTable& ta
   }
   // With the indexes that it was written with: no rule of an unsound table enters those of all files.
   if (!isSoundTable(read, static_cast<uint32_t>(used.size()))) return false;
-  FileRules interned(rules, read.lease);
+  FileRules interned(rules, read.lease, owner);
   std::vector<uint32_t> indexes;
   indexes.reserve(used.size());
   for (const unwind_rule& rule : used) indexes.push_back(interned.intern(rule));

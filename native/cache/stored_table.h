@@ -18,8 +18,9 @@ void encodeTable(const UnwindTable& table, const RuleSet& rules, WireWriter& wri
 /// How many bytes that takes at most, about.
 size_t storedSize(const UnwindTable& table);
 
-/// The table of such bytes, its rules entered into `rules`. False where they are not what encodeTable() writes, in
-/// whatever way: nothing in them is trusted. Where there is no room for its rules, the table is limited.
-bool decodeTable(std::span<const uint8_t> bytes, RuleSet& rules, UnwindTable& table);
+/// The table of such bytes, its rules entered into `rules` for the owner of its file, a user. False where they are not
+/// what encodeTable() writes, in whatever way: nothing in them is trusted. Where there is no room for its rules, the
+/// table is limited.
+bool decodeTable(std::span<const uint8_t> bytes, RuleSet& rules, uint32_t owner, UnwindTable& table);
 
 }  // namespace polytop

@@ -248,8 +248,9 @@ void FileBuilder::build(Job& job, Parser& parser) {
 
 ParsedFile FileBuilder::ask(int fd, Parser& parser, std::vector<uint8_t>& answer) {
   ParsedFile parsed;
-  answer = parser.ask(ParseTask::kFile, ownerOf(fd), {fd});
-  if (!decodeParsed(answer, catalog_.rules(), parsed)) throw Failure("its parser says what cannot be");
+  const uint32_t owner = ownerOf(fd);
+  answer = parser.ask(ParseTask::kFile, owner, {fd});
+  if (!decodeParsed(answer, catalog_.rules(), owner, parsed)) throw Failure("its parser says what cannot be");
   return parsed;
 }
 
@@ -259,7 +260,7 @@ ParsedFile FileBuilder::parse(int fd, const file_key& key, const std::optional<F
   const bool mayKeep = cache_.isOpen() && content && key.ctime != 0;
   const CacheKey cacheKey = {key, content ? content->size : 0, mix(ownBuild(), changeOf(parserPath_))};
   if (const auto stored = mayKeep ? cache_.read(cacheKey) : std::nullopt) {
-    if (decodeParsed(*stored, catalog_.rules(), parsed)) return parsed;
+    if (decodeParsed(*stored, catalog_.rules(), ownerOf(fd), parsed)) return parsed;
     cache_.remove(cacheKey);
   }
   std::vector<uint8_t> answer;

@@ -31,7 +31,8 @@ constexpr milliseconds kPatience{200};
 constexpr milliseconds kWaitBudget{400}, kLittlePatience{20};
 /// So often it is looked whether the program still runs.
 constexpr milliseconds kLook{20};
-constexpr seconds kFirstSilence{10};
+/// Short at first: on a machine without a free CPU whoever holds the lock of an address space may wait for one too.
+constexpr seconds kFirstSilence{2};
 constexpr minutes kLongestSilence{10};
 /// A user of whose processes so many did not answer is left alone.
 constexpr int kSilentProcesses = 3;
@@ -214,7 +215,7 @@ void MemoryReader::giveUp(pid_t pid) {
   const std::string whose = " (user " + std::to_string(user) + ")";
   if (process.count == 1)
     notice("memory of pid " + std::to_string(pid) + whose + " does not answer: some of its functions have no names");
-  if (user == kUnknownUser) return;
+  if (user == kUnknownUser || process.count > 1) return;
   Silence& all = silentUsers_[user];
   if (++all.count < kSilentProcesses) return;
   if (all.count == kSilentProcesses) all.next = kFirstSilence;

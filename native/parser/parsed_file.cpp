@@ -33,7 +33,7 @@ std::vector<uint8_t> encodeParsed(const ParsedFile& file, const RuleSet& rules) 
   return writer.take();
 }
 
-bool decodeParsed(std::span<const uint8_t> bytes, RuleSet& rules, ParsedFile& file) {
+bool decodeParsed(std::span<const uint8_t> bytes, RuleSet& rules, uint32_t owner, ParsedFile& file) {
   WireReader reader(bytes);
   ParsedFile read;
   // A bool of another process may hold anything.
@@ -44,7 +44,7 @@ bool decodeParsed(std::span<const uint8_t> bytes, RuleSet& rules, ParsedFile& fi
   read.runtime.runtime = reader.get<uint32_t>();
   read.runtime.bytes = reader.getList<uint8_t>(kMaxFacts);
   const std::span<const uint8_t> table = reader.getBytes(bytes.size());
-  if (!reader.isAtEnd() || !decodeTable(table, rules, read.table)) return false;
+  if (!reader.isAtEnd() || !decodeTable(table, rules, owner, read.table)) return false;
   read.table.warning = plainText(std::move(read.table.warning));
   file = std::move(read);
   return true;

@@ -25,8 +25,9 @@ struct ParsedFile {
 /// The same as bytes, for another process or a later run: `rules` are those that its table refers to.
 std::vector<uint8_t> encodeParsed(const ParsedFile& file, const RuleSet& rules);
 
-/// The file of such bytes, the rules of its table entered into `rules`. False where they are not what encodeParsed()
-/// writes, in whatever way; nothing in them is trusted. What is known of the runtime is for its probe to check.
-bool decodeParsed(std::span<const uint8_t> bytes, RuleSet& rules, ParsedFile& file);
+/// The file of such bytes, the rules of its table entered into `rules` for its owner, a user. False where they are not
+/// what encodeParsed() writes, in whatever way; nothing in them is trusted. What is known of the runtime is for its
+/// probe to check.
+bool decodeParsed(std::span<const uint8_t> bytes, RuleSet& rules, uint32_t owner, ParsedFile& file);
 
 }  // namespace polytop

@@ -8,6 +8,12 @@
 
 namespace polytop {
 
+namespace {
+
+constexpr uint32_t kShareOfOwner = 4;
+
+}  // namespace
+
 uint64_t hashRule(const unwind_rule& rule) {
   uint64_t words[2];
   static_assert(sizeof words == sizeof rule);
@@ -36,14 +42,14 @@ RuleSet::RuleSet() {
   }
 }
 
-RuleSet::Taken RuleSet::take(const unwind_rule& rule, bool mayAdd) {
+RuleSet::Taken RuleSet::take(const unwind_rule& rule, bool mayAdd, uint32_t owner) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto found = indexes_.find(rule);
-  if (found == indexes_.end() && (!mayAdd || (free_.empty() && rules_.size() >= MAX_RULES)))
-    return {kUnsupportedRule, false};
+  if (found == indexes_.end() && (!mayAdd || freeIndexes() == 0)) return {kUnsupportedRule, false};
   const bool isNew = found == indexes_.end();
   const uint32_t index = isNew ? add(rule) : found->second;
   holders_[index]++;
+  if (isNew && owner != 0) added_[owner]++;
   return {index, isNew};
 }
 
@@ -61,8 +67,9 @@ uint32_t RuleSet::add(const unwind_rule& rule) {
   return index;
 }
 
-void RuleSet::release(const std::vector<uint32_t>& indexes) {
+void RuleSet::release(const std::vector<uint32_t>& indexes, uint32_t owner, uint32_t added) {
   const std::lock_guard<std::mutex> lock(mutex_);
+  if (owner != 0 && added > 0 && (added_[owner] -= added) == 0) added_.erase(owner);
   for (const uint32_t index : indexes) {
     if (--holders_[index] > 0) continue;
     indexes_.erase(rules_[index]);
@@ -77,7 +84,17 @@ uint32_t RuleSet::size() const {
 
 uint32_t RuleSet::room() const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return static_cast<uint32_t>(MAX_RULES - rules_.size() + free_.size());
+  return freeIndexes();
+}
+
+uint32_t RuleSet::roomOf(uint32_t owner) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const uint32_t free = freeIndexes();
+  if (owner == 0) return free;
+  const auto found = added_.find(owner);
+  const uint32_t added = found == added_.end() ? 0 : found->second;
+  const uint32_t most = (added + free) / kShareOfOwner;
+  return most - std::min(most, added);
 }
 
 std::vector<unwind_rule> RuleSet::all() const {
@@ -93,22 +110,24 @@ std::vector<RuleSet::Change> RuleSet::takeChanges() {
   return changes;
 }
 
-FileRules::FileRules(RuleSet& rules, RuleLease& lease)
+FileRules::FileRules(RuleSet& rules, RuleLease& lease, uint32_t owner)
     : rules_(rules),
       lease_(lease),
       held_(MAX_RULES),
-      mayAdd_(std::clamp(rules.room() / kShare, kMinNewRules, kMaxNewRules)),
+      mayAdd_(std::min(rules.roomOf(owner), std::clamp(rules.room() / kShare, kMinNewRules, kMaxNewRules))),
       slots_(kSlots) {
   // Empty slots must not look like a rule: CFA_NONE at index 0 is what zeroed memory says, rightly.
   lease_.rules_ = &rules;
+  lease_.owner_ = owner;
   for (const uint32_t index : lease_.indexes_) held_[index] = true;
 }
 
 uint32_t FileRules::intern(const unwind_rule& rule) {
   Slot& slot = slots_[hashRule(rule) % kSlots];
   if (sameRule(slot.rule, rule)) return slot.index;
-  const auto [index, isNew] = rules_.take(rule, mayAdd_ > 0);
+  const auto [index, isNew] = rules_.take(rule, mayAdd_ > 0, lease_.owner_);
   if (isNew) mayAdd_--;
+  if (isNew) lease_.added_++;
   slot = {rule, index};
   if (index == kUnsupportedRule && rule.cfa != CFA_UNSUPPORTED) {
     overflowed_ = true;

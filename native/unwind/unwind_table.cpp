@@ -2,8 +2,6 @@
 #include "unwind/unwind_table.h"
 
 #include <algorithm>
-#include <cinttypes>
-#include <cstdio>
 #include <memory>
 
 #include "arch/arch.h"
@@ -220,14 +218,14 @@ class TableBuilder {
   }
 
   void warn(const FrameReader& reader, uint64_t outside) {
-    char text[256];
-    if (reader.skipped() + malformed_ + outside == 0 && !reader.cut() && !writer_.full() && !rules_.overflowed())
-      return;
-    std::snprintf(text, sizeof text,
-                  "%" PRIu64 " entries skipped, %" PRIu64 " programs malformed, %" PRIu64 " outside of the code%s%s%s",
-                  reader.skipped(), malformed_, outside, reader.cut() ? ", section cut" : "",
-                  writer_.full() ? ", too many rows" : "", rules_.overflowed() ? ", too many rules" : "");
-    table_.warning = text;
+    std::string& warning = table_.warning;
+    const auto add = [&warning](const std::string& what) { warning += (warning.empty() ? "" : ", ") + what; };
+    if (reader.skipped() > 0) add(std::to_string(reader.skipped()) + " entries skipped");
+    if (malformed_ > 0) add(std::to_string(malformed_) + " programs malformed");
+    if (outside > 0) add(std::to_string(outside) + " outside of the code");
+    if (reader.cut()) add("section cut");
+    if (writer_.full()) add("too many rows");
+    if (rules_.overflowed()) add("too many rules");
     table_.isLimited = writer_.full() || rules_.overflowed();
   }
 

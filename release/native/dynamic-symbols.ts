@@ -26,7 +26,7 @@ export function dynamicSymbols(file: string): DynamicSymbol[] {
       const [, , size = "", type = "", binding = "", , index = "", full = ""] = line
         .trim()
         .split(/\s+/);
-      if (binding !== "GLOBAL" && binding !== "WEAK") return [];
+      if (!["GLOBAL", "WEAK", "UNIQUE"].includes(binding)) return [];
       const [name = "", label = ""] = full.split(/@+/);
       const [, set = "", version = ""] = /^([A-Z]+)_([0-9.]+)$/.exec(label) ?? [];
       const isDefined = index !== "UND";

@@ -23,7 +23,7 @@ const control = ({ version, description }: ReleaseFacts, size: number): string =
     "Architecture: amd64",
     "Maintainer: polytop <polytop@localhost>",
     `Installed-Size: ${size}`,
-    `Depends: libc6 (>= ${GLIBC}), libstdc++6 (>= 5), libgcc-s1 | libgcc1`,
+    `Depends: libc6 (>= ${GLIBC}), libstdc++6 (>= 8), libgcc-s1 | libgcc1`,
     "Section: utils",
     "Priority: optional",
     `Description: ${(description.split(":")[0] ?? "").replace(/^./, (it) => it.toLowerCase())}`,

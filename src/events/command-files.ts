@@ -7,6 +7,8 @@ import { findProgram, isFile, libraryFolders } from "./loader-cache.ts";
 /** Scripts may be run by scripts. */
 const MOST_SCRIPTS = 4;
 const MOST_FILES = 500;
+/** A command may be run by others: `nice env A=b perl`. */
+const MOST_PROGRAMS = 4;
 
 /** Linux takes so much of a first line (BINPRM_BUF_SIZE). */
 const FIRST_LINE_BYTES = 256;
@@ -71,4 +73,14 @@ export function filesOfCommand([program = ""]: readonly string[], addon: Addon):
     for (const path of paths) add(path);
   }
   return [...found];
+}
+
+/**
+ * The same for a command that others run, as `perf stat`, `env`, `nice` and `timeout 5` do: of the programs too that
+ * its words name. A word that means something else costs the reading of a file.
+ */
+export function filesOfWords(words: readonly string[], addon: Addon): string[] {
+  const programs = words.filter((word) => findProgram(word) !== undefined);
+  const files = programs.slice(0, MOST_PROGRAMS).flatMap((word) => filesOfCommand([word], addon));
+  return [...new Set(files)];
 }

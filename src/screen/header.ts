@@ -2,6 +2,7 @@
 
 import type { Aggregate } from "../model/aggregate.ts";
 import { busyShare } from "../model/health.ts";
+import { isWaiting } from "../model/waits/activity.ts";
 import { RUNTIME_LABELS } from "../text/columns.ts";
 import {
   bar,
@@ -94,7 +95,8 @@ function machineLine(
   );
 }
 
-const otherUnit = (tick: Tick, cpus: string): string => (tick.waiting ? statesText(tick) : cpus);
+/** Threads may be visited for the history while an event is looked at that says nothing of them. */
+const otherUnit = (tick: Tick, cpus: string): string => (isWaiting(tick) ? statesText(tick) : cpus);
 
 /** The fewest cells in which a bar says something. */
 const SHORTEST_BAR = 3;
@@ -199,6 +201,6 @@ function inForce({ tick, state, view, now, sinceSeconds }: HeaderData, theme: Th
   if (filterText !== "") say(`filter ${filterText}`);
   if (language) say(`only ${RUNTIME_LABELS[language]}`);
   if (!kernel) say("no kernel");
-  if (idle && tick?.waiting) say("idle too");
+  if (idle && tick && isWaiting(tick)) say("idle too");
   return pieces;
 }

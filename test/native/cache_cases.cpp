@@ -52,7 +52,8 @@ void testTable(const UnwindTable& table, const RuleSet& rules) {
   first.cfa_offset = 424242;
   others.take(first, true);  // so that its rules have other indexes
   UnwindTable read;
-  check(decodeTable(stored, others, read) && isSame(table, rules, read, others), "a table is read as it was written");
+  check(decodeTable(stored, others, 0, read) && isSame(table, rules, read, others),
+        "a table is read as it was written");
   check(isSound(read, others), "it is sound");
   Original original{"", stored, {{0, stored.size()}, {0, std::min<uint64_t>(stored.size(), 2048)}}};
   Random random(7);
@@ -62,11 +63,11 @@ void testTable(const UnwindTable& table, const RuleSet& rules) {
     damage(bytes, original, random);
     RuleSet fresh;
     UnwindTable damaged;
-    if (decodeTable(bytes, fresh, damaged) && !isSound(damaged, fresh)) unsound++;
+    if (decodeTable(bytes, fresh, 0, damaged) && !isSound(damaged, fresh)) unsound++;
   }
   check(unsound == 0, "whatever is damaged, what is read is sound");
-  check(!decodeTable(Bytes(stored.begin(), stored.end() - 1), others, read), "a cut one is refused");
-  check(!decodeTable({}, others, read), "an empty one is refused");
+  check(!decodeTable(Bytes(stored.begin(), stored.end() - 1), others, 0, read), "a cut one is refused");
+  check(!decodeTable({}, others, 0, read), "an empty one is refused");
 }
 
 /// Answers of a parser that lies.
@@ -81,7 +82,7 @@ void testParsed(int fd) {
     damage(bytes, original, random);
     RuleSet fresh;
     ParsedFile parsed;
-    if (!decodeParsed(bytes, fresh, parsed)) continue;
+    if (!decodeParsed(bytes, fresh, 0, parsed)) continue;
     WireReader perl(parsed.runtime.bytes), python(parsed.runtime.bytes), dotnet(parsed.runtime.bytes);
     readPerlFacts(perl);
     readPythonFacts(python);

@@ -310,14 +310,14 @@ void testAnswers(const std::string& program, const std::vector<FileDescriptor>& 
     RuleSet rules, others;
     const ParsedFile expected = parseFile(file.get(), rules);
     ParsedFile parsed;
-    check(decodeParsed(answer, others, parsed), "an answer can be read");
+    check(decodeParsed(answer, others, 0, parsed), "an answer can be read");
     check(encodeParsed(parsed, others) == encodeParsed(expected, rules), "it is what is in the file");
   }
   std::string why;
   const FileDescriptor folder = openFile("/");
   RuleSet rules;
   ParsedFile parsed;
-  check(decodeParsed(askFor(parser, folder, why), rules, parsed) && !parsed.isElf, "a folder is no program");
+  check(decodeParsed(askFor(parser, folder, why), rules, 0, parsed) && !parsed.isElf, "a folder is no program");
 }
 
 template <typename Work>
@@ -349,7 +349,7 @@ void printTimes(const std::string& program, const std::vector<FileDescriptor>& f
     const double there = quickest([&] {
       RuleSet rules;
       ParsedFile parsed;
-      decodeParsed(askFor(parser, file, why), rules, parsed);
+      decodeParsed(askFor(parser, file, why), rules, 0, parsed);
     });
     std::printf("%.2f ms here, %.2f ms by the parser: %.2f\n", here, there, there / here);
   }

@@ -40,18 +40,21 @@ void testSharedRules() {
   {
     std::vector<RuleLease> hogs(200);
     int number = 0;
-    for (RuleLease& hog : hogs) {
-      FileRules file(rules, hog);
-      for (int i = 0; i < 9000; i++) file.intern(numberedRule(number++));
-      check(file.overflowed() && hog.size() <= 1024, "a file with too many rules is limited");
-      if (&hog != &hogs[9]) continue;
-      RuleLease lease;
-      FileRules honest(rules, lease);
-      for (int i = 0; i < 200; i++) honest.intern(ruleOf(CFA_FP, 16 + 8 * i));
-      check(!honest.overflowed() && lease.size() == 200, "beside ten of them another file has its rules");
+    for (size_t i = 0; i < hogs.size(); i++) {
+      FileRules file(rules, hogs[i], static_cast<uint32_t>(1000 + i % 10));
+      for (int rule = 0; rule < 9000; rule++) file.intern(numberedRule(number++));
+      check(file.overflowed() && hogs[i].size() <= 2048, "a file with too many rules is limited");
     }
+    for (const uint32_t owner : {0u, 2000u}) {
+      RuleLease lease;
+      FileRules honest(rules, lease, owner);
+      for (int i = 0; i < 120; i++) honest.intern(ruleOf(CFA_FP, static_cast<int>(16 + 8 * (1000 * owner + i))));
+      check(!honest.overflowed() && lease.size() == 120, "beside all files of ten users others have their rules");
+    }
+    check(rules.roomOf(1000) < 128 && rules.roomOf(2000) >= 128, "who has taken most has least room");
     rules.takeChanges();
   }
+  check(rules.roomOf(1000) == rules.roomOf(2000), "what a user's files took comes back");
   check(rules.room() == MAX_RULES - 3, "rules go with their files");
   RuleLease lease;
   FileRules file(rules, lease);

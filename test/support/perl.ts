@@ -132,8 +132,12 @@ export interface Agreement {
 
 const withoutLine = (frame: string): string => frame.slice(0, frame.lastIndexOf("|"));
 
-/** Compares the stacks in which Burn::burn uses the CPU with what caller() said there. */
-export function compareWithCaller(ticks: readonly Tick[], truth: ReadonlySet<string>): Agreement {
+/** Compares the stacks in which Burn::burn uses the CPU with what caller() said there; of one process, where it is named. */
+export function compareWithCaller(
+  ticks: readonly Tick[],
+  truth: ReadonlySet<string>,
+  pid?: number,
+): Agreement {
   const names = new Set([...truth].map((it) => it.split("\t").map(withoutLine).join("\t")));
   const result = {
     samples: 0,
@@ -143,7 +147,8 @@ export function compareWithCaller(ticks: readonly Tick[], truth: ReadonlySet<str
     sameLines: 0,
     wrong: [] as string[],
   };
-  for (const { stack, count } of stackCounts(...ticks)) {
+  for (const { stack, task, count } of stackCounts(...ticks)) {
+    if (pid !== undefined && task.pid !== pid) continue;
     result.samples += count;
     if (stack.outcome === "complete") result.complete += count;
     const frames = perlFrames(stack);

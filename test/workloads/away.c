@@ -32,7 +32,7 @@
 #endif
 
 static char* stack;
-static int file;                       /* that the stack is pages of */
+static int device, file;               /* of the file system; that the stack is pages of */
 static volatile sig_atomic_t* answers; /* the file system does */
 static void (*send_away)(void* begin, size_t size);
 
@@ -52,18 +52,28 @@ static void drop_watched(void* begin, size_t size) {
 }
 
 static void drop_file(void* begin, size_t size) {
+  struct {
+    struct fuse_out_header header;
+    struct fuse_notify_inval_inode_out file;
+  } news = {{sizeof news, FUSE_NOTIFY_INVAL_INODE, 0}, {.ino = 1}};
+
   *answers = 0;
-  /* What was written is private to the process and not of the file: both go. */
-  must(!madvise(begin, size, MADV_DONTNEED) && !posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED), "fadvise");
+  /* What was written is private to the process; what the kernel keeps of the file goes as well. */
+  must(!madvise(begin, size, MADV_DONTNEED) && write(device, &news, sizeof news) == sizeof news, "drop");
+  /* When the server ends, so does the file system: nobody else may have it open. */
+  close(device);
 }
 
 static void swap_out(void* begin, size_t size) { must(!madvise(begin, size, MADV_PAGEOUT), "MADV_PAGEOUT"); }
 
-/* The stack above the frame of this function goes away: its own frame is on pages that stay. */
+/*
+ * The stack above the frame of this function goes away: its own frame is on pages that stay, and so is the outer end,
+ * where the C library keeps what it knows of the thread and the kernel writes.
+ */
 __attribute__((noinline)) static void wait_far_in(void) {
   char inner[4 * PAGE];
-  uintptr_t end = (uintptr_t)stack + STACK_BYTES;
-  uintptr_t begin = ((uintptr_t)inner + sizeof inner + PAGE) & ~(PAGE - 1UL);
+  uintptr_t end = (uintptr_t)stack + STACK_BYTES - 3 * PAGE;
+  uintptr_t begin = ((uintptr_t)inner + sizeof inner + 2 * PAGE) & ~(PAGE - 1UL);
 
   memset(inner, 0, sizeof inner);
   __asm__ volatile("" : : "r"(inner) : "memory");
@@ -71,19 +81,27 @@ __attribute__((noinline)) static void wait_far_in(void) {
   for (;;) pause();
 }
 __attribute__((noinline)) static void call_far_in(void) {
+  char middle[3 * PAGE];
+
+  memset(middle, 0, sizeof middle);
+  __asm__ volatile("" : : "r"(middle) : "memory");
+  wait_far_in();
+  STAYS;
+}
+__attribute__((noinline)) static void call_from_stay(void) {
   char outer[3 * PAGE];
 
   memset(outer, 0, sizeof outer);
   __asm__ volatile("" : : "r"(outer) : "memory");
-  wait_far_in();
+  call_far_in();
   STAYS;
 }
 static void* run(void* unused) {
-  call_far_in();
+  call_from_stay();
   return unused;
 }
 
-static void reply(int device, uint64_t to, const void* body, size_t size) {
+static void reply(uint64_t to, const void* body, size_t size) {
   char message[sizeof(struct fuse_out_header) + STACK_BYTES];
   struct fuse_out_header header = {.len = sizeof header + size, .unique = to};
 
@@ -93,7 +111,7 @@ static void reply(int device, uint64_t to, const void* body, size_t size) {
 }
 
 /* A file system of one file of zeros: include/uapi/linux/fuse.h. */
-static void serve(int device) {
+static void serve(void) {
   static char request[FUSE_MIN_READ_BUFFER + STACK_BYTES];
   const struct fuse_in_header* header = (void*)request;
 
@@ -107,14 +125,14 @@ static void serve(int device) {
     attributes.attr.nlink = 1;
     attributes.attr.mode = S_IFREG | 0600;
     attributes.attr.size = STACK_BYTES;
-    if (header->opcode == FUSE_INIT) reply(device, header->unique, &start, sizeof start);
-    if (header->opcode == FUSE_GETATTR) reply(device, header->unique, &attributes, sizeof attributes);
-    if (header->opcode == FUSE_OPEN) reply(device, header->unique, &opened, sizeof opened);
-    if (header->opcode == FUSE_FLUSH || header->opcode == FUSE_RELEASE) reply(device, header->unique, NULL, 0);
+    if (header->opcode == FUSE_INIT) reply(header->unique, &start, sizeof start);
+    if (header->opcode == FUSE_GETATTR) reply(header->unique, &attributes, sizeof attributes);
+    if (header->opcode == FUSE_OPEN) reply(header->unique, &opened, sizeof opened);
+    if (header->opcode == FUSE_FLUSH || header->opcode == FUSE_RELEASE) reply(header->unique, NULL, 0);
     if (header->opcode == FUSE_READ) {
       const struct fuse_read_in* asked = (void*)(header + 1);
       if (!*answers) kill(getppid(), SIGKILL);
-      reply(device, header->unique, zeros, asked->size < STACK_BYTES ? asked->size : STACK_BYTES);
+      reply(header->unique, zeros, asked->size < STACK_BYTES ? asked->size : STACK_BYTES);
     }
   }
   _exit(0);
@@ -123,8 +141,9 @@ static void serve(int device) {
 /* Mounts the file system over a file, for this process alone. */
 static void mount_file(void) {
   char path[] = "/tmp/polytop-away-XXXXXX", options[100];
-  int device = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+  struct stat status;
 
+  device = open("/dev/fuse", O_RDWR | O_CLOEXEC);
   close(mkstemp(path));
   snprintf(options, sizeof options, "fd=%d,rootmode=%o,user_id=0,group_id=0", device, S_IFREG | 0600);
   must(!unshare(CLONE_NEWNS) && !mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL), "namespace");
@@ -133,10 +152,11 @@ static void mount_file(void) {
   *answers = 1;
   if (fork() == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    serve(device);
+    serve();
   }
   file = open(path, O_RDWR);
-  must(file >= 0, path);
+  /* The kernel asks for the size. */
+  must(file >= 0 && !fstat(file, &status) && status.st_size == STACK_BYTES, path);
   umount2(path, MNT_DETACH);
   unlink(path);
 }

@@ -2,7 +2,8 @@
 //
 // polytop-launch PROGRAM ARGUMENT…: gives up, for good, what of root's rights polytop does not need, and becomes
 // PROGRAM. Capabilities belong to threads, and Node has some as soon as it runs: so this comes before it. Whoever is
-// not root keeps what they have.
+// not root keeps what they have. For the same reason it is here that polytop gets its place before what keeps all CPUs
+// busy: later, its start has waited in line already.
 #include <linux/capability.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -13,6 +14,8 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+
+#include "util/priority.h"
 
 namespace {
 
@@ -66,6 +69,7 @@ bool giveUpAllBut(uint64_t needed) {
 
 int main(int argc, char** argv) {
   if (argc < 2) return 2;
+  polytop::raisePriority();
   // Without CAP_SETPCAP root has few rights anyway, say in a container; it goes on with those.
   if (geteuid() == 0) giveUpAllBut(neededHere());
   execvp(argv[1], argv + 1);

@@ -47,11 +47,11 @@ void takeFacts(const RuntimeFacts& runtime) {
 void takeFile(Bytes answer) {
   RuleSet rules;
   ParsedFile file;
-  if (!decodeParsed(answer, rules, file)) return;
+  if (!decodeParsed(answer, rules, 0, file)) return;
   mustHold(isSoundTable(file.table, rules.size()), "the table is sound");
   takeFacts(file.runtime);
   ParsedFile again;
-  mustHold(decodeParsed(encodeParsed(file, rules), rules, again), "what is written can be read");
+  mustHold(decodeParsed(encodeParsed(file, rules), rules, 0, again), "what is written can be read");
 }
 
 void takeSymbols(Bytes answer) {

@@ -11,11 +11,11 @@ void tryCache(Input input) {
   RuleSet rules;
   UnwindTable table;
   const std::vector<uint8_t> bytes(input.begin(), input.end());
-  if (!decodeTable(bytes, rules, table)) return;
+  if (!decodeTable(bytes, rules, 0, table)) return;
   mustHold(isSoundTable(table, rules.size()), "the table is sound");
   for (const unwind_rule& rule : rules.all()) mustHold(isSoundRule(rule), "its rules are sound");
   UnwindTable again;
-  mustHold(decodeTable(encodeTable(table, rules), rules, again), "what is written can be read");
+  mustHold(decodeTable(encodeTable(table, rules), rules, 0, again), "what is written can be read");
   mustHold(again.rows == table.rows && again.starts == table.starts && again.pages.size() == table.pages.size(),
            "it is the same");
 }

@@ -16,11 +16,12 @@ export interface Program {
 export const WAITS_FILE = `${root}build/workloads/waits`;
 export const EVENTS_FILE = `${root}build/workloads/touches`;
 
-/** The program of changes and its two libraries, the same but for a name: built before too. */
+/** The program of changes with its two libraries, the same but for a name, and that of softirqs: built before too. */
 export const FILES = {
   loader: `${root}build/workloads/loader`,
   first: `${root}build/workloads/in_first.so`,
   other: `${root}build/workloads/in_other.so`,
+  datagrams: `${root}build/workloads/datagrams`,
 };
 
 /** The list of programs: written before the virtual machine starts, which cannot build any. */

@@ -21,6 +21,7 @@ import {
   WAITS_FILE,
   type WaitFindings,
 } from "./findings.ts";
+import { findSoftirqs } from "./softirqs.ts";
 
 /** Until the slowest program, emulated, does what it is for. */
 const WARM_UP_SECONDS = 15;
@@ -183,5 +184,10 @@ async function find(): Promise<Omit<Findings, "changes">> {
   });
 }
 
-const found: Omit<Findings, "changes"> = await find();
-console.log(MARK + JSON.stringify({ ...found, changes: await findChanges() }));
+const found = await find();
+// The time of day is changed last.
+const softirqs = await findSoftirqs().catch((error: unknown) => ({
+  what: "softirqs",
+  wrong: [String(error)],
+}));
+console.log(MARK + JSON.stringify({ ...found, changes: [softirqs, ...(await findChanges())] }));

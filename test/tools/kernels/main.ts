@@ -101,7 +101,7 @@ async function run(suite: string): Promise<Findings> {
   return JSON.parse(line.slice(MARK.length)) as Findings;
 }
 
-const WIDTHS = [24, 10, 10, 24, 8, 12, 12, 6];
+const WIDTHS = [24, 10, 10, 28, 8, 12, 12, 6];
 
 const print = (cells: readonly string[]): void => printCells(cells, WIDTHS);
 
@@ -147,7 +147,7 @@ if (spawnSync(QEMU, ["--version"]).error) {
 }
 let held = true;
 mkdirSync(dirname(PROGRAMS_FILE), { recursive: true });
-for (const source of ["waits.c", "touches.c"]) workload(source);
+for (const source of ["waits.c", "touches.c", "datagrams.c"]) workload(source);
 workload("loader.c", { flags: ["-ldl"] });
 for (const name of ["in_first", "in_other"]) plugin(name);
 writeFileSync(PROGRAMS_FILE, JSON.stringify(buildPrograms()));

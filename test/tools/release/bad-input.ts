@@ -4,7 +4,7 @@ import { copyFileSync, readFileSync, truncateSync, writeFileSync } from "node:fs
 import { join } from "node:path";
 import { OUT } from "../../../release/facts.ts";
 import { artefact, deb, npm, tarball } from "./artefacts.ts";
-import { busybox, debian, type InsideOptions, type System } from "./systems.ts";
+import { busybox, type InsideOptions, ownDebian, type System } from "./systems.ts";
 
 interface BadInput {
   readonly system: string;
@@ -39,7 +39,6 @@ async function within(
   }
 }
 
-const bookworm = (): System => debian("bullseye");
 const ONCE = ["/opt/a b/polytop/polytop", "--once"];
 const LIB = "opt/a b/polytop/lib";
 
@@ -69,10 +68,10 @@ export const BAD_INPUT: Readonly<Record<string, BadInput>> = {
       ),
   },
   "another processor": {
-    system: "bullseye",
+    system: "this Debian, minimal",
     artefact: "tar.gz",
     run: () =>
-      within(bookworm, async (system) => {
+      within(ownDebian, async (system) => {
         await tarball(system);
         // The head of a program for arm64 (e_machine 183).
         const head = Buffer.alloc(64);
@@ -84,10 +83,10 @@ export const BAD_INPUT: Readonly<Record<string, BadInput>> = {
       }),
   },
   "mounted noexec": {
-    system: "bullseye",
+    system: "this Debian, minimal",
     artefact: "tar.gz",
     run: () =>
-      within(bookworm, async (system) => {
+      within(ownDebian, async (system) => {
         await tarball(system);
         const before =
           'mount --bind "$root/opt" "$root/opt" && mount -o remount,bind,noexec "$root/opt"';
@@ -95,10 +94,10 @@ export const BAD_INPUT: Readonly<Record<string, BadInput>> = {
       }),
   },
   "mounted read-only": {
-    system: "bullseye",
+    system: "this Debian, minimal",
     artefact: "tar.gz",
     run: () =>
-      within(bookworm, async (system) => {
+      within(ownDebian, async (system) => {
         await tarball(system);
         const before =
           'mount --bind "$root" "$root" && mount -o remount,bind,ro "$root" && for it in proc sys dev; do mount --rbind "/$it" "$root/$it"; done';
@@ -106,10 +105,10 @@ export const BAD_INPUT: Readonly<Record<string, BadInput>> = {
       }),
   },
   "/tmp, home and cache full": {
-    system: "bullseye",
+    system: "this Debian, minimal",
     artefact: "tar.gz",
     run: () =>
-      within(bookworm, async (system) => {
+      within(ownDebian, async (system) => {
         await tarball(system);
         const before =
           'for it in tmp root var/cache; do mount -t tmpfs -o size=4k full "$root/$it"; dd if=/dev/zero of="$root/$it/all" 2>/dev/null || :; done';
@@ -117,30 +116,30 @@ export const BAD_INPUT: Readonly<Record<string, BadInput>> = {
       }),
   },
   "no BTF": {
-    system: "bullseye",
+    system: "this Debian, minimal",
     artefact: "tar.gz",
     run: () =>
-      within(bookworm, async (system) => {
+      within(ownDebian, async (system) => {
         await tarball(system);
         const before = 'mount -t tmpfs none "$root/sys/kernel/btf"';
         return refused(system, ONCE, /btf: .*missing/, { before });
       }),
   },
   "no root": {
-    system: "bullseye",
+    system: "this Debian, minimal",
     artefact: "tar.gz",
     run: () =>
-      within(bookworm, async (system) => {
+      within(ownDebian, async (system) => {
         await tarball(system);
         const command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", ...ONCE];
         return refused(system, command, /CAP_BPF.*\n.*sudo .*polytop/);
       }),
   },
   "a file is cut off": {
-    system: "bullseye",
+    system: "this Debian, minimal",
     artefact: "tar.gz",
     run: () =>
-      within(bookworm, async (system) => {
+      within(ownDebian, async (system) => {
         await tarball(system);
         truncateSync(join(system.folder, LIB, "polytop.node"), 5000);
         await refused(system, ONCE, /polytop\.node is cut off\n.*download it again/);
@@ -151,10 +150,10 @@ export const BAD_INPUT: Readonly<Record<string, BadInput>> = {
       }),
   },
   "a bit of a file is wrong": {
-    system: "bullseye",
+    system: "this Debian, minimal",
     artefact: "tar.gz",
     run: () =>
-      within(bookworm, async (system) => {
+      within(ownDebian, async (system) => {
         await tarball(system);
         for (const name of ["polytop.node", "polytop.bpf.o", "polytop-parser"]) {
           const path = join(system.folder, LIB, name);
@@ -190,10 +189,10 @@ export const BAD_INPUT: Readonly<Record<string, BadInput>> = {
     },
   },
   "Node 20 in the PATH": {
-    system: "bullseye",
+    system: "this Debian, minimal",
     artefact: "npm",
     run: () =>
-      within(bookworm, async (system) => {
+      within(ownDebian, async (system) => {
         await npm(system);
         const node = "#!/bin/sh\necho v20.20.2\n";
         writeFileSync(join(system.folder, "usr/local/bin/node"), node, { mode: 0o755 });
@@ -201,10 +200,10 @@ export const BAD_INPUT: Readonly<Record<string, BadInput>> = {
       }),
   },
   "without the optional package": {
-    system: "bullseye",
+    system: "this Debian, minimal",
     artefact: "npm",
     run: () =>
-      within(bookworm, async (system) => {
+      within(ownDebian, async (system) => {
         await npm(system);
         await system.sh(
           "rm -r /usr/local/lib/node_modules/polytop/node_modules/@polytop || rm -r /usr/local/lib/node_modules/@polytop",
@@ -213,10 +212,10 @@ export const BAD_INPUT: Readonly<Record<string, BadInput>> = {
       }),
   },
   "NODE_OPTIONS of the user": {
-    system: "bullseye",
+    system: "this Debian, minimal",
     artefact: "deb",
     run: () =>
-      within(bookworm, async (system) => {
+      within(ownDebian, async (system) => {
         await deb(system);
         return runs(system, ["polytop", "--once"], {
           environment: "NODE_OPTIONS=--require=/none NODE_PATH=/none",

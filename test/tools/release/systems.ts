@@ -85,6 +85,19 @@ export function debian(suite: string): System {
   return new System(suite, base);
 }
 
+/** What a minimal Debian has, as far as an installation of polytop and its checks use it. */
+const MINIMAL =
+  "base-files base-passwd coreutils dash diffutils dpkg findutils grep gzip mawk sed tar util-linux libc-bin libstdc++6 ncurses-base debconf perl-base";
+
+/** A system of those packages as they are installed on this machine: no download. */
+export function ownDebian(): System {
+  if (!existsSync("/usr/bin/dpkg-query")) throw new Lacking("this machine is no Debian");
+  const system = new System("this Debian, minimal", undefined);
+  const program = join(root, "test/tools/release/own-debian");
+  execFileSync(program, [system.folder, ...MINIMAL.split(" ")]);
+  return system;
+}
+
 /** Busybox and nothing else, with or without a C library that is not glibc. */
 export function busybox(library: "musl" | "none"): System {
   const system = new System(`busybox, ${library === "musl" ? "musl" : "no C library"}`, undefined);

@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { createRequire } from "node:module";
 import { expect, test } from "vitest";
 import type { Addon } from "../../../src/addon/binding.ts";
-import { filesOfCommand, interpreterOf } from "../../../src/events/command-files.ts";
+import { filesOfCommand, filesOfWords, interpreterOf } from "../../../src/events/command-files.ts";
 import { exactName, functionsIn } from "../../../src/events/functions.ts";
 import { findFile } from "../../../src/events/loader-cache.ts";
 import { resolveEvents } from "../../../src/events/resolve.ts";
@@ -109,6 +109,14 @@ test("the files of a command are its program, its loader and libraries", () => {
     expect.arrayContaining([expect.stringMatching(/^libc\./), expect.stringMatching(/^ld-/)]),
   );
   expect(filesOfCommand(["/nonexistent/program"], addon)).toEqual([]);
+});
+
+test("a command that others run has its files beside theirs, each once", () => {
+  const files = filesOfWords(["nice", "-n", "5", "env", "A=b", "perl", "-e", "1"], addon);
+  expect(files).toEqual([...new Set(files)]);
+  for (const name of ["nice", "env", "perl"]) {
+    expect(files).toEqual(expect.arrayContaining(filesOfCommand([name], addon)));
+  }
 });
 
 test("a process has its own files, wherever its root is", () => {

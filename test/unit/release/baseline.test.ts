@@ -10,7 +10,7 @@ import { root } from "../../support/polytop.ts";
 let folder: string;
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "polytop-baseline-"));
-  run("libc-stubs.ts", [join(folder, "stubs"), "2.28"]);
+  run("library-stubs.ts", [join(folder, "stubs")]);
 }, 60_000);
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -43,18 +43,18 @@ test("a symbol that got a new version is bound to its old one", () => {
 });
 
 test("a symbol that is too new is refused, by name", () => {
-  const { status, stderr } = run("check-baseline.ts", ["2.28", link(NEW, true)]);
+  const { status, stderr } = run("check-baseline.ts", [link(NEW, true)]);
   expect({ status, stderr }).toEqual({
     status: 1,
     stderr: expect.stringMatching(/asks for arc4random, which nobody has/),
   });
-  expect(run("check-baseline.ts", ["2.28", link(NEW, false)]).stderr).toMatch(
-    /asks for arc4random of glibc 2\.36/,
+  expect(run("check-baseline.ts", [link(NEW, false)]).stderr).toMatch(
+    /asks for arc4random of GLIBC 2\.36/,
   );
 });
 
 test("the addon of a clone is none for a release: its libraries are not everywhere", () => {
-  const { status, stderr } = run("check-baseline.ts", ["2.28", join(root, "dist/polytop.node")]);
+  const { status, stderr } = run("check-baseline.ts", [join(root, "dist/polytop.node")]);
   expect(status).toBe(1);
   expect(stderr).toMatch(/needs libdw\.so\.1/);
 });

@@ -1,0 +1,29 @@
+/** polytop without a word: samples this machine and shows what it finds, live or as text. */
+import { putScreenFirst } from "../machine/priority.ts";
+import type { RunOptions } from "../options/options.ts";
+import { exitStatus, launch, stopOnSignals } from "./lifetime.ts";
+import { openMachine } from "./machine.ts";
+import { isLive, makeSink, openExports, showLive, showPlain } from "./show.ts";
+
+/** Returns the exit status. */
+export async function run(options: RunOptions): Promise<number> {
+  stopOnSignals();
+  const exports = await openExports(options);
+  if (isLive(options)) putScreenFirst();
+  const { source, frequency } = await openMachine(options, isLive(options));
+  try {
+    await launch(options, isLive(options) ? "screen" : "output");
+    if (isLive(options)) {
+      const { eventTools } = await import("../events/choose.ts");
+      const { loadAddon } = await import("../addon/binding.ts");
+      const tools = eventTools({ addon: loadAddon(), program: options.program }, source);
+      await showLive(source, { ...options, frequency, eventTools: tools }, exports);
+    } else {
+      await showPlain(source, options, await makeSink(options, source), exports);
+    }
+  } finally {
+    await source.close();
+    exports?.write();
+  }
+  return exitStatus();
+}
