@@ -1,4 +1,5 @@
-// A storm of compilation: new functions for ever, each called until V8 has compiled it with every compiler that it has.
+// A storm of compilation: new functions for as long as the parent lives, each called until V8 has compiled it with every
+// compiler that it has.
 const vm = require("node:vm");
 
 const DEPTH = 12;
@@ -15,7 +16,8 @@ function make(number) {
   return vm.runInThisContext(source, { filename: `/storm_${number % 100}.js` });
 }
 
-for (let number = 0; ; number++) {
+const parent = process.ppid;
+for (let number = 0; process.ppid === parent; number++) {
   const round = make(number);
   for (let turn = 0; turn < 60; turn++) round(2000);
 }
