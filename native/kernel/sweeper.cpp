@@ -14,12 +14,16 @@ namespace polytop {
 namespace {
 
 /// Sweeps are so far apart at least and, unless they are dear, at most.
-constexpr uint64_t kShortest = 20'000'000;
-constexpr uint64_t kLongest = 100'000'000;
+constexpr double kShortest = 20e6;
+constexpr double kLongest = 100e6;
 /// The part of the interval by which it is longer or shorter at most.
 constexpr double kJitter = 0.5;
 /// A sweep may be one part in so many of the time between two.
 constexpr uint64_t kCostShare = 100;
+/// A sweep that is dearer than the mean by more than this puts off the next one.
+constexpr uint64_t kPeak = 4;
+/// Means are of so many sweeps, about: of some seconds.
+constexpr uint32_t kRemembered = 64;
 /// A refresh that ends sooner than this behind a sweep needs no other one.
 constexpr uint64_t kFresh = 20'000'000;
 
@@ -63,6 +67,7 @@ void Sweeper::start(const std::string& objectPath, const Session& session) {
   // It walked all threads, those that follow walk what has moved: its cost says nothing of theirs, and time is counted
   // from the second one on.
   cost_ = 0;
+  meanCost_ = movedShare_ = {};
   thread_ = std::thread([this] { run(); });
 }
 
@@ -81,14 +86,16 @@ void Sweeper::run() {
   std::minstd_rand random(std::random_device{}());
   std::uniform_real_distribution<double> jitter(1 - kJitter, 1 + kJitter);
   std::unique_lock lock(mutex_);
+  double spread = jitter(random);
   while (!stopping_) {
-    const auto wanted = static_cast<uint64_t>(static_cast<double>(interval()) * jitter(random));
-    const uint64_t next = began_ + std::max(wanted, kCostShare * cost_);
+    const auto wanted = static_cast<uint64_t>(interval() * spread);
+    const uint64_t next = began_ + std::max(wanted, kCostShare * cost_ / kPeak);
     const uint64_t now = clockNanoseconds(CLOCK_MONOTONIC);
     if (next > now) {
       wake_.wait_for(lock, std::chrono::nanoseconds(next - now));
       continue;
     }
+    spread = jitter(random);
     try {
       sweep();
     } catch (const Failure& failure) {
@@ -109,23 +116,33 @@ void Sweeper::sweep() {
   cpu_totals totals = {};
   object_->sumTotals(totals);
   const auto newOf = [&](uint32_t id) { return static_cast<double>(totals.counters[id] - totals_.counters[id]); };
-  movedShare_ = newOf(COUNTER_WaitWalks) / std::max(1.0, newOf(COUNTER_WaitVisits));
+  movedShare_.add(newOf(COUNTER_WaitWalks) / std::max(1.0, newOf(COUNTER_WaitVisits)));
   totals_ = totals;
   cost_ = clockNanoseconds(CLOCK_THREAD_CPUTIME_ID) - used;
+  meanCost_.add(static_cast<double>(cost_));
   cpuNanoseconds_ += cost_;
   began_ = began;
   sweeps_++;
 }
 
-/// How long after a sweep the next one is wanted: the more of the threads have moved since the one before, the sooner.
-/// The time of a thread that has not moved is known however late it is met; that of one that has is a matter of chance.
-uint64_t Sweeper::interval() const {
-  const double allowed = static_cast<double>(kCostShare * cost_) / std::max(movedShare_, 1e-3);
-  return std::clamp(static_cast<uint64_t>(allowed), kShortest, kLongest);
+void Sweeper::Mean::add(double value) {
+  count_ = std::min(count_ + 1, kRemembered);
+  value_ += (value - value_) / count_;
+}
+
+/// How long after a sweep the next one is wanted, in nanoseconds: the more of the threads move from one to the next,
+/// the sooner. The time of a thread that has not moved is known however late it is met; that of one that has is a
+/// matter of chance. What a thread did before it moved is counted as what it does now: so the time of the next sweep
+/// must not depend on what the latest one met, else what threads do together would be met too often or too rarely.
+double Sweeper::interval() const {
+  const double dear = kCostShare * meanCost_.value();
+  return std::max(dear, std::clamp(dear / std::max(movedShare_.value(), 1e-3), kShortest, kLongest));
 }
 
 /// Whether a sweep now would be more than its share since the one before.
-bool Sweeper::isDear(uint64_t now) const { return now - began_ < std::max(kFresh, kCostShare * cost_); }
+bool Sweeper::isDear(uint64_t now) const {
+  return static_cast<double>(now - began_) < std::max<double>(kFresh, kCostShare * meanCost_.value());
+}
 
 void Sweeper::collect(const std::function<void(const WaitObject&, uint64_t)>& read) {
   std::lock_guard lock(mutex_);

@@ -43,8 +43,19 @@ class Sweeper {
  private:
   void run();
   void sweep();
-  uint64_t interval() const;
+  double interval() const;
   bool isDear(uint64_t now) const;
+
+  /// A mean over the latest sweeps.
+  class Mean {
+   public:
+    void add(double value);
+    double value() const { return value_; }
+
+   private:
+    double value_ = 0;
+    uint32_t count_ = 0;
+  };
 
   std::future<std::unique_ptr<WaitObject>> prepared_;
   std::unique_ptr<WaitObject> object_;
@@ -53,9 +64,10 @@ class Sweeper {
   std::condition_variable wake_;
   bool stopping_ = false;
   uint64_t sweeps_ = 0;
-  uint64_t began_ = 0;     ///< the latest sweep, CLOCK_MONOTONIC
-  uint64_t cost_ = 0;      ///< its CPU time, in nanoseconds
-  double movedShare_ = 0;  ///< of the threads that it visited, those that were switched to since the one before
+  uint64_t began_ = 0;  ///< the latest sweep, CLOCK_MONOTONIC
+  uint64_t cost_ = 0;   ///< its CPU time, in nanoseconds
+  Mean meanCost_;
+  Mean movedShare_;  ///< of the threads that a sweep visited, those that were switched to since the one before
   cpu_totals totals_ = {};
   uint64_t cpuNanoseconds_ = 0;
   std::string failure_;
