@@ -61,6 +61,7 @@ void Sweeper::prepare(const std::string& objectPath, const Session& session) {
 void Sweeper::start(const std::string& objectPath, const Session& session) {
   if (isRunning()) return;
   object_ = prepared_.valid() ? prepared_.get() : load(objectPath, session);
+  session_ = &session;
   totals_ = {};
   stopping_ = false;
   sweep();
@@ -136,7 +137,9 @@ void Sweeper::Mean::add(double value) {
 /// must not depend on what the latest one met, else what threads do together would be met too often or too rarely.
 double Sweeper::interval() const {
   const double dear = kCostShare * meanCost_.value();
-  return std::max(dear, std::clamp(dear / std::max(movedShare_.value(), 1e-3), kShortest, kLongest));
+  // Of few processes that somebody asks for, each thread may be the one that matters.
+  const double share = session_->isNarrowed() ? 1 : std::max(movedShare_.value(), 1e-3);
+  return std::max(dear, std::clamp(dear / share, kShortest, kLongest));
 }
 
 /// Whether a sweep now would be more than its share since the one before.

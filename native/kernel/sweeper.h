@@ -17,9 +17,10 @@ namespace polytop {
 
 /**
  * Sweeps over all threads ten times a second on a thread of its own, at uneven times, so that nothing that happens at
- * even times is met always or never. Where most threads move they come up to fifty times a second: threads that sleep
- * in phase are met as if they were one, and the shares of their waits need many looks. Where a sweep takes long they
- * are further apart: all of them together never take more than one percent of a CPU.
+ * even times is met always or never. Where most threads move, or only some processes are looked at, they come up to
+ * fifty times a second: threads that sleep in phase are met as if they were one, and the shares of their waits need
+ * many looks. Where a sweep takes long they are further apart: all of them together never take more than one percent of
+ * a CPU.
  */
 class Sweeper {
  public:
@@ -57,6 +58,7 @@ class Sweeper {
     uint32_t count_ = 0;
   };
 
+  const Session* session_ = nullptr;
   std::future<std::unique_ptr<WaitObject>> prepared_;
   std::unique_ptr<WaitObject> object_;
   std::thread thread_;
