@@ -11,6 +11,7 @@
 #include <fstream>
 
 #include "command/command.h"
+#include "kernel/object.h"
 #include "util/clock.h"
 #include "util/flat_map.h"
 #include "util/hash.h"
@@ -207,7 +208,7 @@ uint32_t Drain::frameNumber(uint64_t word, uint32_t pid) {
 }
 
 void Drain::readCounts(uint32_t epoch, Drained& drained) {
-  auto& counts = drained.counts;
+  DrainedCounts& counts = drained.counts;
   // Behind the place of a stack in a task: several CPUs may have counted it.
   FlatMap<uint64_t, uint32_t, NumberHash> places;
   for (uint32_t cpu = 0; cpu < session_->possibleCpus(); cpu++) {
@@ -233,10 +234,7 @@ void Drain::readCounts(uint32_t epoch, Drained& drained) {
         const auto [place, isFirst] =
             places.add(static_cast<uint64_t>(stack.number) << 32 | task * MAX_EVENTS | key.event % MAX_EVENTS);
         if (isFirst) {
-          counts.stacks.push_back(stack.number);
-          counts.tasks.push_back(task);
-          counts.events.push_back(key.event);
-          counts.weights.push_back(0);
+          counts.add(stack.number, task, key.event, 0);
           place = static_cast<uint32_t>(counts.weights.size());
         }
         counts.weights[place - 1] += static_cast<double>(value.count);
@@ -249,7 +247,7 @@ void Drain::readCounts(uint32_t epoch, Drained& drained) {
 }
 
 void Drain::readWaits(Drained& drained) {
-  auto& waits = drained.waits;
+  DrainedWaits& waits = drained.waits;
   drained.sweeps = waits_.sweeps();
   for (const Waits::Row& row : waits_.rows()) {
     const count_value& value = row.count.task;
@@ -294,12 +292,7 @@ void Drain::readCounters(Drained& drained) {
   std::vector<cpu_totals> totals(session_->possibleCpus());
   const uint32_t zero = 0;
   if (bpf_map_lookup_elem(session_->mapFd("totals"), &zero, totals.data()) != 0) return;
-  cpu_totals sums = {};
-  for (const cpu_totals& cpu : totals) {
-    for (uint32_t id = 0; id < COUNTERS; id++) sums.counters[id] += cpu.counters[id];
-    sums.nanoseconds += cpu.nanoseconds;
-    sums.ticks += cpu.ticks;
-  }
+  const cpu_totals sums = sumOf(totals);
   for (uint32_t id = 0; id < COUNTERS; id++) drained.counters[id] += sums.counters[id] - lastTotals_.counters[id];
   drained.bpfNanoseconds = sums.nanoseconds - lastTotals_.nanoseconds;
   drained.ticks = sums.ticks - lastTotals_.ticks;
@@ -327,10 +320,7 @@ void Drain::countUnsampled(const std::vector<cpu_totals>& totals, Drained& drain
   for (uint32_t cpu = 0; stack && cpu < session_->possibleCpus(); cpu++) {
     const uint64_t count = unsampled_.take(cpu);
     if (!count) continue;
-    drained.counts.stacks.push_back(stack);
-    drained.counts.tasks.push_back(tasks_.number({}, idleTask(cpu)));
-    drained.counts.events.push_back(0);
-    drained.counts.weights.push_back(static_cast<double>(count));
+    drained.counts.add(stack, tasks_.number({}, idleTask(cpu)), 0, static_cast<double>(count));
     drained.samples += count;
     for (const uint32_t id : {COUNTER_SamplesTaken, COUNTER_SamplesCounted, COUNTER_UnwindKernelAttempts,
                               COUNTER_UnwindKernelErrNotSampled})

@@ -24,6 +24,29 @@
 
 namespace polytop {
 
+/// How much stacks weighed in threads, in columns.
+struct DrainedCounts {
+  std::vector<uint32_t> stacks, tasks;  ///< their numbers
+  std::vector<uint32_t> events;
+  std::vector<double> weights;
+
+  void add(uint32_t stack, uint32_t task, uint32_t event, double weight) {
+    stacks.push_back(stack);
+    tasks.push_back(task);
+    events.push_back(event);
+    weights.push_back(weight);
+  }
+};
+
+/// Where threads waited, in columns.
+struct DrainedWaits {
+  std::vector<uint32_t> stacks, tasks;  ///< their numbers
+  std::vector<double> nanoseconds;
+  /// Nanoseconds that the thread's latest wait there has lasted; negative: it is in another one now.
+  std::vector<double> ages;
+  std::vector<uint32_t> owners;  ///< three for each: struct wait_owners
+};
+
 /// What was sampled since the last drain.
 struct Drained {
   double seconds = 0;
@@ -36,24 +59,12 @@ struct Drained {
   uint64_t ticks = 0;                            ///< of the sampling event, on all CPUs, idle ones too
   uint64_t childNanoseconds = 0;                 ///< CPU time of child processes
   std::array<uint64_t, COUNTERS> counters = {};  ///< increments, by counter id
-  /// How much stacks weighed in threads, in columns.
-  struct {
-    std::vector<uint32_t> stacks, tasks;  ///< their numbers
-    std::vector<uint32_t> events;
-    std::vector<double> weights;
-  } counts;
+  DrainedCounts counts;
   /// For each event beside the CPU's time: number, hits, walks, hits that no stack was counted for.
   std::vector<double> events;
   Tasks::News tasks;
   uint64_t sweeps = 0;  ///< over all threads
-  /// Where threads waited, in columns.
-  struct {
-    std::vector<uint32_t> stacks, tasks;  ///< their numbers
-    std::vector<double> nanoseconds;
-    std::vector<double>
-        ages;  ///< ns that the thread's latest wait there has lasted; negative: it is in another one now
-    std::vector<uint32_t> owners;  ///< three for each: struct wait_owners
-  } waits;
+  DrainedWaits waits;
   /// For each process: pid, start in milliseconds since boot, threads, nanoseconds of running, of waiting for a CPU,
   /// and of waiting for anything else.
   std::vector<double> waitTimes;

@@ -34,7 +34,7 @@ void takeAll(int map, Take take) {
 void Waits::collect(Sweeper& sweeper) {
   rows_.clear();
   times_.clear();
-  sweeper.collect([this](const WaitObject& object, uint64_t sweep) {
+  sweeper.collect([this](const WaitObject& object, uint64_t sweep, const cpu_totals& totals) {
     sweeps_ = sweep - sweep_;
     sweep_ = sweep;
     takeAll<count_key, wait_count>(object.mapFd("wait_counts"), [this](const count_key& key, const wait_count& count) {
@@ -42,7 +42,7 @@ void Waits::collect(Sweeper& sweeper) {
     });
     takeAll<uint32_t, wait_times>(object.mapFd("wait_times"),
                                   [this](uint32_t pid, const wait_times& times) { times_.push_back({pid, times}); });
-    object.sumTotals(totals_);
+    totals_ = totals;
   });
 }
 

@@ -9,7 +9,7 @@ namespace polytop {
 
 namespace {
 
-Napi::Object describeCounts(Napi::Env env, const decltype(Drained::counts)& counts) {
+Napi::Object describeCounts(Napi::Env env, const DrainedCounts& counts) {
   return object(env, "stacks", counts.stacks, "tasks", counts.tasks, "events", counts.events, "weights",
                 counts.weights);
 }
@@ -19,7 +19,7 @@ Napi::Object describeTasks(Napi::Env env, const Tasks::News& tasks) {
                 tasks.cgroups, "names", tasks.names);
 }
 
-Napi::Object describeWaits(Napi::Env env, const decltype(Drained::waits)& waits) {
+Napi::Object describeWaits(Napi::Env env, const DrainedWaits& waits) {
   return object(env, "stacks", waits.stacks, "tasks", waits.tasks, "nanoseconds", waits.nanoseconds, "ages", waits.ages,
                 "owners", waits.owners);
 }

@@ -126,15 +126,21 @@ void leaveOut(bpf_object* object, std::string_view prefix) {
   }
 }
 
+cpu_totals sumOf(std::span<const cpu_totals> cpus) {
+  cpu_totals sums = {};
+  for (const cpu_totals& cpu : cpus) {
+    for (uint32_t id = 0; id < COUNTERS; id++) sums.counters[id] += cpu.counters[id];
+    sums.nanoseconds += cpu.nanoseconds;
+    sums.ticks += cpu.ticks;
+  }
+  return sums;
+}
+
 void sumTotals(const bpf_object* object, uint32_t cpus, cpu_totals& sums) {
   std::vector<cpu_totals> totals(cpus);
   const uint32_t zero = 0;
   if (bpf_map_lookup_elem(bpf_object__find_map_fd_by_name(object, "totals"), &zero, totals.data()) != 0) return;
-  sums = {};
-  for (const cpu_totals& cpu : totals) {
-    for (uint32_t id = 0; id < COUNTERS; id++) sums.counters[id] += cpu.counters[id];
-    sums.nanoseconds += cpu.nanoseconds;
-  }
+  sums = sumOf(totals);
 }
 
 void loadObject(bpf_object* object) {

@@ -4,6 +4,7 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -30,8 +31,11 @@ void shareMaps(bpf_object* object, const bpf_object* with);
 /// Leaves the programs and maps out whose names begin so. Before loadObject().
 void leaveOut(bpf_object* object, std::string_view prefix);
 
-/// Sums what the programs of a loaded object counted on so many CPUs: counters, and the time that they took. Leaves
-/// `sums` as they are where that cannot be read.
+/// Sums what programs counted on each CPU: counters, ticks, and the time that they took.
+cpu_totals sumOf(std::span<const cpu_totals> cpus);
+
+/// Sums what the programs of a loaded object counted on so many CPUs, as sumOf() does. Leaves `sums` as they are where
+/// that cannot be read.
 void sumTotals(const bpf_object* object, uint32_t cpus, cpu_totals& sums);
 
 /// Makes the maps of an object and has the kernel verify its programs. Throws a Failure with the kernel's reasons.

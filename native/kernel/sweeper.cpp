@@ -114,11 +114,10 @@ void Sweeper::sweep() {
   const uint64_t began = clockNanoseconds(CLOCK_MONOTONIC);
   const uint64_t used = clockNanoseconds(CLOCK_THREAD_CPUTIME_ID);
   object_->sweep(settings);
-  cpu_totals totals = {};
-  object_->sumTotals(totals);
-  const auto newOf = [&](uint32_t id) { return static_cast<double>(totals.counters[id] - totals_.counters[id]); };
+  const cpu_totals before = totals_;
+  object_->sumTotals(totals_);
+  const auto newOf = [&](uint32_t id) { return static_cast<double>(totals_.counters[id] - before.counters[id]); };
   movedShare_.add(newOf(COUNTER_WaitWalks) / std::max(1.0, newOf(COUNTER_WaitVisits)));
-  totals_ = totals;
   cost_ = clockNanoseconds(CLOCK_THREAD_CPUTIME_ID) - used;
   meanCost_.add(static_cast<double>(cost_));
   cpuNanoseconds_ += cost_;
@@ -147,23 +146,21 @@ bool Sweeper::isDear(uint64_t now) const {
   return static_cast<double>(now - began_) < std::max<double>(kFresh, kCostShare * meanCost_.value());
 }
 
-void Sweeper::collect(const std::function<void(const WaitObject&, uint64_t)>& read) {
+void Sweeper::collect(const std::function<void(const WaitObject&, uint64_t, const cpu_totals&)>& read) {
   std::lock_guard lock(mutex_);
   if (!failure_.empty()) throw Failure(failure_, error_);
   if (!isDear(clockNanoseconds(CLOCK_MONOTONIC))) sweep();
-  read(*object_, sweeps_);
+  read(*object_, sweeps_, totals_);
 }
 
 uint64_t Sweeper::restart() {
   std::lock_guard lock(mutex_);
-  cpu_totals before = {}, after = {};
-  object_->sumTotals(before);
+  const uint64_t before = totals_.counters[COUNTER_UnwindNativeErrFilePending];
   // No thread was met by the sweep before the one that comes now: all of them are new to it.
   sweeps_++;
   began_ = 0;
   sweep();
-  object_->sumTotals(after);
-  return after.counters[COUNTER_UnwindNativeErrFilePending] - before.counters[COUNTER_UnwindNativeErrFilePending];
+  return totals_.counters[COUNTER_UnwindNativeErrFilePending] - before;
 }
 
 }  // namespace polytop

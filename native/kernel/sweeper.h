@@ -32,9 +32,9 @@ class Sweeper {
   void start(const std::string& objectPath, const Session& session);
   void stop();
   bool isRunning() const { return object_ != nullptr; }
-  /// Sweeps once more if that is not too dear, then calls `read` while no sweep is under way. Throws a Failure, also
-  /// one of the sweeps since the last call.
-  void collect(const std::function<void(const WaitObject&, uint64_t sweep)>& read);
+  /// Sweeps once more if that is not too dear, then calls `read` while no sweep is under way, with what the sweeps
+  /// counted since start(). Throws a Failure, also one of the sweeps since the last call.
+  void collect(const std::function<void(const WaitObject&, uint64_t sweep, const cpu_totals&)>& read);
   /// Sweeps anew: what was waiting until now is not counted. Returns how many stacks ended in files that are not known
   /// yet. Throws a Failure.
   uint64_t restart();
@@ -69,8 +69,8 @@ class Sweeper {
   uint64_t began_ = 0;  ///< the latest sweep, CLOCK_MONOTONIC
   uint64_t cost_ = 0;   ///< its CPU time, in nanoseconds
   Mean meanCost_;
-  Mean movedShare_;  ///< of the threads that a sweep visited, those that were switched to since the one before
-  cpu_totals totals_ = {};
+  Mean movedShare_;         ///< of the threads that a sweep visited, those that were switched to since the one before
+  cpu_totals totals_ = {};  ///< after the latest sweep
   uint64_t cpuNanoseconds_ = 0;
   std::string failure_;
   int error_ = 0;

@@ -126,8 +126,10 @@ uint32_t FileRules::intern(const unwind_rule& rule) {
   Slot& slot = slots_[hashRule(rule) % kSlots];
   if (sameRule(slot.rule, rule)) return slot.index;
   const auto [index, isNew] = rules_.take(rule, mayAdd_ > 0, lease_.owner_);
-  if (isNew) mayAdd_--;
-  if (isNew) lease_.added_++;
+  if (isNew) {
+    mayAdd_--;
+    lease_.added_++;
+  }
   slot = {rule, index};
   if (index == kUnsupportedRule && rule.cfa != CFA_UNSUPPORTED) {
     overflowed_ = true;

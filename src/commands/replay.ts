@@ -1,6 +1,7 @@
 /** polytop replay: shows a recording as it was live, or as text at full pace. */
 import { putScreenFirst } from "../machine/priority.ts";
 import type { ReplayOptions } from "../options/options.ts";
+import type { Exports } from "../output/exports.ts";
 import { openReplay } from "../sources/replay.ts";
 import { exitStatus, stopOnSignals, stopped, warn } from "./lifetime.ts";
 import { isLive, makeSink, openExports, openOutput, showLive, showPlain } from "./show.ts";
@@ -15,9 +16,7 @@ export async function replay(options: ReplayOptions): Promise<number> {
   return exitStatus();
 }
 
-type Exports = Awaited<ReturnType<typeof openExports>>;
-
-async function replayLive(options: ReplayOptions, exports: Exports): Promise<void> {
+async function replayLive(options: ReplayOptions, exports: Exports | undefined): Promise<void> {
   putScreenFirst();
   const { file, pids, delaySeconds } = options;
   const source = openReplay(file, {
@@ -34,7 +33,7 @@ async function replayLive(options: ReplayOptions, exports: Exports): Promise<voi
   await source.close();
 }
 
-async function replayPlain(options: ReplayOptions, exports: Exports): Promise<void> {
+async function replayPlain(options: ReplayOptions, exports: Exports | undefined): Promise<void> {
   const output = await openOutput();
   const ready = (): Promise<void> => output.ready(stopped);
   const source = openReplay(options.file, { pids: options.pids, pace: "full", ready });

@@ -9,11 +9,12 @@ import { isLive, makeSink, openExports, showLive, showPlain } from "./show.ts";
 export async function run(options: RunOptions): Promise<number> {
   stopOnSignals();
   const exports = await openExports(options);
-  if (isLive(options)) putScreenFirst();
-  const { source, frequency } = await openMachine(options, isLive(options));
+  const isWatched = isLive(options);
+  if (isWatched) putScreenFirst();
+  const { source, frequency } = await openMachine(options, isWatched);
   try {
-    await launch(options, isLive(options) ? "screen" : "output");
-    if (isLive(options)) {
+    await launch(options, isWatched ? "screen" : "output");
+    if (isWatched) {
       const { eventTools } = await import("../events/choose.ts");
       const { loadAddon } = await import("../addon/binding.ts");
       const tools = eventTools({ addon: loadAddon(), program: options.program }, source);

@@ -3,6 +3,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { expect, test } from "vitest";
+import { childrenOf } from "../support/family.ts";
 import { launcher, needsSampling, polytop } from "../support/polytop.ts";
 import { workload } from "../support/workloads.ts";
 
@@ -38,14 +39,10 @@ const threadsOf = (pid: number): string[] =>
     .filter((thread) => existsSync(thread));
 
 /** The programs of that name that a process has started. */
-function childrenOf(pid: number, name: string): number[] {
-  const pids = threadsOf(pid).flatMap((thread) =>
-    readFileSync(`${thread}/children`, "utf8").split(" ").filter(Boolean).map(Number),
-  );
-  return pids.filter((child) => fieldOf(`/proc/${child}/status`, "Name") === name);
-}
+const programsOf = (pid: number, name: string): number[] =>
+  childrenOf(pid).filter((child) => fieldOf(`/proc/${child}/status`, "Name") === name);
 
-const parsersOf = (pid: number): number[] => childrenOf(pid, "polytop-parser");
+const parsersOf = (pid: number): number[] => programsOf(pid, "polytop-parser");
 
 /** Looks at a run when it has printed its third refresh, and ends it. */
 async function look(command: string, args: readonly string[], see: (pid: number) => void) {
@@ -102,7 +99,7 @@ test("started as root it keeps what it needs, its parser nothing", async (contex
       expect(fieldOf(status, "Seccomp")).toBe("2");
       expect(Number(fieldOf(status, "Uid").split("\t")[0])).toBe(2_100_000_000 + parser);
     }
-    for (const reader of childrenOf(pid, "polytop-reader")) {
+    for (const reader of programsOf(pid, "polytop-reader")) {
       const status = `/proc/${reader}/status`;
       expect(rights(status, "CapEff")).toBe(maskOf(["sys_ptrace"]) & given);
       expect(fieldOf(status, "NoNewPrivs")).toBe("1");
@@ -128,7 +125,7 @@ test("who draws, collects and reads memory comes first", async (context) => {
     const first = threadsOf(pid).filter((thread) => realTimePriority(thread) === 1);
     expect(first).toContain(`/proc/${pid}/task/${pid}`);
     expect(first.length).toBeGreaterThan(1);
-    for (const reader of childrenOf(pid, "polytop-reader"))
+    for (const reader of programsOf(pid, "polytop-reader"))
       expect(realTimePriority(`/proc/${reader}`)).toBe(1);
   });
 });

@@ -1,6 +1,7 @@
 /** Starts programs, samples them with polytop as a user would, and stops what was started. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
+import { family } from "./family.ts";
 import { cleanEnvironment, polytop } from "./polytop.ts";
 
 /** One line of `--json`, as far as tests look at it. */
@@ -286,13 +287,7 @@ export function threadNanoseconds(pid: number): number {
 
 /** The same of a process and of all processes that it started and that still run. */
 export function familyNanoseconds(pid: number): number {
-  let sum = threadNanoseconds(pid);
-  for (const thread of readdirSync(`/proc/${pid}/task`)) {
-    const children = readFileSync(`/proc/${pid}/task/${thread}/children`, "latin1");
-    for (const child of children.split(" ").filter(Boolean))
-      sum += familyNanoseconds(Number(child));
-  }
-  return sum;
+  return family(pid).reduce((sum, it) => sum + threadNanoseconds(it), 0);
 }
 
 export const sleep = (seconds: number): Promise<void> =>

@@ -5,7 +5,6 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
-  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -16,6 +15,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { publish } from "./dotnet.ts";
 import { exclusively } from "./exclusive.ts";
+import { family } from "./family.ts";
 import { Lacking } from "./measure.ts";
 import { root } from "./polytop.ts";
 import { type Running, sleep, start } from "./profile.ts";
@@ -49,15 +49,6 @@ const freePort = (): Promise<number> =>
 function needs(path: string, what: string): string {
   if (!existsSync(path)) throw new Lacking(`${what} is not installed`);
   return path;
-}
-
-/** A process and all below it. */
-function family(pid: number): number[] {
-  const path = `/proc/${pid}/task`;
-  const children = readdirSync(path).flatMap((tid) =>
-    readFileSync(`${path}/${tid}/children`, "latin1").split(" ").filter(Boolean).map(Number),
-  );
-  return [pid, ...children.flatMap(family)];
 }
 
 /** Waits until an answer comes. */

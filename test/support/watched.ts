@@ -1,6 +1,7 @@
 /** A polytop that is watched from outside while something happens to its machine. */
 import { spawn } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
+import { childrenOf } from "./family.ts";
 import { cleanEnvironment, launcher } from "./polytop.ts";
 import { type Snapshot, sleep } from "./profile.ts";
 
@@ -80,12 +81,9 @@ export class Watched {
 export function descendants(pid: number): { readonly pid: number; readonly comm: string }[] {
   const found: { pid: number; comm: string }[] = [];
   try {
-    for (const tid of readdirSync(`/proc/${pid}/task`)) {
-      const children = readFileSync(`/proc/${pid}/task/${tid}/children`, "latin1");
-      for (const child of children.split(" ").filter(Boolean).map(Number)) {
-        const comm = readFileSync(`/proc/${child}/comm`, "latin1").trimEnd();
-        found.push({ pid: child, comm }, ...descendants(child));
-      }
+    for (const child of childrenOf(pid)) {
+      const comm = readFileSync(`/proc/${child}/comm`, "latin1").trimEnd();
+      found.push({ pid: child, comm }, ...descendants(child));
     }
   } catch {
     // It ends.
