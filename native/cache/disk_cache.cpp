@@ -96,7 +96,7 @@ void DiskCache::close() {
     std::lock_guard lock(mutex_);
     closing_ = true;
   }
-  wake_.notify_all();
+  wake_.notifyAll();
   if (writer_.joinable()) writer_.join();
 }
 
@@ -131,7 +131,7 @@ void DiskCache::write(const CacheKey& key, std::vector<uint8_t> content) {
     queuedBytes_ += content.size();
     queue_.push_back({key, std::move(content)});
   }
-  wake_.notify_all();
+  wake_.notifyAll();
 }
 
 void DiskCache::remove(const CacheKey& key) {

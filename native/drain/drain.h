@@ -6,7 +6,6 @@
 #include <bitset>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -20,6 +19,7 @@
 #include "events/events.h"
 #include "files/files.h"
 #include "kernel/session.h"
+#include "turns/mutex.h"
 #include "util/reader_thread.h"
 
 namespace polytop {
@@ -124,7 +124,7 @@ class Drain {
   MemoryReader* memory_ = nullptr;
   ring_buffer* ring_ = nullptr;
   ReaderThread reader_;
-  std::mutex ringMutex_;  ///< guards the ring buffer's reader side, stacks_ and lines_
+  Mutex ringMutex_;  ///< guards the ring buffer's reader side, stacks_ and lines_
   Stacks stacks_;
   Tasks tasks_;
   std::vector<std::unique_ptr<FrameLines>> lines_;  ///< of each interpreter

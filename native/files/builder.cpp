@@ -94,7 +94,7 @@ void FileBuilder::close() {
     std::lock_guard lock(mutex_);
     closing_ = true;
   }
-  wake_.notify_all();
+  wake_.notifyAll();
   for (std::thread& worker : workers_) worker.join();
   workers_.clear();
   cache_.close();
@@ -146,14 +146,14 @@ void FileBuilder::enqueue(Job job) {
     if (job.isCounted()) queued_++;
     queue.push(job.user, std::move(job));
   }
-  wake_.notify_all();
+  wake_.notifyAll();
 }
 
 void FileBuilder::postpone(Job job) {
   std::lock_guard lock(mutex_);
   if (job.user == 0 && readsForUser_) largeParser_.interrupt();
   large_.push(job.user, std::move(job));
-  wake_.notify_all();
+  wake_.notifyAll();
 }
 
 std::optional<FileBuilder::Job> FileBuilder::take(std::initializer_list<FairQueue<Job>*> queues) {

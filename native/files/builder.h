@@ -2,10 +2,8 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <initializer_list>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -19,6 +17,7 @@
 #include "parser/parsed_file.h"
 #include "parser/parser.h"
 #include "turns/fair_queue.h"
+#include "turns/mutex.h"
 #include "util/allowance.h"
 
 namespace polytop {
@@ -102,8 +101,8 @@ class FileBuilder {
   const std::string parserPath_;
   Parser smallParser_;
   Parser largeParser_;
-  std::mutex mutex_;  ///< guards the queues
-  std::condition_variable wake_;
+  Mutex mutex_;  ///< guards the queues
+  Condition wake_;
   FairQueue<Job> queue_;       ///< those that somebody waits for
   FairQueue<Job> announced_;   ///< taken when queue_ is empty
   FairQueue<Job> large_;       ///< open already

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -16,6 +15,7 @@
 #include "files/row_store.h"
 #include "kernel/session.h"
 #include "unwind/rule_set.h"
+#include "turns/mutex.h"
 #include "unwind/unwind_table.h"
 
 namespace polytop {
@@ -130,7 +130,7 @@ class Catalog {
   int askedFd_ = -1;
   RuleSet rules_;
   std::vector<std::unique_ptr<RuntimeProbe>> probes_;
-  mutable std::mutex mutex_;  ///< guards all that follows, but not what is in an OpenFile
+  mutable Mutex mutex_;  ///< guards all that follows, but not what is in an OpenFile
   RowStore store_;
   std::unordered_map<uint32_t, Entry> entries_;
   std::vector<FileInfo> news_;

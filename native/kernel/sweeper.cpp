@@ -78,7 +78,7 @@ void Sweeper::stop() {
     std::lock_guard lock(mutex_);
     stopping_ = true;
   }
-  wake_.notify_all();
+  wake_.notifyAll();
   thread_.join();
   object_.reset();
 }
@@ -93,7 +93,8 @@ void Sweeper::run() {
     const uint64_t next = began_ + std::max(wanted, kCostShare * cost_ / kPeak);
     const uint64_t now = clockNanoseconds(CLOCK_MONOTONIC);
     if (next > now) {
-      wake_.wait_for(lock, std::chrono::nanoseconds(next - now));
+      wake_.waitUntil(lock, Condition::Clock::now() + std::chrono::nanoseconds(next - now),
+                      [this] { return stopping_; });
       continue;
     }
     spread = jitter(random);

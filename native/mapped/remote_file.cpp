@@ -160,7 +160,7 @@ void RemoteFiles::request(const file_record& record) {
     std::lock_guard lock(mutex_);
     queue_.push_back(record);
   }
-  wake_.notify_one();
+  wake_.notifyAll();
 }
 
 void RemoteFiles::close() {
@@ -168,7 +168,7 @@ void RemoteFiles::close() {
     std::lock_guard lock(mutex_);
     closing_ = true;
   }
-  wake_.notify_all();
+  wake_.notifyAll();
   if (thread_.joinable()) thread_.join();
 }
 

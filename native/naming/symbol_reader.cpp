@@ -22,7 +22,7 @@ SymbolReader::~SymbolReader() {
     std::lock_guard lock(mutex_);
     closing_ = true;
   }
-  wake_.notify_all();
+  wake_.notifyAll();
   // The first may still start the second.
   for (Lane* lane : {&quick_, &slow_}) {
     if (lane->thread.joinable()) lane->thread.join();
@@ -38,12 +38,12 @@ void SymbolReader::post(std::shared_ptr<SymbolJob> job) {
 void SymbolReader::enter(Lane& lane, uint32_t owner, Job job) {
   lane.queue.push(owner, std::move(job));
   if (!lane.thread.joinable() && !closing_) lane.thread = std::thread([this, &lane] { work(lane); });
-  wake_.notify_all();
+  wake_.notifyAll();
 }
 
 bool SymbolReader::wait(const SymbolJob& job, Clock::time_point until) {
   std::unique_lock lock(mutex_);
-  return done_.wait_until(lock, until, [&] { return job.isDone; });
+  return done_.waitUntil(lock, until, [&] { return job.isDone; });
 }
 
 std::vector<std::shared_ptr<SymbolJob>> SymbolReader::takeDone() {
@@ -71,7 +71,7 @@ void SymbolReader::work(Lane& lane) {
     }
     job->isDone = true;
     finished_.push_back(job);
-    done_.notify_all();
+    done_.notifyAll();
   }
 }
 

@@ -2,9 +2,7 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -13,6 +11,7 @@
 #include "naming/symbol_index.h"
 #include "parser/parser.h"
 #include "turns/fair_queue.h"
+#include "turns/mutex.h"
 
 namespace polytop {
 
@@ -75,8 +74,8 @@ class SymbolReader {
   void read(Lane& lane, SymbolJob& job, uint32_t owner);
 
   Lane quick_, slow_;
-  std::mutex mutex_;  ///< guards all that follows, the lanes but for their parsers, and whether a job is done
-  std::condition_variable wake_, done_;
+  Mutex mutex_;  ///< guards all that follows, the lanes but for their parsers, and whether a job is done
+  Condition wake_, done_;
   std::vector<Job> finished_;
   bool closing_ = false;
 };

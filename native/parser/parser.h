@@ -6,13 +6,13 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "parser/protocol.h"
+#include "turns/mutex.h"
 #include "util/failure.h"
 #include "util/file_descriptor.h"
 
@@ -95,7 +95,7 @@ class Parser {
   const std::string program_;
   const uint64_t mostCpu_;
   std::atomic<bool> closing_ = false, interrupted_ = false;
-  std::mutex mutex_;  ///< guards all that follows
+  Mutex mutex_;  ///< guards all that follows
   std::atomic<pid_t> child_ = -1;
   FileDescriptor socket_;
   uint32_t owner_ = 0;       ///< whose files it has read, beside root's

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -13,6 +12,7 @@
 #define _Static_assert static_assert
 #endif
 #include "bpf/abi.h"
+#include "turns/mutex.h"
 
 namespace polytop {
 
@@ -72,7 +72,7 @@ class RuleSet {
   uint32_t add(const unwind_rule& rule);
   uint32_t freeIndexes() const { return static_cast<uint32_t>(MAX_RULES - rules_.size() + free_.size()); }
 
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   std::vector<unwind_rule> rules_;
   std::vector<uint32_t> holders_;  ///< how many files hold each
   std::vector<uint32_t> free_;     ///< indexes that nobody holds
