@@ -19,6 +19,7 @@
 #include <thread>
 
 #include "util/file_descriptor.h"
+#include "util/process_user.h"
 
 namespace polytop {
 
@@ -35,6 +36,8 @@ constexpr std::chrono::seconds kPatience{3};
 constexpr std::chrono::seconds kLongest{30};
 constexpr std::chrono::seconds kSilence{60};
 constexpr std::chrono::milliseconds kLook{50};
+/// No process of root's.
+constexpr uid_t kNobody = 65534;
 
 struct FileSystem {
   uint32_t magic;
@@ -103,6 +106,13 @@ std::string copyFile(int from, int to, off_t most) {
 FileDescriptor nameless() {
   FileDescriptor onDisk(open(kCopyFolder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   return onDisk.valid() ? std::move(onDisk) : FileDescriptor(memfd_create("polytop-copy", MFD_CLOEXEC));
+}
+
+/// Makes a copy a file of the user whose process maps it: what such a file system says of its owner is anybody's word.
+void giveAway(int fd, uint32_t tgid) {
+  const uint32_t user = userOfProcess(static_cast<pid_t>(tgid));
+  // Without the right to do that it is a file of who runs polytop.
+  [[maybe_unused]] const int result = fchown(fd, user == kUnknownUser ? kNobody : user, static_cast<gid_t>(-1));
 }
 
 /// How much of the disk a copy takes.
@@ -217,6 +227,7 @@ MappedFile RemoteFiles::copy(const file_record& record) {
     file.why = silent;
   } else if (said.front() == kCopied) {
     file.path = said.substr(1);
+    giveAway(into.get(), record.tgid);
     file.file = std::move(into);
     file.copied = std::make_shared<const off_t>(bytesOf(file.file.get()));
     copies_.push_back(file.copied);
