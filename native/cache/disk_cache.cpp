@@ -27,7 +27,7 @@ namespace {
 constexpr uint64_t kMagic = 0x31656863'61637470;  // "ptcache1"
 constexpr uint64_t kMaxBytes = 256u << 20;
 constexpr size_t kMaxEntry = 64u << 20;
-constexpr size_t kMaxQueued = 64u << 20;
+constexpr size_t kMaxQueued = 8u << 20;
 /// A disk with less room is left alone.
 constexpr uint64_t kMinFree = 512u << 20;
 constexpr int kWriterNice = 15;

@@ -236,7 +236,7 @@ bool FileBuilder::openFile(Job& job) {
 }
 
 void FileBuilder::build(Job& job, Parser& parser) {
-  if (catalog_.mayEnter(job.record.key, job.isAnnounced)) {
+  if (catalog_.mayEnter(job.record.key, ownerOf(job.file->file.get()), job.isAnnounced)) {
     std::optional<BuiltFile> built = read(job, parser);
     if (!built)
       catalog_.askAgain(job.record.key);

@@ -46,6 +46,11 @@ class OpenFile {
   /// written to all the time: such a one has changed when it has become an ELF file. Any thread may call it.
   bool isUnchanged() const;
 
+  /// The starts of its functions that are known, and that the unwind table said.
+  size_t startCount() const { return starts_.size(); }
+  /// Forgets them, for good: what has no symbol has no name then.
+  void dropStarts() { starts_ = {}; }
+
   /// Whether its symbols have to be read before it can say a name: they are not there, nobody reads them, and it was
   /// not refused of late.
   bool lacksSymbols() const;

@@ -18,12 +18,12 @@ bool helps(const Room& takes, const Room& wanted, const Room& free) {
          (takes.files && wanted.files > free.files);
 }
 
+}  // namespace
+
 Room freeOf(const Room& used, const Room& whole) {
   const auto rest = [](size_t all, size_t part) { return all > part ? all - part : 0; };
   return {rest(whole.rows, used.rows), rest(whole.pages, used.pages), rest(whole.files, used.files)};
 }
-
-}  // namespace
 
 RoomPlan planRoom(const std::vector<Tenant>& tenants, const Room& used, uint64_t now, const Room& whole,
                   const Room& mostOfOwner) {
