@@ -199,8 +199,6 @@ void FileBuilder::buildLarge() {
   raisePriority();
   while (std::optional<Job> job = take({&large_})) {
     attempt(*job, large_, [&] { build(*job, largeParser_); });
-    // Large files are rare, and what reading one took is given back.
-    largeParser_.rest();
   }
 }
 
@@ -293,7 +291,7 @@ std::optional<BuiltFile> FileBuilder::read(Job& job, Parser& parser) {
   } catch (const Interrupted&) {
     throw Postponed();
   } catch (const std::exception& error) {
-    if (&parser == &smallParser_ && dynamic_cast<const TakesTooLong*>(&error)) throw Postponed();
+    if (&parser == &smallParser_ && dynamic_cast<const TakesTooMuch*>(&error)) throw Postponed();
     // Nothing of it is shown: a part of its rows would lead to wrong callers.
     built.table = {};
     built.runtime.reset();

@@ -31,7 +31,7 @@ class FileBuilder {
  public:
   /// `parser`: the path of that program.
   FileBuilder(Catalog& catalog, const std::string& parser)
-      : catalog_(catalog), parserPath_(parser), smallParser_(parser, kMostCpuAtOnce), largeParser_(parser) {}
+      : catalog_(catalog), parserPath_(parser), smallParser_(parser, kReadAtOnce), largeParser_(parser, kReadInTurn) {}
   ~FileBuilder() { close(); }
 
   /// Reads the vDSO and starts the threads; the catalog must be open. `cacheFolder`: where tables are kept from run to
@@ -56,9 +56,6 @@ class FileBuilder {
   uint64_t cpuNanoseconds() const { return smallParser_.cpuNanoseconds() + largeParser_.cpuNanoseconds(); }
 
  private:
-  /// What reading a small file may take of a CPU before it is one of those that take longer. In nanoseconds.
-  static constexpr uint64_t kMostCpuAtOnce = 400'000'000;
-
   /// A file to read. One of this machine's disks is opened when it is its turn.
   struct Job {
     file_record record = {};

@@ -80,14 +80,14 @@ bool SymbolReader::attempt(Lane& lane, SymbolJob& job, uint32_t owner) {
   if (&lane == &quick_ && owner != 0 && !lane.ofUsers.mayHasten(owner)) return false;
   try {
     read(lane, job, owner);
-  } catch (const TakesTooLong& error) {
+  } catch (const Interrupted&) {
+    return false;
+  } catch (const TakesTooMuch& error) {
     if (&lane == &quick_) return false;
     job.why = error.what();
   } catch (const std::exception& error) {
     job.why = reasonOf(error);
   }
-  // What takes long takes much memory too.
-  if (&lane == &slow_) lane.ofUsers.rest();
   return true;
 }
 

@@ -38,7 +38,7 @@ class SymbolReader {
   using Clock = std::chrono::steady_clock;
 
   /// `parser`: the path of that program.
-  explicit SymbolReader(const std::string& parser) : quick_(parser, kMostCpuAtOnce), slow_(parser, kMostCpu) {}
+  explicit SymbolReader(const std::string& parser) : quick_(parser, kReadAtOnce), slow_(parser, kReadInTurn) {}
   ~SymbolReader();
 
   void post(std::shared_ptr<SymbolJob> job);
@@ -50,16 +50,10 @@ class SymbolReader {
   uint64_t cpuNanoseconds() const { return quick_.cpuNanoseconds() + slow_.cpuNanoseconds(); }
 
  private:
-  /// The largest table takes a tenth of that.
-  static constexpr uint64_t kMostCpu = 3'000'000'000;
-
-  /// What is read of one file before it is one of those that take longer.
-  static constexpr uint64_t kMostCpuAtOnce = 600'000'000;
-
   using Job = std::shared_ptr<SymbolJob>;
 
   struct Lane {
-    Lane(const std::string& parser, uint64_t mostCpu) : ofRoot(parser, mostCpu), ofUsers(parser, mostCpu) {}
+    Lane(const std::string& parser, const ParserLimits& limits) : ofRoot(parser, limits), ofUsers(parser, limits) {}
     uint64_t cpuNanoseconds() const { return ofRoot.cpuNanoseconds() + ofUsers.cpuNanoseconds(); }
 
     Parser ofRoot, ofUsers;

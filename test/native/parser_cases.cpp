@@ -42,6 +42,9 @@ namespace {
 using namespace polytop;
 using Bytes = std::vector<uint8_t>;
 
+/// What parsers of these checks may take.
+constexpr uint32_t kMegabytes = 64;
+
 FileDescriptor openFile(const std::string& path) { return FileDescriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC)); }
 
 /// What a parser says of a file; empty with the reason in `why` where it does not.
@@ -102,7 +105,9 @@ void testRights(const std::string& program, const FileDescriptor& file) {
           "it has a user of its own");
   }
   check(getpriority(PRIO_PROCESS, static_cast<id_t>(pid)) == 10, "others run before it");
-  check(limitOf(pid, "Max address space") == 512 << 20, "its memory is limited");
+  check(limitOf(pid, "Max address space") == 512 << 20, "its addresses are limited");
+  check(limitOf(pid, "Max data size") == uint64_t{kReadOnDemand.megabytes} << 20, "its memory is limited");
+  check(limitOf(pid, "Max realtime timeout") == 3'000'000, "so is its time before others");
   check(limitOf(pid, "Max cpu time") == 30, "its CPU time is limited");
   size_t files = 0;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/fd")) {
@@ -152,7 +157,7 @@ const Call kDenied[] = {
 int endOf(void (*call)()) {
   const pid_t parent = getpid(), child = fork();
   if (child == 0) {
-    if (confine(parent) != nullptr) _exit(1);
+    if (confine(parent, kMegabytes) != nullptr) _exit(1);
     call();
     _exit(0);
   }
@@ -245,17 +250,17 @@ void testOwners(const std::string& program, const FileDescriptor& file) {
 const std::map<std::string, void (*)()> kLiars = {
     {"endless",
      [] {
-       const AnswerHeader header = {1, ~0U};
+       const AnswerHeader header = {Outcome::kAnswered, ~0U};
        send(kParserSocket, &header, sizeof header, 0);
      }},
     {"short",
      [] {
-       const AnswerHeader header = {1, 1000};
+       const AnswerHeader header = {Outcome::kAnswered, 1000};
        send(kParserSocket, &header, sizeof header, 0);
      }},
     {"rude",
      [] {
-       const AnswerHeader header = {0, 5};
+       const AnswerHeader header = {Outcome::kRefused, 5};
        send(kParserSocket, &header, sizeof header, 0);
        send(kParserSocket, "\x1b[2Jx\n", 5, 0);
      }},
@@ -267,14 +272,17 @@ const std::map<std::string, void (*)()> kLiars = {
     {"greedy",
      [] {
        mallopt(M_ARENA_MAX, 1);
-       if (confine(getppid()) != nullptr) return;
+       if (confine(getppid(), kMegabytes) != nullptr) return;
        constexpr size_t kSize = 1 << 20;
        for (void* memory = nullptr; (memory = malloc(kSize)) != nullptr;) memset(memory, 1, kSize);
+       const AnswerHeader header = {Outcome::kTooLittle, 0};
+       send(kParserSocket, &header, sizeof header, 0);
      }},
 };
 /// How much CPU time the busy one may take, and the others, in nanoseconds.
 constexpr uint64_t kBusyCpu = 300'000'000, kLiarsCpu = 10'000'000'000;
-constexpr long kMostKilobytes = 512 << 10;
+/// Its code, and that of its libraries, is beside what it may take.
+constexpr long kMostKilobytes = (kMegabytes + 16) << 10;
 
 void testLiars(const FileDescriptor& file) {
   const std::map<std::string, std::string> expected = {{"endless", "its parser says what cannot be"},
@@ -282,12 +290,12 @@ void testLiars(const FileDescriptor& file) {
                                                        {"rude", "?[2Jx"},
                                                        {"silent", "its parser ended"},
                                                        {"busy", "reading it takes too long"},
-                                                       {"greedy", "its parser ended"}};
+                                                       {"greedy", "reading it takes too much memory"}};
   const std::string folder = std::filesystem::temp_directory_path() / ("polytop-liars-" + std::to_string(getpid()));
   std::filesystem::create_directory(folder);
   for (const auto& [name, said] : expected) {
     std::filesystem::create_symlink(std::filesystem::canonical("/proc/self/exe"), folder + "/" + name);
-    Parser parser(folder + "/" + name, name == "busy" ? kBusyCpu : kLiarsCpu);
+    Parser parser(folder + "/" + name, {name == "busy" ? kBusyCpu : kLiarsCpu, kMegabytes, name == "greedy"});
     std::string why;
     check(askFor(parser, file, why).empty() && why == said, name.c_str());
   }
