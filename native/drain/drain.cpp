@@ -49,6 +49,14 @@ count_value idleTask(uint32_t cpu) {
   return task;
 }
 
+/// The ids of files in a set of them.
+std::vector<uint32_t> idsIn(const std::bitset<1 << 16>& files) {
+  std::vector<uint32_t> ids;
+  for (size_t id = files._Find_first(); id < files.size(); id = files._Find_next(id))
+    ids.push_back(static_cast<uint32_t>(id));
+  return ids;
+}
+
 }  // namespace
 
 Drain::~Drain() { close(); }
@@ -129,6 +137,11 @@ void Drain::numberStacks() {
   const std::vector<Stacks::NewFrame> frames = stacks_.newFrames();
   // The index of a large file takes a while: the reader goes on meanwhile.
   lock.unlock();
+  std::bitset<1 << 16> files;
+  for (const auto [word, owner] : frames) {
+    if (word >> FRAME_KIND_SHIFT == FRAME_NATIVE) files.set(static_cast<uint16_t>(word >> FRAME_FILE_SHIFT));
+  }
+  files_->naming.makeReady(idsIn(files));
   std::vector<uint32_t> functions;
   functions.reserve(frames.size());
   for (const auto [word, owner] : frames) functions.push_back(functionOf(word, owner));
@@ -283,8 +296,7 @@ void Drain::sweepWith(Sweeper* sweeper) {
 }
 
 void Drain::touchFiles(uint64_t now) {
-  for (size_t id = sampledFiles_._Find_first(); id < sampledFiles_.size(); id = sampledFiles_._Find_next(id))
-    files_->catalog.touch(static_cast<uint32_t>(id), now);
+  for (const uint32_t id : idsIn(sampledFiles_)) files_->catalog.touch(id, now);
   sampledFiles_.reset();
 }
 

@@ -25,6 +25,7 @@ struct SymbolJob {
   std::vector<std::string> names;      ///< the names that were read
   std::string why;                     ///< why nothing was read, empty if it was
   bool isDone = false;
+  bool isSlow = false;  ///< it takes longer: nobody waits for it
   bool isLate = false;  ///< nobody waits for it any more
 };
 
@@ -42,14 +43,18 @@ class SymbolReader {
   ~SymbolReader();
 
   void post(std::shared_ptr<SymbolJob> job);
-  /// Waits until a job is done, no longer than until then.
-  bool wait(const SymbolJob& job, Clock::time_point until);
+  /// Waits until some jobs are done, or are slow, no longer than until then. Returns sooner, with false, where much is
+  /// to be taken meanwhile.
+  bool wait(const std::vector<std::shared_ptr<SymbolJob>>& jobs, Clock::time_point until);
   /// Jobs that were done since the last call.
   std::vector<std::shared_ptr<SymbolJob>> takeDone();
   /// CPU time of the parsers that run now, in nanoseconds.
   uint64_t cpuNanoseconds() const { return quick_.cpuNanoseconds() + slow_.cpuNanoseconds(); }
 
  private:
+  /// What was read and not taken yet: nothing more is read meanwhile.
+  static constexpr size_t kMostFinished = 8 << 20;
+
   using Job = std::shared_ptr<SymbolJob>;
 
   struct Lane {
@@ -58,9 +63,11 @@ class SymbolReader {
 
     Parser ofRoot, ofUsers;
     FairQueue<Job> queue;
-    std::thread thread;  ///< begins with the first job
+    std::thread thread;         ///< begins with the first job
+    bool worksForUser = false;  ///< its job is of a file that is not root's
   };
 
+  static Parser& parserOf(Lane& lane, uint32_t owner) { return owner == 0 ? lane.ofRoot : lane.ofUsers; }
   void enter(Lane& lane, uint32_t owner, Job job);
   void work(Lane& lane);
   /// Reads for a job; false if it is one of those that take longer.
@@ -71,6 +78,7 @@ class SymbolReader {
   Mutex mutex_;  ///< guards all that follows, the lanes but for their parsers, and whether a job is done
   Condition wake_, done_;
   std::vector<Job> finished_;
+  size_t finishedBytes_ = 0;
   bool closing_ = false;
 };
 
