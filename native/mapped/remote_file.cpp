@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/fsuid.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -102,17 +103,16 @@ std::string copyFile(int from, int to, off_t most) {
   _exit(0);
 }
 
-/// A nameless file, in memory where there is no disk to write to.
-FileDescriptor nameless() {
-  FileDescriptor onDisk(open(kCopyFolder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-  return onDisk.valid() ? std::move(onDisk) : FileDescriptor(memfd_create("polytop-copy", MFD_CLOEXEC));
-}
-
-/// Makes a copy a file of the user whose process maps it: what such a file system says of its owner is anybody's word.
-void giveAway(int fd, uint32_t tgid) {
+/// A nameless file, in memory where there is no disk to write to. It belongs to the user whose process maps what is
+/// copied: what such a file system says of owners is anybody's word, and root's files have rights.
+FileDescriptor nameless(uint32_t tgid) {
   const uint32_t user = userOfProcess(static_cast<pid_t>(tgid));
-  // Without the right to do that it is a file of who runs polytop.
-  [[maybe_unused]] const int result = fchown(fd, user == kUnknownUser ? kNobody : user, static_cast<gid_t>(-1));
+  // Of this thread alone. Without the right to do that it is a file of who runs polytop.
+  const int own = setfsuid(user == kUnknownUser ? kNobody : user);
+  FileDescriptor copy(open(kCopyFolder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (!copy.valid()) copy = FileDescriptor(memfd_create("polytop-copy", MFD_CLOEXEC));
+  setfsuid(static_cast<uid_t>(own));
+  return copy;
 }
 
 /// How much of the disk a copy takes.
@@ -209,7 +209,7 @@ MappedFile RemoteFiles::copy(const file_record& record) {
   for (const auto& copy : copies_) {
     if (const auto bytes = copy.lock()) left -= *bytes;
   }
-  FileDescriptor into = nameless();
+  FileDescriptor into = nameless(record.tgid);
   std::array<int, 2> channel;
   if (!into.valid() || pipe2(channel.data(), O_CLOEXEC) != 0) {
     file.why = std::string("no place for a copy: ") + strerror(errno);
@@ -227,7 +227,6 @@ MappedFile RemoteFiles::copy(const file_record& record) {
     file.why = silent;
   } else if (said.front() == kCopied) {
     file.path = said.substr(1);
-    giveAway(into.get(), record.tgid);
     file.file = std::move(into);
     file.copied = std::make_shared<const off_t>(bytesOf(file.file.get()));
     copies_.push_back(file.copied);
