@@ -347,6 +347,7 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   defineKernel(env, exports);
   defineCommands(env, exports);
   defineEvents(env, exports);
+  exports.Set("endFirst", Napi::Function::New(env, [](const Napi::CallbackInfo&) { endFirst(); }));
   exports.Set("comeFirst", Napi::Function::New(env, [](const Napi::CallbackInfo&) { comeFirst(); }));
   exports.Set("releaseUnusedMemory", Napi::Function::New(env, [](const Napi::CallbackInfo& info) {
                 return guarded(info.Env(), [&] {

@@ -111,6 +111,8 @@ export interface Addon {
    * second; native/turns/first_turn.h.
    */
   comeFirst(): void;
+  /** Lets all threads of the process come first until it ends, which is to be soon. */
+  endFirst(): void;
 }
 
 type LoaderWords = readonly [pattern: RegExp, what: string, mend: string];
