@@ -47,8 +47,7 @@ class RuleSet {
   uint32_t size() const;
   /// How many further rules there is room for.
   uint32_t room() const;
-  /// How many further rules the files of a user may add: whoever is not root has a quarter of what is free beside what
-  /// that user's files have added.
+  /// How many further rules the files of a user may add, by roomOfUser().
   uint32_t roomOf(uint32_t owner) const;
   /// Copies of all rules by their indexes.
   std::vector<unwind_rule> all() const;

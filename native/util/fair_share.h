@@ -1,13 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <unordered_map>
 
 namespace polytop {
 
-/// Divides places among users, so that the files of one cannot take them all: whoever is not root has a quarter of what
-/// is free beside what that user holds. Ten users who take all that they may leave places to an eleventh.
+/// How many further places the files of a user may take, so that they cannot take them all: whoever is not root has a
+/// quarter of what is free beside what that user holds. Ten users who take all that they may leave places to an
+/// eleventh.
+constexpr uint32_t roomOfUser(uint32_t user, uint32_t held, uint32_t free) {
+  constexpr uint32_t kShare = 4;
+  if (user == 0) return free;
+  const uint32_t most = (held + free + kShare - 1) / kShare;
+  return most - std::min(most, held);
+}
+
+/// Divides places among users by roomOfUser().
 class FairShare {
  public:
   explicit FairShare(uint32_t places) : free_(places) {}
@@ -15,7 +25,7 @@ class FairShare {
   /// Takes a place for the owner of a file. False if none is left for that user.
   bool take(uint32_t owner) {
     uint32_t& held = held_[owner];
-    if (free_ == 0 || (owner != 0 && held >= (held + free_ + 3) / 4)) return false;
+    if (roomOfUser(owner, held, free_) == 0) return false;
     held++;
     free_--;
     return true;
