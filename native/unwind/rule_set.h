@@ -8,10 +8,6 @@
 #include <utility>
 #include <vector>
 
-// abi.h is C first; C++ spells its assertions differently.
-#ifndef _Static_assert
-#define _Static_assert static_assert
-#endif
 #include "bpf/abi.h"
 
 namespace polytop {
