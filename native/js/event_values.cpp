@@ -46,7 +46,7 @@ EventSetup readEvent(const Napi::Object& from) {
   EventSetup setup;
   setup.number = static_cast<uint32_t>(numberOf(from, "number"));
   setup.name = textOf(from, "name");
-  setup.kind = static_cast<EventKind>(numberOf(from, "kind") % kEventKinds);
+  setup.kind = static_cast<event_kind>(numberOf(from, "kind") % EVENT_KINDS);
   setup.type = static_cast<uint32_t>(numberOf(from, "type"));
   setup.config = numberOf(from, "config");
   setup.period = numberOf(from, "period");

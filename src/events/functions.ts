@@ -1,6 +1,8 @@
 /** Functions of programs and libraries: where they are. */
+
+import { EVENT_FUNCTION, EVENT_RETURN } from "../../build/abi.ts";
 import type { Addon } from "../addon/binding.ts";
-import { EVENT_KINDS, type ResolvedEvent } from "../addon/events.ts";
+import type { ResolvedEvent } from "../addon/events.ts";
 import type { EventRequest } from "../tick/event-request.ts";
 import { closest } from "./closest.ts";
 import { isGlob, isRegex, matcher } from "./pattern.ts";
@@ -111,7 +113,7 @@ export function resolveFunction(
     unit: "events",
     setup: {
       name: text,
-      kind: isReturn ? EVENT_KINDS.return : EVENT_KINDS.function,
+      kind: isReturn ? EVENT_RETURN : EVENT_FUNCTION,
       files: probed,
     },
     ...(notice ? { notice } : {}),

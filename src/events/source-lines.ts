@@ -1,6 +1,8 @@
 /** Lines of source files: where their code is. */
+
+import { EVENT_FUNCTION } from "../../build/abi.ts";
 import type { LinePlaces } from "../addon/binding.ts";
-import { EVENT_KINDS, type ResolvedEvent } from "../addon/events.ts";
+import type { ResolvedEvent } from "../addon/events.ts";
 import type { EventRequest } from "../tick/event-request.ts";
 import {
   cannot,
@@ -41,7 +43,7 @@ export function resolveLine(
   return {
     name: text,
     unit: "events",
-    setup: { name: text, kind: EVENT_KINDS.function, files: placesByFile(text, found) },
+    setup: { name: text, kind: EVENT_FUNCTION, files: placesByFile(text, found) },
     ...(parts.length > 0 ? { notice: `${text}: ${parts.join("; ")}` } : {}),
   };
 }

@@ -1,4 +1,5 @@
 /** Events as people ask for them with `-e`: what the words say, before this machine is asked what it has. */
+import { MAX_EVENTS } from "../../build/abi.ts";
 import { UsageError } from "./errors.ts";
 import {
   type CounterRow,
@@ -63,8 +64,8 @@ export type EventRequest =
       readonly probe: string;
     };
 
-/** As bpf/event/abi.h has it, less the CPU's time. */
-const MOST_EVENTS = 7;
+/** The CPU's time is an event of its own. */
+const MOST_EVENTS = MAX_EVENTS - 1;
 
 const FORMS = `${EVENT_NAMES.join(", ")}, a name of \`polytop list events\`, subsystem:name, uprobe:FILE:FUNC, kprobe:FUNC or usdt:FILE:PROVIDER:NAME`;
 
