@@ -19,6 +19,10 @@ enum event_kind {
 	EVENT_KINDS = 6,
 };
 
+/* In place of the file offset of the function that a chooser (ifunc) chose. */
+#define CHOICE_NOT_LOADED -1 /* the file is not one that polytop itself has loaded */
+#define CHOICE_ELSEWHERE -2  /* it is in no file: the vDSO */
+
 /* How often stacks of an event are walked; user space writes it whenever it changes. */
 struct event_rate {
 	__u64 period;     /* every so-many-th hit at most */

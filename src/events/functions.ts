@@ -1,6 +1,6 @@
 /** Functions of programs and libraries: where they are. */
 
-import { EVENT_FUNCTION, EVENT_RETURN } from "../../build/abi.ts";
+import { CHOICE_NOT_LOADED, EVENT_FUNCTION, EVENT_RETURN } from "../../build/abi.ts";
 import type { Addon } from "../addon/binding.ts";
 import type { ResolvedEvent } from "../addon/events.ts";
 import type { EventRequest } from "../tick/event-request.ts";
@@ -19,9 +19,6 @@ import {
 /** Names in a notice. */
 const NAMED = 5;
 
-/** A chooser of which polytop does not know the choice: the addon's kNotLoaded and kElsewhere. */
-const NOT_LOADED = -1;
-
 /** A function that was found. */
 export interface FoundFunction {
   readonly path: string;
@@ -33,7 +30,7 @@ export interface FoundFunction {
   readonly version: string;
   /** Only programs that were linked long ago call it. */
   readonly isOld: boolean;
-  /** Where it is in the file; for a chooser what it chose here, negative where that is not known. */
+  /** Where it is in the file; for a chooser what it chose here, or one of the CHOICE_ constants of bpf/event/abi.h. */
   readonly offset: number;
   /** It runs once, and says which function is meant by its name (ifunc). */
   readonly isChooser: boolean;
@@ -63,7 +60,7 @@ function* rowsOf(
       written: written[place] ?? "",
       version: versions[place] ?? "",
       isOld: olds[place] === 1,
-      offset: offset ?? NOT_LOADED,
+      offset: offset ?? CHOICE_NOT_LOADED,
       isChooser,
     };
   }
@@ -168,9 +165,9 @@ function whyUnknown(
   found: readonly FoundFunction[],
   addon: Addon,
 ): string {
-  const [{ path = "", symbol = "", offset = NOT_LOADED } = {}] = meant;
+  const [{ path = "", symbol = "", offset = CHOICE_NOT_LOADED } = {}] = meant;
   const why =
-    offset === NOT_LOADED
+    offset === CHOICE_NOT_LOADED
       ? "which one is not known for this file"
       : "it is in no file that a probe could reach (the vDSO)";
   const variants = [...rowsOf(path, addon)].filter(
