@@ -37,6 +37,9 @@ struct LinePlaceQuery {
 
 /// Where the code of a source line begins.
 struct LinePlaces {
+  /// A line may have more: these are told, and no others.
+  static constexpr size_t kMostOffsets = 20'000, kMostSources = 32;
+
   std::vector<uint64_t> offsets;     ///< in the file, ascending, each once
   std::vector<std::string> sources;  ///< the source files that were meant, as the debug information spells them
   uint32_t next = 0;  ///< where there is none: the next line of these files that has code; 0: no line has
