@@ -22,7 +22,6 @@ namespace {
 
 /// So many stacks with frames of interpreters wait for the next drain: some MB.
 constexpr size_t kMaxInterpreted = 2048;
-constexpr uint64_t kNanosecondsPerMillisecond = 1'000'000;
 
 /// The stack of softirqs that are not sampled: a reason, and no frame.
 constexpr uint64_t kUnsampledStack = 0x736f667469727173;
@@ -178,10 +177,7 @@ Drained Drain::drain() {
 uint64_t Drain::childTime() {
   rusage usage = {};
   getrusage(RUSAGE_CHILDREN, &usage);
-  const auto microseconds = [](const timeval& time) {
-    return static_cast<uint64_t>(time.tv_sec) * 1'000'000 + static_cast<uint64_t>(time.tv_usec);
-  };
-  const uint64_t children = (microseconds(usage.ru_utime) + microseconds(usage.ru_stime)) * 1000;
+  const uint64_t children = cpuNanoseconds(usage);
   return children - std::min(children, commandNanoseconds()) + memory_->cpuNanoseconds() +
          files_->builder.cpuNanoseconds() + files_->naming.cpuNanoseconds();
 }
