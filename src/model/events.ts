@@ -11,9 +11,6 @@ const NOTHING: Counts = {
   weights: new Float64Array(),
 };
 
-/** How many events a tick counts. */
-export const eventCount = ({ events }: Tick): number => events?.length ?? 1;
-
 /** The tick of one event, by its place; the same object each time. A tick that has fewer has nothing of it. */
 export function ofEvent(tick: Tick, place: number): Tick {
   const info = tick.events?.[place];

@@ -24,10 +24,10 @@ export interface EventRow {
 }
 
 /** The numbers are those of enum perf_type_id, perf_hw_id and perf_sw_ids in linux/perf_event.h. */
-export const PERF_TYPE_HARDWARE = 0;
+const PERF_TYPE_HARDWARE = 0;
 export const PERF_TYPE_SOFTWARE = 1;
-export const PERF_TYPE_HW_CACHE = 3;
-export const PERF_TYPE_RAW = 4;
+const PERF_TYPE_HW_CACHE = 3;
+const PERF_TYPE_RAW = 4;
 const PERF_COUNT_HW_CPU_CYCLES = 0;
 const PERF_COUNT_SW_CPU_CLOCK = 0;
 
