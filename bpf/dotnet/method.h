@@ -38,7 +38,7 @@ static __always_inline __u64 read_dynamic_name(struct dotnet_walk *d)
 #pragma unroll
 	for (int i = 0; i < NAME_WORDS; i++)
 		hash = mix(hash, words[i]);
-	/* Of two methods of one name the place of the name mostly differs. */
+	/* Two methods of one name mostly have it at different places. */
 	return hash ^ name;
 }
 

@@ -12,7 +12,7 @@
 
 namespace polytop {
 
-// Those with a parser have a file of this machine read by it. They throw a Failure where it cannot be read.
+// Functions that take a parser have it read a file of this machine. They throw a Failure where it cannot be read.
 
 /// Every function with a symbol in a file or in its separate debug file. `isWritten`: also as people write them.
 std::vector<ProbedFunction> listFunctions(Parser& parser, const std::string& path, bool isWritten);

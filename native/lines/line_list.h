@@ -52,7 +52,7 @@ std::vector<uint8_t> encodeLineQuery(const LineQuery& query);
 bool decodeLineQuery(std::span<const uint8_t> bytes, LineQuery& query);
 
 std::vector<uint8_t> encodeLines(const FoundLines& found);
-/// Of so many offsets.
+/// `offsets`: how many were asked for.
 bool decodeLines(std::span<const uint8_t> bytes, size_t offsets, FoundLines& found);
 
 std::vector<uint8_t> encodePlaceQuery(const LinePlaceQuery& query);

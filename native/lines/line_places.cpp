@@ -111,7 +111,7 @@ class Search {
     if (places_.size() + loose_.size() >= LinePlaces::kMostOffsets) return;
     Dwarf_Die function;
     if (!lines_.functionIn(unit, address, function, 0)) {
-      // Of assembly, where no entry tells of functions.
+      // It is of assembly, where no entry tells of functions.
       if (!goesOn) loose_.insert(address);
       return;
     }

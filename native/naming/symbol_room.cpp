@@ -51,7 +51,7 @@ void SymbolRoom::beginRefresh() {
 void SymbolRoom::deliver() {
   for (const std::shared_ptr<SymbolJob>& job : reader_.takeDone()) {
     const bool isRead = job->why.empty();
-    // Those that were met meanwhile are named now.
+    // Functions that were met meanwhile are named now.
     hasWaited_ |= isRead && (job->isLate || job->file->hasFailed());
     if (!isRead) notice(*job);
     if (job->named) {

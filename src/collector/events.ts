@@ -80,7 +80,7 @@ export class CountedEvents {
     return this.#counted.some(({ event }) => event.setup);
   }
 
-  /** Those that the addon is to count. */
+  /** The events that the addon is to count. */
   numbered(): NumberedEvent[] {
     return this.#counted.flatMap(({ event: { setup }, number }) =>
       setup ? [{ ...setup, number, ...this.#rate }] : [],

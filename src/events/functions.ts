@@ -26,7 +26,7 @@ export interface FoundFunction {
   readonly name: string;
   /** As the symbol table has it, without its version. */
   readonly symbol: string;
-  /** Of the symbol; empty where it has none. */
+  /** The version of the symbol; empty where it has none. */
   readonly version: string;
   /** Only programs that were linked long ago call it. */
   readonly isOld: boolean;

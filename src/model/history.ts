@@ -147,7 +147,7 @@ export class History {
     return ticks.length > 0 ? ticks : [end];
   }
 
-  /** The same as they were collected. */
+  /** The ticks of the last `seconds` up to `end` as they were collected. */
   recorded(seconds: number, end: Tick): readonly Tick[] {
     const first = this.placeAfter(end.time - seconds * 1000);
     return this.#ticks.slice(first, this.placeAfter(end.time));

@@ -44,7 +44,7 @@ export type WorkerReply =
       readonly kind: "failed";
       readonly message: string;
       readonly errno: number;
-      /** Of an error that is meant for the user as it is. */
+      /** What polytop exits with for an error that is meant for the user as it is. */
       readonly exitCode: number | undefined;
       readonly stack: string | undefined;
     };

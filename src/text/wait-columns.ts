@@ -62,7 +62,7 @@ export const WAITING_COLUMNS: readonly Column<FunctionRow, FunctionContext>[] =
     column.id === "total" ? [column, ...WAIT_COLUMNS] : [column],
   );
 
-/** The same while a moment is marked. */
+/** The columns of functions that wait while a moment is marked. */
 export const WAITING_MARKED_COLUMNS: readonly Column<FunctionRow, FunctionContext>[] =
   WAITING_COLUMNS.flatMap((column) => (column.id === "total" ? [column, CHANGE_COLUMN] : [column]));
 

@@ -44,7 +44,7 @@ export type EventRequest =
   | {
       readonly kind: "line";
       readonly text: string;
-      /** As of a function. */
+      /** As in a request for a function. */
       readonly file: string | undefined;
       /** A source file, by the end of its path. */
       readonly source: string;

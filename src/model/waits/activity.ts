@@ -20,7 +20,7 @@ export const isWaiting = ({ event, waiting }: Tick): boolean =>
 /** What was made of a tick, by activity: it is asked for again with every key. */
 const made = new WeakMap<Tick, Partial<Record<Activity, Tick>>>();
 
-/** Of which tick it was made. */
+/** The tick that another one was made of. */
 const origins = new WeakMap<Tick, Tick>();
 
 /** The tick that a source made, with what runs and what waits, of one that an activity is about. */
