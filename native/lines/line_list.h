@@ -46,7 +46,7 @@ struct LinePlaces {
   std::string why;    ///< why the file says nothing of lines; empty if it does
 };
 
-// As bytes, and back from bytes that nobody vouches for: false where these are anything else.
+// These write and read bytes that nobody vouches for: a reader returns false where they are anything else.
 
 std::vector<uint8_t> encodeLineQuery(const LineQuery& query);
 bool decodeLineQuery(std::span<const uint8_t> bytes, LineQuery& query);

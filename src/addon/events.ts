@@ -8,6 +8,7 @@ export interface FileProbes {
   readonly places: readonly { readonly offset: number; readonly semaphore: number }[];
 }
 
+/** What the addon must know of an event to count it. */
 export interface EventSetup {
   /** As it was asked for. */
   readonly name: string;

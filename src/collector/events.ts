@@ -32,6 +32,7 @@ export interface Rate {
   readonly frequency: number;
 }
 
+/** The events of a run, and what was counted of each since the last tick. */
 export class CountedEvents {
   #counted: readonly Counted[] = [];
   #places = new Map<number, number>();

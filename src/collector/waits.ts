@@ -29,6 +29,7 @@ const OWNER_PLACES: Readonly<Record<OwnerWord, number>> = { mutex: 0, writer: 1,
 
 const NANOSECONDS = 1e9;
 
+/** Counts waits, and keeps what is to be told of them with the next tick. */
 export class DrainedWaits {
   readonly #writer: DeltaWriter;
   readonly #stacks: DrainedStacks;

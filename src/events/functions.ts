@@ -92,6 +92,7 @@ function meantOf(found: readonly FoundFunction[], pattern: string): readonly Fou
   return current.length > 0 ? current : found;
 }
 
+/** Finds the functions of programs that are asked for. Throws a UserError where there are none, or too many. */
 export function resolveFunction(
   { text, file, pattern, isReturn }: EventRequest & { kind: "function" },
   context: SearchContext,

@@ -14,6 +14,7 @@ export function kernelFunctions(): string[] {
     .flatMap((line) => /^\S+ [tT] (\S+)/.exec(line)?.[1] ?? []);
 }
 
+/** Finds the functions of the kernel that are asked for. Throws a UserError where none can be probed. */
 export function resolveKernelFunction({
   text,
   pattern,

@@ -21,6 +21,7 @@ const MOST_PLACES = 2000;
 /** One by one, as kernels before 6.6 want it. */
 export const MOST_LINKS = 300;
 
+/** The error that what was asked for cannot be counted here. */
 export const cannot = (text: string): UserError => new UserError(text, EXIT_CANNOT);
 
 /** From 6.6 on the kernel probes many functions with one link. */

@@ -18,6 +18,7 @@ interface Searched extends LinePlaces {
   readonly path: string;
 }
 
+/** Finds where a source line begins in programs. Throws a UserError where it has no code. */
 export function resolveLine(
   { text, file, source, line }: EventRequest & { kind: "line" },
   context: SearchContext,

@@ -13,6 +13,7 @@ import {
   type SearchContext,
 } from "./probed-files.ts";
 
+/** Finds the probes that authors put into programs (USDT). Throws a UserError where there are none. */
 export function resolveStaticProbe(
   { text, file, provider, probe }: EventRequest & { kind: "usdt" },
   context: SearchContext,

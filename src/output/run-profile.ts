@@ -59,6 +59,7 @@ interface Process {
   readonly guessed: Map<number, Amount>;
 }
 
+/** Adds a run up: stacks of programs, with their weights for each event. */
 export class RunProfile {
   /** When the run began, milliseconds since 1970; undefined before the first tick. */
   begin: number | undefined;

@@ -13,6 +13,7 @@ export interface EventSource {
   readonly isClock: boolean;
 }
 
+/** An event of time: what runs, what waits, or both. */
 export interface EventRow {
   readonly help: string;
   /** What a sample's weight counts. */
@@ -56,6 +57,7 @@ export type EventName = keyof typeof EVENTS;
 
 export const EVENT_NAMES = Object.keys(EVENTS);
 
+/** Whether a text is an event of time. */
 export const isEventName = (text: string): text is EventName => Object.hasOwn(EVENTS, text);
 
 /** An event that the kernel or the processor counts, by the name that perf gives it. */

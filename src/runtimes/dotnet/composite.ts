@@ -26,9 +26,11 @@ const CORE_NAME = "System.Private.CoreLib";
 /** Opens the metadata of the assembly of a name, in the build of an id; throws Unreadable where it cannot be read. */
 export type OpenComponent = (name: string, moduleId: string) => Metadata;
 
+/** Whether an image holds the code of several assemblies. */
 export const isComposite = (sections: ReadyToRunSections): boolean =>
   sections.has(SECTION_COMPONENTS);
 
+/** The assemblies whose code a composite image holds. */
 export class CompositeImage {
   readonly #image: PeImage;
   readonly #open: OpenComponent;
