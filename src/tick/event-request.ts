@@ -3,6 +3,7 @@ import { MAX_EVENTS } from "../../build/abi.ts";
 import { UsageError } from "./errors.ts";
 import {
   type CounterRow,
+  CPU_TIME,
   counterOf,
   EVENT_NAMES,
   type EventName,
@@ -75,7 +76,7 @@ export function parseEvents(text: string): EventRequest[] {
   const texts = requests.map((request) => request.text);
   const twice = texts.find((one, i) => texts.indexOf(one) !== i);
   if (twice !== undefined) throw new UsageError(`--event has ${twice} more than once`);
-  const alone = requests.find(({ kind, text: one }) => kind === "time" && one !== "cpu");
+  const alone = requests.find(({ kind, text: one }) => kind === "time" && one !== CPU_TIME);
   if (alone && requests.length > 1) {
     throw new UsageError(`--event ${alone.text} stands alone: it takes no other event beside it`);
   }
