@@ -104,7 +104,7 @@ export function resolveFunction(
   const meant = meantOf(found, pattern);
   const known = meant.filter(({ offset }) => offset >= 0);
   if (known.length === 0) throw cannot(whyUnknown(text, meant, found, context.addon));
-  const probed = placesByFile(text, known);
+  const probed = placesByFile(text, known, context.addon);
   const notice = noticeOf(text, { found, meant, known }, context.addon);
   return {
     name: text,

@@ -44,7 +44,7 @@ export function resolveLine(
   return {
     name: text,
     unit: "events",
-    setup: { name: text, kind: EVENT_FUNCTION, files: placesByFile(text, found) },
+    setup: { name: text, kind: EVENT_FUNCTION, files: placesByFile(text, found, context.addon) },
     ...(parts.length > 0 ? { notice: `${text}: ${parts.join("; ")}` } : {}),
   };
 }

@@ -38,6 +38,6 @@ export function resolveStaticProbe(
   return {
     name: text,
     unit: "events",
-    setup: { name: text, kind: EVENT_FUNCTION, files: placesByFile(text, found) },
+    setup: { name: text, kind: EVENT_FUNCTION, files: placesByFile(text, found, context.addon) },
   };
 }
