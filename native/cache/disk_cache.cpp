@@ -117,7 +117,7 @@ std::optional<std::vector<uint8_t>> DiskCache::read(const CacheKey& key) {
   std::vector<uint8_t> content = readBytes(file.get(), sizeof header, header.size);
   if (content.size() != header.size || hashBytes(content.data(), content.size(), header.size) != header.checksum)
     return std::nullopt;
-  const timespec now = {static_cast<time_t>(clockNanoseconds(CLOCK_REALTIME) / 1'000'000'000), 0};
+  const timespec now = {static_cast<time_t>(clockNanoseconds(CLOCK_REALTIME) / kNanosecondsPerSecond), 0};
   const timespec times[] = {now, now};
   if (now.tv_sec > status.st_mtim.tv_sec + kMarkSeconds) futimens(file.get(), times);
   return content;
@@ -186,7 +186,7 @@ void DiskCache::shrink() {
   std::vector<Entry> entries;
   const std::unique_ptr<DIR, CloseFolder> folder(
       fdopendir(openat(folder_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)));
-  const auto now = static_cast<time_t>(clockNanoseconds(CLOCK_REALTIME) / 1'000'000'000);
+  const auto now = static_cast<time_t>(clockNanoseconds(CLOCK_REALTIME) / kNanosecondsPerSecond);
   bytes_ = 0;
   for (const dirent* item; folder && (item = readdir(folder.get()));) {
     struct stat status = {};

@@ -12,6 +12,7 @@
 #include "bpf/totals.h"
 #include "dotnet/methods.h"
 #include "drain/frame_lines.h"
+#include "drain/map_entries.h"
 #include "drain/stacks.h"
 #include "drain/tasks.h"
 #include "drain/unsampled.h"
@@ -129,8 +130,7 @@ class Drain {
   Tasks tasks_;
   std::vector<std::unique_ptr<FrameLines>> lines_;  ///< of each interpreter
   std::vector<InterpretedStack> interpreted_;       ///< their lines are read together
-  std::vector<count_key> keys_;
-  std::vector<count_value> values_;
+  MapEntries<count_key, count_value> countEntries_;
   std::bitset<1 << 16> sampledFiles_;  ///< by id: in a stack that was counted since the last drain
 
   uint64_t bootedAt_ = 0;  ///< ns since 1970, as the clock said at the start

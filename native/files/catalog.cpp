@@ -73,10 +73,8 @@ bool Catalog::publish(Entry& entry, const UnwindTable& table) {
   const bool hasRows = !table.pages.empty();
   const Room needs = {table.rows.size(), RowStore::pagesOf(table), 0};
   if (store_.rowCount() + needs.rows > kWholeRoom.rows) return false;
-  if (entry.owner != 0) {
-    const Room own = usedBy(entry.owner);
-    if (!fits(own + needs, shareOf(own, freeOf(usedRoom(), kWholeRoom)))) return false;
-  }
+  const Room free = freeOf(usedRoom(), kWholeRoom);
+  if (entry.owner != 0 && !fits(needs, roomOfUser(entry.owner, usedBy(entry.owner), free))) return false;
   if (hasRows && !store_.place(table, rules_, entry.placement)) return false;
   entry.info.state = hasRows ? FILE_READY : FILE_NO_TABLE;
   if (hasRows) {

@@ -9,7 +9,6 @@
 
 #include "bpf/abi.h"
 #include "files/churn.h"
-#include "files/fair_share.h"
 #include "files/open_file.h"
 #include "files/probe.h"
 #include "files/room_plan.h"
@@ -18,6 +17,7 @@
 #include "turns/mutex.h"
 #include "unwind/rule_set.h"
 #include "unwind/unwind_table.h"
+#include "util/fair_share.h"
 
 namespace polytop {
 

@@ -38,9 +38,9 @@ Room Catalog::usedBy(uint32_t owner) const {
 
 bool Catalog::mayEnter(const file_key& key, uint32_t owner, bool isAnnounced) {
   std::lock_guard lock(mutex_);
-  const size_t all = entries_.size(), own = usedBy(owner).files;
-  const bool isRefused = all >= kWholeRoom.files || (owner != 0 && own >= shareOf(own, kWholeRoom.files - all)) ||
-                         !churn_.mayRead(key, clockNanoseconds(CLOCK_MONOTONIC));
+  const size_t free = kWholeRoom.files - std::min(kWholeRoom.files, entries_.size());
+  const bool isRefused =
+      roomOfUser(owner, usedBy(owner).files, free) == 0 || !churn_.mayRead(key, clockNanoseconds(CLOCK_MONOTONIC));
   if (isRefused && !isAnnounced) unanswered_.push_back(key);
   return !isRefused && !(isAnnounced && isTight(usedRoom()));
 }

@@ -36,9 +36,9 @@ class OpenFile {
            std::vector<Segment> code);
 
   const FileDescriptor& file() const { return mapped_.file; }
-  /// Of the process that mapped it, where that is not our own.
+  /// The root folder of the process that mapped it, where that is not our own.
   const FileDescriptor& root() const { return mapped_.root; }
-  /// The same as openUnderRoot() takes it.
+  /// The path of that folder, as openUnderRoot() takes it.
   std::string rootPath() const;
   /// As its process sees it, for display.
   const std::string& path() const { return mapped_.path; }

@@ -29,7 +29,7 @@ RoomPlan planRoom(const std::vector<Tenant>& tenants, const Room& used, uint64_t
                   const Room& mostOfOwner) {
   RoomPlan plan;
   std::vector<const Tenant*> unused, waiting;
-  // Of each user that has a limit: what is in use or is let in, and all of it.
+  // What the files of each user that has a limit need, in use or let in, and what all of them take.
   std::map<uint32_t, Room> needed, taken;
   Room free = freeOf(used, whole), reachable = free;
   for (const Tenant& tenant : tenants) {

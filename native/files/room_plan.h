@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "bpf/abi.h"
-#include "files/fair_share.h"
+#include "util/fair_share.h"
 
 namespace polytop {
 
@@ -27,9 +27,10 @@ inline bool fits(const Room& wanted, const Room& limit) {
 /// What is left of a whole.
 Room freeOf(const Room& used, const Room& whole);
 
-/// How much a user may hold of each part: FairShare.
-inline Room shareOf(const Room& held, const Room& free) {
-  return {shareOf(held.rows, free.rows), shareOf(held.pages, free.pages), shareOf(held.files, free.files)};
+/// How much more of each part the files of a user may take up.
+inline Room roomOfUser(uint32_t user, const Room& held, const Room& free) {
+  return {roomOfUser(user, held.rows, free.rows), roomOfUser(user, held.pages, free.pages),
+          roomOfUser(user, held.files, free.files)};
 }
 
 /// What may be taken up: the rows leave a part of the last blocks empty.
@@ -39,7 +40,7 @@ static_assert(kWholeRoom.rows < size_t{MAX_SHARDS} * SHARD_ROWS);
 /// What one file may take up: a file that was made to be large is not to leave the others without. The largest seen
 /// in use needs a sixth (a C++ compiler's library).
 constexpr Room kMostOfFile = {kWholeRoom.rows / 4, kWholeRoom.pages / 4, kWholeRoom.files};
-/// What the files of one user may take up together, if that is not root and nobody else takes anything: shareOf().
+/// What the files of one user may take up together, if that is not root and nobody else takes anything: roomOfUser().
 constexpr Room kMostOfOwner = {kWholeRoom.rows / 4, kWholeRoom.pages / 4, kWholeRoom.files / 4};
 
 /// A file as the plan sees it.

@@ -137,7 +137,7 @@ void Sweeper::Mean::add(double value) {
 /// must not depend on what the latest one met, else what threads do together would be met too often or too rarely.
 double Sweeper::interval() const {
   const double dear = kCostShare * meanCost_.value();
-  // Of few processes that somebody asks for, each thread may be the one that matters.
+  // Somebody who asks for few processes may be after any of their threads.
   const double share = session_->isNarrowed() ? 1 : std::max(movedShare_.value(), 1e-3);
   return std::max(dear, std::clamp(dear / share, kShortest, kLongest));
 }

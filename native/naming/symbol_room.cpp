@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "files/fair_share.h"
 #include "mapped/identity.h"
+#include "util/fair_share.h"
 #include "util/utf8.h"
 
 namespace polytop {
@@ -61,7 +61,7 @@ void SymbolRoom::beginRefresh() {
 void SymbolRoom::deliver() {
   for (const std::shared_ptr<SymbolJob>& job : reader_.takeDone()) {
     const bool isRead = job->why.empty();
-    // Those that were met meanwhile are named now.
+    // Functions that were met meanwhile are named now.
     hasWaited_ |= isRead && (job->isLate || job->file->hasFailed());
     if (!isRead) notice(*job->file, job->why);
     if (job->named) {
@@ -90,8 +90,7 @@ void SymbolRoom::hold(const std::shared_ptr<OpenFile>& file) {
   if (size == 0) return;
   const uint32_t owner = ownerOf(file->file().get());
   const auto finds = [&] {
-    const size_t all = bytes(), own = bytesOf(owner);
-    return all + size <= maxBytes_ && (owner == 0 || own + size <= shareOf(own, maxBytes_ - all));
+    return size <= roomOfUser(owner, bytesOf(owner), maxBytes_ - std::min(maxBytes_, bytes()));
   };
   while (!finds() && letOldestGo(owner)) continue;
   if (finds()) {

@@ -4,15 +4,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "util/fair_share.h"
 #include "util/hash.h"
 
 namespace polytop {
-
-namespace {
-
-constexpr uint32_t kShareOfOwner = 4;
-
-}  // namespace
 
 uint64_t hashRule(const unwind_rule& rule) {
   uint64_t words[2];
@@ -89,12 +84,8 @@ uint32_t RuleSet::room() const {
 
 uint32_t RuleSet::roomOf(uint32_t owner) const {
   const std::lock_guard lock(mutex_);
-  const uint32_t free = freeIndexes();
-  if (owner == 0) return free;
   const auto found = added_.find(owner);
-  const uint32_t added = found == added_.end() ? 0 : found->second;
-  const uint32_t most = (added + free) / kShareOfOwner;
-  return most - std::min(most, added);
+  return static_cast<uint32_t>(roomOfUser(owner, found == added_.end() ? 0 : found->second, freeIndexes()));
 }
 
 std::vector<unwind_rule> RuleSet::all() const {

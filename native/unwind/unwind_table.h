@@ -33,8 +33,6 @@ struct UnwindTable {
 
   /// The start of the code that holds the file offset; false if it lies before all of them.
   bool findStart(uint64_t offset, uint64_t& start) const;
-  /// The index of the rule for a file offset; kNoRule where there is none.
-  uint32_t findRule(uint64_t offset) const;
 };
 
 /**

@@ -14,7 +14,7 @@ import type { RuntimeReader } from "../runtimes/reader.ts";
 import { runtimeReaders } from "../runtimes/registry.ts";
 import { cleanName } from "../tick/clean-name.ts";
 import { DeltaWriter, type TickDelta } from "../tick/delta.ts";
-import { EVENTS, type EventName, type EventRow } from "../tick/events.ts";
+import { CPU_TIME, EVENTS, type EventName, type EventRow } from "../tick/events.ts";
 import type { CounterDefinition } from "../tick/source.ts";
 import type { EventInfo, OwnCost } from "../tick/tick.ts";
 import type { Activity } from "../tick/waits.ts";
@@ -271,7 +271,7 @@ export class Collector {
       return { event: clock, unit: this.#event.unit, samples, missed };
     }
     return {
-      event: first.name === "cpu" ? clock : first.name,
+      event: first.name === CPU_TIME ? clock : first.name,
       unit: first.unit,
       samples: first.samples,
       missed: first.missed,

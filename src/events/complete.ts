@@ -2,7 +2,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { cleanName } from "../tick/clean-name.ts";
-import { COUNTER_ROWS, EVENTS, PERF_TYPE_SOFTWARE } from "../tick/events.ts";
+import { COUNTER_ROWS, CPU_TIME, PERF_TYPE_SOFTWARE } from "../tick/events.ts";
 import { exactName, functionsIn } from "./functions.ts";
 import { kernelFunctions } from "./kernel-functions.ts";
 import { filesFor, type SearchContext } from "./probed-files.ts";
@@ -17,8 +17,6 @@ const KEPT_FILES = 8;
 
 /** What stands before the name of a place. */
 const PLACES = ["uprobe:", "uretprobe:", "usdt:", "kprobe:", "kretprobe:"];
-
-const [CPU_TIME = "cpu"] = Object.keys(EVENTS);
 
 /** A text is completed anew with each key: names are read once. */
 export class EventCompleter {

@@ -1,6 +1,7 @@
 /** Functions of the kernel. */
 import { existsSync, readFileSync } from "node:fs";
-import { EVENT_KINDS, type ResolvedEvent } from "../addon/events.ts";
+import { EVENT_KERNEL_FUNCTION, EVENT_KERNEL_RETURN } from "../../build/abi.ts";
+import type { ResolvedEvent } from "../addon/events.ts";
 import type { EventRequest } from "../tick/event-request.ts";
 import { closest } from "./closest.ts";
 import { matcher } from "./pattern.ts";
@@ -13,6 +14,7 @@ export function kernelFunctions(): string[] {
     .flatMap((line) => /^\S+ [tT] (\S+)/.exec(line)?.[1] ?? []);
 }
 
+/** Finds the functions of the kernel that are asked for. Throws a UserError where none can be probed. */
 export function resolveKernelFunction({
   text,
   pattern,
@@ -35,6 +37,6 @@ export function resolveKernelFunction({
       `${text} stands for ${found.length} functions, more than the ${MOST_LINKS} that are probed at once: make it narrower`,
     );
   }
-  const kind = isReturn ? EVENT_KINDS.kernelReturn : EVENT_KINDS.kernelFunction;
+  const kind = isReturn ? EVENT_KERNEL_RETURN : EVENT_KERNEL_FUNCTION;
   return { name: text, unit: "events", setup: { name: text, kind, functions: found } };
 }

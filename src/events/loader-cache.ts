@@ -27,6 +27,7 @@ export function libraryFolders(): string[] {
   return folders.filter((line) => line.startsWith("/"));
 }
 
+/** Whether a path leads to a regular file. */
 export const isFile = (path: string): boolean => {
   try {
     return statSync(path).isFile();

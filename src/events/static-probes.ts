@@ -1,5 +1,6 @@
 /** Probes that are written into programs (USDT). */
-import { EVENT_KINDS, type ResolvedEvent } from "../addon/events.ts";
+import { EVENT_FUNCTION } from "../../build/abi.ts";
+import type { ResolvedEvent } from "../addon/events.ts";
 import type { EventRequest } from "../tick/event-request.ts";
 import { closest } from "./closest.ts";
 import { matcher } from "./pattern.ts";
@@ -12,6 +13,7 @@ import {
   type SearchContext,
 } from "./probed-files.ts";
 
+/** Finds the probes that authors put into programs (USDT). Throws a UserError where there are none. */
 export function resolveStaticProbe(
   { text, file, provider, probe }: EventRequest & { kind: "usdt" },
   context: SearchContext,
@@ -36,6 +38,6 @@ export function resolveStaticProbe(
   return {
     name: text,
     unit: "events",
-    setup: { name: text, kind: EVENT_KINDS.function, files: placesByFile(text, found) },
+    setup: { name: text, kind: EVENT_FUNCTION, files: placesByFile(text, found, context.addon) },
   };
 }

@@ -1,7 +1,8 @@
 /** Tracepoints of the kernel, as its file system for tracing describes them. */
 import { readdirSync, readFileSync } from "node:fs";
+import { EVENT_TRACEPOINT } from "../../build/abi.ts";
 import type { Addon } from "../addon/binding.ts";
-import { EVENT_KINDS, type ResolvedEvent } from "../addon/events.ts";
+import type { ResolvedEvent } from "../addon/events.ts";
 import { EXIT_CANNOT, UserError } from "../tick/errors.ts";
 import type { EventRequest } from "../tick/event-request.ts";
 import { closest } from "./closest.ts";
@@ -53,7 +54,7 @@ export class Tracepoints {
       unit: weight?.unit ?? "events",
       setup: {
         name: text,
-        kind: EVENT_KINDS.tracepoint,
+        kind: EVENT_TRACEPOINT,
         config: Number(id),
         // Its stack is that of the entry for system calls, whatever the call.
         withoutKernelStack: subsystem === "syscalls",
