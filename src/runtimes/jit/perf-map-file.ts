@@ -23,7 +23,7 @@ const MAX_DESCRIPTORS = 256;
 
 /** Linux's O_PATH, which Node does not name, refers to a file without opening it. */
 const O_PATH = 0o10000000;
-/** Types of file systems that wait for another process or machine (native/files/remote_file.cpp has their numbers). */
+/** Types of file systems that wait for another process or machine (native/mapped/remote_file.cpp has their numbers). */
 const REMOTE = /^(fuse|fuseblk|nfs4?|cifs|smb3|9p|ceph|afs|coda|gpfs|lustre|virtiofs)(\.|$)/;
 
 const ABSENT = "generated code, and its process writes no /tmp/perf-PID.map";
