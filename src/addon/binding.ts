@@ -37,7 +37,7 @@ export interface FunctionColumns {
   readonly chosen: Float64Array;
 }
 
-/** Where a line of a source file begins in a program; native/symbols/line_places.h. */
+/** Where a line of a source file begins in a program; native/lines/line_places.h. */
 export interface LinePlaces {
   /** In the file. */
   readonly offsets: Float64Array;

@@ -236,6 +236,7 @@ export class Collector {
     const cpus = sampled || availableParallelism();
     const metrics: Record<string, number> = {};
     for (const { id, name } of COUNTERS) metrics[name] = gathered.counters[id] ?? 0;
+    const lost = gathered.counters[COUNTER_IDS.WaitLostNanoseconds] ?? 0;
     const { events, notices } = this.#events.take();
     const gone = this.#targets.check();
     if (gone.changed) this.#sampler.setTargets(this.#targets.sampled());
@@ -251,7 +252,7 @@ export class Collector {
         metrics,
         self: this.#ownCost(gathered, tickNanoseconds),
         ...(this.#activity === "running" ? {} : { activity: this.#activity }),
-        ...(this.#sweeps ? { waiting: this.#waits.take(metrics.WaitLostNanoseconds ?? 0) } : {}),
+        ...(this.#sweeps ? { waiting: this.#waits.take(lost) } : {}),
         notices: [
           ...gone.notices,
           ...notices,

@@ -4,7 +4,7 @@ import { CHOICE_NOT_LOADED, EVENT_FUNCTION, EVENT_RETURN } from "../../build/abi
 import type { Addon } from "../addon/binding.ts";
 import type { ResolvedEvent } from "../addon/events.ts";
 import type { EventRequest } from "../tick/event-request.ts";
-import { closest } from "./closest.ts";
+import { didYouMean } from "./closest.ts";
 import { isGlob, isRegex, matcher } from "./pattern.ts";
 import {
   cannot,
@@ -188,10 +188,8 @@ function whyNone(text: string, pattern: string, files: readonly string[], addon:
   const where = filesInWords(files);
   if (isMany(pattern)) return `${text}: no function of ${where} matches`;
   const names = eachFile(files, text, (path) => addon.listFunctions(path, false).names);
-  const near = closest(pattern, new Set(names));
   const hint =
-    near.length > 0
-      ? `did you mean ${near.join(" or ")}?`
-      : "a function of an interpreter or of .NET has no place in a file that a probe could reach; inlined functions have none either";
+    didYouMean(pattern, new Set(names)) ||
+    "a function of an interpreter or of .NET has no place in a file that a probe could reach; inlined functions have none either";
   return `${text}: ${where} has no function ${pattern}\n${hint}`;
 }

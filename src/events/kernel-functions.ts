@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { EVENT_KERNEL_FUNCTION, EVENT_KERNEL_RETURN } from "../../build/abi.ts";
 import type { ResolvedEvent } from "../addon/events.ts";
 import type { EventRequest } from "../tick/event-request.ts";
-import { closest } from "./closest.ts";
+import { didYouMean } from "./closest.ts";
 import { matcher } from "./pattern.ts";
 import { cannot, MOST_LINKS } from "./probed-files.ts";
 
@@ -14,13 +14,16 @@ export function kernelFunctions(): string[] {
     .flatMap((line) => /^\S+ [tT] (\S+)/.exec(line)?.[1] ?? []);
 }
 
+/** Whether this kernel probes functions of its own. */
+export const hasKprobes = (): boolean => existsSync("/sys/bus/event_source/devices/kprobe");
+
 /** Finds the functions of the kernel that are asked for. Throws a UserError where none can be probed. */
 export function resolveKernelFunction({
   text,
   pattern,
   isReturn,
 }: EventRequest & { kind: "kernel-function" }): ResolvedEvent {
-  if (!existsSync("/sys/bus/event_source/devices/kprobe")) {
+  if (!hasKprobes()) {
     throw cannot(
       `${text}: this kernel was built without kprobes (CONFIG_KPROBES)\nTracepoints may tell the same: \`polytop list events\``,
     );
@@ -28,9 +31,8 @@ export function resolveKernelFunction({
   const all = new Set(kernelFunctions());
   const found = [...all].filter(matcher(pattern));
   if (found.length === 0) {
-    const near = closest(pattern, all);
-    const hint = near.length > 0 ? `\ndid you mean ${near.join(" or ")}?` : "";
-    throw cannot(`${text}: this kernel has no function ${pattern}${hint}`);
+    const hint = didYouMean(pattern, all);
+    throw cannot(`${text}: this kernel has no function ${pattern}${hint && `\n${hint}`}`);
   }
   if (found.length > MOST_LINKS) {
     throw cannot(

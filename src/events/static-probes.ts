@@ -2,7 +2,7 @@
 import { EVENT_FUNCTION } from "../../build/abi.ts";
 import type { ResolvedEvent } from "../addon/events.ts";
 import type { EventRequest } from "../tick/event-request.ts";
-import { closest } from "./closest.ts";
+import { didYouMean } from "./closest.ts";
 import { matcher } from "./pattern.ts";
 import {
   cannot,
@@ -27,8 +27,7 @@ export function resolveStaticProbe(
   const found = all.filter((one) => isProvider(one.provider) && isProbe(one.name));
   if (found.length === 0) {
     const names = [...new Set(all.map((one) => `${one.provider}:${one.name}`))];
-    const near = closest(`${provider}:${probe}`, names);
-    const has = near.length > 0 ? `did you mean ${near.join(" or ")}?` : `it has ${names.length}`;
+    const has = didYouMean(`${provider}:${probe}`, names) || `it has ${names.length}`;
     throw cannot(
       names.length === 0
         ? `${text}: ${files.join(", ") || "no file"} has no static probes (USDT)`

@@ -5,7 +5,7 @@ import type { Addon } from "../addon/binding.ts";
 import type { ResolvedEvent } from "../addon/events.ts";
 import { EXIT_CANNOT, UserError } from "../tick/errors.ts";
 import type { EventRequest } from "../tick/event-request.ts";
-import { closest } from "./closest.ts";
+import { didYouMean } from "./closest.ts";
 
 /** A field of a tracepoint's record: `field:unsigned int bytes;\toffset:28;\tsize:4;\tsigned:0;` */
 const FIELD =
@@ -72,9 +72,10 @@ export class Tracepoints {
   }
 
   #whyUnknown(subsystem: string, event: string): string {
-    const near = closest(`${subsystem}:${event}`, this.names());
-    const hint = near.length > 0 ? `did you mean ${near.join(" or ")}?` : "";
-    return `this kernel has no tracepoint ${subsystem}:${event}; ${hint || `\`polytop list events '*${event}*'\` searches them`}`;
+    const hint =
+      didYouMean(`${subsystem}:${event}`, this.names()) ||
+      `\`polytop list events '*${event}*'\` searches them`;
+    return `this kernel has no tracepoint ${subsystem}:${event}; ${hint}`;
   }
 
   #field({ text, subsystem, event }: EventRequest & { kind: "tracepoint" }, wanted: string) {
