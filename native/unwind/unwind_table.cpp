@@ -299,13 +299,6 @@ bool readByHeader(const ElfImage& image, FrameSection& section, std::unique_ptr<
 
 }  // namespace
 
-bool UnwindTable::findStart(uint64_t offset, uint64_t& start) const {
-  const auto above = std::upper_bound(starts.begin(), starts.end(), offset);
-  if (above == starts.begin()) return false;
-  start = *(above - 1);
-  return true;
-}
-
 UnwindTable buildUnwindTable(const ElfImage& image, RuleSet& rules) {
   UnwindTable table;
   FrameSection section;

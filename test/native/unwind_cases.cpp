@@ -13,7 +13,7 @@
 #include "check.h"
 #include "elf_maker.h"
 #include "mapped/vdso.h"
-#include "rule_at.h"
+#include "table_search.h"
 #include "unwind/unwind_table.h"
 #include "util/file_descriptor.h"
 
@@ -145,9 +145,8 @@ void testTable() {
   check(built.at(kCodeOffset + 0x1000).cfa == CFA_END, "entry point without an FDE");
   check(built.at(kCodeOffset + 0x1080).cfa == CFA_NONE, "behind the entry point");
   check(built.at(kCodeOffset + 0x2110).cfa == CFA_NONE, "behind the last function");
-  uint64_t start = 0;
-  check(table.findStart(kCodeOffset + 0x50, start) && start == kCodeOffset + 0x40, "start of a function");
-  check(!table.findStart(kCodeOffset - 1, start), "before all functions");
+  check(startAt(table, kCodeOffset + 0x50) == kCodeOffset + 0x40, "start of a function");
+  check(!startAt(table, kCodeOffset - 1), "before all functions");
 
   // A function over three pages: each page starts with a row of its own.
   ElfParts large = oneFunction({0x0e, 16});
@@ -380,9 +379,7 @@ void testHoles() {
   check(coverHole(table, 0x60, 0x80, 8) && ruleAt(table, 0x60) == 8 && ruleAt(table, 0x80) == 6 &&
             ruleAt(table, 0x1000) == 7,
         "the rest of a hole");
-  uint64_t start = 0;
-  check(table.findStart(0x50, start) && start == 0x48 && table.findStart(0x60, start) && start == 0x60,
-        "where the code begins");
+  check(startAt(table, 0x50) == 0x48 && startAt(table, 0x60) == 0x60, "where the code begins");
 }
 
 }  // namespace

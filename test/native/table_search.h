@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The search for the rule of a place, as the walk in the kernel does it (bpf/unwind/rows.h).
+// Searches in an unwind table, as the walk in the kernel (bpf/unwind/rows.h) and open files do them.
 #pragma once
 
 #include <algorithm>
+#include <optional>
 
 #include "unwind/row_writer.h"
 #include "unwind/unwind_table.h"
@@ -20,6 +21,12 @@ inline uint32_t ruleAt(const UnwindTable& table, uint64_t offset) {
   const auto above = std::upper_bound(first, first + page->count, offset % kPageSize,
                                       [](uint64_t inPage, uint32_t row) { return inPage < (row & ROW_OFFSET_MASK); });
   return *(above - 1) >> ROW_OFFSET_BITS;
+}
+
+/// The start of the code that holds the file offset; nothing if it lies before all of them.
+inline std::optional<uint64_t> startAt(const UnwindTable& table, uint64_t offset) {
+  const auto above = std::upper_bound(table.starts.begin(), table.starts.end(), offset);
+  return above == table.starts.begin() ? std::nullopt : std::optional(*std::prev(above));
 }
 
 }  // namespace polytop
