@@ -40,7 +40,9 @@ void tryScript(Input input, bool isWide) {
 template <typename Item>
 std::vector<Item> listOf(Input input, size_t most) {
   std::vector<Item> list(std::min(most, input.size() / sizeof(Item)));
-  std::copy_n(input.begin(), list.size() * sizeof(Item), reinterpret_cast<uint8_t*>(list.data()));
+  // An empty list has no memory, and nothing may be copied there.
+  if (!list.empty())
+    std::copy_n(input.begin(), list.size() * sizeof(Item), reinterpret_cast<uint8_t*>(list.data()));
   return list;
 }
 
