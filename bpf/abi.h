@@ -84,7 +84,7 @@ enum outcome {
  * Every page that has rows starts with a row for offset 0.
  */
 #define ROW_OFFSET_BITS 12
-#define ROW_OFFSET_MASK 0xfff
+#define ROW_OFFSET_MASK ((1 << ROW_OFFSET_BITS) - 1)
 
 /*
  * How the canonical frame address (CFA) is found. Registers are named by their role: sp is the stack pointer,

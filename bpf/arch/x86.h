@@ -9,6 +9,7 @@
 #define POLYTOP_ARCH_X86_H
 
 #include "../kernel.h"
+#include "x86_layout.h"
 
 /* The order of struct pt_regs, as eight-byte words. */
 enum pt_regs_word {
@@ -60,17 +61,6 @@ enum pt_regs_word {
 #define SYSCALL_EXECVEAT 322
 
 #define KERNEL_STACK_SIZE 16384
-
-/* A call pushes the return address, which so ends at the CFA. */
-#define RETURN_ADDRESS_BYTES 8
-/* Code that keeps frame pointers has the caller's fp where fp points to, and the return address here. */
-#define FRAME_RETURN_ADDRESS 8
-#define FRAME_BYTES 16
-
-/* Offsets in the ucontext of a signal: struct sigcontext lies at 40, and these are its words 10, 15 and 16. */
-#define UCONTEXT_FP (40 + 10 * 8)
-#define UCONTEXT_SP (40 + 15 * 8)
-#define UCONTEXT_IP (40 + 16 * 8)
 
 /* glibc 2.31 to 2.43, struct pthread (disassembled): its first block of thread-specific data, and its list of blocks.
  */

@@ -40,6 +40,17 @@ enum dotnet_stub {
 };
 #define DOTNET_STUBS 4096
 
+/* A MethodDesc (method.hpp): token remainder (2 bytes), index in the chunk (1), -, slot (2), flags (2). */
+#define DOTNET_METHOD_SLOT 4
+#define DOTNET_METHOD_FLAGS 6
+#define DOTNET_CLASS_MASK 7 /* flags that tell the class of a method */
+#define DOTNET_CLASS_ARRAY 4
+#define DOTNET_CLASS_INSTANTIATED 5
+#define DOTNET_CLASS_DYNAMIC 7
+/* Flags of a MethodTable (methodtable.h): it is an array or string; it is generic. */
+#define DOTNET_TYPE_COMPONENTS 0x80000000
+#define DOTNET_TYPE_GENERICS 0x30
+
 #define DOTNET_GENERATION_SHIFT 47
 #define DOTNET_GENERATIONS 512
 #define DOTNET_NAME_LENGTH 256

@@ -13,11 +13,6 @@
 /* Methods that user space has been told of: the memory of the walk alone. */
 MAP(dotnet_methods, LRU_HASH, 8192, struct dotnet_method_key, struct dotnet_method);
 
-#define METHOD_FLAGS 6 /* offset of MethodDesc.Flags */
-#define METHOD_CLASS 7 /* its bits that tell the class */
-#define METHOD_ARRAY 4
-#define METHOD_DYNAMIC 7
-
 /* So many words of a dynamic method's name tell it from others. */
 #define NAME_WORDS (DOTNET_NAME_LENGTH / 8)
 
@@ -29,7 +24,8 @@ static __always_inline __u64 read_dynamic_name(struct dotnet_walk *d)
 	__u64 *words = (__u64 *)r->name;
 	__u16 flags;
 
-	if (READ_USER(&flags, d->method_desc + METHOD_FLAGS) || (flags & METHOD_CLASS) != METHOD_DYNAMIC)
+	if (READ_USER(&flags, d->method_desc + DOTNET_METHOD_FLAGS) ||
+	    (flags & DOTNET_CLASS_MASK) != DOTNET_CLASS_DYNAMIC)
 		return 0;
 	if (READ_USER(&name, d->method_desc + d->process.facts.dynamic_name))
 		return 0;
@@ -42,15 +38,12 @@ static __always_inline __u64 read_dynamic_name(struct dotnet_walk *d)
 #pragma unroll
 	for (int i = 0; i < NAME_WORDS; i++)
 		hash = mix(hash, words[i]);
-	/* Of two methods of one name the place of the name mostly differs. */
+	/* Two methods of one name mostly have it at different places. */
 	return hash ^ name;
 }
 
 #define METHOD_CHUNK_BYTES 24 /* sizeof MethodDescChunk */
 #define METHOD_TYPE_BYTES 24  /* sizeof MethodTable up to its module */
-/* Flags of a MethodTable: it is an array or string; it is generic. */
-#define TYPE_COMPONENTS 0x80000000
-#define TYPE_GENERICS 0x30
 
 /* The address of the image of a module; 0 if it cannot be told. */
 static __always_inline __u64 dotnet_image_of(struct dotnet_walk *d, __u64 module)
@@ -86,12 +79,11 @@ __noinline int dotnet_describe_method(void)
 	struct dotnet_walk *d = &w->dotnet;
 	struct method_record *r = &d->record;
 	__u8 *bytes = d->bytes;
-	/* MethodDesc: token remainder (2), index in the chunk (1), -, slot (2), flags (2). */
 	if (READ_USER_BYTES(bytes, 8, d->method_desc))
 		return 0;
 	__u32 remainder = *(__u16 *)bytes;
-	__u32 kind = bytes[METHOD_FLAGS] & METHOD_CLASS;
-	if (kind == METHOD_DYNAMIC || kind == METHOD_ARRAY)
+	__u32 kind = bytes[DOTNET_METHOD_FLAGS] & DOTNET_CLASS_MASK;
+	if (kind == DOTNET_CLASS_DYNAMIC || kind == DOTNET_CLASS_ARRAY)
 		return 0;
 	/* MethodDescChunk: MethodTable (8), next (8), sizes (2), flags and token range (2). */
 	if (READ_USER_BYTES(bytes, METHOD_CHUNK_BYTES, d->method_desc - 8ULL * bytes[2] - METHOD_CHUNK_BYTES))
@@ -105,7 +97,7 @@ __noinline int dotnet_describe_method(void)
 	__u64 module = d->process.facts.type_module;
 	if (!module) {
 		/* 8.0 keeps the module of other types elsewhere. */
-		if ((flags & TYPE_COMPONENTS) || (flags & TYPE_GENERICS))
+		if (flags & (DOTNET_TYPE_COMPONENTS | DOTNET_TYPE_GENERICS))
 			return 0;
 		module = METHOD_TYPE_BYTES;
 	}

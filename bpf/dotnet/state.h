@@ -24,8 +24,7 @@ struct dotnet_section {
 	__u64 map;      /* code: the nibble map; image: number of RUNTIME_FUNCTIONs; stubs: their kind */
 	__u32 kind;
 	__u32 collectible;
-	/* Of a collectible section of code: where the number of its LoaderAllocator is (0: not known), and that number.
-	 */
+	/* A collectible section has a LoaderAllocator: where the number of that is (0: not known), and the number. */
 	__u64 allocator;
 	__u64 allocator_number;
 };

@@ -8,6 +8,21 @@
 /* The events of a run; number 0 is the CPU's time. */
 #define MAX_EVENTS 8
 
+/* How the kernel tells of an event, and so which entry of sample.bpf.c is run for it. */
+enum event_kind {
+	EVENT_COUNTER = 0,         /* of software or the processor, by perf_event_open(2) */
+	EVENT_TRACEPOINT = 1,      /* of the kernel's source */
+	EVENT_FUNCTION = 2,        /* of a program, where it is entered or at one of its instructions */
+	EVENT_RETURN = 3,          /* of a program's function, where it returns */
+	EVENT_KERNEL_FUNCTION = 4, /* where it is entered */
+	EVENT_KERNEL_RETURN = 5,
+	EVENT_KINDS = 6,
+};
+
+/* In place of the file offset of the function that a chooser (ifunc) chose. */
+#define CHOICE_NOT_LOADED -1 /* the file is not one that polytop itself has loaded */
+#define CHOICE_ELSEWHERE -2  /* it is in no file: the vDSO */
+
 /* How often stacks of an event are walked; user space writes it whenever it changes. */
 struct event_rate {
 	__u64 period;     /* every so-many-th hit at most */

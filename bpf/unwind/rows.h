@@ -9,7 +9,6 @@
 
 #include "mapping.h"
 
-#define PAGE_SHIFT 12 /* pages of code are those of struct page_entry */
 /* A page has at most one row for each of its bytes: twelve halvings find it. */
 #define ROW_SEARCH_STEPS 12
 _Static_assert(1 << ROW_SEARCH_STEPS == 1 << ROW_OFFSET_BITS, "the search must reach every row of a page");
@@ -94,7 +93,7 @@ __noinline int find_row(__u32 file)
 		return NO_RULE;
 	__u64 offset = w->offset;
 	__u32 position = 0;
-	__u32 page = (__u32)(offset >> PAGE_SHIFT) - entry->page_base;
+	__u32 page = (__u32)(offset >> ROW_OFFSET_BITS) - entry->page_base;
 	if (page >= entry->page_count)
 		return NO_RULE;
 	page += entry->first_page;
@@ -113,7 +112,7 @@ __noinline int find_row(__u32 file)
 		return NO_RULE;
 
 	/*
-	 * Searched is the last row at or below the offset; the first row of a page is at 0. The position goes through
+	 * The row is the last one at or below the offset; the first row of a page is at 0. The position goes through
 	 * the map so that the verifier does not tell the 4096 outcomes of the search apart.
 	 */
 	__u32 target = offset & ROW_OFFSET_MASK;

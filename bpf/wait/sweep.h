@@ -111,7 +111,7 @@ static __noinline int begin_visit(struct task_struct *task)
 	__u64 gap = gap_of(waiter, settings, now);
 	waiter->swept = now;
 	waiter->sweep = settings->sweep;
-	/* Of a thread that was there before the first sweep only the end is known. */
+	/* What came before the first sweep that met the thread is not known. */
 	if (gap)
 		add_times(task, waiter, gap);
 	waiter->unspent += gap - ran_in(task, waiter, gap);

@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "bpf/arch/x86_layout.h"
+
 namespace polytop::arch {
 
 constexpr std::string_view kName = "x86-64";
@@ -32,12 +34,12 @@ constexpr uint64_t kSp = 7;
 constexpr uint64_t kReturnAddress = 16;
 
 /// A call pushes the return address: it is at the CFA and this (section 3.2.2).
-constexpr int16_t kReturnAddressOffset = -8;
+constexpr int16_t kReturnAddressOffset = -RETURN_ADDRESS_BYTES;
 /// Where Go's vfork() has its return address: r12.
 constexpr uint8_t kGoVforkReturn = 12;
 
 /// The saved frame pointer and the return address above it.
-constexpr int32_t kFrameBytes = 16;
+constexpr int32_t kFrameBytes = FRAME_BYTES;
 /// How a function begins that keeps a frame pointer: push %rbp; mov %rsp, %rbp.
 constexpr uint8_t kFrameBegin[] = {0x55, 0x48, 0x89, 0xe5};
 /// How it ends: pop %rbp; ret.
@@ -45,11 +47,10 @@ constexpr uint8_t kFrameEnd[] = {0x5d, 0xc3};
 /// What a push moves the stack pointer by, and what return addresses are a multiple of from it.
 constexpr int32_t kWordBytes = 8;
 
-/// Offsets in the ucontext of a signal: struct sigcontext is at 40, and these are its words 10, 15 and 16
-/// (arch/x86/include/uapi/asm/sigcontext.h of Linux).
-constexpr int64_t kContextFp = 40 + 10 * 8;
-constexpr int64_t kContextSp = 40 + 15 * 8;
-constexpr int64_t kContextIp = 40 + 16 * 8;
+/// Offsets in the ucontext of a signal.
+constexpr int64_t kContextFp = UCONTEXT_FP;
+constexpr int64_t kContextSp = UCONTEXT_SP;
+constexpr int64_t kContextIp = UCONTEXT_IP;
 
 /**
  * The expression of the CFA in an entry of a procedure linkage table (binutils, elf_x86_64_lazy_plt):

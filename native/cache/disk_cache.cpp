@@ -27,7 +27,7 @@ namespace {
 constexpr uint64_t kMagic = 0x31656863'61637470;  // "ptcache1"
 constexpr uint64_t kMaxBytes = 256u << 20;
 constexpr size_t kMaxEntry = 64u << 20;
-constexpr size_t kMaxQueued = 64u << 20;
+constexpr size_t kMaxQueued = 8u << 20;
 /// A disk with less room is left alone.
 constexpr uint64_t kMinFree = 512u << 20;
 constexpr int kWriterNice = 15;
@@ -96,7 +96,7 @@ void DiskCache::close() {
     std::lock_guard lock(mutex_);
     closing_ = true;
   }
-  wake_.notify_all();
+  wake_.notifyAll();
   if (writer_.joinable()) writer_.join();
 }
 
@@ -117,7 +117,7 @@ std::optional<std::vector<uint8_t>> DiskCache::read(const CacheKey& key) {
   std::vector<uint8_t> content = readBytes(file.get(), sizeof header, header.size);
   if (content.size() != header.size || hashBytes(content.data(), content.size(), header.size) != header.checksum)
     return std::nullopt;
-  const timespec now = {static_cast<time_t>(clockNanoseconds(CLOCK_REALTIME) / 1'000'000'000), 0};
+  const timespec now = {static_cast<time_t>(clockNanoseconds(CLOCK_REALTIME) / kNanosecondsPerSecond), 0};
   const timespec times[] = {now, now};
   if (now.tv_sec > status.st_mtim.tv_sec + kMarkSeconds) futimens(file.get(), times);
   return content;
@@ -131,7 +131,7 @@ void DiskCache::write(const CacheKey& key, std::vector<uint8_t> content) {
     queuedBytes_ += content.size();
     queue_.push_back({key, std::move(content)});
   }
-  wake_.notify_all();
+  wake_.notifyAll();
 }
 
 void DiskCache::remove(const CacheKey& key) {
@@ -186,7 +186,7 @@ void DiskCache::shrink() {
   std::vector<Entry> entries;
   const std::unique_ptr<DIR, CloseFolder> folder(
       fdopendir(openat(folder_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)));
-  const auto now = static_cast<time_t>(clockNanoseconds(CLOCK_REALTIME) / 1'000'000'000);
+  const auto now = static_cast<time_t>(clockNanoseconds(CLOCK_REALTIME) / kNanosecondsPerSecond);
   bytes_ = 0;
   for (const dirent* item; folder && (item = readdir(folder.get()));) {
     struct stat status = {};

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "bpf/types.h"
+#include "turns/mutex.h"
 #include "util/file_descriptor.h"
 
 namespace polytop {
@@ -56,8 +55,8 @@ class DiskCache {
   void shrink();
 
   FileDescriptor folder_;
-  std::mutex mutex_;  ///< guards the queue
-  std::condition_variable wake_;
+  Mutex mutex_;  ///< guards the queue
+  Condition wake_;
   std::deque<Job> queue_;
   size_t queuedBytes_ = 0;
   bool closing_ = false;

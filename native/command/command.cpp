@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <signal.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,6 +11,7 @@
 #include <atomic>
 #include <cerrno>
 
+#include "util/clock.h"
 #include "util/failure.h"
 
 namespace polytop {
@@ -69,13 +69,6 @@ bool dropRights(const Command& command, const std::vector<gid_t>& groups) {
                                   syscall(SYS_setresuid, command.uid, command.uid, command.uid) == 0);
 }
 
-uint64_t nanosecondsOf(const rusage& usage) {
-  const auto microseconds = [](const timeval& time) {
-    return static_cast<uint64_t>(time.tv_sec) * 1'000'000 + static_cast<uint64_t>(time.tv_usec);
-  };
-  return (microseconds(usage.ru_utime) + microseconds(usage.ru_stime)) * 1000;
-}
-
 }  // namespace
 
 pid_t startCommand(const Command& command) {
@@ -111,7 +104,7 @@ CommandEnd waitForCommand(pid_t pid) {
   // Before it is taken away, since it is a part of what this process's children took from then on.
   while (syscall(SYS_waitid, P_PID, pid, &end, WEXITED | WNOWAIT, &usage) != 0 && errno == EINTR) {
   }
-  endedNanoseconds += nanosecondsOf(usage);
+  endedNanoseconds += cpuNanoseconds(usage);
   int status = 0;
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "dotnet/dotnet_facts.h"
-#include "files/fair_share.h"
 #include "files/probe.h"
+#include "util/fair_share.h"
 
 namespace polytop {
 

@@ -3,11 +3,11 @@
 
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "bpf/abi.h"
+#include "turns/mutex.h"
 #include "util/flat_map.h"
 #include "util/hash.h"
 
@@ -74,7 +74,7 @@ class Methods {
 
   void number(const method_record& record);
 
-  std::mutex mutex_;
+  Mutex mutex_;
   std::function<void()> wake_;
   bool woken_ = false;
   std::vector<MethodInfo> waiting_;

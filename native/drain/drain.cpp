@@ -20,10 +20,8 @@ namespace polytop {
 
 namespace {
 
-constexpr uint32_t kBatch = 1024;
 /// So many stacks with frames of interpreters wait for the next drain: some MB.
 constexpr size_t kMaxInterpreted = 2048;
-constexpr uint64_t kNanosecondsPerMillisecond = 1'000'000;
 
 /// The stack of softirqs that are not sampled: a reason, and no frame.
 constexpr uint64_t kUnsampledStack = 0x736f667469727173;
@@ -49,6 +47,14 @@ count_value idleTask(uint32_t cpu) {
   return task;
 }
 
+/// The ids of files in a set of them.
+std::vector<uint32_t> idsIn(const std::bitset<1 << 16>& files) {
+  std::vector<uint32_t> ids;
+  for (size_t id = files._Find_first(); id < files.size(); id = files._Find_next(id))
+    ids.push_back(static_cast<uint32_t>(id));
+  return ids;
+}
+
 }  // namespace
 
 Drain::~Drain() { close(); }
@@ -58,8 +64,6 @@ void Drain::open(Session& session, Files& files, Methods& methods, MemoryReader&
   session_ = &session;
   files_ = &files;
   methods_ = &methods;
-  keys_.resize(kBatch);
-  values_.resize(kBatch);
   lines_ = makeFrameLines(session, memory);
   memory_ = &memory;
   ring_ = ring_buffer__new(session.mapFd("records"), onRecord, this, nullptr);
@@ -129,6 +133,11 @@ void Drain::numberStacks() {
   const std::vector<Stacks::NewFrame> frames = stacks_.newFrames();
   // The index of a large file takes a while: the reader goes on meanwhile.
   lock.unlock();
+  std::bitset<1 << 16> files;
+  for (const auto [word, owner] : frames) {
+    if (word >> FRAME_KIND_SHIFT == FRAME_NATIVE) files.set(static_cast<uint16_t>(word >> FRAME_FILE_SHIFT));
+  }
+  files_->naming.makeReady(idsIn(files));
   std::vector<uint32_t> functions;
   functions.reserve(frames.size());
   for (const auto [word, owner] : frames) functions.push_back(functionOf(word, owner));
@@ -181,10 +190,7 @@ Drained Drain::drain() {
 uint64_t Drain::childTime() {
   rusage usage = {};
   getrusage(RUSAGE_CHILDREN, &usage);
-  const auto microseconds = [](const timeval& time) {
-    return static_cast<uint64_t>(time.tv_sec) * 1'000'000 + static_cast<uint64_t>(time.tv_usec);
-  };
-  const uint64_t children = (microseconds(usage.ru_utime) + microseconds(usage.ru_stime)) * 1000;
+  const uint64_t children = cpuNanoseconds(usage);
   return children - std::min(children, commandNanoseconds()) + memory_->cpuNanoseconds() +
          files_->builder.cpuNanoseconds() + files_->naming.cpuNanoseconds();
 }
@@ -212,35 +218,24 @@ void Drain::readCounts(uint32_t epoch, Drained& drained) {
   // Behind the place of a stack in a task: several CPUs may have counted it.
   FlatMap<uint64_t, uint32_t, NumberHash> places;
   for (uint32_t cpu = 0; cpu < session_->possibleCpus(); cpu++) {
-    const int fd = session_->countMapFd(epoch, cpu);
-    uint32_t position = 0;
-    for (bool first = true, more = true; more; first = false) {
-      uint32_t count = kBatch;
-      const int error = bpf_map_lookup_and_delete_batch(fd, first ? nullptr : &position, &position, keys_.data(),
-                                                        values_.data(), &count, nullptr);
-      more = error == 0;
-      if (error && errno != ENOENT) break;
-      for (uint32_t i = 0; i < count; i++) {
-        const count_key& key = keys_[i];
-        const count_value& value = values_[i];
-        const Stacks::Known stack = stacks_.find(key.stack);
-        if (stack.number == 0) {
-          drained.counters[COUNTER_SamplesLostStackUnknown] += value.count;
-          if (key.event == 0) drained.missed += value.count;
-          continue;
-        }
-        for (uint16_t file : stack.files) sampledFiles_.set(file);
-        const uint32_t task = tasks_.number(key, value);
-        const auto [place, isFirst] =
-            places.add(static_cast<uint64_t>(stack.number) << 32 | task * MAX_EVENTS | key.event % MAX_EVENTS);
-        if (isFirst) {
-          counts.add(stack.number, task, key.event, 0);
-          place = static_cast<uint32_t>(counts.weights.size());
-        }
-        counts.weights[place - 1] += static_cast<double>(value.count);
-        if (key.event == 0) drained.samples += value.count;
+    countEntries_.takeAll(session_->countMapFd(epoch, cpu), [&](const count_key& key, const count_value& value) {
+      const Stacks::Known stack = stacks_.find(key.stack);
+      if (stack.number == 0) {
+        drained.counters[COUNTER_SamplesLostStackUnknown] += value.count;
+        if (key.event == 0) drained.missed += value.count;
+        return;
       }
-    }
+      for (uint16_t file : stack.files) sampledFiles_.set(file);
+      const uint32_t task = tasks_.number(key, value);
+      const auto [place, isFirst] =
+          places.add(static_cast<uint64_t>(stack.number) << 32 | task * MAX_EVENTS | key.event % MAX_EVENTS);
+      if (isFirst) {
+        counts.add(stack.number, task, key.event, 0);
+        place = static_cast<uint32_t>(counts.weights.size());
+      }
+      counts.weights[place - 1] += static_cast<double>(value.count);
+      if (key.event == 0) drained.samples += value.count;
+    });
   }
   if (sweeper_ && sweeper_->isRunning()) readWaits(drained);
   touchFiles(clockNanoseconds(CLOCK_MONOTONIC));
@@ -283,8 +278,7 @@ void Drain::sweepWith(Sweeper* sweeper) {
 }
 
 void Drain::touchFiles(uint64_t now) {
-  for (size_t id = sampledFiles_._Find_first(); id < sampledFiles_.size(); id = sampledFiles_._Find_next(id))
-    files_->catalog.touch(static_cast<uint32_t>(id), now);
+  for (const uint32_t id : idsIn(sampledFiles_)) files_->catalog.touch(id, now);
   sampledFiles_.reset();
 }
 

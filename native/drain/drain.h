@@ -6,13 +6,13 @@
 #include <bitset>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "bpf/totals.h"
 #include "dotnet/methods.h"
 #include "drain/frame_lines.h"
+#include "drain/map_entries.h"
 #include "drain/stacks.h"
 #include "drain/tasks.h"
 #include "drain/unsampled.h"
@@ -20,6 +20,7 @@
 #include "events/events.h"
 #include "files/files.h"
 #include "kernel/session.h"
+#include "turns/mutex.h"
 #include "util/reader_thread.h"
 
 namespace polytop {
@@ -124,13 +125,12 @@ class Drain {
   MemoryReader* memory_ = nullptr;
   ring_buffer* ring_ = nullptr;
   ReaderThread reader_;
-  std::mutex ringMutex_;  ///< guards the ring buffer's reader side, stacks_ and lines_
+  Mutex ringMutex_;  ///< guards the ring buffer's reader side, stacks_ and lines_
   Stacks stacks_;
   Tasks tasks_;
   std::vector<std::unique_ptr<FrameLines>> lines_;  ///< of each interpreter
   std::vector<InterpretedStack> interpreted_;       ///< their lines are read together
-  std::vector<count_key> keys_;
-  std::vector<count_value> values_;
+  MapEntries<count_key, count_value> countEntries_;
   std::bitset<1 << 16> sampledFiles_;  ///< by id: in a stack that was counted since the last drain
 
   uint64_t bootedAt_ = 0;  ///< ns since 1970, as the clock said at the start

@@ -13,7 +13,7 @@ namespace {
 constexpr uint64_t kBeside = static_cast<uint64_t>(INTERPRETED_NATIVE) << 32;
 constexpr uint64_t kFolded = static_cast<uint64_t>(INTERPRETED_FOLDED) << 32;
 
-/// Of the kind of a stack: how its thread waits stands above what News::stacks holds.
+/// The kind of a stack is what News::stacks holds of it, and above that how its thread waits.
 constexpr uint32_t kWaitShift = 24;
 constexpr uint32_t kKindMask = (1u << kWaitShift) - 1;
 

@@ -5,13 +5,12 @@
 #include <cstring>
 #include <utility>
 
+#include "util/clock.h"
 #include "util/hash.h"
 
 namespace polytop {
 
 namespace {
-
-constexpr uint64_t kNanosecondsPerMillisecond = 1'000'000;
 
 /// The length of a name: what is behind its first zero byte says nothing.
 template <typename Name>

@@ -1,32 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "drain/waits.h"
 
-#include <bpf/bpf.h>
-
 #include <cerrno>
 
+#include "drain/map_entries.h"
 #include "util/failure.h"
 
 namespace polytop {
 
 namespace {
 
-constexpr uint32_t kBatch = 1024;
-
-/// Takes all entries out of a map; `take` is called with each key and value.
 template <typename Key, typename Value, typename Take>
 void takeAll(int map, Take take) {
-  std::vector<Key> keys(kBatch);
-  std::vector<Value> values(kBatch);
-  uint32_t position = 0;
-  for (bool first = true, more = true; more; first = false) {
-    uint32_t count = kBatch;
-    const int error = bpf_map_lookup_and_delete_batch(map, first ? nullptr : &position, &position, keys.data(),
-                                                      values.data(), &count, nullptr);
-    more = error == 0;
-    if (error && errno != ENOENT) throw Failure("what waiting threads were counted for cannot be read", errno);
-    for (uint32_t i = 0; i < count; i++) take(keys[i], values[i]);
-  }
+  if (!MapEntries<Key, Value>().takeAll(map, take))
+    throw Failure("what waiting threads were counted for cannot be read", errno);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "kernel/session.h"
+#include "turns/mutex.h"
 #include "util/priority.h"
 
 namespace polytop {
@@ -39,7 +40,7 @@ class Begun {
 };
 
 struct Work {
-  std::mutex mutex;
+  Mutex mutex;
   Begun<bpf_object*> object;
   Begun<KernelSymbols> symbols;
 };

@@ -17,7 +17,7 @@ struct DebugLinks {
   std::string linkName;  ///< in .gnu_debuglink, a file name; empty if there is none
   /// One more than the index of the first candidate that belongs to the file, 0 if none does.
   uint32_t belongs = 0;
-  // Of that candidate, of the file itself where there is none:
+  // What the candidate holds, or the file itself where none belongs to it:
   bool hasLines = false;
   std::string otherId;  ///< build-id of the file that dwz moved what several have into; empty if there is none
 };

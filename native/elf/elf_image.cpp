@@ -173,8 +173,7 @@ bool ElfImage::load(std::string& error) {
     for (size_t at = 0; raw.size() - at >= sizeof(Elf64_Phdr); at += sizeof(Elf64_Phdr)) {
       Elf64_Phdr segment;
       std::memcpy(&segment, raw.data() + at, sizeof segment);
-      segments_.push_back(
-          {segment.p_type, segment.p_flags, segment.p_offset, segment.p_vaddr, segment.p_filesz, segment.p_memsz});
+      segments_.push_back({segment.p_type, segment.p_flags, segment.p_offset, segment.p_vaddr, segment.p_filesz});
     }
   }
   // Without section headers (stripped of them, or a lie) the program headers have to do.

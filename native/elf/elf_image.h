@@ -32,7 +32,6 @@ struct Segment {
   uint64_t offset = 0;
   uint64_t address = 0;
   uint64_t fileSize = 0;
-  uint64_t memorySize = 0;
 };
 
 /**

@@ -20,7 +20,7 @@ struct NeededFiles {
 /// Reads them from the dynamic section. Facts: System V gABI, chapter 5, "Dynamic Linking".
 NeededFiles readNeededFiles(const ElfImage& image);
 
-// As bytes, and back from bytes that nobody vouches for: false where these are anything else.
+// These write and read bytes that nobody vouches for: a reader returns false where they are anything else.
 
 std::vector<uint8_t> encodeNeeded(const NeededFiles& needed);
 bool decodeNeeded(std::span<const uint8_t> bytes, NeededFiles& needed);

@@ -3,6 +3,7 @@
 #include <link.h>
 #include <sys/stat.h>
 
+#include "bpf/abi.h"
 #include "events/probe_places.h"
 #include "util/failure.h"
 
@@ -37,14 +38,14 @@ struct Loaded {
       if (part.p_type == PT_LOAD && (part.p_flags & PF_X) != 0 && address >= start && address - start < part.p_filesz)
         return static_cast<int64_t>(part.p_offset + (address - start));
     }
-    return kElsewhere;
+    return CHOICE_ELSEWHERE;
   }
 };
 
 }  // namespace
 
 std::vector<int64_t> chosenFunctions(const std::string& path, const std::vector<ProbedFunction>& choosers) {
-  std::vector<int64_t> chosen(choosers.size(), kNotLoaded);
+  std::vector<int64_t> chosen(choosers.size(), CHOICE_NOT_LOADED);
   const Loaded loaded(path);
   void* library = loaded.isFound ? dlopen(loaded.info.dlpi_name, RTLD_LAZY | RTLD_NOLOAD) : nullptr;
   if (!library) return chosen;

@@ -18,8 +18,8 @@ namespace polytop {
 
 namespace {
 
-/// The entries of bpf/sample.bpf.c, by EventKind.
-constexpr std::array<const char*, kEventKinds> kEntries = {"event_counter",         "event_tracepoint",
+/// The entries of bpf/sample.bpf.c, by enum event_kind.
+constexpr std::array<const char*, EVENT_KINDS> kEntries = {"event_counter",         "event_tracepoint",
                                                            "event_function",        "event_function",
                                                            "event_kernel_function", "event_kernel_function"};
 
@@ -28,8 +28,8 @@ constexpr uint64_t kMostWalks = 20'000;
 
 constexpr uint32_t kMostPrecise = 3;
 
-bool isOfPrograms(EventKind kind) { return kind == EventKind::kFunction || kind == EventKind::kReturn; }
-bool isReturn(EventKind kind) { return kind == EventKind::kReturn || kind == EventKind::kKernelReturn; }
+bool isOfPrograms(event_kind kind) { return kind == EVENT_FUNCTION || kind == EVENT_RETURN; }
+bool isReturn(event_kind kind) { return kind == EVENT_RETURN || kind == EVENT_KERNEL_RETURN; }
 
 }  // namespace
 
@@ -89,7 +89,7 @@ void EventObject::setFrequency(uint32_t frequency) {
   setup_.frequency = frequency;
   const bool isPeriodic = setup_.period > 0 || setup_.hasOwnPeriod;
   // A period of a counter is the kernel's part.
-  rate_.period = setup_.kind == EventKind::kCounter ? 1 : std::max<uint64_t>(setup_.period, 1);
+  rate_.period = setup_.kind == EVENT_COUNTER ? 1 : std::max<uint64_t>(setup_.period, 1);
   rate_.per_second = isPeriodic ? kMostWalks : std::max<uint64_t>(frequency, 1);
   writeRate();
 }
@@ -101,7 +101,7 @@ void EventObject::writeRate() {
 }
 
 void EventObject::attach() {
-  if (setup_.kind == EventKind::kCounter) {
+  if (setup_.kind == EVENT_COUNTER) {
     for (const uint32_t cpu : onlineCpus()) counters_.push_back({cpu, attachCounter(cpu)});
     return;
   }
@@ -161,7 +161,7 @@ void EventObject::attachMulti() {
 
 void EventObject::attachEach() {
   const uint32_t cpu = onlineCpus().front();
-  if (setup_.kind == EventKind::kTracepoint) keep(openTracepoint(setup_.config, cpu), setup_.name);
+  if (setup_.kind == EVENT_TRACEPOINT) keep(openTracepoint(setup_.config, cpu), setup_.name);
   for (const FileProbes& file : setup_.files) {
     for (const ProbePlace& place : file.places)
       keep(openFunction(file.path, place, isReturn(setup_.kind), cpu), setup_.name);
@@ -173,7 +173,7 @@ void EventObject::attachEach() {
 void EventObject::follow() {
   rate_.drains++;
   writeRate();
-  if (setup_.kind != EventKind::kCounter) return;
+  if (setup_.kind != EVENT_COUNTER) return;
   const std::vector<uint32_t> online = onlineCpus();
   std::erase_if(counters_, [&](const Counter& counter) {
     if (std::ranges::find(online, counter.cpu) != online.end()) return false;

@@ -5,18 +5,9 @@
 #include <string>
 #include <vector>
 
-namespace polytop {
+#include "bpf/abi.h"
 
-/// How the kernel tells of an event, and so which entry of bpf/sample.bpf.c is run for it.
-enum class EventKind : uint32_t {
-  kCounter = 0,         ///< of software or the processor, by perf_event_open(2)
-  kTracepoint = 1,      ///< of the kernel's source
-  kFunction = 2,        ///< of a program, where it is entered or at one of its instructions
-  kReturn = 3,          ///< of a program's function, where it returns
-  kKernelFunction = 4,  ///< where it is entered
-  kKernelReturn = 5,
-};
-constexpr uint32_t kEventKinds = 6;
+namespace polytop {
 
 /// An instruction of a file that is probed.
 struct ProbePlace {
@@ -34,7 +25,7 @@ struct FileProbes {
 struct EventSetup {
   uint32_t number = 1;  ///< of the run's events: that of its counts
   std::string name;
-  EventKind kind = EventKind::kCounter;
+  event_kind kind = EVENT_COUNTER;
   uint32_t type = 0;  ///< of perf_event_attr, as is the next; of counters and tracepoints
   uint64_t config = 0;
   uint64_t period = 0;        ///< every so-many-th hit is looked at; 0: as many as the frequency says
@@ -45,8 +36,8 @@ struct EventSetup {
   uint32_t fieldOffset = 0;  ///< of the field that hits of a tracepoint are weighed by
   uint32_t fieldSize = 0;    ///< 0: each hit weighs one
   bool fieldSigned = false;
-  std::vector<FileProbes> files;       ///< of kFunction and kReturn
-  std::vector<std::string> functions;  ///< of kKernelFunction and kKernelReturn
+  std::vector<FileProbes> files;       ///< of EVENT_FUNCTION and EVENT_RETURN
+  std::vector<std::string> functions;  ///< of EVENT_KERNEL_FUNCTION and EVENT_KERNEL_RETURN
 };
 
 }  // namespace polytop

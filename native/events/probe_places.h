@@ -12,15 +12,14 @@
 
 namespace polytop {
 
-// Those with a parser have a file of this machine read by it. They throw a Failure where it cannot be read.
+// Functions that take a parser have it read a file of this machine. They throw a Failure where it cannot be read.
 
 /// Every function with a symbol in a file or in its separate debug file. `isWritten`: also as people write them.
 std::vector<ProbedFunction> listFunctions(Parser& parser, const std::string& path, bool isWritten);
 
-/// What choosers of a file chose, for each of them: where the function is in the file, kNotLoaded or kElsewhere.
-constexpr int64_t kNotLoaded = -1, kElsewhere = -2;
-/// Knows it of files alone that this process has loaded itself, as it has the C library: what they choose depends on
-/// the processor and on GLIBC_TUNABLES.
+/// What choosers of a file chose, for each of them: where the function is in the file, CHOICE_NOT_LOADED or
+/// CHOICE_ELSEWHERE. Knows it of files alone that this process has loaded itself, as it has the C library: what they
+/// choose depends on the processor and on GLIBC_TUNABLES.
 std::vector<int64_t> chosenFunctions(const std::string& path, const std::vector<ProbedFunction>& choosers);
 
 /// Where a source line begins in a file: see findLinePlaces().

@@ -94,7 +94,7 @@ void FileBuilder::close() {
     std::lock_guard lock(mutex_);
     closing_ = true;
   }
-  wake_.notify_all();
+  wake_.notifyAll();
   for (std::thread& worker : workers_) worker.join();
   workers_.clear();
   cache_.close();
@@ -146,14 +146,14 @@ void FileBuilder::enqueue(Job job) {
     if (job.isCounted()) queued_++;
     queue.push(job.user, std::move(job));
   }
-  wake_.notify_all();
+  wake_.notifyAll();
 }
 
 void FileBuilder::postpone(Job job) {
   std::lock_guard lock(mutex_);
   if (job.user == 0 && readsForUser_) largeParser_.interrupt();
   large_.push(job.user, std::move(job));
-  wake_.notify_all();
+  wake_.notifyAll();
 }
 
 std::optional<FileBuilder::Job> FileBuilder::take(std::initializer_list<FairQueue<Job>*> queues) {
@@ -199,8 +199,6 @@ void FileBuilder::buildLarge() {
   raisePriority();
   while (std::optional<Job> job = take({&large_})) {
     attempt(*job, large_, [&] { build(*job, largeParser_); });
-    // Large files are rare, and what reading one took is given back.
-    largeParser_.rest();
   }
 }
 
@@ -236,7 +234,7 @@ bool FileBuilder::openFile(Job& job) {
 }
 
 void FileBuilder::build(Job& job, Parser& parser) {
-  if (catalog_.mayEnter(job.record.key, job.isAnnounced)) {
+  if (catalog_.mayEnter(job.record.key, ownerOf(job.file->file.get()), job.isAnnounced)) {
     std::optional<BuiltFile> built = read(job, parser);
     if (!built)
       catalog_.askAgain(job.record.key);
@@ -293,7 +291,7 @@ std::optional<BuiltFile> FileBuilder::read(Job& job, Parser& parser) {
   } catch (const Interrupted&) {
     throw Postponed();
   } catch (const std::exception& error) {
-    if (&parser == &smallParser_ && dynamic_cast<const TakesTooLong*>(&error)) throw Postponed();
+    if (&parser == &smallParser_ && dynamic_cast<const TakesTooMuch*>(&error)) throw Postponed();
     // Nothing of it is shown: a part of its rows would lead to wrong callers.
     built.table = {};
     built.runtime.reset();

@@ -2,10 +2,8 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <initializer_list>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -19,6 +17,7 @@
 #include "parser/parsed_file.h"
 #include "parser/parser.h"
 #include "turns/fair_queue.h"
+#include "turns/mutex.h"
 #include "util/allowance.h"
 
 namespace polytop {
@@ -32,7 +31,7 @@ class FileBuilder {
  public:
   /// `parser`: the path of that program.
   FileBuilder(Catalog& catalog, const std::string& parser)
-      : catalog_(catalog), parserPath_(parser), smallParser_(parser, kMostCpuAtOnce), largeParser_(parser) {}
+      : catalog_(catalog), parserPath_(parser), smallParser_(parser, kReadAtOnce), largeParser_(parser, kReadInTurn) {}
   ~FileBuilder() { close(); }
 
   /// Reads the vDSO and starts the threads; the catalog must be open. `cacheFolder`: where tables are kept from run to
@@ -57,9 +56,6 @@ class FileBuilder {
   uint64_t cpuNanoseconds() const { return smallParser_.cpuNanoseconds() + largeParser_.cpuNanoseconds(); }
 
  private:
-  /// What reading a small file may take of a CPU before it is one of those that take longer. In nanoseconds.
-  static constexpr uint64_t kMostCpuAtOnce = 400'000'000;
-
   /// A file to read. One of this machine's disks is opened when it is its turn.
   struct Job {
     file_record record = {};
@@ -102,8 +98,8 @@ class FileBuilder {
   const std::string parserPath_;
   Parser smallParser_;
   Parser largeParser_;
-  std::mutex mutex_;  ///< guards the queues
-  std::condition_variable wake_;
+  Mutex mutex_;  ///< guards the queues
+  Condition wake_;
   FairQueue<Job> queue_;       ///< those that somebody waits for
   FairQueue<Job> announced_;   ///< taken when queue_ is empty
   FairQueue<Job> large_;       ///< open already

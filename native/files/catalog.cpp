@@ -41,6 +41,7 @@ size_t Catalog::add(BuiltFile built) {
   entry.file = std::move(built.file);
   const size_t rows = built.table.rows.size();
   if (id) {
+    holdStarts(entry);
     // The walk finds the file's id last: whoever sees that finds its rows and the facts of its runtime.
     if (entry.runtime && !entry.runtime->publish(id, entry.owner, entry.visible))
       entry.info.refusal =
@@ -58,6 +59,7 @@ size_t Catalog::add(BuiltFile built) {
   if (id == 0 || bpf_map_update_elem(idsFd_, &entry.key, &id, BPF_ANY) != 0) {
     if (!built.isAnnounced) unanswered_.push_back(built.key);
     store_.remove(entry.placement);
+    starts_.giveBack(entry.owner, entry.starts);
     if (id && entry.runtime) entry.runtime->withdraw(id);
     if (id) freeIds_.push_back(id);
     return 0;
@@ -71,7 +73,8 @@ bool Catalog::publish(Entry& entry, const UnwindTable& table) {
   const bool hasRows = !table.pages.empty();
   const Room needs = {table.rows.size(), RowStore::pagesOf(table), 0};
   if (store_.rowCount() + needs.rows > kWholeRoom.rows) return false;
-  if (entry.owner != 0 && !fits(usedBy(entry.owner) + needs, kMostOfOwner)) return false;
+  const Room free = freeOf(usedRoom(), kWholeRoom);
+  if (entry.owner != 0 && !fits(needs, roomOfUser(entry.owner, usedBy(entry.owner), free))) return false;
   if (hasRows && !store_.place(table, rules_, entry.placement)) return false;
   entry.info.state = hasRows ? FILE_READY : FILE_NO_TABLE;
   if (hasRows) {

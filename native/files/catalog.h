@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -15,8 +14,10 @@
 #include "files/room_plan.h"
 #include "files/row_store.h"
 #include "kernel/session.h"
+#include "turns/mutex.h"
 #include "unwind/rule_set.h"
 #include "unwind/unwind_table.h"
+#include "util/fair_share.h"
 
 namespace polytop {
 
@@ -58,7 +59,7 @@ class Catalog {
   /// What knows the runtimes in files.
   const std::vector<std::unique_ptr<RuntimeProbe>>& probes() const { return probes_; }
   /// Whether there is room for a further file at all, and it does not change too often, before its table is built.
-  bool mayEnter(const file_key& key, bool isAnnounced);
+  bool mayEnter(const file_key& key, uint32_t owner, bool isAnnounced);
   /// Gives the file an id and shows it to the kernel side. Returns how many rows it has.
   size_t add(BuiltFile built);
   /// Shows the vDSO to the kernel side, which knows its id.
@@ -100,6 +101,7 @@ class Catalog {
     uint64_t builtAt = 0;
     RowStore::Placement placement;
     uint32_t owner = 0;
+    size_t starts = 0;                     ///< of functions that it holds
     bool isEvicted = false;                ///< it was taken back, and is forgotten next
     bool isRefused = false;                ///< FILE_NO_ROOM: it would take too much, and does not wait
     RuleLease rules;                       ///< of the rows that are placed
@@ -110,7 +112,12 @@ class Catalog {
     file_entry visible = {};  ///< what the kernel side knows of the file
   };
 
+  /// Starts of functions that all files hold, 8 bytes each: a large browser has half a million.
+  static constexpr size_t kMostStarts = 3'000'000;
+
   uint32_t takeId();
+  /// Drops the starts of functions of a file where there is no room for them.
+  void holdStarts(Entry& entry);
   Entry* find(uint32_t id);
   /// Places the rows of a file and shows it to the kernel side. False where there is no room.
   bool publish(Entry& entry, const UnwindTable& table);
@@ -130,7 +137,7 @@ class Catalog {
   int askedFd_ = -1;
   RuleSet rules_;
   std::vector<std::unique_ptr<RuntimeProbe>> probes_;
-  mutable std::mutex mutex_;  ///< guards all that follows, but not what is in an OpenFile
+  mutable Mutex mutex_;  ///< guards all that follows, but not what is in an OpenFile
   RowStore store_;
   std::unordered_map<uint32_t, Entry> entries_;
   std::vector<FileInfo> news_;
@@ -138,6 +145,7 @@ class Catalog {
   uint64_t roomMade_ = 0;             ///< when makeRoom() last changed something
   uint64_t unseenLetGo_ = 0;          ///< when letGo() last looked for files that were not sampled
   Churn churn_;
+  FairShare starts_{kMostStarts};
   uint32_t nextId_ = FILE_VDSO + 1;
   std::vector<uint32_t> freeIds_;
   std::vector<uint32_t> evicted_;

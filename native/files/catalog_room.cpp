@@ -36,11 +36,25 @@ Room Catalog::usedBy(uint32_t owner) const {
   return used;
 }
 
-bool Catalog::mayEnter(const file_key& key, bool isAnnounced) {
+bool Catalog::mayEnter(const file_key& key, uint32_t owner, bool isAnnounced) {
   std::lock_guard lock(mutex_);
-  const bool isRefused = entries_.size() >= kWholeRoom.files || !churn_.mayRead(key, clockNanoseconds(CLOCK_MONOTONIC));
+  const size_t free = kWholeRoom.files - std::min(kWholeRoom.files, entries_.size());
+  const bool isRefused =
+      roomOfUser(owner, usedBy(owner).files, free) == 0 || !churn_.mayRead(key, clockNanoseconds(CLOCK_MONOTONIC));
   if (isRefused && !isAnnounced) unanswered_.push_back(key);
   return !isRefused && !(isAnnounced && isTight(usedRoom()));
+}
+
+void Catalog::holdStarts(Entry& entry) {
+  if (!entry.file) return;
+  const size_t starts = entry.file->startCount();
+  if (starts_.take(entry.owner, starts)) {
+    entry.starts = starts;
+    return;
+  }
+  entry.file->dropStarts();
+  entry.info.refusal = "is named by its symbols alone: it has " + std::to_string(starts) +
+                       " functions, a file of user " + std::to_string(entry.owner);
 }
 
 void Catalog::wait(Entry& entry, UnwindTable table) {
@@ -149,6 +163,7 @@ void Catalog::admit(Session& session, const std::vector<uint32_t>& admitted) {
 void Catalog::forgetEvicted() {
   std::lock_guard lock(mutex_);
   for (const uint32_t id : std::exchange(evicted_, {})) {
+    starts_.giveBack(entries_[id].owner, entries_[id].starts);
     entries_.erase(id);
     quarantine_[0].push_back(id);
   }

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "files/fair_share.h"
 #include "kernel/session.h"
+#include "util/fair_share.h"
 
 namespace polytop {
 

@@ -5,23 +5,26 @@
 
 namespace polytop {
 
-std::shared_ptr<OpenFile> Naming::withSymbols(uint32_t file) {
-  std::shared_ptr<OpenFile> found = catalog_.open(file);
-  if (found) symbols_.makeReady(found);
-  return found;
+void Naming::makeReady(const std::vector<uint32_t>& files) {
+  std::vector<std::shared_ptr<OpenFile>> found;
+  for (const uint32_t file : files) {
+    if (std::shared_ptr<OpenFile> known = catalog_.open(file)) found.push_back(std::move(known));
+  }
+  symbols_.makeReady(found);
 }
 
 NamedOffset Naming::name(uint32_t file, uint64_t offset) {
-  const std::shared_ptr<OpenFile> found = withSymbols(file);
+  const std::shared_ptr<OpenFile> found = catalog_.open(file);
   if (!found) return {};
+  symbols_.makeReady({found});
   NamedOffset named = found->name(offset);
   if (!found->wantsNames()) return named;
-  symbols_.readNames(found);
+  symbols_.readNames({found});
   return found->name(offset);
 }
 
 uint32_t Naming::functionOf(uint32_t file, uint64_t offset) {
-  const std::shared_ptr<OpenFile> found = withSymbols(file);
+  const std::shared_ptr<OpenFile> found = catalog_.open(file);
   const uint64_t start = found ? found->functionStart(offset) : 0;
   if (found && found->wantsNames() && (unnamed_.empty() || unnamed_.back() != found)) unnamed_.push_back(found);
   if (start == 0) return 0;
@@ -30,9 +33,7 @@ uint32_t Naming::functionOf(uint32_t file, uint64_t offset) {
   return number;
 }
 
-void Naming::readNames() {
-  for (const std::shared_ptr<OpenFile>& file : std::exchange(unnamed_, {})) symbols_.readNames(file);
-}
+void Naming::readNames() { symbols_.readNames(std::exchange(unnamed_, {})); }
 
 std::vector<uint8_t> Naming::read(uint32_t file, const std::string& name, uint64_t offset, size_t size) {
   const std::shared_ptr<OpenFile> found = catalog_.open(file);

@@ -28,6 +28,8 @@ class Naming {
   /// A number of that function, equal for all of its code: from 1 on as they are met, 0 if its start is not known. Its
   /// name will be asked for.
   uint32_t functionOf(uint32_t file, uint64_t offset);
+  /// Has all read that functionOf() needs for these files.
+  void makeReady(const std::vector<uint32_t>& files);
   /// Reads the names of functions that were met, those of a file at once.
   void readNames();
   /// Functions get other numbers from now on: ids of files were given to others.
@@ -46,9 +48,6 @@ class Naming {
   void openAgain(uint32_t file, LineRequest& request);
 
  private:
-  /// The file, with its symbols where there is room and time for them; null if there is none.
-  std::shared_ptr<OpenFile> withSymbols(uint32_t file);
-
   Catalog& catalog_;
   SymbolReader reader_;
   SymbolRoom symbols_{reader_};

@@ -36,15 +36,20 @@ class OpenFile {
            std::vector<Segment> code);
 
   const FileDescriptor& file() const { return mapped_.file; }
-  /// Of the process that mapped it, where that is not our own.
+  /// The root folder of the process that mapped it, where that is not our own.
   const FileDescriptor& root() const { return mapped_.root; }
-  /// The same as openUnderRoot() takes it.
+  /// The path of that folder, as openUnderRoot() takes it.
   std::string rootPath() const;
   /// As its process sees it, for display.
   const std::string& path() const { return mapped_.path; }
   /// Whether the file still holds what its rows were read from. A file that was no ELF file is a program's own memory,
   /// written to all the time: such a one has changed when it has become an ELF file. Any thread may call it.
   bool isUnchanged() const;
+
+  /// The starts of its functions that are known, and that the unwind table said.
+  size_t startCount() const { return starts_.size(); }
+  /// Forgets them, for good: what has no symbol has no name then.
+  void dropStarts() { starts_ = {}; }
 
   /// Whether its symbols have to be read before it can say a name: they are not there, nobody reads them, and it was
   /// not refused of late.

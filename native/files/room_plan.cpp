@@ -18,18 +18,18 @@ bool helps(const Room& takes, const Room& wanted, const Room& free) {
          (takes.files && wanted.files > free.files);
 }
 
+}  // namespace
+
 Room freeOf(const Room& used, const Room& whole) {
   const auto rest = [](size_t all, size_t part) { return all > part ? all - part : 0; };
   return {rest(whole.rows, used.rows), rest(whole.pages, used.pages), rest(whole.files, used.files)};
 }
 
-}  // namespace
-
 RoomPlan planRoom(const std::vector<Tenant>& tenants, const Room& used, uint64_t now, const Room& whole,
                   const Room& mostOfOwner) {
   RoomPlan plan;
   std::vector<const Tenant*> unused, waiting;
-  // Of each user that has a limit: what is in use or is let in, and all of it.
+  // What the files of each user that has a limit need, in use or let in, and what all of them take.
   std::map<uint32_t, Room> needed, taken;
   Room free = freeOf(used, whole), reachable = free;
   for (const Tenant& tenant : tenants) {

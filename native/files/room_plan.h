@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bpf/abi.h"
+#include "util/fair_share.h"
 
 namespace polytop {
 
@@ -23,6 +24,15 @@ inline bool fits(const Room& wanted, const Room& limit) {
   return wanted.rows <= limit.rows && wanted.pages <= limit.pages && wanted.files <= limit.files;
 }
 
+/// What is left of a whole.
+Room freeOf(const Room& used, const Room& whole);
+
+/// How much more of each part the files of a user may take up.
+inline Room roomOfUser(uint32_t user, const Room& held, const Room& free) {
+  return {roomOfUser(user, held.rows, free.rows), roomOfUser(user, held.pages, free.pages),
+          roomOfUser(user, held.files, free.files)};
+}
+
 /// What may be taken up: the rows leave a part of the last blocks empty.
 constexpr Room kWholeRoom = {8'000'000, MAX_PAGES, 2048};
 static_assert(kWholeRoom.rows < size_t{MAX_SHARDS} * SHARD_ROWS);
@@ -30,8 +40,8 @@ static_assert(kWholeRoom.rows < size_t{MAX_SHARDS} * SHARD_ROWS);
 /// What one file may take up: a file that was made to be large is not to leave the others without. The largest seen
 /// in use needs a third (a browser's library).
 constexpr Room kMostOfFile = {kWholeRoom.rows / 2, kWholeRoom.pages / 2, kWholeRoom.files};
-/// What the files of one user may take up together, if that is not root.
-constexpr Room kMostOfOwner = {kWholeRoom.rows / 2, kWholeRoom.pages / 2, kWholeRoom.files / 2};
+/// What the files of one user may take up together, if that is not root and nobody else takes anything: roomOfUser().
+constexpr Room kMostOfOwner = {kWholeRoom.rows / 4, kWholeRoom.pages / 4, kWholeRoom.files / 4};
 
 /// A file as the plan sees it.
 struct Tenant {

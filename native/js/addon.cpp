@@ -311,13 +311,12 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     return describeMethods(info.Env(), parts_->methods.take(), parts_->files.catalog);
   }
 
-  /// describe(): the running events {event, cpus, frequency}, {tickNanoseconds}, what a tick costs, and {filesPending},
-  /// how many files are being read.
+  /// describe(): the running events {event, cpus, frequency}, {tickNanoseconds}, what a tick costs.
   Napi::Value describe(const Napi::CallbackInfo& info) {
     const Session& session = parts_->session;
     const CpuEvents& events = session.events();
     return object(info.Env(), "event", events.source().name, "cpus", events.count(), "frequency", events.frequency(),
-                  "tickNanoseconds", tickNanoseconds_, "filesPending", parts_->files.builder.queued());
+                  "tickNanoseconds", tickNanoseconds_);
   }
 
   /// close(): ends sampling and frees everything; a second call does nothing.
@@ -347,6 +346,7 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   defineKernel(env, exports);
   defineCommands(env, exports);
   defineEvents(env, exports);
+  exports.Set("endFirst", Napi::Function::New(env, [](const Napi::CallbackInfo&) { endFirst(); }));
   exports.Set("comeFirst", Napi::Function::New(env, [](const Napi::CallbackInfo&) { comeFirst(); }));
   exports.Set("releaseUnusedMemory", Napi::Function::New(env, [](const Napi::CallbackInfo& info) {
                 return guarded(info.Env(), [&] {

@@ -13,7 +13,7 @@ namespace polytop {
 /// Sets `runtime`, `assemblies` and `refused` of a file that holds a .NET runtime or assemblies.
 void describeDotnet(Napi::Env env, const FoundRuntime& runtime, Napi::Object& file);
 
-/// What JavaScript is told of methods: SeenMethod in src/addon/sampler.ts. The version and the contract descriptor are
+/// What JavaScript is told of methods: SeenMethod in src/addon/drained.ts. The version and the contract descriptor are
 /// those of the file that the runtime is in.
 Napi::Array describeMethods(Napi::Env env, const std::vector<MethodInfo>& methods, Catalog& catalog);
 

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "events/probe_links.h"
 #include "events/probe_places.h"
 #include "events/tracing.h"
 #include "js/values.h"
@@ -46,7 +47,7 @@ EventSetup readEvent(const Napi::Object& from) {
   EventSetup setup;
   setup.number = static_cast<uint32_t>(numberOf(from, "number"));
   setup.name = textOf(from, "name");
-  setup.kind = static_cast<EventKind>(numberOf(from, "kind") % kEventKinds);
+  setup.kind = static_cast<event_kind>(numberOf(from, "kind") % EVENT_KINDS);
   setup.type = static_cast<uint32_t>(numberOf(from, "type"));
   setup.config = numberOf(from, "config");
   setup.period = numberOf(from, "period");
@@ -164,6 +165,9 @@ void defineEvents(Napi::Env env, Napi::Object& exports) {
   exports.Set("listLinePlaces", Napi::Function::New(env, linePlacesOf));
   exports.Set("listNeededFiles", Napi::Function::New(env, neededFilesOf));
   exports.Set("listStaticProbes", Napi::Function::New(env, staticProbesOf));
+  exports.Set("hasMultiProbes", Napi::Function::New(env, [](const Napi::CallbackInfo& info) {
+                return Napi::Boolean::New(info.Env(), hasMultiProbes());
+              }));
   exports.Set("openTracing", Napi::Function::New(env, [](const Napi::CallbackInfo& info) {
                 return guarded(info.Env(),
                                [&]() -> Napi::Value { return Napi::String::New(info.Env(), openTracing()); });

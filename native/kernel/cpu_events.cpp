@@ -18,7 +18,6 @@ namespace polytop {
 
 namespace {
 
-constexpr uint64_t kNanosecondsPerSecond = 1'000'000'000;
 constexpr const char* kOnline = "/sys/devices/system/cpu/online";
 
 /// Ticks a second on a CPU that rests: fewer than an idle kernel's own timers, and a load is met within 1/8 s.

@@ -4,11 +4,11 @@
 #include <bpf/libbpf.h>
 
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "bpf/totals.h"
+#include "turns/mutex.h"
 #include "util/failure.h"
 
 namespace polytop {
@@ -84,7 +84,7 @@ class CpuEvents {
   bool tooFewTicks(Event& event, const std::vector<cpu_totals>& totals, uint64_t now) const;
   void restIdle(const std::vector<cpu_totals>& totals, uint64_t now);
 
-  std::mutex mutex_;  ///< guards what follows where wake() meets the others
+  Mutex mutex_;  ///< guards what follows where wake() meets the others
   const bpf_program* program_ = nullptr;
   cpu_rate* rates_ = nullptr;  ///< by CPU, in the memory of the program
   size_t ratesSize_ = 0;

@@ -78,7 +78,7 @@ void Sweeper::stop() {
     std::lock_guard lock(mutex_);
     stopping_ = true;
   }
-  wake_.notify_all();
+  wake_.notifyAll();
   thread_.join();
   object_.reset();
 }
@@ -93,7 +93,8 @@ void Sweeper::run() {
     const uint64_t next = began_ + std::max(wanted, kCostShare * cost_ / kPeak);
     const uint64_t now = clockNanoseconds(CLOCK_MONOTONIC);
     if (next > now) {
-      wake_.wait_for(lock, std::chrono::nanoseconds(next - now));
+      wake_.waitUntil(lock, Condition::Clock::now() + std::chrono::nanoseconds(next - now),
+                      [this] { return stopping_; });
       continue;
     }
     spread = jitter(random);
@@ -136,7 +137,7 @@ void Sweeper::Mean::add(double value) {
 /// must not depend on what the latest one met, else what threads do together would be met too often or too rarely.
 double Sweeper::interval() const {
   const double dear = kCostShare * meanCost_.value();
-  // Of few processes that somebody asks for, each thread may be the one that matters.
+  // Somebody who asks for few processes may be after any of their threads.
   const double share = session_->isNarrowed() ? 1 : std::max(movedShare_.value(), 1e-3);
   return std::max(dear, std::clamp(dear / share, kShortest, kLongest));
 }

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <future>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 
 #include "bpf/totals.h"
 #include "kernel/wait_object.h"
+#include "turns/mutex.h"
 
 namespace polytop {
 
@@ -62,8 +61,8 @@ class Sweeper {
   std::future<std::unique_ptr<WaitObject>> prepared_;
   std::unique_ptr<WaitObject> object_;
   std::thread thread_;
-  std::mutex mutex_;  ///< guards everything below
-  std::condition_variable wake_;
+  Mutex mutex_;  ///< guards everything below
+  Condition wake_;
   bool stopping_ = false;
   uint64_t sweeps_ = 0;
   uint64_t began_ = 0;  ///< the latest sweep, CLOCK_MONOTONIC

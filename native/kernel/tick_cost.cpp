@@ -20,7 +20,6 @@ constexpr uint64_t kShortestGap = 800;
 /// A longer one is another thread's turn.
 constexpr uint64_t kLongestGap = 200'000;
 constexpr size_t kFewestTicks = 20;
-constexpr uint64_t kNanosecondsPerSecond = 1'000'000'000;
 
 }  // namespace
 

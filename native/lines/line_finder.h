@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -10,6 +9,7 @@
 #include "lines/line_list.h"
 #include "naming/read_symbols.h"
 #include "parser/parser.h"
+#include "turns/mutex.h"
 #include "util/file_descriptor.h"
 
 namespace polytop {
@@ -52,7 +52,7 @@ class LineFinder {
   void close() { parser_.close(); }
 
  private:
-  std::mutex mutex_;
+  Mutex mutex_;
   Parser parser_;
   file_key key_ = {};  ///< of `files_`
   LineHolders files_;

@@ -13,7 +13,6 @@ namespace {
 
 constexpr size_t kMaxOffsets = 8192;
 constexpr size_t kMaxPath = 4096, kMaxWhy = 200;
-constexpr size_t kMaxPlaces = 20'000, kMaxSources = 32;
 
 std::vector<std::string> cutTexts(std::vector<std::string> texts) {
   for (std::string& text : texts) text = cutUtf8(text, kMaxPath);
@@ -96,8 +95,8 @@ bool decodePlaces(std::span<const uint8_t> bytes, LinePlaces& places) {
   LinePlaces read;
   read.why = plainText(reader.getText(kMaxWhy));
   read.next = reader.get<uint32_t>();
-  read.offsets = reader.getList<uint64_t>(kMaxPlaces);
-  read.sources = cleanTexts(reader.getTexts(kMaxSources, kMaxPath));
+  read.offsets = reader.getList<uint64_t>(LinePlaces::kMostOffsets);
+  read.sources = cleanTexts(reader.getTexts(LinePlaces::kMostSources, kMaxPath));
   const bool isSound =
       std::ranges::is_sorted(read.offsets) && (read.offsets.empty() || read.offsets.back() <= INT64_MAX);
   if (!reader.isAtEnd() || !isSound) return false;

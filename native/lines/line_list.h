@@ -37,19 +37,22 @@ struct LinePlaceQuery {
 
 /// Where the code of a source line begins.
 struct LinePlaces {
+  /// A line may have more: these are told, and no others.
+  static constexpr size_t kMostOffsets = 20'000, kMostSources = 32;
+
   std::vector<uint64_t> offsets;     ///< in the file, ascending, each once
   std::vector<std::string> sources;  ///< the source files that were meant, as the debug information spells them
   uint32_t next = 0;  ///< where there is none: the next line of these files that has code; 0: no line has
   std::string why;    ///< why the file says nothing of lines; empty if it does
 };
 
-// As bytes, and back from bytes that nobody vouches for: false where these are anything else.
+// These write and read bytes that nobody vouches for: a reader returns false where they are anything else.
 
 std::vector<uint8_t> encodeLineQuery(const LineQuery& query);
 bool decodeLineQuery(std::span<const uint8_t> bytes, LineQuery& query);
 
 std::vector<uint8_t> encodeLines(const FoundLines& found);
-/// Of so many offsets.
+/// `offsets`: how many were asked for.
 bool decodeLines(std::span<const uint8_t> bytes, size_t offsets, FoundLines& found);
 
 std::vector<uint8_t> encodePlaceQuery(const LinePlaceQuery& query);

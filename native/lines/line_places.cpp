@@ -15,8 +15,6 @@ namespace {
 /// Rows of line tables that are looked at; those of a program of 200 MB are fewer.
 constexpr size_t kMaxRows = 50'000'000;
 constexpr size_t kMaxEntries = 20'000'000;
-constexpr size_t kMaxPlaces = 20'000;
-constexpr size_t kMaxSources = 32;
 
 /// Whether a path ends in these components.
 bool endsIn(std::string_view path, std::string_view source) {
@@ -69,7 +67,7 @@ class Search {
     if (path == nullptr) return false;
     const auto [at, isNew] = meant_.try_emplace(path, false);
     if (isNew) at->second = endsIn(path, source_);
-    if (at->second && sources_.size() < kMaxSources) sources_.insert(path);
+    if (at->second && sources_.size() < LinePlaces::kMostSources) sources_.insert(path);
     return at->second;
   }
 
@@ -110,10 +108,10 @@ class Search {
 
   /// `goesOn`: the row before it is of the same line.
   void add(Dwarf_Die& unit, Dwarf_Addr address, bool goesOn) {
-    if (places_.size() + loose_.size() >= kMaxPlaces) return;
+    if (places_.size() + loose_.size() >= LinePlaces::kMostOffsets) return;
     Dwarf_Die function;
     if (!lines_.functionIn(unit, address, function, 0)) {
-      // Of assembly, where no entry tells of functions.
+      // It is of assembly, where no entry tells of functions.
       if (!goesOn) loose_.insert(address);
       return;
     }

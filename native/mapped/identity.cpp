@@ -22,7 +22,6 @@ namespace polytop {
 
 namespace {
 
-constexpr uint64_t kNanosecondsPerSecond = 1'000'000'000;
 /// One tick of a kernel with 100 of them a second.
 constexpr uint64_t kLongestTick = 10'000'000;
 constexpr size_t kPieces = 16;

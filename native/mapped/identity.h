@@ -37,7 +37,7 @@ bool completeKey(int fd, Unsaid unsaid, file_key& key);
 struct FileContent {
   uint64_t changed = 0;  ///< changeTime()
   uint64_t size = 0;
-  /// Of some bytes of a file in memory: what is written through a mapping leaves the times of such a one alone.
+  /// A file in memory has a hash of some of its bytes: what is written through a mapping leaves its times alone.
   uint64_t hash = 0;
   bool operator==(const FileContent&) const = default;
 };

@@ -17,7 +17,7 @@ uint32_t mountedDevice(int fd, uint32_t tgid);
 /// mounts counts as such: a process whose root is a folder within a mount does not see that mount.
 bool isRemote(int fd, uint32_t tgid);
 
-/// The same of a device that a process has mapped a file of.
+/// Whether a device that a process has mapped a file of may never answer.
 bool isRemoteDevice(uint32_t tgid, uint32_t device);
 
 /// The places where a path of the record's file system may be seen from here, by our own mounts.

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/fsuid.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -19,6 +20,7 @@
 #include <thread>
 
 #include "util/file_descriptor.h"
+#include "util/process_user.h"
 
 namespace polytop {
 
@@ -35,6 +37,8 @@ constexpr std::chrono::seconds kPatience{3};
 constexpr std::chrono::seconds kLongest{30};
 constexpr std::chrono::seconds kSilence{60};
 constexpr std::chrono::milliseconds kLook{50};
+/// No process of root's.
+constexpr uid_t kNobody = 65534;
 
 struct FileSystem {
   uint32_t magic;
@@ -99,10 +103,16 @@ std::string copyFile(int from, int to, off_t most) {
   _exit(0);
 }
 
-/// A nameless file, in memory where there is no disk to write to.
-FileDescriptor nameless() {
-  FileDescriptor onDisk(open(kCopyFolder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-  return onDisk.valid() ? std::move(onDisk) : FileDescriptor(memfd_create("polytop-copy", MFD_CLOEXEC));
+/// A nameless file, in memory where there is no disk to write to. It belongs to the user whose process maps what is
+/// copied: what such a file system says of owners is anybody's word, and root's files have rights.
+FileDescriptor nameless(uint32_t tgid) {
+  const uint32_t user = userOfProcess(static_cast<pid_t>(tgid));
+  // Of this thread alone. Without the right to do that it is a file of who runs polytop.
+  const int own = setfsuid(user == kUnknownUser ? kNobody : user);
+  FileDescriptor copy(open(kCopyFolder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (!copy.valid()) copy = FileDescriptor(memfd_create("polytop-copy", MFD_CLOEXEC));
+  setfsuid(static_cast<uid_t>(own));
+  return copy;
 }
 
 /// How much of the disk a copy takes.
@@ -160,7 +170,7 @@ void RemoteFiles::request(const file_record& record) {
     std::lock_guard lock(mutex_);
     queue_.push_back(record);
   }
-  wake_.notify_one();
+  wake_.notifyAll();
 }
 
 void RemoteFiles::close() {
@@ -168,7 +178,7 @@ void RemoteFiles::close() {
     std::lock_guard lock(mutex_);
     closing_ = true;
   }
-  wake_.notify_all();
+  wake_.notifyAll();
   if (thread_.joinable()) thread_.join();
 }
 
@@ -199,7 +209,7 @@ MappedFile RemoteFiles::copy(const file_record& record) {
   for (const auto& copy : copies_) {
     if (const auto bytes = copy.lock()) left -= *bytes;
   }
-  FileDescriptor into = nameless();
+  FileDescriptor into = nameless(record.tgid);
   std::array<int, 2> channel;
   if (!into.valid() || pipe2(channel.data(), O_CLOEXEC) != 0) {
     file.why = std::string("no place for a copy: ") + strerror(errno);

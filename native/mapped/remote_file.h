@@ -3,17 +3,16 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string_view>
 #include <thread>
 #include <unordered_map>
 #include <vector>
 
 #include "mapped/mapped_file.h"
+#include "turns/mutex.h"
 
 namespace polytop {
 
@@ -48,8 +47,8 @@ class RemoteFiles {
   MappedFile copy(const file_record& record);
 
   Opened opened_;
-  std::mutex mutex_;  ///< guards queue_
-  std::condition_variable wake_;
+  Mutex mutex_;  ///< guards queue_
+  Condition wake_;
   std::deque<file_record> queue_;
   std::atomic<bool> closing_ = false;
   std::thread thread_;

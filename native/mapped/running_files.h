@@ -17,8 +17,8 @@ namespace polytop {
 std::vector<file_record> runningFiles(const std::function<bool(uint32_t)>& isWanted);
 
 /**
- * The same of an open file that nobody has mapped: it is mapped for a moment, and nothing of it is touched. False where
- * that is refused, as on a file system that is mounted noexec.
+ * Makes the record of an open file that nobody has mapped: it is mapped for a moment, and nothing of it is touched.
+ * False where that is refused, as on a file system that is mounted noexec.
  */
 bool recordOfFile(int fd, file_record& record);
 

@@ -7,12 +7,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "memory/read_area.h"
+#include "turns/mutex.h"
 #include "util/file_descriptor.h"
 
 namespace polytop {
@@ -71,7 +71,7 @@ class MemoryReader {
   void reap();
 
   const std::string program_;
-  std::mutex mutex_;  ///< guards all that follows
+  Mutex mutex_;  ///< guards all that follows
   pid_t child_ = -1;
   ReadArea* area_ = nullptr;
   uint32_t silentAt_ = 0;    ///< index of the range that the last silence was for

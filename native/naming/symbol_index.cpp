@@ -12,7 +12,7 @@ namespace {
 
 // A function within another one (hand-written assembler) is rare, and deeper nesting does not exist.
 constexpr size_t kMaxNesting = 64;
-/// Of one file. Whoever asks keeps what it was told.
+/// Names of one file that are kept for whoever asks again.
 constexpr size_t kMaxNameBytes = 4 << 20;
 /// What is kept beside a name.
 constexpr size_t kNameBytes = 96;

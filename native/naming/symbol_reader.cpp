@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "naming/symbol_reader.h"
 
+#include <algorithm>
 #include <span>
 #include <utility>
 
@@ -22,7 +23,7 @@ SymbolReader::~SymbolReader() {
     std::lock_guard lock(mutex_);
     closing_ = true;
   }
-  wake_.notify_all();
+  wake_.notifyAll();
   // The first may still start the second.
   for (Lane* lane : {&quick_, &slow_}) {
     if (lane->thread.joinable()) lane->thread.join();
@@ -37,17 +38,24 @@ void SymbolReader::post(std::shared_ptr<SymbolJob> job) {
 
 void SymbolReader::enter(Lane& lane, uint32_t owner, Job job) {
   lane.queue.push(owner, std::move(job));
+  if (&lane == &slow_ && owner == 0 && lane.worksForUser) lane.ofUsers.interrupt();
   if (!lane.thread.joinable() && !closing_) lane.thread = std::thread([this, &lane] { work(lane); });
-  wake_.notify_all();
+  wake_.notifyAll();
 }
 
-bool SymbolReader::wait(const SymbolJob& job, Clock::time_point until) {
+bool SymbolReader::wait(const std::vector<Job>& jobs, Clock::time_point until) {
   std::unique_lock lock(mutex_);
-  return done_.wait_until(lock, until, [&] { return job.isDone; });
+  const auto areDone = [&] {
+    return std::all_of(jobs.begin(), jobs.end(), [](const Job& job) { return job->isDone || job->isSlow; });
+  };
+  done_.waitUntil(lock, until, [&] { return areDone() || finishedBytes_ > kMostFinished; });
+  return areDone();
 }
 
 std::vector<std::shared_ptr<SymbolJob>> SymbolReader::takeDone() {
   std::lock_guard lock(mutex_);
+  finishedBytes_ = 0;
+  wake_.notifyAll();
   return std::exchange(finished_, {});
 }
 
@@ -56,44 +64,48 @@ void SymbolReader::work(Lane& lane) {
   std::unique_lock lock(mutex_);
   for (;;) {
     comeFirst();
-    wake_.wait(lock, [&] { return closing_ || !lane.queue.empty(); });
+    wake_.wait(lock, [&] { return closing_ || (!lane.queue.empty() && finishedBytes_ <= kMostFinished); });
     if (closing_) return;
     const Job job = lane.queue.pop();
-    lock.unlock();
     const uint32_t owner = ownerOf(job->file->file().get());
+    lane.worksForUser = owner != 0;
+    lock.unlock();
     const uint64_t begun = clockNanoseconds(CLOCK_MONOTONIC);
     const bool isDone = attempt(lane, *job, owner);
     lock.lock();
     lane.queue.charge(owner, clockNanoseconds(CLOCK_MONOTONIC) - begun);
-    if (!isDone) {
+    lane.worksForUser = false;
+    if (isDone) {
+      job->isDone = true;
+      if (job->index) finishedBytes_ += job->index->memoryBytes();
+      finished_.push_back(job);
+    } else {
+      job->isSlow = true;
       enter(slow_, owner, job);
-      continue;
     }
-    job->isDone = true;
-    finished_.push_back(job);
-    done_.notify_all();
+    done_.notifyAll();
   }
 }
 
 bool SymbolReader::attempt(Lane& lane, SymbolJob& job, uint32_t owner) {
   // A user whose files are not read before others any more holds nobody up.
-  if (&lane == &quick_ && owner != 0 && !lane.ofUsers.mayHasten(owner)) return false;
+  if (&lane == &quick_ && !parserOf(lane, owner).mayHasten(owner)) return false;
   try {
     read(lane, job, owner);
-  } catch (const TakesTooLong& error) {
+  } catch (const Interrupted&) {
+    return false;
+  } catch (const TakesTooMuch& error) {
     if (&lane == &quick_) return false;
     job.why = error.what();
   } catch (const std::exception& error) {
     job.why = reasonOf(error);
   }
-  // What takes long takes much memory too.
-  if (&lane == &slow_) lane.ofUsers.rest();
   return true;
 }
 
 void SymbolReader::read(Lane& lane, SymbolJob& job, uint32_t owner) {
   const int fd = job.file->file().get();
-  Parser& parser = owner == 0 ? lane.ofRoot : lane.ofUsers;
+  Parser& parser = parserOf(lane, owner);
   const AskParser ask = [&](ParseTask task, const std::vector<int>& files, std::span<const uint8_t> given) {
     return parser.ask(task, owner, files, given);
   };

@@ -2,9 +2,7 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -13,6 +11,7 @@
 #include "naming/symbol_index.h"
 #include "parser/parser.h"
 #include "turns/fair_queue.h"
+#include "turns/mutex.h"
 
 namespace polytop {
 
@@ -26,6 +25,7 @@ struct SymbolJob {
   std::vector<std::string> names;      ///< the names that were read
   std::string why;                     ///< why nothing was read, empty if it was
   bool isDone = false;
+  bool isSlow = false;  ///< it takes longer: nobody waits for it
   bool isLate = false;  ///< nobody waits for it any more
 };
 
@@ -39,35 +39,35 @@ class SymbolReader {
   using Clock = std::chrono::steady_clock;
 
   /// `parser`: the path of that program.
-  explicit SymbolReader(const std::string& parser) : quick_(parser, kMostCpuAtOnce), slow_(parser, kMostCpu) {}
+  explicit SymbolReader(const std::string& parser) : quick_(parser, kReadAtOnce), slow_(parser, kReadInTurn) {}
   ~SymbolReader();
 
   void post(std::shared_ptr<SymbolJob> job);
-  /// Waits until a job is done, no longer than until then.
-  bool wait(const SymbolJob& job, Clock::time_point until);
+  /// Waits until some jobs are done, or are slow, no longer than until then. Returns sooner, with false, where much is
+  /// to be taken meanwhile.
+  bool wait(const std::vector<std::shared_ptr<SymbolJob>>& jobs, Clock::time_point until);
   /// Jobs that were done since the last call.
   std::vector<std::shared_ptr<SymbolJob>> takeDone();
   /// CPU time of the parsers that run now, in nanoseconds.
   uint64_t cpuNanoseconds() const { return quick_.cpuNanoseconds() + slow_.cpuNanoseconds(); }
 
  private:
-  /// The largest table takes a tenth of that.
-  static constexpr uint64_t kMostCpu = 3'000'000'000;
-
-  /// What is read of one file before it is one of those that take longer.
-  static constexpr uint64_t kMostCpuAtOnce = 600'000'000;
+  /// What was read and not taken yet: nothing more is read meanwhile.
+  static constexpr size_t kMostFinished = 8 << 20;
 
   using Job = std::shared_ptr<SymbolJob>;
 
   struct Lane {
-    Lane(const std::string& parser, uint64_t mostCpu) : ofRoot(parser, mostCpu), ofUsers(parser, mostCpu) {}
+    Lane(const std::string& parser, const ParserLimits& limits) : ofRoot(parser, limits), ofUsers(parser, limits) {}
     uint64_t cpuNanoseconds() const { return ofRoot.cpuNanoseconds() + ofUsers.cpuNanoseconds(); }
 
     Parser ofRoot, ofUsers;
     FairQueue<Job> queue;
-    std::thread thread;  ///< begins with the first job
+    std::thread thread;         ///< begins with the first job
+    bool worksForUser = false;  ///< its job is of a file that is not root's
   };
 
+  static Parser& parserOf(Lane& lane, uint32_t owner) { return owner == 0 ? lane.ofRoot : lane.ofUsers; }
   void enter(Lane& lane, uint32_t owner, Job job);
   void work(Lane& lane);
   /// Reads for a job; false if it is one of those that take longer.
@@ -75,9 +75,10 @@ class SymbolReader {
   void read(Lane& lane, SymbolJob& job, uint32_t owner);
 
   Lane quick_, slow_;
-  std::mutex mutex_;  ///< guards all that follows, the lanes but for their parsers, and whether a job is done
-  std::condition_variable wake_, done_;
+  Mutex mutex_;  ///< guards all that follows, the lanes but for their parsers, and whether a job is done
+  Condition wake_, done_;
   std::vector<Job> finished_;
+  size_t finishedBytes_ = 0;
   bool closing_ = false;
 };
 

@@ -2,45 +2,55 @@
 #include "naming/symbol_room.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "mapped/identity.h"
+#include "util/fair_share.h"
 #include "util/utf8.h"
 
 namespace polytop {
 
-void SymbolRoom::makeReady(const std::shared_ptr<OpenFile>& file) {
-  uses_++;
-  if (!file->lacksSymbols()) {
-    // Only those that take much are looked for: they are few.
-    if (file->symbolBytes() == 0) return;
-    const auto own = std::find_if(held_.begin(), held_.end(), [&](const Held& it) { return it.file.lock() == file; });
-    if (own != held_.end()) own->usedAt = uses_;
-    return;
+void SymbolRoom::makeReady(const std::vector<std::shared_ptr<OpenFile>>& files) {
+  std::vector<std::shared_ptr<SymbolJob>> jobs;
+  for (const std::shared_ptr<OpenFile>& file : files) {
+    uses_++;
+    if (!file->lacksSymbols()) {
+      // Only those that take much are looked for: they are few.
+      if (file->symbolBytes() == 0) continue;
+      const auto own = std::find_if(held_.begin(), held_.end(), [&](const Held& it) { return it.file.lock() == file; });
+      if (own != held_.end()) own->usedAt = uses_;
+      continue;
+    }
+    file->beginReading();
+    jobs.push_back(std::make_shared<SymbolJob>());
+    jobs.back()->file = file;
   }
-  file->beginReading();
-  const auto job = std::make_shared<SymbolJob>();
-  job->file = file;
-  attend(job);
+  attend(jobs);
 }
 
-void SymbolRoom::readNames(const std::shared_ptr<OpenFile>& file) {
-  while (file->wantsNames()) {
-    const auto job = std::make_shared<SymbolJob>();
-    job->file = file;
-    job->named = file->symbols();
-    job->wanted = job->named->takeWanted();
-    attend(job);
+void SymbolRoom::readNames(const std::vector<std::shared_ptr<OpenFile>>& files) {
+  std::vector<std::shared_ptr<SymbolJob>> jobs;
+  for (const std::shared_ptr<OpenFile>& file : files) {
+    while (file->wantsNames()) {
+      jobs.push_back(std::make_shared<SymbolJob>());
+      jobs.back()->file = file;
+      jobs.back()->named = file->symbols();
+      jobs.back()->wanted = file->symbols()->takeWanted();
+    }
   }
+  attend(jobs);
 }
 
-void SymbolRoom::attend(const std::shared_ptr<SymbolJob>& job) {
+void SymbolRoom::attend(const std::vector<std::shared_ptr<SymbolJob>>& jobs) {
+  if (jobs.empty()) return;
   const Clock::time_point start = Clock::now();
-  reader_.post(job);
-  job->isLate = !reader_.wait(*job, start + std::max<Clock::duration>(kTimeInRefresh - spent_, {}));
-  spent_ += Clock::now() - start;
+  const Clock::time_point end = start + std::max<Clock::duration>(kTimeInRefresh - spent_, {});
+  for (const std::shared_ptr<SymbolJob>& job : jobs) reader_.post(job);
+  while (!reader_.wait(jobs, end) && Clock::now() < end) deliver();
   deliver();
+  // That of those that are not delivered is asked only.
+  for (const std::shared_ptr<SymbolJob>& job : jobs) job->isLate = true;
+  spent_ += Clock::now() - start;
 }
 
 void SymbolRoom::beginRefresh() {
@@ -51,12 +61,13 @@ void SymbolRoom::beginRefresh() {
 void SymbolRoom::deliver() {
   for (const std::shared_ptr<SymbolJob>& job : reader_.takeDone()) {
     const bool isRead = job->why.empty();
-    // Those that were met meanwhile are named now.
+    // Functions that were met meanwhile are named now.
     hasWaited_ |= isRead && (job->isLate || job->file->hasFailed());
-    if (!isRead) notice(*job);
+    if (!isRead) notice(*job->file, job->why);
     if (job->named) {
       job->named->take(job->wanted.functions, std::move(job->names));
       job->file->noteNames(isRead);
+      while (bytes() > maxBytes_ && letOldestGo(ownerOf(job->file->file().get()))) continue;
     } else {
       job->file->takeSymbols(std::move(job->index));
       hold(job->file);
@@ -64,9 +75,9 @@ void SymbolRoom::deliver() {
   }
 }
 
-void SymbolRoom::notice(const SymbolJob& job) {
+void SymbolRoom::notice(const OpenFile& file, const std::string& why) {
   if (notices_.size() >= kMaxNotices) return;
-  notices_.push_back(plainText(job.file->path()) + " is without names: " + job.why + nameOwner(job.file->file().get()));
+  notices_.push_back(plainText(file.path()) + " is without names: " + why + nameOwner(file.file().get()));
 }
 
 void SymbolRoom::hold(const std::shared_ptr<OpenFile>& file) {
@@ -75,22 +86,42 @@ void SymbolRoom::hold(const std::shared_ptr<OpenFile>& file) {
     if (other && other->isOfOneInode(*file)) other->dropSymbols();
     return !other || !other->symbolBytes();
   });
-  size_t all = bytes() + file->symbolBytes();
-  std::sort(held_.begin(), held_.end(), [](const Held& a, const Held& b) { return a.usedAt < b.usedAt; });
-  auto kept = held_.begin();
-  for (; kept != held_.end() && all > maxBytes_; ++kept) {
-    const std::shared_ptr<OpenFile> oldest = kept->file.lock();
-    if (!oldest) continue;
-    all -= oldest->symbolBytes();
-    oldest->dropSymbols();
+  const size_t size = file->symbolBytes();
+  if (size == 0) return;
+  const uint32_t owner = ownerOf(file->file().get());
+  const auto finds = [&] {
+    return size <= roomOfUser(owner, bytesOf(owner), maxBytes_ - std::min(maxBytes_, bytes()));
+  };
+  while (!finds() && letOldestGo(owner)) continue;
+  if (finds()) {
+    held_.push_back({file, owner, uses_});
+  } else {
+    file->takeSymbols(nullptr);
+    notice(*file, "there is no room for them");
   }
-  held_.erase(held_.begin(), kept);
-  if (file->symbolBytes() > 0) held_.push_back({file, uses_});
 }
 
-size_t SymbolRoom::bytes() const {
+bool SymbolRoom::letOldestGo(uint32_t owner) {
+  auto oldest = held_.end();
+  const auto look = [&](auto isWanted) {
+    for (auto it = held_.begin(); it != held_.end(); ++it) {
+      if (isWanted(*it) && (oldest == held_.end() || it->usedAt < oldest->usedAt)) oldest = it;
+    }
+  };
+  look([owner](const Held& it) { return owner == 0 ? it.owner != 0 : it.owner == owner; });
+  // Root's keep a half.
+  if (oldest == held_.end() && (owner == 0 || bytesOf(0) > maxBytes_ / 2))
+    look([](const Held& it) { return it.owner == 0; });
+  if (oldest == held_.end()) return false;
+  if (const std::shared_ptr<OpenFile> file = oldest->file.lock()) file->dropSymbols();
+  held_.erase(oldest);
+  return true;
+}
+
+size_t SymbolRoom::bytesOf(std::optional<uint32_t> owner) const {
   size_t sum = 0;
   for (const Held& it : held_) {
+    if (owner && it.owner != *owner) continue;
     if (const std::shared_ptr<OpenFile> file = it.file.lock()) sum += file->symbolBytes();
   }
   return sum;

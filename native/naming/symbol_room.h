@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,17 +15,19 @@ namespace polytop {
 
 /**
  * Keeps the symbols of all files together below a limit: those that were asked for longest ago go, and are read again
- * when they are asked for. Of one inode only the latest state has some. What is waited for in a refresh is bounded too:
- * what is read later is there for the next one. Only one thread may ask.
+ * when they are asked for. A user's files make room for each other, root's find it at those of all users. Of one inode
+ * only the latest state has some. What is waited for in a refresh is bounded too: what is read later is there for the
+ * next one. Only one thread may ask.
  */
 class SymbolRoom {
  public:
   explicit SymbolRoom(SymbolReader& reader, size_t maxBytes = kMaxBytes) : reader_(reader), maxBytes_(maxBytes) {}
 
-  /// Has the symbols of a file read that is about to be asked, where they are not there.
-  void makeReady(const std::shared_ptr<OpenFile>& file);
-  /// Has the names read that are wanted of a file.
-  void readNames(const std::shared_ptr<OpenFile>& file);
+  /// Has the symbols of files read that are about to be asked, where they are not there. All are asked for before one
+  /// is waited for: whose file is read first does not depend on their order.
+  void makeReady(const std::vector<std::shared_ptr<OpenFile>>& files);
+  /// Has the names read that are wanted of files, in the same way.
+  void readNames(const std::vector<std::shared_ptr<OpenFile>>& files);
   void beginRefresh();
   /// Whether a file had to wait since the last call that returned true; at most once in some seconds, since all frames
   /// are named anew for it.
@@ -32,27 +35,32 @@ class SymbolRoom {
   /// Which files could not be read since the last call, and why: for users.
   std::vector<std::string> takeNotices() { return std::exchange(notices_, {}); }
   /// How much memory the symbols of all files take.
-  size_t bytes() const;
+  size_t bytes() const { return bytesOf(std::nullopt); }
 
  private:
   using Clock = SymbolReader::Clock;
-  /// The largest index has 48 MB.
-  static constexpr size_t kMaxBytes = 96 << 20;
+  /// Some five million functions. The largest file seen has a million.
+  static constexpr size_t kMaxBytes = 64 << 20;
   static constexpr std::chrono::milliseconds kTimeInRefresh{400};
   static constexpr std::chrono::seconds kPause{10};
   static constexpr size_t kMaxNotices = 3;
 
   struct Held {
     std::weak_ptr<OpenFile> file;
+    uint32_t owner;
     uint64_t usedAt;
   };
 
-  /// Has a job done, and waits for it as long as there is time in this refresh.
-  void attend(const std::shared_ptr<SymbolJob>& job);
+  /// Has jobs done, and waits for them as long as there is time in this refresh.
+  void attend(const std::vector<std::shared_ptr<SymbolJob>>& jobs);
   /// Gives the files what was read of them.
   void deliver();
-  void notice(const SymbolJob& job);
+  void notice(const OpenFile& file, const std::string& why);
   void hold(const std::shared_ptr<OpenFile>& file);
+  /// Lets symbols go, those that were asked for longest ago, for a file of a user. False where none may.
+  bool letOldestGo(uint32_t owner);
+  /// Of the files of one user, or of all.
+  size_t bytesOf(std::optional<uint32_t> owner) const;
 
   SymbolReader& reader_;
   const size_t maxBytes_;

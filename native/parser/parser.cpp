@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "turns/first_turn.h"
+#include "turns/heavy_turn.h"
 #include "util/clock.h"
 #include "util/failure.h"
 #include "util/priority.h"
@@ -28,12 +29,15 @@ namespace {
 /// So often it is looked whether the program gets on, in milliseconds. Looks are counted, not time: polytop itself may
 /// have been stopped meanwhile.
 constexpr int kLook = 50;
-/// Who waits has others run before him too: in the first part of a file the program runs as early as its asker, as
-/// long as that takes a part of a CPU at most. Else it runs behind all others.
-constexpr uint64_t kHasty = 300'000'000;
+/// Who waits has others run before him too: what is read at once is read by a program that runs as early as its asker,
+/// as long as that takes a part of a CPU at most. Else it runs behind all others.
 constexpr double kHastyShare = 0.3, kHastyAtOnce = 3;
 /// The same for each user but root.
 constexpr double kHastyShareOfUser = 0.05, kHastyAtOnceOfUser = 0.6;
+/// The same for all users but root together, where a file takes more: among very many threads it would not get on at
+/// all. Begun anew with so much.
+constexpr double kHastyShareInTurn = 0.1, kHastyAtOnceInTurn = 0.1;
+constexpr uint32_t kAllUsers = UINT32_MAX;
 constexpr size_t kMaxUsers = 1024;
 
 /// So much in all, and another one reads the next file: it has limits for all that it reads.
@@ -46,6 +50,16 @@ constexpr int kAttempts = 2;
 uint64_t cpuOf(pid_t pid) {
   clockid_t clock = 0;
   return pid > 0 && clock_getcpuclockid(pid, &clock) == 0 ? clockNanoseconds(clock) : 0;
+}
+
+/// Kills a program and waits for its end. That takes a CPU too, and all that is left to it is to end: it comes first.
+int endProgram(pid_t child) {
+  int status = 0;
+  kill(child, SIGKILL);
+  const sched_param lowest = {1};
+  sched_setscheduler(child, SCHED_RR, &lowest);
+  waitpid(child, &status, 0);
+  return status;
 }
 
 /// The program has ended, while it was asked.
@@ -70,6 +84,16 @@ void Parser::rest() {
   stop();
 }
 
+void Parser::close() {
+  closing_ = true;
+  interrupt();
+}
+
+void Parser::interrupt() {
+  interrupted_ = true;
+  if (limits_.isHeavy) HeavyTurn::only().wake();
+}
+
 uint64_t Parser::cpuNanoseconds() const { return cpuOf(child_); }
 
 std::vector<uint8_t> Parser::ask(ParseTask task, uint32_t owner, const std::vector<int>& files,
@@ -77,6 +101,20 @@ std::vector<uint8_t> Parser::ask(ParseTask task, uint32_t owner, const std::vect
   if (files.size() > kMaxRequestFiles || given.size() > kMaxRequest) throw Failure("it is too much to read at once");
   const std::lock_guard lock(mutex_);
   interrupted_ = false;
+  if (closing_) throw Failure("polytop ends");
+  if (!limits_.isHeavy) return askInTurn(task, owner, files, given);
+  const HeavyTurn::Holder turn(HeavyTurn::only(), owner, interrupted_);
+  if (!turn.hasTurn()) throw Interrupted("others come first");
+  // What takes long takes much memory too: it is given back before it is another one's turn.
+  const struct Ending {
+    Parser& parser;
+    ~Ending() { parser.stop(); }
+  } ending = {*this};
+  return askInTurn(task, owner, files, given);
+}
+
+std::vector<uint8_t> Parser::askInTurn(ParseTask task, uint32_t owner, const std::vector<int>& files,
+                                       std::span<const uint8_t> given) {
   asker_ = owner;
   // A file that leads its reader astray has power over what it says of the next ones.
   if (owner_ != 0 && owner_ != owner) stop();
@@ -95,9 +133,12 @@ std::vector<uint8_t> Parser::ask(ParseTask task, uint32_t owner, const std::vect
 Parser::Haste& Parser::hasteOf(uint32_t owner) {
   if (haste_.size() >= kMaxUsers) haste_.clear();
   const double now = static_cast<double>(clockNanoseconds(CLOCK_MONOTONIC)) / 1e9;
-  const double share = owner == 0 ? kHastyShare : kHastyShareOfUser;
-  const double atOnce = owner == 0 ? kHastyAtOnce : kHastyAtOnceOfUser;
-  Haste& haste = haste_[owner];
+  double share = kHastyShare, atOnce = kHastyAtOnce;
+  if (owner != 0) {
+    share = limits_.isHeavy ? kHastyShareInTurn : kHastyShareOfUser;
+    atOnce = limits_.isHeavy ? kHastyAtOnceInTurn : kHastyAtOnceOfUser;
+  }
+  Haste& haste = haste_[owner != 0 && limits_.isHeavy ? kAllUsers : owner];
   haste.left = std::min(atOnce, haste.left + (now - haste.from) * share);
   haste.from = now;
   return haste;
@@ -110,6 +151,7 @@ bool Parser::mayHasten(uint32_t owner) {
 
 void Parser::hasten() {
   isHasty_ = hasteOf(asker_).left > 0;
+  hastyFrom_ = cpuOf(child_);
   if (!isHasty_)
     runBehindOthers();
   else if (mayRaisePriority())
@@ -131,8 +173,19 @@ void Parser::runBehindOthers() {
 }
 
 void Parser::spend() {
-  haste_[asker_].left -= static_cast<double>(std::max(cpuOf(child_), cpuAtStart_) - cpuAtStart_) / 1e9;
+  hasteOf(asker_).left -= static_cast<double>(std::max(cpuOf(child_), hastyFrom_) - hastyFrom_) / 1e9;
   isHasty_ = false;
+}
+
+void Parser::pace(uint64_t cpu) {
+  const double left = hasteOf(asker_).left;
+  const uint64_t taken = cpu - hastyFrom_;
+  if (isHasty_ && static_cast<double>(taken) / 1e9 > left && (limits_.isHeavy || taken > kReadAtOnce.cpu)) {
+    spend();
+    runBehindOthers();
+  } else if (!isHasty_ && left >= kHastyAtOnceInTurn && mayRaisePriority()) {
+    hasten();
+  }
 }
 
 void Parser::finish() {
@@ -150,11 +203,12 @@ std::vector<uint8_t> Parser::attempt(ParseTask task, const std::vector<int>& fil
   send(task, files, given);
   AnswerHeader header = {};
   receive(&header, sizeof header);
-  if (header.size > kMaxAnswer) fail("its parser says what cannot be");
+  if (header.size > uint64_t{limits_.megabytes} << 19) fail("its parser says what cannot be");
   std::vector<uint8_t> answer(header.size);
   receive(answer.data(), answer.size());
   finish();
-  if (header.isAnswered) return answer;
+  if (header.outcome == Outcome::kAnswered) return answer;
+  if (header.outcome == Outcome::kTooLittle) throw TakesTooMuch("reading it takes too much memory");
   constexpr ptrdiff_t kMaxReason = 200;
   throw Failure(plainText({answer.begin(), answer.begin() + std::min(std::ssize(answer), kMaxReason)}));
 }
@@ -177,8 +231,8 @@ void Parser::start() {
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setsigdefault(&attributes, &all);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  std::string program = program_, parent = std::to_string(getpid());
-  char* const arguments[] = {program.data(), parent.data(), nullptr};
+  std::string program = program_, parent = std::to_string(getpid()), megabytes = std::to_string(limits_.megabytes);
+  char* const arguments[] = {program.data(), parent.data(), megabytes.data(), nullptr};
   char* const environment[] = {nullptr};
   pid_t child = -1;
   // Each request sets its priority.
@@ -194,9 +248,7 @@ void Parser::stop() {
   if (isHasty_) spend();
   socket_ = {};
   const pid_t child = child_.exchange(-1);
-  if (child < 0) return;
-  kill(child, SIGKILL);
-  waitpid(child, nullptr, 0);
+  if (child >= 0) endProgram(child);
 }
 
 void Parser::fail(const std::string& why) {
@@ -209,10 +261,7 @@ void Parser::throwEnd() {
   socket_ = {};
   const pid_t child = child_.exchange(-1);
   // It has closed its end at least, and does not answer any more whatever it does.
-  kill(child, SIGKILL);
-  int status = 0;
-  waitpid(child, &status, 0);
-  throw Ended(nameEnd(status));
+  throw Ended(nameEnd(endProgram(child)));
 }
 
 void Parser::send(ParseTask task, const std::vector<int>& files, std::span<const uint8_t> given) {
@@ -260,13 +309,10 @@ void Parser::await() {
       throw Interrupted("others come first");
     }
     const uint64_t now = cpuOf(child_);
-    if (isHasty_ && now - cpuAtStart_ > kHasty) {
-      spend();
-      runBehindOthers();
-    }
-    if (now - cpuAtStart_ > mostCpu_) {
+    pace(now);
+    if (now - cpuAtStart_ > limits_.cpu) {
       stop();
-      throw TakesTooLong("reading it takes too long");
+      throw TakesTooMuch("reading it takes too long");
     }
     if (now != std::exchange(cpu, now)) vain = 0;
   }

@@ -28,9 +28,15 @@ struct RequestHeader {
   uint32_t files;  ///< descriptors that come with it
 };
 
+enum class Outcome : uint32_t {
+  kRefused = 0,    ///< what follows is a text that says why
+  kAnswered = 1,   ///< what follows is what was asked for
+  kTooLittle = 2,  ///< the memory that the parser was given does not do; nothing follows
+};
+
 struct AnswerHeader {
-  uint32_t isAnswered;  ///< 0: what follows is a text that says why not
-  uint32_t size;        ///< bytes that follow
+  Outcome outcome;
+  uint32_t size;  ///< bytes that follow
 };
 
 /// The parser finds its end of the socket at this descriptor.
@@ -39,7 +45,6 @@ constexpr int kParserSocket = 3;
 constexpr int kParserNice = 10;
 /// It fits into a socket at once.
 constexpr uint32_t kMaxRequest = 96 << 10;
-constexpr uint32_t kMaxAnswer = 160 << 20;
 /// A program and what may be its debug file: in four places of two roots.
 constexpr size_t kMaxRequestFiles = 9;
 

@@ -33,7 +33,7 @@ struct StaticProbe {
   uint64_t semaphore = 0;  ///< file offset of the counter that tells the program of a probe; 0: none
 };
 
-// As bytes, and back from bytes that nobody vouches for: false where these are anything else.
+// These write and read bytes that nobody vouches for: a reader returns false where they are anything else.
 
 std::vector<uint8_t> encodeFunctions(const FunctionList& list);
 bool decodeFunctions(std::span<const uint8_t> bytes, FunctionList& list);

@@ -31,7 +31,7 @@ std::optional<std::string> take(char* demangled) {
   return std::string(owned.get());
 }
 
-/// Without the `.llvm.<number>` that ThinLTO gives to a local function it had to export: a number that changes with
+/// Takes off the `.llvm.<number>` that ThinLTO gives to a local function it had to export: a number that changes with
 /// every build says nothing.
 std::string_view withoutThinLtoSuffix(std::string_view name) {
   size_t at = name.rfind(".llvm.");

@@ -9,7 +9,7 @@ namespace polytop {
 
 namespace {
 
-/// Of both tables of a file (symbol_table.cpp).
+/// Both tables of a file together have fewer (symbol_table.cpp).
 constexpr uint64_t kMaxEntries = 8u << 20;
 constexpr uint64_t kMaxUnpacked = 64u << 20;
 

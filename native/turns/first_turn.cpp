@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "turns/first_turn.h"
 
+#include <dirent.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -8,6 +9,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 
 namespace polytop {
 
@@ -65,6 +67,15 @@ class TurnTimer {
 void comeFirst() {
   static thread_local const TurnTimer timer;
   if (timer.start()) setPolicy(kFirst, 1);
+}
+
+void endFirst() {
+  DIR* tasks = opendir("/proc/self/task");
+  const sched_param given = {1};
+  for (const dirent* task; tasks && (task = readdir(tasks));) {
+    if (const pid_t thread = atoi(task->d_name)) sched_setscheduler(thread, kFirst, &given);
+  }
+  if (tasks) closedir(tasks);
 }
 
 StartsFirst::StartsFirst() : isFirst_(sched_getscheduler(0) == kFirst) {

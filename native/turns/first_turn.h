@@ -13,6 +13,10 @@ namespace polytop {
  */
 void comeFirst();
 
+/// Lets all threads of the process come first, without an end: those of a program that has nothing left to do but to
+/// end, which waits for each of them.
+void endFirst();
+
 /// As long as it exists, a process that the calling thread starts inherits its turn, so that it is there soon. It has
 /// no end by itself: whoever starts the process sees to that.
 class StartsFirst {

@@ -4,15 +4,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "util/fair_share.h"
 #include "util/hash.h"
 
 namespace polytop {
-
-namespace {
-
-constexpr uint32_t kShareOfOwner = 4;
-
-}  // namespace
 
 uint64_t hashRule(const unwind_rule& rule) {
   uint64_t words[2];
@@ -43,7 +38,7 @@ RuleSet::RuleSet() {
 }
 
 RuleSet::Taken RuleSet::take(const unwind_rule& rule, bool mayAdd, uint32_t owner) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard lock(mutex_);
   const auto found = indexes_.find(rule);
   if (found == indexes_.end() && (!mayAdd || freeIndexes() == 0)) return {kUnsupportedRule, false};
   const bool isNew = found == indexes_.end();
@@ -68,7 +63,7 @@ uint32_t RuleSet::add(const unwind_rule& rule) {
 }
 
 void RuleSet::release(const std::vector<uint32_t>& indexes, uint32_t owner, uint32_t added) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard lock(mutex_);
   if (owner != 0 && added > 0 && (added_[owner] -= added) == 0) added_.erase(owner);
   for (const uint32_t index : indexes) {
     if (--holders_[index] > 0) continue;
@@ -78,32 +73,28 @@ void RuleSet::release(const std::vector<uint32_t>& indexes, uint32_t owner, uint
 }
 
 uint32_t RuleSet::size() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard lock(mutex_);
   return static_cast<uint32_t>(rules_.size());
 }
 
 uint32_t RuleSet::room() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard lock(mutex_);
   return freeIndexes();
 }
 
 uint32_t RuleSet::roomOf(uint32_t owner) const {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  const uint32_t free = freeIndexes();
-  if (owner == 0) return free;
+  const std::lock_guard lock(mutex_);
   const auto found = added_.find(owner);
-  const uint32_t added = found == added_.end() ? 0 : found->second;
-  const uint32_t most = (added + free) / kShareOfOwner;
-  return most - std::min(most, added);
+  return static_cast<uint32_t>(roomOfUser(owner, found == added_.end() ? 0 : found->second, freeIndexes()));
 }
 
 std::vector<unwind_rule> RuleSet::all() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard lock(mutex_);
   return rules_;
 }
 
 std::vector<RuleSet::Change> RuleSet::takeChanges() {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard lock(mutex_);
   std::vector<Change> changes;
   for (const uint32_t index : changed_) changes.push_back({index, rules_[index]});
   changed_.clear();

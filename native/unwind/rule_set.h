@@ -3,16 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
-// abi.h is C first; C++ spells its assertions differently.
-#ifndef _Static_assert
-#define _Static_assert static_assert
-#endif
 #include "bpf/abi.h"
+#include "turns/mutex.h"
 
 namespace polytop {
 
@@ -47,8 +43,7 @@ class RuleSet {
   uint32_t size() const;
   /// How many further rules there is room for.
   uint32_t room() const;
-  /// How many further rules the files of a user may add: whoever is not root has a quarter of what is free beside what
-  /// that user's files have added.
+  /// How many further rules the files of a user may add, by roomOfUser().
   uint32_t roomOf(uint32_t owner) const;
   /// Copies of all rules by their indexes.
   std::vector<unwind_rule> all() const;
@@ -72,7 +67,7 @@ class RuleSet {
   uint32_t add(const unwind_rule& rule);
   uint32_t freeIndexes() const { return static_cast<uint32_t>(MAX_RULES - rules_.size() + free_.size()); }
 
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   std::vector<unwind_rule> rules_;
   std::vector<uint32_t> holders_;  ///< how many files hold each
   std::vector<uint32_t> free_;     ///< indexes that nobody holds

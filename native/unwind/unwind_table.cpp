@@ -299,23 +299,6 @@ bool readByHeader(const ElfImage& image, FrameSection& section, std::unique_ptr<
 
 }  // namespace
 
-bool UnwindTable::findStart(uint64_t offset, uint64_t& start) const {
-  const auto above = std::upper_bound(starts.begin(), starts.end(), offset);
-  if (above == starts.begin()) return false;
-  start = *(above - 1);
-  return true;
-}
-
-uint32_t UnwindTable::findRule(uint64_t offset) const {
-  const auto page = std::lower_bound(pages.begin(), pages.end(), offset / kPageSize,
-                                     [](const PageRows& entry, uint64_t number) { return entry.page < number; });
-  if (page == pages.end() || page->page != offset / kPageSize) return kNoRule;
-  const auto first = rows.begin() + page->first;
-  const auto above = std::upper_bound(first, first + page->count, offset % kPageSize,
-                                      [](uint64_t inPage, uint32_t row) { return inPage < (row & ROW_OFFSET_MASK); });
-  return *(above - 1) >> ROW_OFFSET_BITS;
-}
-
 UnwindTable buildUnwindTable(const ElfImage& image, RuleSet& rules) {
   UnwindTable table;
   FrameSection section;

@@ -30,11 +30,6 @@ struct UnwindTable {
   std::string warning;  ///< what was malformed and skipped, empty if nothing was
   RuleLease lease;      ///< holds the rules that the rows refer to
   bool isLimited = false;  ///< it has more rows or rules than a file may have
-
-  /// The start of the code that holds the file offset; false if it lies before all of them.
-  bool findStart(uint64_t offset, uint64_t& start) const;
-  /// The index of the rule for a file offset; kNoRule where there is none.
-  uint32_t findRule(uint64_t offset) const;
 };
 
 /**

@@ -37,7 +37,7 @@ export interface FunctionColumns {
   readonly chosen: Float64Array;
 }
 
-/** Where a line of a source file begins in a program; native/symbols/line_places.h. */
+/** Where a line of a source file begins in a program; native/lines/line_places.h. */
 export interface LinePlaces {
   /** In the file. */
   readonly offsets: Float64Array;
@@ -91,8 +91,10 @@ export interface Addon {
   begin(objectPath: string): void;
   /** Reads /proc/kallsyms; undefined where all addresses are hidden. Throws an error with `errno`. */
   readKernelSymbols(path: string): KernelSymbolColumns | undefined;
-  /** The folder of the kernel's file system for tracing, mounted for this process if need be. Throws an error with `code`. */
+  /** The folder of the kernel's file system for tracing, mounted for this process if need be. Throws an error with `errno`. */
   openTracing(): string;
+  /** Whether the kernel probes many functions with one link, as it does from 6.6 on. */
+  hasMultiProbes(): boolean;
   /** Functions of a file by their symbols. Throws an error with `errno`, as the next three do. */
   listFunctions(path: string, isWritten: boolean): FunctionColumns;
   /** Where a line begins; `source` is the end of the path of a source file. */
@@ -111,6 +113,8 @@ export interface Addon {
    * second; native/turns/first_turn.h.
    */
   comeFirst(): void;
+  /** Lets all threads of the process come first until it ends, which is to be soon. */
+  endFirst(): void;
 }
 
 type LoaderWords = readonly [pattern: RegExp, what: string, mend: string];

@@ -1,16 +1,6 @@
 /** Events other than the CPU's time as the addon takes them (native/events/event_setup.h). */
 import type { Unit } from "../tick/tick.ts";
 
-/** The values of enum EventKind. */
-export const EVENT_KINDS = {
-  counter: 0,
-  tracepoint: 1,
-  function: 2,
-  return: 3,
-  kernelFunction: 4,
-  kernelReturn: 5,
-} as const;
-
 /** Instructions of a file that are probed. */
 export interface FileProbes {
   readonly path: string;
@@ -18,9 +8,11 @@ export interface FileProbes {
   readonly places: readonly { readonly offset: number; readonly semaphore: number }[];
 }
 
+/** What the addon must know of an event to count it. */
 export interface EventSetup {
   /** As it was asked for. */
   readonly name: string;
+  /** One of enum event_kind (bpf/event/abi.h). */
   readonly kind: number;
   /** `perf_event_attr.type` and `.config`. */
   readonly type?: number;

@@ -79,7 +79,6 @@ export interface Sampler {
     readonly frequency: number;
     /** What a tick costs the code that it interrupts, without the BPF program; 0: not known. */
     readonly tickNanoseconds: number;
-    readonly filesPending: number;
   };
   close(): void;
 }

@@ -14,7 +14,7 @@ import type { RuntimeReader } from "../runtimes/reader.ts";
 import { runtimeReaders } from "../runtimes/registry.ts";
 import { cleanName } from "../tick/clean-name.ts";
 import { DeltaWriter, type TickDelta } from "../tick/delta.ts";
-import { EVENTS, type EventName, type EventRow } from "../tick/events.ts";
+import { CPU_TIME, EVENTS, type EventName, type EventRow } from "../tick/events.ts";
 import type { CounterDefinition } from "../tick/source.ts";
 import type { EventInfo, OwnCost } from "../tick/tick.ts";
 import type { Activity } from "../tick/waits.ts";
@@ -236,6 +236,7 @@ export class Collector {
     const cpus = sampled || availableParallelism();
     const metrics: Record<string, number> = {};
     for (const { id, name } of COUNTERS) metrics[name] = gathered.counters[id] ?? 0;
+    const lost = gathered.counters[COUNTER_IDS.WaitLostNanoseconds] ?? 0;
     const { events, notices } = this.#events.take();
     const gone = this.#targets.check();
     if (gone.changed) this.#sampler.setTargets(this.#targets.sampled());
@@ -251,7 +252,7 @@ export class Collector {
         metrics,
         self: this.#ownCost(gathered, tickNanoseconds),
         ...(this.#activity === "running" ? {} : { activity: this.#activity }),
-        ...(this.#sweeps ? { waiting: this.#waits.take(metrics.WaitLostNanoseconds ?? 0) } : {}),
+        ...(this.#sweeps ? { waiting: this.#waits.take(lost) } : {}),
         notices: [
           ...gone.notices,
           ...notices,
@@ -271,7 +272,7 @@ export class Collector {
       return { event: clock, unit: this.#event.unit, samples, missed };
     }
     return {
-      event: first.name === "cpu" ? clock : first.name,
+      event: first.name === CPU_TIME ? clock : first.name,
       unit: first.unit,
       samples: first.samples,
       missed: first.missed,

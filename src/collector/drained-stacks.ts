@@ -29,7 +29,7 @@ export class DrainedStacks {
   #words = new Numbers();
   readonly #places = new SlidingColumn();
   readonly #stackNumbers = new SlidingColumn();
-  /** The same for stacks of threads that wait for work: they may be counted as both. */
+  /** Numbers in the store, and 1, of stacks whose threads wait for work: a stack may be counted as both. */
   readonly #idleNumbers = new SlidingColumn();
 
   constructor(

@@ -32,6 +32,7 @@ export interface Rate {
   readonly frequency: number;
 }
 
+/** The events of a run, and what was counted of each since the last tick. */
 export class CountedEvents {
   #counted: readonly Counted[] = [];
   #places = new Map<number, number>();
@@ -80,7 +81,7 @@ export class CountedEvents {
     return this.#counted.some(({ event }) => event.setup);
   }
 
-  /** Those that the addon is to count. */
+  /** The events that the addon is to count. */
   numbered(): NumberedEvent[] {
     return this.#counted.flatMap(({ event: { setup }, number }) =>
       setup ? [{ ...setup, number, ...this.#rate }] : [],

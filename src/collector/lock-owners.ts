@@ -1,25 +1,11 @@
 /** Who holds a lock: the number that a thread left in it, as the thread is known here; and the files that are locked. */
-import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
+import { readLink, readText } from "../machine/read-text.ts";
 
 /** So many threads of processes in other PID namespaces are asked for their numbers there, in one refresh. */
 const MAX_ASKED = 4096;
 
-/** Reads a file of /proc; undefined if what it tells of is gone. */
-function read(path: string): string | undefined {
-  try {
-    return readFileSync(path, "latin1");
-  } catch {
-    return undefined;
-  }
-}
-
-function namespaceOf(pid: number | "self"): string | undefined {
-  try {
-    return readlinkSync(`/proc/${pid}/ns/pid`);
-  } catch {
-    return undefined;
-  }
-}
+const namespaceOf = (pid: number | "self"): string | undefined => readLink(`/proc/${pid}/ns/pid`);
 
 /** The number of a thread in the PID namespace that it is in: the last one of `NSpid` in proc_pid_status(5). */
 const ownNumber = (status: string): number =>
@@ -78,7 +64,7 @@ export class LockOwners {
     }
     for (const tid of threads) {
       if (this.#asked++ >= MAX_ASKED) return 0;
-      const status = read(`/proc/${pid}/task/${tid}/status`);
+      const status = readText(`/proc/${pid}/task/${tid}/status`);
       if (status !== undefined && ownNumber(status) === number) return Number(tid);
     }
     return 0;
@@ -86,7 +72,7 @@ export class LockOwners {
 
   /** The process that holds the file lock for which a process waits; 0 if that is not known. */
   fileLock(pid: number): number {
-    this.#files ??= fileLockHolders(read("/proc/locks") ?? "");
+    this.#files ??= fileLockHolders(readText("/proc/locks") ?? "");
     return this.#files.get(pid) ?? 0;
   }
 }

@@ -9,6 +9,7 @@ import { isUninterruptible, type Reason, reasonOf, type Wait, withReason } from 
 /** When a wait is idle: never, always, once it has lasted, or once it has lasted in several threads alike. */
 export type IdleRule = "never" | "always" | "long" | "shared";
 
+/** What the names in a stack tell of how its threads wait. */
 export interface JudgedWait {
   /** With the reason that the names tell. */
   readonly wait: Wait;

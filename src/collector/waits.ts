@@ -29,6 +29,7 @@ const OWNER_PLACES: Readonly<Record<OwnerWord, number>> = { mutex: 0, writer: 1,
 
 const NANOSECONDS = 1e9;
 
+/** Counts waits, and keeps what is to be told of them with the next tick. */
 export class DrainedWaits {
   readonly #writer: DeltaWriter;
   readonly #stacks: DrainedStacks;
@@ -99,8 +100,8 @@ export class DrainedWaits {
   }
 
   /** How many threads of a process have waited long with the same stack, where that tells whether they are idle. */
-  #poolsOf({ stacks, tasks, ages }: DrainedWaitCounts): Map<number, number> {
-    const pools = new Map<number, number>();
+  #poolsOf({ stacks, tasks, ages }: DrainedWaitCounts): Map<string, number> {
+    const pools = new Map<string, number>();
     for (let i = 0; i < ages.length; i++) {
       const [stack = 0, task = 0, age = 0] = [stacks[i], tasks[i], ages[i]];
       if (Math.abs(age) < LONG_SECONDS * NANOSECONDS) continue;
@@ -111,9 +112,9 @@ export class DrainedWaits {
     return pools;
   }
 
-  /** A number for each stack in a thread's process. */
-  #poolOf(stack: number, task: number): number {
-    return stack * PIDS + (this.#tasks.task(task)?.pid ?? 0);
+  /** A name for each stack in a thread's process. */
+  #poolOf(stack: number, task: number): string {
+    return `${stack} ${this.#tasks.task(task)?.pid}`;
   }
 
   /** The thread that holds what a thread waits for; of a file lock the process. 0: not known. */
@@ -174,9 +175,6 @@ export class DrainedWaits {
     return found;
   }
 }
-
-/** More than any pid (PID_MAX_LIMIT, Linux 6.18). */
-const PIDS = 2 ** 22 + 1;
 
 function isIdleNow(rule: IdleRule, seconds: number, isShared: () => boolean): boolean {
   if (rule === "always") return true;

@@ -5,7 +5,7 @@ import { budgetPercent } from "../options/environment.ts";
 import type { RecordOptions, RunOptions } from "../options/options.ts";
 import type { LiveSource } from "../sources/live.ts";
 import { isTimeOnly } from "../tick/event-request.ts";
-import type { EventName } from "../tick/events.ts";
+import { CPU_TIME, type EventName } from "../tick/events.ts";
 import { warn } from "./lifetime.ts";
 
 /** A screen fills sooner than after a whole refresh. */
@@ -32,7 +32,7 @@ export async function openMachine(
   if (notice) warn(notice);
   const { delaySeconds, pids, cache } = options;
   const { event, events, period } = await eventsOf(options);
-  const firstSeconds = event === "cpu" && !events ? QUICK_LOOK_SECONDS : FIRST_LOOK_SECONDS;
+  const firstSeconds = event === CPU_TIME && !events ? QUICK_LOOK_SECONDS : FIRST_LOOK_SECONDS;
   const budget = budgetPercent(process.env);
   const source = await openLiveSource(thread, {
     event,
@@ -66,10 +66,10 @@ async function eventsOf(options: RunOptions | RecordOptions): Promise<{
 }> {
   const { events: requests, count, pids, program } = options;
   const [first] = requests;
-  if (isTimeOnly(requests)) return { event: first?.kind === "time" ? first.event : "cpu" };
+  if (isTimeOnly(requests)) return { event: first?.kind === "time" ? first.event : CPU_TIME };
   const { resolveEvents } = await import("../events/resolve.ts");
   const { loadAddon } = await import("../addon/binding.ts");
   const events = resolveEvents(requests, { addon: loadAddon(), pids, program });
   for (const { notice } of events) if (notice) warn(notice);
-  return { event: "cpu", events, ...(count === undefined ? {} : { period: count }) };
+  return { event: CPU_TIME, events, ...(count === undefined ? {} : { period: count }) };
 }

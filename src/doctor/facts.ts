@@ -1,7 +1,8 @@
 /** Reads what `doctor` judges from /proc and /sys. */
-import { closeSync, openSync, readFileSync, readlinkSync, readSync, statSync } from "node:fs";
+import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { arch, release } from "node:os";
 import { join } from "node:path";
+import { readLink, readText } from "../machine/read-text.ts";
 
 /** What decides whether polytop can run here; undefined: this kernel does not tell. */
 export interface Facts {
@@ -35,13 +36,7 @@ const INITIAL_PID_NAMESPACE = "pid:[4026531836]";
 
 /** Reads the facts of this machine; tests give another `root`. */
 export function readFacts(root = "/"): Facts {
-  const text = (path: string): string | undefined => {
-    try {
-      return readFileSync(join(root, path), "utf8");
-    } catch {
-      return undefined;
-    }
-  };
+  const text = (path: string): string | undefined => readText(join(root, path));
   const number = (path: string): number | undefined => {
     const value = Number.parseInt(text(path) ?? "", 10);
     return Number.isNaN(value) ? undefined : value;
@@ -51,13 +46,6 @@ export function readFacts(root = "/"): Facts {
       return Boolean(statSync(join(root, path)));
     } catch {
       return false;
-    }
-  };
-  const link = (path: string): string => {
-    try {
-      return readlinkSync(join(root, path));
-    } catch {
-      return "";
     }
   };
 
@@ -80,7 +68,7 @@ export function readFacts(root = "/"): Facts {
     lockdown: /\[(\w+)\]/.exec(text("sys/kernel/security/lockdown") ?? "")?.[1],
     lockedMemoryBytes: limit === "unlimited" ? Number.POSITIVE_INFINITY : Number(limit ?? 0),
     hasTracefs: exists("sys/kernel/tracing/events") || exists("sys/kernel/debug/tracing/events"),
-    inInitialPidNamespace: link("proc/self/ns/pid") === INITIAL_PID_NAMESPACE,
+    inInitialPidNamespace: readLink(join(root, "proc/self/ns/pid")) === INITIAL_PID_NAMESPACE,
     container: containerKind(text("run/systemd/container"), exists),
   };
 }

@@ -19,7 +19,7 @@ function distance(a: string, b: string, limit: number): number {
 }
 
 /** The nearest of some names, nearest first; none where no name is near. */
-export function closest(name: string, names: Iterable<string>): string[] {
+function closest(name: string, names: Iterable<string>): string[] {
   const limit = Math.max(1, Math.floor(name.length / 4));
   const found: { readonly name: string; readonly far: number }[] = [];
   for (const one of names) {
@@ -30,4 +30,10 @@ export function closest(name: string, names: Iterable<string>): string[] {
     .sort((a, b) => a.far - b.far)
     .slice(0, MOST)
     .map((one) => one.name);
+}
+
+/** A question whether one of the nearest names was meant; empty where no name is near. */
+export function didYouMean(name: string, names: Iterable<string>): string {
+  const near = closest(name, names);
+  return near.length > 0 ? `did you mean ${near.join(" or ")}?` : "";
 }

@@ -1,10 +1,10 @@
 /** What an event could become that is being typed. */
-import { existsSync, readdirSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { cleanName } from "../tick/clean-name.ts";
-import { COUNTER_ROWS, EVENTS, PERF_TYPE_SOFTWARE } from "../tick/events.ts";
+import { COUNTER_ROWS, CPU_TIME, PERF_TYPE_SOFTWARE } from "../tick/events.ts";
 import { exactName, functionsIn } from "./functions.ts";
-import { kernelFunctions } from "./kernel-functions.ts";
+import { hasKprobes, kernelFunctions } from "./kernel-functions.ts";
 import { filesFor, type SearchContext } from "./probed-files.ts";
 import { hasCounters } from "./resolve.ts";
 import { Tracepoints } from "./tracepoints.ts";
@@ -17,8 +17,6 @@ const KEPT_FILES = 8;
 
 /** What stands before the name of a place. */
 const PLACES = ["uprobe:", "uretprobe:", "usdt:", "kprobe:", "kretprobe:"];
-
-const [CPU_TIME = "cpu"] = Object.keys(EVENTS);
 
 /** A text is completed anew with each key: names are read once. */
 export class EventCompleter {
@@ -62,8 +60,7 @@ export class EventCompleter {
     const counters = [...COUNTER_ROWS]
       .filter(([, { type }]) => type === PERF_TYPE_SOFTWARE || hasCounters())
       .map(([name]) => name);
-    const hasKprobes = existsSync("/sys/bus/event_source/devices/kprobe");
-    const places = PLACES.filter((place) => hasKprobes || !place.startsWith("k"));
+    const places = PLACES.filter((place) => hasKprobes() || !place.startsWith("k"));
     const tracepoints = orNothing(() => new Tracepoints(this.#context.addon).names());
     return [CPU_TIME, ...counters, ...places, ...tracepoints];
   }

@@ -1,8 +1,10 @@
 /** Functions of programs and libraries: where they are. */
+
+import { CHOICE_NOT_LOADED, EVENT_FUNCTION, EVENT_RETURN } from "../../build/abi.ts";
 import type { Addon } from "../addon/binding.ts";
-import { EVENT_KINDS, type ResolvedEvent } from "../addon/events.ts";
+import type { ResolvedEvent } from "../addon/events.ts";
 import type { EventRequest } from "../tick/event-request.ts";
-import { closest } from "./closest.ts";
+import { didYouMean } from "./closest.ts";
 import { isGlob, isRegex, matcher } from "./pattern.ts";
 import {
   cannot,
@@ -17,9 +19,6 @@ import {
 /** Names in a notice. */
 const NAMED = 5;
 
-/** A chooser of which polytop does not know the choice: the addon's kNotLoaded and kElsewhere. */
-const NOT_LOADED = -1;
-
 /** A function that was found. */
 export interface FoundFunction {
   readonly path: string;
@@ -27,11 +26,11 @@ export interface FoundFunction {
   readonly name: string;
   /** As the symbol table has it, without its version. */
   readonly symbol: string;
-  /** Of the symbol; empty where it has none. */
+  /** The version of the symbol; empty where it has none. */
   readonly version: string;
   /** Only programs that were linked long ago call it. */
   readonly isOld: boolean;
-  /** Where it is in the file; for a chooser what it chose here, negative where that is not known. */
+  /** Where it is in the file; for a chooser what it chose here, or one of the CHOICE_ constants of bpf/event/abi.h. */
   readonly offset: number;
   /** It runs once, and says which function is meant by its name (ifunc). */
   readonly isChooser: boolean;
@@ -61,7 +60,7 @@ function* rowsOf(
       written: written[place] ?? "",
       version: versions[place] ?? "",
       isOld: olds[place] === 1,
-      offset: offset ?? NOT_LOADED,
+      offset: offset ?? CHOICE_NOT_LOADED,
       isChooser,
     };
   }
@@ -93,6 +92,7 @@ function meantOf(found: readonly FoundFunction[], pattern: string): readonly Fou
   return current.length > 0 ? current : found;
 }
 
+/** Finds the functions of programs that are asked for. Throws a UserError where there are none, or too many. */
 export function resolveFunction(
   { text, file, pattern, isReturn }: EventRequest & { kind: "function" },
   context: SearchContext,
@@ -104,14 +104,14 @@ export function resolveFunction(
   const meant = meantOf(found, pattern);
   const known = meant.filter(({ offset }) => offset >= 0);
   if (known.length === 0) throw cannot(whyUnknown(text, meant, found, context.addon));
-  const probed = placesByFile(text, known);
+  const probed = placesByFile(text, known, context.addon);
   const notice = noticeOf(text, { found, meant, known }, context.addon);
   return {
     name: text,
     unit: "events",
     setup: {
       name: text,
-      kind: isReturn ? EVENT_KINDS.return : EVENT_KINDS.function,
+      kind: isReturn ? EVENT_RETURN : EVENT_FUNCTION,
       files: probed,
     },
     ...(notice ? { notice } : {}),
@@ -166,9 +166,9 @@ function whyUnknown(
   found: readonly FoundFunction[],
   addon: Addon,
 ): string {
-  const [{ path = "", symbol = "", offset = NOT_LOADED } = {}] = meant;
+  const [{ path = "", symbol = "", offset = CHOICE_NOT_LOADED } = {}] = meant;
   const why =
-    offset === NOT_LOADED
+    offset === CHOICE_NOT_LOADED
       ? "which one is not known for this file"
       : "it is in no file that a probe could reach (the vDSO)";
   const variants = [...rowsOf(path, addon)].filter(
@@ -188,10 +188,8 @@ function whyNone(text: string, pattern: string, files: readonly string[], addon:
   const where = filesInWords(files);
   if (isMany(pattern)) return `${text}: no function of ${where} matches`;
   const names = eachFile(files, text, (path) => addon.listFunctions(path, false).names);
-  const near = closest(pattern, new Set(names));
   const hint =
-    near.length > 0
-      ? `did you mean ${near.join(" or ")}?`
-      : "a function of an interpreter or of .NET has no place in a file that a probe could reach; inlined functions have none either";
+    didYouMean(pattern, new Set(names)) ||
+    "a function of an interpreter or of .NET has no place in a file that a probe could reach; inlined functions have none either";
   return `${text}: ${where} has no function ${pattern}\n${hint}`;
 }

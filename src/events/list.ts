@@ -1,12 +1,11 @@
 /** What `polytop list` prints: events, functions and static probes that match, each as `-e` takes it. */
-import { existsSync } from "node:fs";
 import type { Addon } from "../addon/binding.ts";
 import { cleanName } from "../tick/clean-name.ts";
 import { EXIT_CANNOT, UserError } from "../tick/errors.ts";
 import { LIST_KINDS, type ListKind } from "../tick/event-request.ts";
 import { COUNTER_ROWS, EVENT_NAMES, PERF_TYPE_SOFTWARE } from "../tick/events.ts";
 import { exactName, functionsIn } from "./functions.ts";
-import { kernelFunctions } from "./kernel-functions.ts";
+import { hasKprobes, kernelFunctions } from "./kernel-functions.ts";
 import { isGlob, isRegex, type Matches, matcher } from "./pattern.ts";
 import { filesFor } from "./probed-files.ts";
 import { hasCounters } from "./resolve.ts";
@@ -56,8 +55,8 @@ const LISTS: Readonly<
     const inFiles = eachReadable(filesFor(file, { addon, pids }, pattern), (path) =>
       functionsIn(path, sought, addon).map((one) => `uprobe:${path}:${exactName(one)}`),
     );
-    const hasKprobes = existsSync("/sys/bus/event_source/devices/kprobe");
-    const ofKernel = file === undefined && pids.length === 0 && hasKprobes ? kernelFunctions() : [];
+    const ofKernel =
+      file === undefined && pids.length === 0 && hasKprobes() ? kernelFunctions() : [];
     return [...inFiles, ...ofKernel.filter(searcher(rest)).map((name) => `kprobe:${name}`)].map(
       cleanName,
     );

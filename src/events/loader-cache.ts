@@ -1,16 +1,11 @@
 /** Where the files are in which a function without a path is looked for. */
-import { readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from "node:fs";
+import { readdirSync, realpathSync, statSync } from "node:fs";
+import { readLink, readText } from "../machine/read-text.ts";
 
 /** Folders of libraries that the loader knows without being told; distributions add theirs in /etc/ld.so.conf. */
 const LIBRARY_FOLDERS = ["/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib"];
 
-const linesOf = (path: string): string[] => {
-  try {
-    return readFileSync(path, "utf8").split("\n");
-  } catch {
-    return [];
-  }
-};
+const linesOf = (path: string): string[] => readText(path)?.split("\n") ?? [];
 
 const filesIn = (folder: string): string[] => {
   try {
@@ -27,6 +22,7 @@ export function libraryFolders(): string[] {
   return folders.filter((line) => line.startsWith("/"));
 }
 
+/** Whether a path leads to a regular file. */
 export const isFile = (path: string): boolean => {
   try {
     return statSync(path).isFile();
@@ -66,18 +62,10 @@ export function findFile(word: string): string | undefined {
 /** A line of /proc/PID/maps: access, inode and path. */
 const MAPPING = /^\S+ (?<access>\S+) \S+ \S+ (?<inode>\d+)\s+(?<path>\/.*)$/;
 
-const linkOf = (path: string): string => {
-  try {
-    return readlinkSync(path);
-  } catch {
-    return "";
-  }
-};
-
 /** What stands before the paths of a process that has another root or other mounts than this one. */
 function rootOf(pid: number): string {
   const hasOurs = ["root", "ns/mnt"].every(
-    (name) => linkOf(`/proc/${pid}/${name}`) === linkOf(`/proc/self/${name}`),
+    (name) => readLink(`/proc/${pid}/${name}`) === readLink(`/proc/self/${name}`),
   );
   return hasOurs ? "" : `/proc/${pid}/root`;
 }

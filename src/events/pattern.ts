@@ -1,11 +1,13 @@
 /** Names of functions as people write them: a name, a glob, a /regular expression/. */
 import { UsageError } from "../tick/errors.ts";
 
+/** Says whether a name is meant. */
 export type Matches = (name: string) => boolean;
 
 /** Whether a text stands for many names. */
 export const isGlob = (text: string): boolean => /[*?[]/.test(text) && !text.includes("operator");
 
+/** Whether a text is a /regular expression/. */
 export const isRegex = (text: string): boolean => /^\/.+\/$/s.test(text);
 
 /** A glob as a regular expression: `*` any letters, `?` one, `[ab]` one of these. */

@@ -1,5 +1,5 @@
 /** Files in which places to probe are looked for. */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { basename } from "node:path";
 import type { Addon } from "../addon/binding.ts";
 import type { FileProbes } from "../addon/events.ts";
@@ -21,14 +21,8 @@ const MOST_PLACES = 2000;
 /** One by one, as kernels before 6.6 want it. */
 export const MOST_LINKS = 300;
 
+/** The error that what was asked for cannot be counted here. */
 export const cannot = (text: string): UserError => new UserError(text, EXIT_CANNOT);
-
-/** From 6.6 on the kernel probes many functions with one link. */
-function hasMultiProbes(): boolean {
-  const release = readFileSync("/proc/sys/kernel/osrelease", "utf8");
-  const [major = 0, minor = 0] = release.split(".").map(Number);
-  return major > 6 || (major === 6 && minor >= 6);
-}
 
 /** Throws a UserError where this kernel probes no programs. */
 export function checkUprobes(text: string): void {
@@ -80,7 +74,7 @@ interface Place {
 }
 
 /** Files with the places to probe in each, each place once. Throws a UserError where they are too many. */
-export function placesByFile(text: string, found: readonly Place[]): FileProbes[] {
+export function placesByFile(text: string, found: readonly Place[], addon: Addon): FileProbes[] {
   const files = new Map<string, Map<number, number>>();
   let count = 0;
   for (const { path, offset, semaphore = 0 } of found) {
@@ -88,7 +82,7 @@ export function placesByFile(text: string, found: readonly Place[]): FileProbes[
     if (!places.has(offset)) count++;
     files.set(path, places.set(offset, semaphore));
   }
-  const most = hasMultiProbes() ? MOST_PLACES : MOST_LINKS;
+  const most = addon.hasMultiProbes() ? MOST_PLACES : MOST_LINKS;
   if (count > most) {
     throw cannot(
       `${text} stands for ${count} places, more than the ${most} that are probed at once: make it narrower`,

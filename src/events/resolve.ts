@@ -1,6 +1,7 @@
 /** From events as they were asked for to what this machine counts for them. */
 import { existsSync } from "node:fs";
-import { EVENT_KINDS, type ResolvedEvent } from "../addon/events.ts";
+import { EVENT_COUNTER } from "../../build/abi.ts";
+import type { ResolvedEvent } from "../addon/events.ts";
 import { EXIT_CANNOT, UserError } from "../tick/errors.ts";
 import type { EventRequest } from "../tick/event-request.ts";
 import { EVENTS, PERF_TYPE_SOFTWARE } from "../tick/events.ts";
@@ -52,7 +53,7 @@ function counter({ text, row, modifiers }: EventRequest & { kind: "counter" }): 
     unit: "events",
     setup: {
       name: text,
-      kind: EVENT_KINDS.counter,
+      kind: EVENT_COUNTER,
       type: row.type,
       config: row.config,
       modifiers,

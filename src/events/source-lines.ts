@@ -1,6 +1,8 @@
 /** Lines of source files: where their code is. */
+
+import { EVENT_FUNCTION } from "../../build/abi.ts";
 import type { LinePlaces } from "../addon/binding.ts";
-import { EVENT_KINDS, type ResolvedEvent } from "../addon/events.ts";
+import type { ResolvedEvent } from "../addon/events.ts";
 import type { EventRequest } from "../tick/event-request.ts";
 import {
   cannot,
@@ -16,6 +18,7 @@ interface Searched extends LinePlaces {
   readonly path: string;
 }
 
+/** Finds where a source line begins in programs. Throws a UserError where it has no code. */
 export function resolveLine(
   { text, file, source, line }: EventRequest & { kind: "line" },
   context: SearchContext,
@@ -41,7 +44,7 @@ export function resolveLine(
   return {
     name: text,
     unit: "events",
-    setup: { name: text, kind: EVENT_KINDS.function, files: placesByFile(text, found) },
+    setup: { name: text, kind: EVENT_FUNCTION, files: placesByFile(text, found, context.addon) },
     ...(parts.length > 0 ? { notice: `${text}: ${parts.join("; ")}` } : {}),
   };
 }

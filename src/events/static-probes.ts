@@ -1,7 +1,8 @@
 /** Probes that are written into programs (USDT). */
-import { EVENT_KINDS, type ResolvedEvent } from "../addon/events.ts";
+import { EVENT_FUNCTION } from "../../build/abi.ts";
+import type { ResolvedEvent } from "../addon/events.ts";
 import type { EventRequest } from "../tick/event-request.ts";
-import { closest } from "./closest.ts";
+import { didYouMean } from "./closest.ts";
 import { matcher } from "./pattern.ts";
 import {
   cannot,
@@ -12,6 +13,7 @@ import {
   type SearchContext,
 } from "./probed-files.ts";
 
+/** Finds the probes that authors put into programs (USDT). Throws a UserError where there are none. */
 export function resolveStaticProbe(
   { text, file, provider, probe }: EventRequest & { kind: "usdt" },
   context: SearchContext,
@@ -25,8 +27,7 @@ export function resolveStaticProbe(
   const found = all.filter((one) => isProvider(one.provider) && isProbe(one.name));
   if (found.length === 0) {
     const names = [...new Set(all.map((one) => `${one.provider}:${one.name}`))];
-    const near = closest(`${provider}:${probe}`, names);
-    const has = near.length > 0 ? `did you mean ${near.join(" or ")}?` : `it has ${names.length}`;
+    const has = didYouMean(`${provider}:${probe}`, names) || `it has ${names.length}`;
     throw cannot(
       names.length === 0
         ? `${text}: ${files.join(", ") || "no file"} has no static probes (USDT)`
@@ -36,6 +37,6 @@ export function resolveStaticProbe(
   return {
     name: text,
     unit: "events",
-    setup: { name: text, kind: EVENT_KINDS.function, files: placesByFile(text, found) },
+    setup: { name: text, kind: EVENT_FUNCTION, files: placesByFile(text, found, context.addon) },
   };
 }

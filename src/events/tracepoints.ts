@@ -1,10 +1,11 @@
 /** Tracepoints of the kernel, as its file system for tracing describes them. */
 import { readdirSync, readFileSync } from "node:fs";
+import { EVENT_TRACEPOINT } from "../../build/abi.ts";
 import type { Addon } from "../addon/binding.ts";
-import { EVENT_KINDS, type ResolvedEvent } from "../addon/events.ts";
+import type { ResolvedEvent } from "../addon/events.ts";
 import { EXIT_CANNOT, UserError } from "../tick/errors.ts";
 import type { EventRequest } from "../tick/event-request.ts";
-import { closest } from "./closest.ts";
+import { didYouMean } from "./closest.ts";
 
 /** A field of a tracepoint's record: `field:unsigned int bytes;\toffset:28;\tsize:4;\tsigned:0;` */
 const FIELD =
@@ -53,7 +54,7 @@ export class Tracepoints {
       unit: weight?.unit ?? "events",
       setup: {
         name: text,
-        kind: EVENT_KINDS.tracepoint,
+        kind: EVENT_TRACEPOINT,
         config: Number(id),
         // Its stack is that of the entry for system calls, whatever the call.
         withoutKernelStack: subsystem === "syscalls",
@@ -71,9 +72,10 @@ export class Tracepoints {
   }
 
   #whyUnknown(subsystem: string, event: string): string {
-    const near = closest(`${subsystem}:${event}`, this.names());
-    const hint = near.length > 0 ? `did you mean ${near.join(" or ")}?` : "";
-    return `this kernel has no tracepoint ${subsystem}:${event}; ${hint || `\`polytop list events '*${event}*'\` searches them`}`;
+    const hint =
+      didYouMean(`${subsystem}:${event}`, this.names()) ||
+      `\`polytop list events '*${event}*'\` searches them`;
+    return `this kernel has no tracepoint ${subsystem}:${event}; ${hint}`;
   }
 
   #field({ text, subsystem, event }: EventRequest & { kind: "tracepoint" }, wanted: string) {

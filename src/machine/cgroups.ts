@@ -2,8 +2,8 @@
  * Where processes run, by proc_pid_cgroup(5): one small read for each control group that is met.
  * The path is relative to our own cgroup namespace.
  */
-import { readFileSync } from "node:fs";
 import { shortCgroup } from "./cgroup-names.ts";
+import { readText } from "./read-text.ts";
 
 /** What has to be known of a process to find its control group. */
 interface Placed {
@@ -28,13 +28,7 @@ export function cgroupPath(text: string): { path: string; isUnified: boolean } {
   return { path, isUnified: false };
 }
 
-const readCgroup = (pid: number): string => {
-  try {
-    return readFileSync(`/proc/${pid}/cgroup`, "utf8");
-  } catch {
-    return "";
-  }
-};
+const readCgroup = (pid: number): string => readText(`/proc/${pid}/cgroup`) ?? "";
 
 /** Short names of control groups, each asked for once. */
 export class CgroupNames {

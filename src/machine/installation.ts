@@ -68,7 +68,7 @@ const isNative = (name: string): boolean => /^polytop[.-]|\.bpf\.o$/.test(name);
  */
 export const checkAddon = (bundle = BUNDLE): void => refuseDamage(bundle, isAddon);
 
-/** The same for all native files. */
+/** Does that for all native files. */
 export const checkNativeFiles = (bundle = BUNDLE): void => refuseDamage(bundle, isNative);
 
 function refuseDamage(bundle: string, isMeant: (name: string) => boolean): void {

@@ -24,7 +24,7 @@ export function whereNativeFiles(bundle = BUNDLE): string | undefined {
   }
 }
 
-/** The same; throws where there is none. */
+/** Finds the folder of native files; throws a UserError where there is none. */
 export function nativeFolder(bundle = BUNDLE): string {
   const found = whereNativeFiles(bundle);
   if (found !== undefined) return found;

@@ -1,3 +1,4 @@
+/** When processes began: it tells one from another that gets its pid. */
 import { statFields } from "./process.ts";
 
 /** Clock ticks a second of the times in /proc: USER_HZ of include/asm-generic/param.h. */

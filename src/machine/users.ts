@@ -1,3 +1,4 @@
+/** The users of this machine. */
 import { readFileSync } from "node:fs";
 
 /** A user of this machine. */

@@ -10,6 +10,7 @@ export interface ProcessPart {
   readonly places: Int32Array;
 }
 
+/** A process with its counts in some ticks. */
 export interface ProcessCounts {
   readonly task: Task;
   readonly parts: ProcessPart[];

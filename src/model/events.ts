@@ -1,4 +1,5 @@
 /** Ticks of several events: each is a tick of one, which all views and outputs know. */
+import { CPU_TIME } from "../tick/events.ts";
 import type { Counts, Tick, Unit } from "../tick/tick.ts";
 import { type Aggregate, type AggregateOptions, aggregate, type FunctionRow } from "./aggregate.ts";
 
@@ -10,9 +11,6 @@ const NOTHING: Counts = {
   tasks: new Uint32Array(),
   weights: new Float64Array(),
 };
-
-/** How many events a tick counts. */
-export const eventCount = ({ events }: Tick): number => events?.length ?? 1;
 
 /** The tick of one event, by its place; the same object each time. A tick that has fewer has nothing of it. */
 export function ofEvent(tick: Tick, place: number): Tick {
@@ -31,9 +29,6 @@ export function ofEvent(tick: Tick, place: number): Tick {
   ticks.set(place, made);
   return made;
 }
-
-/** The name of the CPU's time among events. */
-export const CPU_TIME = "cpu";
 
 /** Names of the events of a tick, in their order. */
 export const eventNames = ({ events }: Tick): readonly string[] =>

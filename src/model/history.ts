@@ -13,7 +13,7 @@ export interface HistoryLimits {
 }
 
 /** The history holds ten minutes, where they fit. */
-export const HISTORY_LIMITS: HistoryLimits = { seconds: 600, bytes: 24e6 };
+const HISTORY_LIMITS: HistoryLimits = { seconds: 600, bytes: 24e6 };
 
 /** A store is compressed so long after its last tick: what is older is looked at by who steps back that far. */
 const ARCHIVED_AFTER_SECONDS = 90;
@@ -147,7 +147,7 @@ export class History {
     return ticks.length > 0 ? ticks : [end];
   }
 
-  /** The same as they were collected. */
+  /** The ticks of the last `seconds` up to `end` as they were collected. */
   recorded(seconds: number, end: Tick): readonly Tick[] {
     const first = this.placeAfter(end.time - seconds * 1000);
     return this.#ticks.slice(first, this.placeAfter(end.time));

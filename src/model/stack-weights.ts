@@ -2,6 +2,7 @@
 import type { Counts } from "../tick/tick.ts";
 import { grownWeights } from "./count-lists.ts";
 
+/** Adds up what stacks weigh, in an array that is used again. */
 export class StackWeights {
   /** By number of a stack; zeros between two uses. */
   #weights = new Float64Array(1024);

@@ -18,6 +18,7 @@ import {
   type ListKind,
   parseEvents,
 } from "../tick/event-request.ts";
+import { CPU_TIME } from "../tick/events.ts";
 import { DEFINITIONS, dashed, type Key, OPTIONS, type OptionDefinition } from "./option-table.ts";
 
 /** Where the refreshes go. */
@@ -303,7 +304,7 @@ const delaySeconds = (flags: Flags): number | undefined =>
 function sampleOptions(flags: Flags, program: readonly string[] | undefined): SampleOptions {
   if (program && !program[0]) throw new UsageError("-- needs a command: polytop -- COMMAND ARG…");
   if (program) reject(flags, ["pid"], "and a command exclude each other: choose one");
-  const events = parseEvents(flags.text("event") ?? "cpu");
+  const events = parseEvents(flags.text("event") ?? CPU_TIME);
   const count = flags.number("count", 1, 1e12, "whole");
   if (count !== undefined) {
     if (flags.has("frequency")) {

@@ -75,7 +75,7 @@ const eventList = ({ event, unit, events }: Tick): object[] =>
     period,
   }));
 
-/** Those that were asked for; where there is room, those too that only other events have. */
+/** The rows that were asked for; where there is room, also those that only other events have. */
 function rowsOf(
   functions: readonly FunctionRow[],
   others: readonly EventSums[],

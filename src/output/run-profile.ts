@@ -1,6 +1,7 @@
 /** The stacks of a whole run, added up: what collapsed stacks, pprof and speedscope files are made of. */
-import { CPU_TIME, ofEventNamed } from "../model/events.ts";
+import { ofEventNamed } from "../model/events.ts";
 import { type Choice, type Selection, type Shown, selectionOf } from "../model/selection.ts";
+import { CPU_TIME } from "../tick/events.ts";
 import { PrefixTree } from "../tick/prefix-tree.ts";
 import { ROOT, type Store } from "../tick/store.ts";
 import type { FunctionInfo, Task, Tick, Unit } from "../tick/tick.ts";
@@ -59,6 +60,7 @@ interface Process {
   readonly guessed: Map<number, Amount>;
 }
 
+/** Adds a run up: stacks of programs, with their weights for each event. */
 export class RunProfile {
   /** When the run began, milliseconds since 1970; undefined before the first tick. */
   begin: number | undefined;

@@ -23,6 +23,7 @@ interface Known {
 
 const UINT32 = 2 ** 32;
 
+/** Writes how threads waited in a tick, with the numbers of stacks and threads in the file. */
 export function writeWaiting(
   out: ByteWriter,
   { activity, waiting }: WaitingFacts,
@@ -51,6 +52,7 @@ export function writeWaiting(
   }
 }
 
+/** Reads what writeWaiting() wrote. Throws a FormatError. */
 export function readWaiting(reader: ByteReader, known: Known): WaitingFacts {
   const place = reader.maybe(ACTIVITIES.length, "kind of activity");
   const activity = place === undefined ? undefined : ACTIVITIES[place];

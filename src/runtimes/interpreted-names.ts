@@ -1,6 +1,7 @@
 /** The names of interpreted frames, by the strings that the kernel side sends once for each name. */
 import { NAME_LATIN1, NAME_UCS2, NAME_UCS4 } from "../../build/abi.ts";
 import type { Drained, InterpretedName, NamePart } from "../addon/drained.ts";
+import type { Runtime } from "../tick/runtimes.ts";
 import type { NamedFunction } from "./reader.ts";
 
 const CUT = "…";
@@ -30,6 +31,14 @@ function decodeUcs4(bytes: Buffer): string {
   }
   return text;
 }
+
+/** What stands for a function whose strings never came; `what` its runtime calls a function. */
+export const notReceived = (runtime: Runtime, what = "function"): NamedFunction => ({
+  runtime,
+  name: `[${runtime}: name not received]`,
+  module: "",
+  whyUnnamed: `the strings of this ${what} were lost on their way from the kernel`,
+});
 
 /** The functions of one interpreter, by the names of their frames. */
 export class InterpretedNames {

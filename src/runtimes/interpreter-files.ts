@@ -1,7 +1,7 @@
 /** The files that hold an interpreter: which of their code carries out a program, and what is to be told of them. */
 import type { Drained, InterpreterFile } from "../addon/drained.ts";
 
-/** Those of one kind. */
+/** The files that hold an interpreter of one kind. */
 export class InterpreterFiles {
   readonly #kind: number;
   /** By the id of the file. */

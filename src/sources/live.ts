@@ -90,7 +90,7 @@ class WorkerSource implements LiveSource {
   /** Rejects where sampling ends by itself. */
   readonly ended: Promise<void>;
   readonly #worker: Worker;
-  readonly #comeFirst = loadAddon().comeFirst;
+  readonly #addon = loadAddon();
   readonly #end = Promise.withResolvers<void>();
   readonly #assembler = new TickAssembler();
   readonly #listeners = new Set<(event: SourceEvent) => void>();
@@ -187,6 +187,8 @@ class WorkerSource implements LiveSource {
     if (this.#closed) return Promise.resolve();
     this.#closed = true;
     if (this.#exited) return Promise.resolve();
+    // Among very many threads the end of each takes its time, and all are waited for.
+    this.#addon.endFirst();
     return new Promise((resolve) => {
       this.#worker.once("exit", () => resolve());
       this.#send({ kind: "close" });
@@ -200,7 +202,7 @@ class WorkerSource implements LiveSource {
   #receive(reply: WorkerReply): void {
     if (reply.kind === "tick") {
       // It is drawn now, and keys are waited for behind it.
-      this.#comeFirst();
+      this.#addon.comeFirst();
       if (reply.delta.renewed) this.#lines.clear();
       this.#publish({ tick: this.#assembler.assemble(reply.delta) });
     }

@@ -18,6 +18,7 @@ import { putCollectorSecond } from "../machine/priority.ts";
 import { buffersOf, type TickDelta } from "../tick/delta.ts";
 import { UserError } from "../tick/errors.ts";
 
+/** What the collecting thread is started with. */
 export interface WorkerSetup {
   readonly sampler: CollectorOptions;
   readonly delaySeconds: number;
@@ -26,6 +27,7 @@ export interface WorkerSetup {
   readonly budgetPercent?: number;
 }
 
+/** What the main thread asks of the collecting one; an answer has the number of its request. */
 export type WorkerRequest =
   | { readonly kind: "pids"; readonly id: number; readonly pids: readonly number[] }
   | { readonly kind: "interval"; readonly seconds: number }
@@ -35,6 +37,7 @@ export type WorkerRequest =
   | { readonly kind: "lines"; readonly id: number; readonly function: number | undefined }
   | { readonly kind: "close" };
 
+/** What the collecting thread sends. */
 export type WorkerReply =
   | { readonly kind: "ready" }
   | { readonly kind: "tick"; readonly delta: TickDelta }
@@ -44,7 +47,7 @@ export type WorkerReply =
       readonly kind: "failed";
       readonly message: string;
       readonly errno: number;
-      /** Of an error that is meant for the user as it is. */
+      /** What polytop exits with for an error that is meant for the user as it is. */
       readonly exitCode: number | undefined;
       readonly stack: string | undefined;
     };

@@ -10,7 +10,7 @@ type FunctionColumn = Column<FunctionRow, FunctionContext>;
 const MOST_CELLS = 16;
 
 /** The part of an event's name that tells most: behind the last colon. */
-export const shortEvent = (name: string): string => name.slice(name.lastIndexOf(":") + 1);
+const shortEvent = (name: string): string => name.slice(name.lastIndexOf(":") + 1);
 
 /** What a column needs to know of an event. */
 export interface EventRows {

@@ -8,7 +8,7 @@ import { clock } from "./format.ts";
 import { type ListedTask, PROCESS_COLUMNS, type ProcessContext } from "./process-columns.ts";
 
 /** Threads on average, or seconds a second: as many digits as tell one of many threads. */
-export const threadsText = (amount: number): string =>
+const threadsText = (amount: number): string =>
   amount >= 99.95 ? Math.round(amount).toString() : amount.toFixed(amount >= 9.995 ? 1 : 2);
 
 /** How many threads there are and what they do, on average, for a header. */
@@ -62,7 +62,7 @@ export const WAITING_COLUMNS: readonly Column<FunctionRow, FunctionContext>[] =
     column.id === "total" ? [column, ...WAIT_COLUMNS] : [column],
   );
 
-/** The same while a moment is marked. */
+/** The columns of functions that wait while a moment is marked. */
 export const WAITING_MARKED_COLUMNS: readonly Column<FunctionRow, FunctionContext>[] =
   WAITING_COLUMNS.flatMap((column) => (column.id === "total" ? [column, CHANGE_COLUMN] : [column]));
 

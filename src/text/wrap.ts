@@ -1,3 +1,4 @@
+/** Breaks texts into lines. */
 import { displayWidth } from "./format.ts";
 
 /** Breaks a text into lines of at most `width` cells, at spaces. */

@@ -7,7 +7,15 @@ import { Functions, STAND_INS } from "./functions.ts";
 import { Interner } from "./interner.ts";
 import { PrefixTree } from "./prefix-tree.ts";
 import { type ColumnName, eachColumn, FRAME_FOLDED, ROOT, Store } from "./store.ts";
-import type { Counts, FrameDetail, FunctionInfo, Task, Tick, TickHeader } from "./tick.ts";
+import {
+  type Counts,
+  type FrameDetail,
+  type FunctionInfo,
+  OUTCOMES,
+  type Task,
+  type Tick,
+  type TickHeader,
+} from "./tick.ts";
 import { WAITS, type Wait } from "./waits.ts";
 
 /** A column whose memory can be handed over to another thread. */
@@ -144,9 +152,6 @@ const isSameTask = (a: Task, b: Task): boolean =>
   a.uid === b.uid &&
   a.cgroup === b.cgroup;
 
-/** Stack numbers are made of a node, an outcome and a wait. */
-const OUTCOME_PLACES = 4;
-
 /** The counts of an event for the next delta. */
 class NewCounts {
   readonly #stacks = new News();
@@ -207,7 +212,7 @@ export class DeltaWriter {
   stack(frames: readonly number[], outcome: number, wait: Wait = 0): number {
     const { stacks } = this.#filling;
     const node = this.#filling.enter(frames);
-    const key = (node * OUTCOME_PLACES + outcome) * WAITS + wait;
+    const key = (node * OUTCOMES.length + outcome) * WAITS + wait;
     const known = stacks.get(key);
     if (known !== undefined) return known;
     stacks.set(key, stacks.size);

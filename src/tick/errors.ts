@@ -8,7 +8,7 @@ export const EXIT_OK = 0;
 /** It failed while running. */
 export const EXIT_FAILED = 1;
 /** Wrong usage. */
-export const EXIT_USAGE = 2;
+const EXIT_USAGE = 2;
 /** This machine or this user cannot run it. */
 export const EXIT_CANNOT = 3;
 

@@ -1,7 +1,9 @@
 /** Events as people ask for them with `-e`: what the words say, before this machine is asked what it has. */
+import { MAX_EVENTS } from "../../build/abi.ts";
 import { UsageError } from "./errors.ts";
 import {
   type CounterRow,
+  CPU_TIME,
   counterOf,
   EVENT_NAMES,
   type EventName,
@@ -43,7 +45,7 @@ export type EventRequest =
   | {
       readonly kind: "line";
       readonly text: string;
-      /** As of a function. */
+      /** As in a request for a function. */
       readonly file: string | undefined;
       /** A source file, by the end of its path. */
       readonly source: string;
@@ -63,8 +65,8 @@ export type EventRequest =
       readonly probe: string;
     };
 
-/** As bpf/event/abi.h has it, less the CPU's time. */
-const MOST_EVENTS = 7;
+/** The CPU's time is an event of its own. */
+const MOST_EVENTS = MAX_EVENTS - 1;
 
 const FORMS = `${EVENT_NAMES.join(", ")}, a name of \`polytop list events\`, subsystem:name, uprobe:FILE:FUNC, kprobe:FUNC or usdt:FILE:PROVIDER:NAME`;
 
@@ -74,7 +76,7 @@ export function parseEvents(text: string): EventRequest[] {
   const texts = requests.map((request) => request.text);
   const twice = texts.find((one, i) => texts.indexOf(one) !== i);
   if (twice !== undefined) throw new UsageError(`--event has ${twice} more than once`);
-  const alone = requests.find(({ kind, text: one }) => kind === "time" && one !== "cpu");
+  const alone = requests.find(({ kind, text: one }) => kind === "time" && one !== CPU_TIME);
   if (alone && requests.length > 1) {
     throw new UsageError(`--event ${alone.text} stands alone: it takes no other event beside it`);
   }

@@ -13,6 +13,7 @@ export interface EventSource {
   readonly isClock: boolean;
 }
 
+/** An event of time: what runs, what waits, or both. */
 export interface EventRow {
   readonly help: string;
   /** What a sample's weight counts. */
@@ -24,10 +25,10 @@ export interface EventRow {
 }
 
 /** The numbers are those of enum perf_type_id, perf_hw_id and perf_sw_ids in linux/perf_event.h. */
-export const PERF_TYPE_HARDWARE = 0;
+const PERF_TYPE_HARDWARE = 0;
 export const PERF_TYPE_SOFTWARE = 1;
-export const PERF_TYPE_HW_CACHE = 3;
-export const PERF_TYPE_RAW = 4;
+const PERF_TYPE_HW_CACHE = 3;
+const PERF_TYPE_RAW = 4;
 const PERF_COUNT_HW_CPU_CYCLES = 0;
 const PERF_COUNT_SW_CPU_CLOCK = 0;
 
@@ -54,8 +55,12 @@ export const EVENTS = {
 
 export type EventName = keyof typeof EVENTS;
 
-export const EVENT_NAMES = Object.keys(EVENTS);
+/** The event of what runs, which is counted where nobody asks for another one. */
+export const CPU_TIME = "cpu" satisfies EventName;
 
+export const EVENT_NAMES = Object.keys(EVENTS) as readonly EventName[];
+
+/** Whether a text is an event of time. */
 export const isEventName = (text: string): text is EventName => Object.hasOwn(EVENTS, text);
 
 /** An event that the kernel or the processor counts, by the name that perf gives it. */
@@ -130,7 +135,7 @@ export const COUNTER_ROWS: ReadonlyMap<string, CounterRow> = new Map([
 
 /** What a key picks among while it runs. */
 export const COMMON_EVENTS: readonly string[] = [
-  "cpu",
+  CPU_TIME,
   "page-faults",
   "context-switches",
   "cpu-migrations",

@@ -1,3 +1,4 @@
+/** Columns of numbers, the ground of every table. */
 import { ArchivedNumbers } from "./archived-numbers.ts";
 
 /**

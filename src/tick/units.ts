@@ -1,6 +1,7 @@
 /** What weights can count, and how each is written down. */
 import type { Unit } from "./tick.ts";
 
+/** How amounts of a unit are written down. */
 export interface UnitRow {
   /** An amount as people read it, e.g. `172 samples`. */
   readonly text: (amount: number) => string;

@@ -49,6 +49,7 @@ export const WAIT_IDLE = 0x40;
 /** The first number that is no wait. */
 export const WAITS = 0x100;
 
+/** The reason of a wait; one that this version does not know is unknown. */
 export const reasonOf = (wait: Wait): Reason => REASONS[wait & WAIT_REASON_MASK] ?? "unknown";
 
 /** The same wait for another reason. */
@@ -58,6 +59,7 @@ export const withReason = (wait: Wait, reason: Reason): Wait =>
 /** Whether no signal ends the wait: state D. */
 export const isUninterruptible = (wait: Wait): boolean => (wait & WAIT_UNINTERRUPTIBLE) !== 0;
 
+/** The state of a thread that waits so. */
 export function stateOf(wait: Wait): ThreadState {
   if (wait === 0) return "running";
   if ((wait & WAIT_REASON_MASK) === WAIT_CPU) return "runnable";

@@ -7,7 +7,7 @@ import { workload } from "../support/workloads.ts";
 
 interface Program {
   readonly about: string;
-  /** Of test/workloads, and what the built program is called. */
+  /** A file of test/workloads, and what the built program is called. */
   readonly source: string;
   readonly as: string;
   readonly args?: readonly string[];

@@ -7,7 +7,7 @@ import { childrenOf } from "../support/family.ts";
 import { launcher, needsSampling, polytop } from "../support/polytop.ts";
 import { workload } from "../support/workloads.ts";
 
-/** Those that README asks of a user who is not root. */
+/** The capabilities that README asks of a user who is not root. */
 const README = ["bpf", "perfmon", "sys_ptrace", "dac_read_search", "checkpoint_restore"];
 const NEEDED = [...README, "syslog", "sys_nice", "sys_resource", "setuid", "setgid", "setpcap"];
 /** Numbers of include/uapi/linux/capability.h. */

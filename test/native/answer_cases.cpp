@@ -255,7 +255,7 @@ void testSwellAndFreeze(const std::string& program) {
   freeze.finish(uint64_t{511} << 20);
   for (const LyingElf* elf : {&swell, &freeze}) {
     constexpr uint64_t kMostCpu = 1'500'000'000;
-    Parser parser(program, kMostCpu);
+    Parser parser(program, {kMostCpu, 256, false});
     const int fd = elf->file.fd();
     for (const Question& it :
          {Question{ParseTask::kSymbols, {fd}, {}}, Question{ParseTask::kDebugFile, {fd, fd, fd}, {}},

@@ -8,10 +8,8 @@
 // PARSER is polytop-parser. Started by the name of a liar (see kLiars) this is a parser that answers what no parser
 // does.
 #include <fcntl.h>
-#include <grp.h>
 #include <malloc.h>
 #include <sys/mman.h>
-#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -31,6 +29,7 @@
 #include <vector>
 
 #include "check.h"
+#include "denied_calls.h"
 #include "parser/parsed_file.h"
 #include "parser/parser.h"
 #include "parser/program/confine.h"
@@ -41,6 +40,9 @@ namespace {
 
 using namespace polytop;
 using Bytes = std::vector<uint8_t>;
+
+/// What parsers of these checks may take.
+constexpr uint32_t kMegabytes = 64;
 
 FileDescriptor openFile(const std::string& path) { return FileDescriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC)); }
 
@@ -102,7 +104,9 @@ void testRights(const std::string& program, const FileDescriptor& file) {
           "it has a user of its own");
   }
   check(getpriority(PRIO_PROCESS, static_cast<id_t>(pid)) == 10, "others run before it");
-  check(limitOf(pid, "Max address space") == 512 << 20, "its memory is limited");
+  check(limitOf(pid, "Max address space") == 512 << 20, "its addresses are limited");
+  check(limitOf(pid, "Max data size") == uint64_t{kReadOnDemand.megabytes} << 20, "its memory is limited");
+  check(limitOf(pid, "Max realtime timeout") == 3'000'000, "so is its time before others");
   check(limitOf(pid, "Max cpu time") == 30, "its CPU time is limited");
   size_t files = 0;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/fd")) {
@@ -114,61 +118,11 @@ void testRights(const std::string& program, const FileDescriptor& file) {
   check(runningParser() < 0, "it ends when nothing is asked for a while");
 }
 
-struct Call {
-  const char* what;
-  void (*make)();
-};
-
-/// Calls that would be of use to who leads the parser astray.
-const Call kDenied[] = {
-    {"open", [] { open("/etc/passwd", O_RDONLY); }},
-    {"creat", [] { open("/tmp/polytop-parser-was-here", O_WRONLY | O_CREAT, 0600); }},
-    {"write", [] { [[maybe_unused]] const ssize_t written = write(2, "x", 1); }},
-    {"socket", [] { socket(AF_INET, SOCK_STREAM, 0); }},
-    {"connect", [] { syscall(SYS_connect, 3, nullptr, 0); }},
-    {"execve", [] { execl("/bin/true", "true", nullptr); }},
-    {"fork", [] { fork(); }},
-    {"clone", [] { syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0); }},
-    {"ptrace", [] { ptrace(PTRACE_TRACEME, 0, nullptr, nullptr); }},
-    {"process_vm_readv", [] { syscall(SYS_process_vm_readv, getppid(), nullptr, 0, nullptr, 0, 0); }},
-    {"kill", [] { syscall(SYS_kill, 1, 0); }},
-    {"setuid", [] { syscall(SYS_setuid, 0); }},
-    {"bpf", [] { syscall(SYS_bpf, 0, nullptr, 0); }},
-    {"perf_event_open", [] { syscall(SYS_perf_event_open, nullptr, 0, -1, -1, 0); }},
-    {"mount", [] { syscall(SYS_mount, nullptr, nullptr, nullptr, 0, nullptr); }},
-    {"unlink", [] { unlink("/tmp/polytop-parser-was-here"); }},
-    {"stat", [] { syscall(SYS_newfstatat, AT_FDCWD, "/etc/passwd", nullptr, 0); }},
-    {"ioctl", [] { syscall(SYS_ioctl, 3, 0, 0); }},
-    {"prctl", [] { syscall(SYS_prctl, 0, 0, 0, 0, 0); }},
-    {"setrlimit", [] { syscall(SYS_prlimit64, 0, RLIMIT_AS, nullptr, nullptr); }},
-    {"io_uring_setup", [] { syscall(SYS_io_uring_setup, 1, nullptr); }},
-    {"userfaultfd", [] { syscall(SYS_userfaultfd, 0); }},
-    {"memory that is code", [] { mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); }},
-    {"memory that becomes code", [] { syscall(SYS_mprotect, nullptr, 4096, PROT_EXEC); }},
-    {"memory of a file", [] { mmap(nullptr, 4096, PROT_READ, MAP_SHARED, 3, 0); }},
-};
-
-/// How a process ends that makes a call after confine(): 0, or the signal.
-int endOf(void (*call)()) {
-  const pid_t parent = getpid(), child = fork();
-  if (child == 0) {
-    if (confine(parent) != nullptr) _exit(1);
-    call();
-    _exit(0);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  return WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
-}
-
 void testCalls() {
-  check(endOf([] {}) == 0, "a program can be confined");
-  check(endOf([] { free(malloc(1 << 20)); }) == 0, "it has memory");
-  for (const Call& call : kDenied) {
-    const int end = endOf(call.make);
-    std::printf("%s: %s\n", call.what, end == SIGSYS ? "killed" : "NOT DENIED");
-    check(end == SIGSYS, call.what);
-  }
+  const auto isConfined = [](pid_t parent) { return confine(parent, kMegabytes) == nullptr; };
+  check(endOf(isConfined, [] {}).returned, "a program can be confined");
+  check(endOf(isConfined, [] { free(malloc(1 << 20)); }).returned, "it has memory");
+  checkDenied(isConfined);
 }
 
 /// Kills the parser again and again while files are read.
@@ -245,17 +199,17 @@ void testOwners(const std::string& program, const FileDescriptor& file) {
 const std::map<std::string, void (*)()> kLiars = {
     {"endless",
      [] {
-       const AnswerHeader header = {1, ~0U};
+       const AnswerHeader header = {Outcome::kAnswered, ~0U};
        send(kParserSocket, &header, sizeof header, 0);
      }},
     {"short",
      [] {
-       const AnswerHeader header = {1, 1000};
+       const AnswerHeader header = {Outcome::kAnswered, 1000};
        send(kParserSocket, &header, sizeof header, 0);
      }},
     {"rude",
      [] {
-       const AnswerHeader header = {0, 5};
+       const AnswerHeader header = {Outcome::kRefused, 5};
        send(kParserSocket, &header, sizeof header, 0);
        send(kParserSocket, "\x1b[2Jx\n", 5, 0);
      }},
@@ -267,14 +221,17 @@ const std::map<std::string, void (*)()> kLiars = {
     {"greedy",
      [] {
        mallopt(M_ARENA_MAX, 1);
-       if (confine(getppid()) != nullptr) return;
+       if (confine(getppid(), kMegabytes) != nullptr) return;
        constexpr size_t kSize = 1 << 20;
        for (void* memory = nullptr; (memory = malloc(kSize)) != nullptr;) memset(memory, 1, kSize);
+       const AnswerHeader header = {Outcome::kTooLittle, 0};
+       send(kParserSocket, &header, sizeof header, 0);
      }},
 };
 /// How much CPU time the busy one may take, and the others, in nanoseconds.
 constexpr uint64_t kBusyCpu = 300'000'000, kLiarsCpu = 10'000'000'000;
-constexpr long kMostKilobytes = 512 << 10;
+/// Its code, and that of its libraries, is beside what it may take.
+constexpr long kMostKilobytes = (kMegabytes + 16) << 10;
 
 void testLiars(const FileDescriptor& file) {
   const std::map<std::string, std::string> expected = {{"endless", "its parser says what cannot be"},
@@ -282,12 +239,12 @@ void testLiars(const FileDescriptor& file) {
                                                        {"rude", "?[2Jx"},
                                                        {"silent", "its parser ended"},
                                                        {"busy", "reading it takes too long"},
-                                                       {"greedy", "its parser ended"}};
+                                                       {"greedy", "reading it takes too much memory"}};
   const std::string folder = std::filesystem::temp_directory_path() / ("polytop-liars-" + std::to_string(getpid()));
   std::filesystem::create_directory(folder);
   for (const auto& [name, said] : expected) {
     std::filesystem::create_symlink(std::filesystem::canonical("/proc/self/exe"), folder + "/" + name);
-    Parser parser(folder + "/" + name, name == "busy" ? kBusyCpu : kLiarsCpu);
+    Parser parser(folder + "/" + name, {name == "busy" ? kBusyCpu : kLiarsCpu, kMegabytes, name == "greedy"});
     std::string why;
     check(askFor(parser, file, why).empty() && why == said, name.c_str());
   }

@@ -22,7 +22,9 @@
 #include <vector>
 
 #include "check.h"
+#include "denied_calls.h"
 #include "memory/memory_reader.h"
+#include "memory/program/confine.h"
 
 namespace {
 
@@ -174,8 +176,15 @@ void testSilent(const char* program) {
 
 }  // namespace
 
+void testCalls() {
+  const auto isConfined = [](pid_t /*parent*/) { return reader::dropCapabilities() && reader::denyOtherCalls(); };
+  check(endOf(isConfined, [] {}).returned, "a program can be confined");
+  checkDenied(isConfined, "process_vm_readv");
+}
+
 int main(int argc, char** argv) {
   if (argc != 2) return 2;
+  testCalls();
   testHonest(argv[1]);
   const bool canMake = Silent().pid > 0;
   if (canMake) testSilent(argv[1]);

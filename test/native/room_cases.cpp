@@ -5,8 +5,8 @@
 #include <map>
 
 #include "check.h"
-#include "files/fair_share.h"
 #include "files/room_plan.h"
+#include "util/fair_share.h"
 
 namespace {
 

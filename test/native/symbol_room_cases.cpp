@@ -4,6 +4,7 @@
 //
 //   symbol_room_cases PARSER
 #include <fcntl.h>
+#include <unistd.h>
 
 #include "check.h"
 #include "elf_file.h"
@@ -38,10 +39,51 @@ std::shared_ptr<OpenFile> openAgain(const LyingElf& elf) {
 
 std::string nameIn(SymbolRoom& room, const std::shared_ptr<OpenFile>& file) {
   room.beginRefresh();
-  room.makeReady(file);
+  room.makeReady({file});
   file->functionStart(0x1000);
-  room.readNames(file);
+  room.readNames({file});
   return file->name(0x1000).name;
+}
+
+/// What ten users who read all that they may leave to others: to another user, and to root.
+void testUsers(SymbolReader& reader, size_t one) {
+  constexpr uid_t kFirst = 64001, kUsers = 10, kFiles = 8;
+  std::vector<LyingElf> made(kUsers * kFiles + 2);
+  std::vector<std::shared_ptr<OpenFile>> files;
+  SymbolRoom room(reader, 64 * one);
+  for (uid_t i = 0; i < made.size(); i++) {
+    makeFile(made[i]);
+    const uid_t owner = i == 0 ? 0 : kFirst + (i - 1) / kFiles;
+    check(fchown(made[i].file.fd(), owner, owner) == 0, "a file can be given away");
+    files.push_back(openAgain(made[i]));
+    nameIn(room, files[i]);
+  }
+  check(room.bytes() <= 64 * one, "never above the limit");
+  check(!files[0]->lacksSymbols(), "root's symbols stay, however long ago they were asked for");
+  check(!files.back()->lacksSymbols(), "an eleventh user has some");
+  std::vector<LyingElf> more(40);
+  for (LyingElf& elf : more) {
+    makeFile(elf);
+    files.push_back(openAgain(elf));
+    check(nameIn(room, files.back()) == "f", "root finds room at others");
+  }
+  check(!files[0]->lacksSymbols() && room.bytes() <= 64 * one, "and not at its own as long as there are others");
+}
+
+/// All files are asked for at once: root's are read first, and none of a user that takes long is waited for.
+void testOrder(SymbolReader& reader) {
+  std::vector<LyingElf> made(40);
+  std::vector<std::shared_ptr<OpenFile>> files;
+  for (LyingElf& elf : made) {
+    makeFile(elf);
+    files.push_back(openAgain(elf));
+  }
+  SymbolRoom room(reader);
+  room.beginRefresh();
+  room.makeReady(files);
+  size_t read = 0;
+  for (const auto& file : files) read += file->lacksSymbols() ? 0 : 1;
+  check(read == files.size() && !room.mustNameAgain(), "many files are read together");
 }
 
 }  // namespace
@@ -70,5 +112,7 @@ int main(int, char** argv) {
   nameIn(room, files[0]);
   check(!files[2]->lacksSymbols() && files[3]->lacksSymbols(), "what is asked for stays");
   check(!room.mustNameAgain(), "nothing had to wait");
+  testOrder(reader);
+  if (geteuid() == 0) testUsers(reader, one);
   return reportChecks();
 }

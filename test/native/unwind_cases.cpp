@@ -13,6 +13,7 @@
 #include "check.h"
 #include "elf_maker.h"
 #include "mapped/vdso.h"
+#include "table_search.h"
 #include "unwind/unwind_table.h"
 #include "util/file_descriptor.h"
 
@@ -25,7 +26,7 @@ struct Built {
   std::vector<unwind_rule> rules;
   double seconds = 0;
 
-  unwind_rule at(uint64_t offset) const { return rules[table.findRule(offset)]; }
+  unwind_rule at(uint64_t offset) const { return rules[ruleAt(table, offset)]; }
 };
 
 Built build(const std::vector<uint8_t>& file) {
@@ -144,9 +145,8 @@ void testTable() {
   check(built.at(kCodeOffset + 0x1000).cfa == CFA_END, "entry point without an FDE");
   check(built.at(kCodeOffset + 0x1080).cfa == CFA_NONE, "behind the entry point");
   check(built.at(kCodeOffset + 0x2110).cfa == CFA_NONE, "behind the last function");
-  uint64_t start = 0;
-  check(table.findStart(kCodeOffset + 0x50, start) && start == kCodeOffset + 0x40, "start of a function");
-  check(!table.findStart(kCodeOffset - 1, start), "before all functions");
+  check(startAt(table, kCodeOffset + 0x50) == kCodeOffset + 0x40, "start of a function");
+  check(!startAt(table, kCodeOffset - 1), "before all functions");
 
   // A function over three pages: each page starts with a row of its own.
   ElfParts large = oneFunction({0x0e, 16});
@@ -373,15 +373,13 @@ void testHoles() {
   check(!coverHole(table, 0xff0, 0x1010, 9) && !coverHole(table, 0x2000, 0x2010, 9), "code of another page");
   check(table.rows == rows && table.starts == starts, "what is refused changes nothing");
   check(coverHole(table, 0x48, 0x60, 9), "a part of a hole");
-  check(table.findRule(0x47) == kNoRule && table.findRule(0x48) == 9 && table.findRule(0x5f) == 9 &&
-            table.findRule(0x60) == kNoRule && table.findRule(0x80) == 6 && table.findRule(0x1000) == 7,
+  check(ruleAt(table, 0x47) == kNoRule && ruleAt(table, 0x48) == 9 && ruleAt(table, 0x5f) == 9 &&
+            ruleAt(table, 0x60) == kNoRule && ruleAt(table, 0x80) == 6 && ruleAt(table, 0x1000) == 7,
         "its rule, and those around it");
-  check(coverHole(table, 0x60, 0x80, 8) && table.findRule(0x60) == 8 && table.findRule(0x80) == 6 &&
-            table.findRule(0x1000) == 7,
+  check(coverHole(table, 0x60, 0x80, 8) && ruleAt(table, 0x60) == 8 && ruleAt(table, 0x80) == 6 &&
+            ruleAt(table, 0x1000) == 7,
         "the rest of a hole");
-  uint64_t start = 0;
-  check(table.findStart(0x50, start) && start == 0x48 && table.findStart(0x60, start) && start == 0x60,
-        "where the code begins");
+  check(startAt(table, 0x50) == 0x48 && startAt(table, 0x60) == 0x60, "where the code begins");
 }
 
 }  // namespace

@@ -7,7 +7,7 @@ import { TestTerminal } from "./terminal.ts";
 /** How a test starts the fixture. */
 export interface StartOptions extends FixtureOptions {
   readonly env?: Readonly<Record<string, string>>;
-  /** Of Node. */
+  /** Flags of Node. */
   readonly flags?: readonly string[];
 }
 

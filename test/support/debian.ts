@@ -12,7 +12,7 @@ const FETCH_MILLISECONDS = 300_000;
 
 /** What is wanted of a release. */
 export interface Unpacked {
-  /** Of its folder in the cache. */
+  /** The name of its folder in the cache. */
   readonly name: string;
   readonly suite: string;
   /** All that they depend on comes with them. */

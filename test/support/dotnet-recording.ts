@@ -110,7 +110,7 @@ async function record(shapeName: string, major: number): Promise<void> {
     const start = it.word & START_MASK;
     const known = truth.get(start);
     if (known === undefined) return [];
-    // Of the framework, its generic types: their arguments are of many kinds.
+    // The generic types of the framework are taken too: their arguments are of many kinds.
     const isOwn = known.module === "program";
     if (!isOwn && (known.typeArguments === "" || ++foreign > MAX_FOREIGN)) return [];
     process.method(Number(start), Number(it.methodDesc));

@@ -71,7 +71,7 @@ export const SHAPES: readonly Shape[] = [
     version: "10.0.12",
     flags: [...PRECOMPILED, "-p:PublishReadyToRunCrossgen2ExtraArgs=--hot-cold-splitting"],
   },
-  // Of these versions there is a compiler of composite images.
+  // These versions have a compiler of composite images.
   { name: "net8-composite", framework: "net8.0", version: "8.0.30", flags: COMPOSITE },
   { name: "net9-composite", framework: "net9.0", version: "9.0.19", flags: COMPOSITE },
   { name: "net10-composite", framework: "net10.0", version: "10.0.12", flags: COMPOSITE },

@@ -31,7 +31,7 @@ const secondsOf = (stderr: string): number =>
     .split(" ")
     .reduce((sum, word) => sum + (Number(word) || 0), 0);
 
-/** The same by .eh_frame, the usual way. */
+/** Samples with perf, which walks stacks by .eh_frame, the usual way. */
 export const perfDwarf = (seconds: number, frequency = 99): Promise<PerfRun> =>
   perfStacks({ seconds, frequency, callGraph: "dwarf" });
 

@@ -122,7 +122,7 @@ export function asCaller(stack: Stack): { readonly names: string; readonly lines
 export interface Agreement {
   samples: number;
   complete: number;
-  /** Of samples in Burn::burn, where the truth is known. */
+  /** How many samples were taken in Burn::burn, where the truth is known. */
   inside: number;
   sameNames: number;
   sameLines: number;

@@ -130,7 +130,7 @@ export interface SampleOptions {
   /** Only these; all processes where it is left out. */
   readonly pids?: readonly number[];
   readonly args?: readonly string[];
-  /** Of polytop's environment. */
+  /** Variables in polytop's environment. */
   readonly env?: Readonly<Record<string, string>>;
   /** For the start and the end; 30 where it is left out. */
   readonly spareSeconds?: number;
@@ -149,7 +149,7 @@ function commandLine(options: SampleOptions): string[] {
 
 interface Run {
   readonly stdout: string;
-  /** Of the process, until it last wrote something. */
+  /** CPU time of the process, until it last wrote something. */
   readonly cpuSeconds: number;
 }
 
@@ -285,7 +285,7 @@ export function threadNanoseconds(pid: number): number {
   return sum;
 }
 
-/** The same of a process and of all processes that it started and that still run. */
+/** CPU time of a process and of all processes that it started and that still run. */
 export function familyNanoseconds(pid: number): number {
   return family(pid).reduce((sum, it) => sum + threadNanoseconds(it), 0);
 }

@@ -14,11 +14,14 @@ import {
   type Tick,
   type TickHeader,
 } from "../../src/tick/tick.ts";
+import type { Wait } from "../../src/tick/waits.ts";
 
 /** A stack as an object, leaf first: what tests describe and compare. */
 export interface Stack {
   readonly frames: readonly Frame[];
   readonly outcome: Outcome;
+  /** How its threads wait; missing: they run. */
+  readonly wait?: Wait;
 }
 
 /** How much a stack weighed in a thread. */
@@ -121,7 +124,7 @@ export class StoreMaker {
       const frames = stack.frames.map((frame) => this.#frame(frame));
       const outcome = OUTCOMES.indexOf(stack.outcome);
       this.#writer.count(
-        this.#writer.stack(frames, outcome),
+        this.#writer.stack(frames, outcome, stack.wait),
         this.#writer.task(task),
         count,
         event,

@@ -32,7 +32,7 @@ FRAME uint64_t probed_outer(uint64_t value) {
   return value;
 }
 
-// Of position-independent code that is linked without gaps, as it is by -pie, an address less that of the file's start.
+// Code that is linked without gaps, as it is by -pie, is in the file at its address less that of the file's start.
 static int probe(const void* function, const void* start) {
   struct perf_event_attr attributes;
   FILE* file = fopen("/sys/bus/event_source/devices/uprobe/type", "r");

@@ -3,9 +3,6 @@
 // Reads memory of other processes for polytop, which starts it (memory_reader.cpp) and kills it where it does not
 // answer: a page of such a process may be one that never comes. It has nothing but the area that it shares with
 // polytop and the right to read processes; all other system calls end it.
-#include <linux/capability.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -16,40 +13,13 @@
 #include <csignal>
 #include <cstdlib>
 
+#include "memory/program/confine.h"
 #include "memory/read_area.h"
 #include "util/priority.h"
 
 namespace {
 
 using namespace polytop;
-
-/// Keeps CAP_SYS_PTRACE alone, if it has that.
-bool dropCapabilities() {
-  __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
-  __user_cap_data_struct data[2] = {};
-  if (syscall(SYS_capget, &header, data) != 0) return false;
-  const uint32_t kept = data[0].permitted & 1U << CAP_SYS_PTRACE;
-  data[0] = {kept, kept, 0};
-  data[1] = {};
-  prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-  return syscall(SYS_capset, &header, data) == 0;
-}
-
-/// Allows what serve() needs.
-bool denyOtherCalls() {
-  sock_filter filter[] = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, arch)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, arch::kAuditArchitecture, 0, 4),
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 3, 0),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_futex, 2, 0),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_restart_syscall, 1, 0),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-  };
-  const sock_fprog program = {std::size(filter), filter};
-  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0;
-}
 
 void answer(ReadArea& area) {
   uint32_t used = 0;
@@ -94,6 +64,6 @@ int main(int argc, char** argv) {
   const sched_param lowest = {1};
   syscall(SYS_sched_setscheduler, 0, SCHED_RR, &lowest);
   prctl(PR_SET_DUMPABLE, 0);
-  if (!dropCapabilities() || !denyOtherCalls()) return 1;
+  if (!reader::dropCapabilities() || !reader::denyOtherCalls()) return 1;
   serve(*static_cast<ReadArea*>(area));
 }

@@ -29,7 +29,10 @@ constexpr uid_t kFirstUser = 2'100'000'000;
 /// Who has no rights, where the others are not known in a user namespace.
 constexpr uid_t kNobody = 65534;
 
-constexpr rlim_t kMostMemory = 512 << 20, kMostCpuSeconds = 30, kMostFiles = 24;
+/// Code of libraries and the stack are beside what it may take of memory.
+constexpr rlim_t kMegabyte = 1 << 20, kMostAddresses = 512 * kMegabyte, kMostCpuSeconds = 30, kMostFiles = 24;
+/// For so long, in microseconds, it runs before others without a pause, should polytop not end that.
+constexpr rlim_t kMostFirst = 3'000'000;
 
 bool becomeNobody(uid_t user) {
   return setgroups(0, nullptr) == 0 && setresgid(user, user, user) == 0 && setresuid(user, user, user) == 0;
@@ -57,8 +60,9 @@ bool limit(__rlimit_resource what, rlim_t most) {
   return setrlimit(what, &both) == 0;
 }
 
-bool limitResources() {
-  return limit(RLIMIT_AS, kMostMemory) && limit(RLIMIT_CPU, kMostCpuSeconds) && limit(RLIMIT_NOFILE, kMostFiles) &&
+bool limitResources(uint32_t megabytes) {
+  return limit(RLIMIT_AS, kMostAddresses) && limit(RLIMIT_DATA, megabytes * kMegabyte) &&
+         limit(RLIMIT_CPU, kMostCpuSeconds) && limit(RLIMIT_RTTIME, kMostFirst) && limit(RLIMIT_NOFILE, kMostFiles) &&
          limit(RLIMIT_CORE, 0) && limit(RLIMIT_FSIZE, 0);
 }
 
@@ -103,8 +107,8 @@ bool denyOtherCalls() {
 
 }  // namespace
 
-const char* confine(pid_t parent) {
-  if (!limitResources()) return "resources cannot be limited";
+const char* confine(pid_t parent, uint32_t megabytes) {
+  if (!limitResources(megabytes)) return "resources cannot be limited";
   dropBounds();
   dropUser();
   if (!dropCapabilities()) return "capabilities cannot be dropped";

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -87,8 +88,8 @@ void send(const void* from, size_t size) {
   }
 }
 
-void answer(bool isAnswered, const void* from, size_t size) {
-  const AnswerHeader header = {isAnswered, static_cast<uint32_t>(size)};
+void answer(Outcome outcome, const void* from, size_t size) {
+  const AnswerHeader header = {outcome, static_cast<uint32_t>(size)};
   send(&header, sizeof header);
   send(from, size);
 }
@@ -105,12 +106,13 @@ void serve() {
   for (;;) {
     try {
       const std::vector<uint8_t> found = work(receiveRequest());
-      if (found.size() > kMaxAnswer) throw Failure("too much is in it");
-      answer(true, found.data(), found.size());
+      answer(Outcome::kAnswered, found.data(), found.size());
       if (found.size() < kTrimBytes) continue;
+    } catch (const std::bad_alloc&) {
+      answer(Outcome::kTooLittle, nullptr, 0);
     } catch (const std::exception& error) {
       const std::string why = reasonOf(error);
-      answer(false, why.data(), why.size());
+      answer(Outcome::kRefused, why.data(), why.size());
     }
     malloc_trim(0);
   }
@@ -125,6 +127,6 @@ int main(int argc, char** argv) {
   mallopt(M_ARENA_MAX, 1);
   close_range(kParserSocket + 1, UINT_MAX, 0);
   close_range(0, kParserSocket - 1, 0);
-  if (argc < 2 || confine(atoi(argv[1])) != nullptr) return 1;
+  if (argc < 3 || confine(atoi(argv[1]), static_cast<uint32_t>(atoi(argv[2]))) != nullptr) return 1;
   serve();
 }

@@ -2,25 +2,25 @@
  * Which threads of a refresh are looked at: those that run, those that wait, or both. A source counts samples of what
  * runs and nanoseconds of what waits; here both become a tick of one unit, which all views and outputs know.
  */
+import { CPU_TIME, EVENT_NAMES, EVENTS, type EventName } from "../../tick/events.ts";
 import type { Counts, Tick } from "../../tick/tick.ts";
 import type { Activity } from "../../tick/waits.ts";
 import { stuckNotices } from "./stuck.ts";
 
-/** What a refresh of these is called, as the option -e is. */
-const EVENTS: Readonly<Record<Activity, string>> = {
-  running: "cpu",
-  waiting: "wait",
-  both: "wall",
-};
+/** What a refresh of an activity is called, as the option -e is. */
+const nameOf = (activity: Activity): EventName =>
+  EVENT_NAMES.find((name) => EVENTS[name].activity === activity) ?? CPU_TIME;
+
+const TIME_OF_WAITS: readonly string[] = [nameOf("waiting"), nameOf("both")];
 
 /** Whether a tick of an activity counts time in which threads wait, and knows these threads. */
 export const isWaiting = ({ event, waiting }: Tick): boolean =>
-  waiting !== undefined && (event === EVENTS.waiting || event === EVENTS.both);
+  waiting !== undefined && TIME_OF_WAITS.includes(event);
 
 /** What was made of a tick, by activity: it is asked for again with every key. */
 const made = new WeakMap<Tick, Partial<Record<Activity, Tick>>>();
 
-/** Of which tick it was made. */
+/** The tick that another one was made of. */
 const origins = new WeakMap<Tick, Tick>();
 
 /** The tick that a source made, with what runs and what waits, of one that an activity is about. */
@@ -51,7 +51,7 @@ function make(raw: Tick, activity: Activity): Tick {
   const { events: _events, others: _others, ...time } = tick;
   return {
     ...time,
-    event: EVENTS[activity],
+    event: nameOf(activity),
     unit: "nanoseconds",
     frequency: activity === "waiting" ? sweepsPerSecond(tick) : tick.frequency,
     counts,

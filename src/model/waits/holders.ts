@@ -24,6 +24,7 @@ export interface Holder {
   readonly stack: readonly FunctionInfo[];
 }
 
+/** A thread that waits, and who holds what it waits for. */
 export interface WaitingThread {
   readonly task: Task;
   readonly reason: Reason;

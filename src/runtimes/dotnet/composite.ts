@@ -7,7 +7,7 @@ import type { PeImage } from "./image.ts";
 import type { ImageModule } from "./instance-name.ts";
 import { CORE_MODULE } from "./instance-signature.ts";
 import { Unreadable } from "./memory.ts";
-import type { Metadata } from "./metadata.ts";
+import { GUID_BYTES, type Metadata } from "./metadata.ts";
 import { type ReadyToRunSections, readCoreSections } from "./ready-to-run-header.ts";
 
 const SECTION_MANIFEST = 112;
@@ -17,7 +17,6 @@ const SECTION_BUILDS = 118;
 const COMPONENT_BYTES = 16;
 const CORE_HEADER = 8;
 const MAX_COMPONENTS = 4096;
-const GUID_BYTES = 16;
 const NO_BUILD = "0".repeat(2 * GUID_BYTES);
 /** The number of the first assembly in signatures: 0 stands for none of the image, 1 for the manifest (format 6.3). */
 const FIRST_ASSEMBLY = 2;
@@ -27,9 +26,11 @@ const CORE_NAME = "System.Private.CoreLib";
 /** Opens the metadata of the assembly of a name, in the build of an id; throws Unreadable where it cannot be read. */
 export type OpenComponent = (name: string, moduleId: string) => Metadata;
 
+/** Whether an image holds the code of several assemblies. */
 export const isComposite = (sections: ReadyToRunSections): boolean =>
   sections.has(SECTION_COMPONENTS);
 
+/** The assemblies whose code a composite image holds. */
 export class CompositeImage {
   readonly #image: PeImage;
   readonly #open: OpenComponent;

@@ -30,7 +30,7 @@ const MAX_UNSORTED_ROWS = 1 << 16;
 const MAX_EQUAL_ROWS = 256;
 const MAX_METHOD_POINTERS = 1 << 17;
 const MAX_ASSEMBLIES = 1 << 13;
-const GUID_BYTES = 16;
+export const GUID_BYTES = 16;
 /** So much of a type's signature is read. */
 const MAX_TYPE_BYTES = 64;
 /** The root of the metadata has room for the version text and the list of streams in this. */

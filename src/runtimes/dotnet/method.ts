@@ -1,4 +1,12 @@
 /** Reads the name and the body of a MethodDesc out of the memory of its process. */
+import {
+  DOTNET_CLASS_ARRAY,
+  DOTNET_CLASS_DYNAMIC,
+  DOTNET_CLASS_INSTANTIATED,
+  DOTNET_CLASS_MASK,
+  DOTNET_METHOD_FLAGS,
+  DOTNET_METHOD_SLOT,
+} from "../../../build/abi.ts";
 import { type GenericArgument, paired } from "./generic-arguments.ts";
 import { PeImage } from "./image.ts";
 import type { ImageMethod } from "./instance-name.ts";
@@ -21,12 +29,6 @@ export interface MethodBody {
   /** The arguments for the parameters of the type and then of the method; none: it is not generic. */
   readonly genericArguments: readonly GenericArgument[];
 }
-
-/** MethodDesc.Flags: what kind of method it is. */
-const CLASS_MASK = 7;
-const CLASS_ARRAY = 4;
-const CLASS_INSTANTIATED = 5;
-const CLASS_DYNAMIC = 7;
 
 /** The start of a MethodDesc that is read: its flags and the pointer to its code data. */
 const METHOD_BYTES = 16;
@@ -64,8 +66,10 @@ export class MethodReader {
   /** The name of a MethodDesc; throws Unreadable where it cannot be told. */
   name(methodDesc: number): MethodName {
     const { kind, bytes, type, row } = this.#facts(methodDesc);
-    if (kind === CLASS_DYNAMIC) throw new Unreadable("its name was not told at its first sight");
-    if (kind === CLASS_ARRAY) return this.#arrayMethod(type, bytes.readUInt16LE(4));
+    if (kind === DOTNET_CLASS_DYNAMIC)
+      throw new Unreadable("its name was not told at its first sight");
+    if (kind === DOTNET_CLASS_ARRAY)
+      return this.#arrayMethod(type, bytes.readUInt16LE(DOTNET_METHOD_SLOT));
     const module = this.#moduleOf(type, row);
     const found = module.metadata.method(row);
     return { name: `${found.type}.${found.name}`, module: module.name };
@@ -75,7 +79,7 @@ export class MethodReader {
   body(start: number, methodDesc: number): MethodBody {
     const facts = this.#facts(methodDesc);
     const tier = this.#tiers.tier(start, methodDesc, facts.bytes);
-    const isNamed = facts.kind !== CLASS_DYNAMIC && facts.kind !== CLASS_ARRAY;
+    const isNamed = facts.kind !== DOTNET_CLASS_DYNAMIC && facts.kind !== DOTNET_CLASS_ARRAY;
     const genericArguments = isNamed ? this.#genericArguments(methodDesc, facts) : [];
     return { ...(tier === undefined ? {} : { tier }), genericArguments };
   }
@@ -96,7 +100,7 @@ export class MethodReader {
     const range = chunk.readUInt16LE(18) & ((1 << (24 - bits)) - 1);
     return {
       bytes,
-      kind: bytes.readUInt16LE(6) & CLASS_MASK,
+      kind: bytes.readUInt16LE(DOTNET_METHOD_FLAGS) & DOTNET_CLASS_MASK,
       type: pointerAt(chunk, 0),
       row: (range << bits) | (bytes.readUInt16LE(0) & ((1 << bits) - 1)),
     };
@@ -108,7 +112,7 @@ export class MethodReader {
 
   #genericArguments(methodDesc: number, { kind, type, row }: MethodFacts): GenericArgument[] {
     const ofType = this.#types.typeArguments(type);
-    const ofMethod = kind === CLASS_INSTANTIATED ? this.#methodArguments(methodDesc) : [];
+    const ofMethod = kind === DOTNET_CLASS_INSTANTIATED ? this.#methodArguments(methodDesc) : [];
     if (ofType.length + ofMethod.length === 0) return [];
     const { metadata } = this.#moduleOf(type, row);
     const typeParameters = metadata.genericParameters("type", this.#types.row(type));

@@ -2,6 +2,7 @@
  * Finds precompiled ("ready to run") methods by the image's own tables: they say which function of an image belongs
  * to which method, generic instances included. Formats: src/coreclr/inc/readytorun.h and NativeFormat of .NET 8 to 10.
  */
+import { ARCHITECTURE } from "../../machine/architecture.ts";
 import { firstWhere } from "../binary-search.ts";
 import { type Bytes, WholeBytes } from "./bytes.ts";
 import { CompositeImage, isComposite, type OpenComponent } from "./composite.ts";
@@ -18,7 +19,7 @@ const SECTION_FUNCTIONS = 102;
 const SECTION_METHODS = 103;
 const SECTION_INSTANCES = 109;
 const SECTION_COLD_PARTS = 120;
-const FUNCTION_BYTES = 12;
+const FUNCTION_BYTES = ARCHITECTURE.runtimeFunctionBytes;
 /** Funclets follow the body of their method, which is looked for so far back. */
 const MAX_FUNCLETS = 256;
 const MAX_SIGNATURE = 1024;

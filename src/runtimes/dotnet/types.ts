@@ -1,12 +1,11 @@
 /** Reads the types of a process by their handles: the address of a MethodTable, or of a TypeDesc with bit 1 set. */
+import { DOTNET_TYPE_COMPONENTS, DOTNET_TYPE_GENERICS } from "../../../build/abi.ts";
 import type { Layout } from "./layout.ts";
 import { type ProcessMemory, pointerAt, Unreadable } from "./memory.ts";
 import type { Module, ModuleReader } from "./modules.ts";
 import { Work } from "./work.ts";
 
-/** MethodTable flags (src/coreclr/vm/methodtable.h of .NET 8 to 10). */
-const HAS_COMPONENTS = 0x80000000;
-const GENERICS_MASK = 0x30;
+/** Further flags of a MethodTable (methodtable.h of .NET 8 to 10). */
 const CATEGORY_MASK = 0xc0000;
 const CATEGORY_ARRAY = 0x80000;
 const VECTOR_MASK = 0xf0000;
@@ -109,7 +108,8 @@ export class TypeReader {
     // In .NET 8 the word at 24 is the module that loaded the type; another one, for generic types and arrays, is in a
     // slot of the canonical type whose number is that of the optional slots before it.
     const flags = this.#memory.u32(type);
-    if ((flags & HAS_COMPONENTS) === 0 && !isGeneric(flags)) return this.#memory.pointer(type + 24);
+    if ((flags & DOTNET_TYPE_COMPONENTS) === 0 && !isGeneric(flags))
+      return this.#memory.pointer(type + 24);
     const canonical = isGeneric(flags) ? this.#canonical(type) : type;
     const slots = this.#memory.u16(canonical + 8);
     if ((slots & 0x10) === 0) return this.#memory.pointer(canonical + 24);
@@ -175,7 +175,7 @@ export class TypeReader {
 
 /** Arrays and strings have neither generic arguments nor the bits that tell of them. */
 function isGeneric(flags: number): boolean {
-  return (flags & HAS_COMPONENTS) === 0 && (flags & GENERICS_MASK) !== 0;
+  return (flags & DOTNET_TYPE_COMPONENTS) === 0 && (flags & DOTNET_TYPE_GENERICS) !== 0;
 }
 
 function isArray(flags: number): boolean {

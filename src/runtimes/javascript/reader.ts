@@ -8,19 +8,14 @@ import {
   V8_WASM,
 } from "../../../build/abi.ts";
 import type { Drained } from "../../addon/drained.ts";
-import { InterpretedNames } from "../interpreted-names.ts";
+import { InterpretedNames, notReceived } from "../interpreted-names.ts";
 import { InterpreterFiles } from "../interpreter-files.ts";
 import type { NewFrames } from "../new-frames.ts";
 import type { NamedFrame, NamedFunction, RuntimeReader } from "../reader.ts";
 import { javascriptFunction } from "./names.ts";
 import { JavaScriptStacks } from "./stacks.ts";
 
-const UNKNOWN: NamedFunction = {
-  runtime: "javascript",
-  name: "[javascript: name not received]",
-  module: "",
-  whyUnnamed: "the strings of this function were lost on their way from the kernel",
-};
+const UNKNOWN = notReceived("javascript");
 
 /** Generated code that is of no function, by enum v8_other. */
 const OTHERS: ReadonlyMap<number, NamedFunction> = new Map([

@@ -12,6 +12,7 @@ import {
 } from "node:fs";
 import { uptime } from "node:os";
 import { TICKS_PER_SECOND } from "../../machine/process-start.ts";
+import { readText } from "../../machine/read-text.ts";
 
 const MAX_UNREAD_BYTES = 32 * 1024 * 1024;
 /** The clocks of files, of processes and of this program may differ by this. */
@@ -22,7 +23,7 @@ const MAX_DESCRIPTORS = 256;
 
 /** Linux's O_PATH, which Node does not name, refers to a file without opening it. */
 const O_PATH = 0o10000000;
-/** Types of file systems that wait for another process or machine (native/files/remote_file.cpp has their numbers). */
+/** Types of file systems that wait for another process or machine (native/mapped/remote_file.cpp has their numbers). */
 const REMOTE = /^(fuse|fuseblk|nfs4?|cifs|smb3|9p|ceph|afs|coda|gpfs|lustre|virtiofs)(\.|$)/;
 
 const ABSENT = "generated code, and its process writes no /tmp/perf-PID.map";
@@ -92,7 +93,9 @@ const mountOf = (descriptor: number): string | undefined =>
 /** Finds the type of the file system of a mount without asking that; undefined where it is not told. */
 function fileSystemType(mount: string | undefined, process: string): string | undefined {
   for (const table of [`${process}/mountinfo`, "/proc/self/mountinfo"]) {
-    const type = new RegExp(`^${mount} .* - (\\S+)`, "m").exec(readOrEmpty(table))?.[1];
+    const type = new RegExp(`^${mount} .* - (\\S+)`, "m").exec(
+      readText(table, "latin1") ?? "",
+    )?.[1];
     if (type !== undefined) return type;
   }
   return undefined;
@@ -166,14 +169,6 @@ function readStatus(folder: string): string {
     return readFileSync(`${folder}/status`, "latin1");
   } catch {
     throw new Refusal(GONE);
-  }
-}
-
-function readOrEmpty(path: string): string {
-  try {
-    return readFileSync(path, "latin1");
-  } catch {
-    return "";
   }
 }
 

@@ -1,8 +1,8 @@
 /** Names kernel functions as /proc/kallsyms does, with the compiler's suffixes. */
 
-import { readFileSync } from "node:fs";
 import { getSystemErrorName } from "node:util";
 import type { Addon } from "../../addon/binding.ts";
+import { readText } from "../../machine/read-text.ts";
 import { BPF, KERNEL, type KernelFunction, KernelSymbolTable } from "./kallsyms.ts";
 
 /** The name of a kernel address, or the reason why there is none. */
@@ -85,7 +85,7 @@ export class KernelSymbols {
     const now = this.#now();
     if (now - this.#checkedAt < this.#pause) return false;
     this.#checkedAt = now;
-    const sameModules = readTextOrNothing(this.#modulesFile) === this.#modulesText;
+    const sameModules = this.#readModules() === this.#modulesText;
     if (sameModules && low < FIRST_LOADED_ADDRESS) return false;
     const before = this.#table?.size;
     this.#load();
@@ -94,9 +94,13 @@ export class KernelSymbols {
     return true;
   }
 
+  #readModules(): string {
+    return readText(this.#modulesFile, "latin1") ?? "";
+  }
+
   #load(): void {
     this.#checkedAt = this.#now();
-    this.#modulesText = readTextOrNothing(this.#modulesFile);
+    this.#modulesText = this.#readModules();
     try {
       const columns = this.#read(this.#kallsyms);
       this.#table = columns && new KernelSymbolTable(columns);
@@ -116,12 +120,4 @@ export class KernelSymbols {
  */
 function mayBeStale(low: number, found: KernelName): boolean {
   return found.whyUnnamed !== undefined || (low >= FIRST_LOADED_ADDRESS && found.module === BPF);
-}
-
-function readTextOrNothing(path: string): string {
-  try {
-    return readFileSync(path, "latin1");
-  } catch {
-    return "";
-  }
 }

@@ -13,7 +13,7 @@ import {
 } from "../../../build/abi.ts";
 import type { Drained, InterpretedName, NamePart, PerlInterpreter } from "../../addon/drained.ts";
 import { cleanName } from "../../tick/clean-name.ts";
-import { InterpretedNames, textOf } from "../interpreted-names.ts";
+import { InterpretedNames, notReceived, textOf } from "../interpreted-names.ts";
 import type { NamedFrame, NamedFunction } from "../reader.ts";
 
 /** Blocks that the interpreter calls when it starts or ends; they have no other name (perlmod). */
@@ -69,12 +69,7 @@ export class PerlNames {
   }
 }
 
-const UNKNOWN: NamedFunction = {
-  runtime: "perl",
-  name: "[perl: name not received]",
-  module: "",
-  whyUnnamed: "the strings of this sub were lost on their way from the kernel",
-};
+const UNKNOWN = notReceived("perl", "sub");
 
 function compose({ kind, flags, parts: [sub, stash, file] }: InterpretedName): NamedFunction {
   const text = (part: NamePart | undefined): string => (part ? textOf(part) : "");

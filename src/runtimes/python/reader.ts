@@ -1,7 +1,7 @@
 /** Names the frames of Python, and puts them between the native frames of their stacks. */
 import { COUNTER_IDS, type CounterName, INTERPRETER_PYTHON } from "../../../build/abi.ts";
 import type { Drained, InterpretedName } from "../../addon/drained.ts";
-import { InterpretedNames, textOf } from "../interpreted-names.ts";
+import { InterpretedNames, notReceived, textOf } from "../interpreted-names.ts";
 import { InterpreterFiles } from "../interpreter-files.ts";
 import type { NewFrames } from "../new-frames.ts";
 import type { NamedFrame, NamedFunction, RuntimeReader } from "../reader.ts";
@@ -9,12 +9,7 @@ import { PythonStacks } from "./stacks.ts";
 
 const UNPAIRED = COUNTER_IDS.UnwindPythonUnpaired;
 
-const UNKNOWN: NamedFunction = {
-  runtime: "python",
-  name: "[python: name not received]",
-  module: "",
-  whyUnnamed: "the strings of this function were lost on their way from the kernel",
-};
+const UNKNOWN = notReceived("python");
 
 /** The function of a code object: its qualified name, and its file as Python knows it. */
 export function pythonFunction({ parts: [name, , file] }: InterpretedName): NamedFunction {

@@ -1,9 +1,9 @@
 /** These are the keys that do more than change the state: they need to know what is listed, or ask the source. */
 
 import { setTimeout } from "node:timers/promises";
-import { CPU_TIME } from "../../model/events.ts";
 import { TRAIL_CELLS } from "../../model/trails.ts";
 import { clock } from "../../text/format.ts";
+import { CPU_TIME } from "../../tick/events.ts";
 import { ACTIVITIES, type Activity } from "../../tick/waits.ts";
 import { chooseEvents, countedEvents } from "../state/choose-events.ts";
 import type { Motion } from "../state/rows.ts";

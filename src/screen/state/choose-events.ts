@@ -1,8 +1,8 @@
 /** Counts other events while it runs: those of a prompt, or the next of the common ones. */
 import { setTimeout } from "node:timers/promises";
-import { CPU_TIME, eventNames } from "../../model/events.ts";
+import { eventNames } from "../../model/events.ts";
 import { parseEvents } from "../../tick/event-request.ts";
-import { COMMON_EVENTS } from "../../tick/events.ts";
+import { COMMON_EVENTS, CPU_TIME } from "../../tick/events.ts";
 import type { Session } from "./session.ts";
 
 /** In so many milliseconds something has happened, for the most part: a screen waits no whole refresh for it. */

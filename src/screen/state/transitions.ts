@@ -20,7 +20,7 @@ import {
 } from "./state.ts";
 
 /** Intervals that + and - go through, seconds. */
-export const INTERVALS: readonly number[] = [0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60];
+const INTERVALS: readonly number[] = [0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60];
 
 const HOLD_MS = 3000;
 const MESSAGE_MS = 3000;

@@ -42,7 +42,7 @@ const size_t kPartCount = std::size(kParts);
 namespace {
 
 constexpr uint64_t kFirstAddress = 0x400000, kAddressStep = 0x100000;
-/// Of code only the size matters: it is zeros.
+/// Code is zeros: only its size matters.
 constexpr uint64_t kMostCode = 16 << 10;
 constexpr size_t kMostParts = 24;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Unwind rows of an ELF file made of parts: .eh_frame, its header, .debug_frame, Go's own table.
+#include "../../native/table_search.h"
 #include "harness.h"
 #include "parts.h"
 #include "unwind/sound_table.h"
@@ -21,9 +22,8 @@ void tryRows(Input input) {
     mustHold(table.source.empty() == (table.fdeCount == 0), "a table has a source");
     for (const unwind_rule& rule : rules.all()) mustHold(isSoundRule(rule), "its rules are sound");
     for (uint64_t offset = 0; offset < file.size(); offset += 61) {
-      uint64_t start = 0;
-      if (table.findStart(offset, start)) mustHold(start <= offset, "a function starts before its code");
-      mustHold(table.findRule(offset) < rules.size(), "a rule is one of the set");
+      mustHold(startAt(table, offset).value_or(0) <= offset, "a function starts before its code");
+      mustHold(ruleAt(table, offset) < rules.size(), "a rule is one of the set");
     }
   } catch (const Overspent&) {
     // A file that takes too much is refused.

@@ -32,7 +32,7 @@ async function leaves(shape: Shape): Promise<Row[]> {
   const sum = { samples: 0, caller: 0, whole: 0, stubs: 0 };
   const sampled = new Set<string>();
   for (const { stack, task, count } of stackCounts(...ticks)) {
-    // Of the threads of the runtime none has a part in it.
+    // No thread of the runtime has a part in it.
     if (task.tid !== task.pid) continue;
     const names = stack.frames.map((frame) => frame.function.name);
     const own = names.filter((name) => name.startsWith(OWN));

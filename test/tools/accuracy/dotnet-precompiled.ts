@@ -199,7 +199,7 @@ const precompiled = (shape: Shape): Promise<Row[]> =>
     },
   );
 
-/** Those whose code is in files of its own. */
+/** The shapes whose code is in files of its own. */
 const MEASURED = SHAPES.filter(
   (shape, at) => at < 4 || (isComposite(shape) && !shape.name.endsWith("single")),
 );

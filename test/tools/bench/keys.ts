@@ -24,12 +24,12 @@ function bigPrograms(folder: string): Running {
   return start("/bin/sh", ["-c", script, process.execPath], { cwd: folder });
 }
 
-/** Of all threads of this process: it shall not wait for a CPU itself when bytes have come. */
+/** Sets the priority of all threads of this process: it shall not wait for a CPU itself when bytes have come. */
 function setOwnPriority(nice: number): void {
   for (const thread of readdirSync("/proc/self/task")) setPriority(Number(thread), nice);
 }
 
-/** Of a session that is measured, where sessions share the CPUs (autogroup, sched(7)). */
+/** The priority of a session that is measured, where sessions share the CPUs (autogroup, sched(7)). */
 const SESSION_NICE = -8;
 
 /** At -8 what others do on this machine counts for little beside these sessions; at 0 as ever. */

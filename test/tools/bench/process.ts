@@ -17,7 +17,7 @@ const SETTLED_SECONDS = 5;
 const MEASURED_SECONDS = 30;
 
 export interface Cost {
-  /** Of polytop and its children, in percent of one CPU, as all that follow but for the last three. */
+  /** What polytop and its children take, in percent of one CPU, as all that follow but for the last three. */
   readonly process: number;
   readonly bpf: number;
   /** The ticks that run BPF, as polytop counts them. */

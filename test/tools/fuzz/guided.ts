@@ -16,13 +16,13 @@ export interface Work {
   readonly inputs: readonly Uint8Array[];
   readonly seconds: number;
   readonly runs: number;
-  /** Behind two numbers, of runs and of bytes, the bytes of the input. */
+  /** Two numbers, of runs and of bytes, and behind them the bytes of the input. */
   readonly shared: SharedArrayBuffer;
 }
 
 /** What it says at the end. */
 export interface Said {
-  /** Those that reach all that was reached. */
+  /** The inputs that reach all that was reached. */
   readonly inputs: readonly Uint8Array[];
 }
 

@@ -55,7 +55,7 @@ export interface Findings {
 
 /** What came of events that were counted beside each other. */
 export interface EventFindings {
-  /** Those that were refused or counted wrong, and what was said of them. */
+  /** The events that were refused or counted wrong, and what was said of them. */
   readonly wrong: readonly string[];
   /** Hits of all of them. */
   readonly hits: number;

@@ -25,7 +25,7 @@ export async function tarball(system: System, name = "*linux-x64.tar.gz"): Promi
   return { system, command: ["/opt/a b/polytop/polytop"], way: "tarball" };
 }
 
-/** The same through a link in the PATH. */
+/** The tarball, started through a link in the PATH. */
 export async function linked(system: System): Promise<Installed> {
   const installed = await tarball(system);
   mkdirSync(join(system.folder, "usr/local/bin"), { recursive: true });

@@ -8,6 +8,7 @@ import { CallTree, ROOT } from "../../../src/model/call-tree.ts";
 import { functionDetail } from "../../../src/model/detail.ts";
 import { busyShare } from "../../../src/model/health.ts";
 import type { Choice } from "../../../src/model/selection.ts";
+import { ofActivity } from "../../../src/model/waits/activity.ts";
 import { foldedSink } from "../../../src/output/folded.ts";
 import { jsonSink } from "../../../src/output/json.ts";
 import { pprofFile } from "../../../src/output/pprof.ts";
@@ -22,10 +23,11 @@ import { viewOf } from "../../../src/screen/views/registry.ts";
 import { percent } from "../../../src/text/format.ts";
 import { EVERY_RUNTIME, RUNTIME_ROWS } from "../../../src/tick/runtimes.ts";
 import type { FunctionInfo, Tick } from "../../../src/tick/tick.ts";
+import { REASONS, WAIT_IDLE, type Wait } from "../../../src/tick/waits.ts";
 import { parseFolded, type Snapshot } from "../../support/profile.ts";
-import { refreshes, ticksOf } from "../../support/random-ticks.ts";
+import { type RandomRefresh, refreshes, ticksOf } from "../../support/random-ticks.ts";
 import type { SpeedscopeFile } from "../../support/speedscope.ts";
-import { filterOf, makeTick, TickMaker, task } from "../../support/ticks.ts";
+import { filterOf, makeTick, type Stack, TickMaker, task } from "../../support/ticks.ts";
 
 const choices: fc.Arbitrary<Choice> = fc.record({
   kernel: fc.boolean(),
@@ -235,6 +237,58 @@ test("screen, JSON, collapsed stacks, pprof and speedscope agree, whatever is le
       expect(saidBySpeedscope(ticks, choice).inOrder).toEqual(filed.inOrder);
     }),
     { numRuns: 300 },
+  );
+});
+
+/** Threads that run, that wait for a lock or for a CPU, and that wait for work. */
+const waits = fc.array(
+  fc.constantFrom(
+    0,
+    ...(["lock", "cpu"] as const).map((reason) => REASONS.indexOf(reason)),
+    REASONS.indexOf("poll") | WAIT_IDLE,
+  ),
+  { minLength: 1, maxLength: 10 },
+);
+
+/** The same refreshes, with stacks that wait. */
+function withWaits(list: readonly RandomRefresh[], ofStacks: readonly Wait[]): RandomRefresh[] {
+  const waiting = new Map<Stack, Stack>();
+  const withWait = (stack: Stack): Stack => {
+    const known = waiting.get(stack) ?? {
+      ...stack,
+      wait: ofStacks[waiting.size % ofStacks.length] ?? 0,
+    };
+    waiting.set(stack, known);
+    return known;
+  };
+  return list.map((refresh) => ({
+    ...refresh,
+    counts: refresh.counts.map((one) => ({ ...one, stack: withWait(one.stack) })),
+  }));
+}
+
+test("what waits weighs the same in lists, trees and collapsed stacks", () => {
+  const waiting = { processes: [], longWaits: [], sweeps: 10, lost: 0 };
+  const activities = fc.constantFrom("waiting" as const, "both" as const);
+  const cases = fc.record({ list: refreshes, waits, choice: choices, idle: fc.boolean() });
+  fc.assert(
+    fc.property(cases, activities, ({ list, waits: ofStacks, choice, idle }, activity) => {
+      const ticks = [...ticksOf(withWaits(list, ofStacks))].map((tick) =>
+        ofActivity({ ...tick, waiting }, activity),
+      );
+      const wanted = { ...choice, idle };
+      const { samples, total } = saidByAggregate(ticks, wanted).inOrder;
+      for (const bottomUp of [false, true])
+        expect(saidByTree(ticks, wanted, bottomUp).inOrder).toMatchObject({ samples, total });
+      const marked = saidByAggregate(ticks, wanted).renamed(
+        (key) => nameOf(key) + (isKernel(key) ? "_[k]" : ""),
+      );
+      expect(saidByFolded(ticks, wanted).inOrder).toMatchObject({
+        samples: marked.samples,
+        total: marked.inOrder.total,
+      });
+    }),
+    { numRuns: 200 },
   );
 });
 

@@ -70,7 +70,7 @@ function endlessInstances(entries: number, tail: number): Buffer {
     table.writeUInt8(0x0f, at + 1);
     table.writeInt32LE(signature - (at + 1), at + 2);
   }
-  // Of a type that is an array with half a billion sizes.
+  // It tells of a type that is an array with half a billion sizes.
   Buffer.from([0x40, 0x14, 0x01, 0x01, 0xdf, 0xff, 0xff, 0xff]).copy(table, signature);
   return table;
 }
