@@ -28,17 +28,50 @@ static __always_inline int is_indirect_call(__u64 code, __u32 length)
 	return size + has_sib == length;
 }
 
-/* Whether a call ends with the last of eight bytes. `code` holds them, the first in its lowest bits. */
+/* Whether an indirect call ends with the last of eight bytes. */
+static __always_inline int ends_in_indirect_call(__u64 code)
+{
+	return is_indirect_call(code >> 48, 2) || is_indirect_call(code >> 40, 3) || is_indirect_call(code >> 32, 4) ||
+	       is_indirect_call(code >> 16, 6) || is_indirect_call(code >> 8, 7);
+}
+
+#define EACH_BYTE 0x0101010101010101ULL
+#define BREAKPOINT 0xcc
+#define BREAKPOINT_TO_FF 0x33
+#define DIRECT_CALL 0xe8
+#define DIRECT_CALL_BITS 24 /* where its opcode is among eight bytes that end with it */
+
+/*
+ * The lowest bit of the byte that is a breakpoint, if one of eight is: 0 where none is, or where several are, which is
+ * the padding between functions.
+ */
+static __always_inline __u64 breakpoint_in(__u64 code)
+{
+	__u64 others = code ^ BREAKPOINT * EACH_BYTE;
+	__u64 found = ((others - EACH_BYTE) & ~others & 0x80 * EACH_BYTE) >> 7;
+
+	return found & (found - 1) ? 0 : found;
+}
+
+static __always_inline int ends_in_direct_call(__u64 code)
+{
+	return (code >> DIRECT_CALL_BITS & 0xff) == DIRECT_CALL || breakpoint_in(code) == 1ULL << DIRECT_CALL_BITS;
+}
+
+/*
+ * Whether a call ends with the last of eight bytes. `code` holds them, the first in its lowest bits. What probes a call
+ * (a uprobe, a debugger) has put a breakpoint in the place of its first byte.
+ */
 static __always_inline int ends_in_call(__u64 code)
 {
-	return (code >> 24 & 0xff) == 0xe8 || is_indirect_call(code >> 48, 2) || is_indirect_call(code >> 40, 3) ||
-	       is_indirect_call(code >> 32, 4) || is_indirect_call(code >> 16, 6) || is_indirect_call(code >> 8, 7);
+	return ends_in_direct_call(code) || ends_in_indirect_call(code) ||
+	       ends_in_indirect_call(code | BREAKPOINT_TO_FF * breakpoint_in(code));
 }
 
 /* The address that a call goes to whose last eight bytes are `code`; 0 where that is not in its bytes. */
 static __always_inline __u64 call_target(__u64 return_address, __u64 code)
 {
-	if ((code >> 24 & 0xff) != 0xe8)
+	if (!ends_in_direct_call(code))
 		return 0;
 	return return_address + (__s64)(__s32)(code >> 32);
 }

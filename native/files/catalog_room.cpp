@@ -73,7 +73,7 @@ void Catalog::refuse(Entry& entry, const Room& needs) {
   entry.info.state = FILE_NO_ROOM;
   entry.isRefused = true;
   entry.info.why = "its unwind table takes " + std::to_string(needs.rows) + " rows and " + std::to_string(needs.pages) +
-                   " pages, more than a quarter of what all files have";
+                   " pages, more than half of what all files have";
   entry.info.refusal = "is not unwound: " + entry.info.why + ", a file of user " + std::to_string(entry.owner);
   show(entry);
 }

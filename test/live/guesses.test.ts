@@ -121,7 +121,7 @@ describe("a handler is followed to what its signal interrupted", () => {
 });
 
 describe("functions whose return is probed keep their callers", () => {
-  test.for([[], ["nested"]])("%s", TIMEOUT, async (args, context) => {
+  test.for([[], ["nested"], ["call"]])("%s", TIMEOUT, async (args, context) => {
     needsSampling(context);
     const path = workload("probes.c");
     const program = start(path, args);

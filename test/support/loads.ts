@@ -1,7 +1,7 @@
 /** Loads that keep the machine busy in the ways that people's machines are. */
 
 import { spawnSync } from "node:child_process";
-import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { dotnetProgram, runSdk, SHAPES } from "./dotnet.ts";
 import { Lacking } from "./measure.ts";
@@ -152,6 +152,33 @@ export function rustLoop(): Running {
   mkdirSync(place, { recursive: true });
   writeFileSync(`${place}one.rs`, 'fn main() { println!("{}", std::env::args().count()) }\n');
   return start("/bin/sh", ["-c", `${WHILE_WANTED} rustc -O one.rs || exit; done`], { cwd: place });
+}
+
+const CROWD = { programs: 50, processes: 40, threads: 10, workMicroseconds: 800 };
+
+/** Keeps 2,000 processes of 50 programs a little busy, with 20,000 threads in all. */
+export function crowd(): Running[] {
+  const { programs, processes, threads, workMicroseconds } = CROWD;
+  const sizes = [processes, threads, workMicroseconds, 1_000_000].map(String);
+  return Array.from({ length: programs }, (_, at) =>
+    start(workload("crowd.c", { as: `crowd-${at}`, flags: [`-DFUNCTION=in_crowd_${at}`] }), sizes),
+  );
+}
+
+const LARGE = { programs: 20, seconds: 20 };
+
+/** Runs programs of 115 MB and a million unwind rows one after the other, on every CPU another one. */
+export function largePrograms(): Running[] {
+  const { programs, seconds } = LARGE;
+  const one = workload("large.c");
+  const copies = Array.from({ length: programs }, (_, at) => `${one}-${at}`);
+  for (const copy of copies) if (!existsSync(copy)) copyFileSync(one, copy);
+  return cpus().map((_, cpu) => {
+    const first = Math.floor((cpu * programs) / cpus().length);
+    const turns = [...copies.slice(first), ...copies.slice(0, first)];
+    const each = turns.map((copy) => `timeout --foreground ${seconds} ${copy}`).join("; ");
+    return start("/bin/sh", ["-c", `${WHILE_WANTED} ${each}; done`]);
+  });
 }
 
 /** Starts a single-file .NET program for ever, which lives some 0.7 s. */

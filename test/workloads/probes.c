@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// probes [nested]: burns the CPU in functions whose returns it probes itself (uretprobe); with `nested` two probes are
-// on the inner one. Ends with 3 where the kernel has no such probes.
+// probes [nested|call]: burns the CPU in functions whose returns it probes itself (uretprobe); with `nested` two probes
+// are on the inner one, with `call` one is on an instruction that is a call. Ends with 3 where the kernel has no such
+// probes.
 #define _GNU_SOURCE
 #include <elf.h>
 #include <link.h>
@@ -15,11 +16,15 @@
 
 FRAME uint64_t probed_inner(uint64_t value) { return burn(value, 100000); }
 
-FRAME uint64_t between(uint64_t value) {
-  value = probed_inner(value);
-  KEEP(value);
-  return value;
-}
+// It begins with its call.
+uint64_t between(uint64_t value);
+asm(".type between, @function\n"
+    "between:\n"
+    ".cfi_startproc\n"
+    "call probed_inner\n"
+    "ret\n"
+    ".cfi_endproc\n"
+    ".size between, . - between\n");
 
 FRAME uint64_t probed_outer(uint64_t value) {
   value = between(value);
@@ -49,9 +54,10 @@ int main(int argc, char** argv) {
   extern const char __ehdr_start[];
   uint64_t value = 1;
 
-  (void)argv;
   if (probe((void*)probed_outer, __ehdr_start) || probe((void*)probed_inner, __ehdr_start)) return 3;
-  if (argc > 1 && probe((void*)probed_inner, __ehdr_start)) return 3;
+  const char* kind = argc > 1 ? argv[1] : "";
+  if (!strcmp(kind, "nested") && probe((void*)probed_inner, __ehdr_start)) return 3;
+  if (!strcmp(kind, "call") && probe((void*)between, __ehdr_start)) return 3;
   for (;;) {
     value = probed_outer(value);
     KEEP(value);

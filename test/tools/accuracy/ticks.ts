@@ -43,13 +43,16 @@ class Looks {
   }
 }
 
+/** Ticks of a CPU that are compared: chance moves a share of so many by less than a point, and rarely by two. */
+const COMPARED_TICKS = 4000;
+
 /** Busy CPUs by polytop and by /proc/stat over the same refreshes; the first one sets both. */
 async function busy(what: string, programs: readonly Running[], frequency: number): Promise<Row> {
   return during(programs, async () => {
     const stat = new Looks(busySeconds);
     await sleep(0.5);
     const { snapshots } = await sampleJson({
-      seconds: SECONDS,
+      seconds: Math.ceil(COMPARED_TICKS / frequency),
       frequency,
       onLine: stat.look,
     });

@@ -2,10 +2,12 @@
 import {
   compilationStorms,
   compileLoop,
+  crowd,
   dotnetBuilds,
   dotnetStarts,
   execLoops,
   hotLoops,
+  largePrograms,
   perlLoop,
   podLoops,
   pythonLoops,
@@ -94,4 +96,16 @@ export const LOADS: readonly BenchLoad[] = [
     start: () => [rustLoop()],
     bars: { process: 0.8, live: 1.5, kernel: 0.5, megabytes: 34, complete: 99.5 },
   },
+  {
+    name: "large",
+    title: "programs of 115 MB in turns, 20 million rows",
+    start: largePrograms,
+    bars: { process: 3, live: 4, kernel: 0.5, megabytes: 40, complete: 97 },
+  },
 ];
+
+/** Loads that a machine grows by; what they may cost is not bounded, and stands in a table. */
+export const CROWD: Pick<BenchLoad, "title" | "start"> = {
+  title: "2,000 processes of 50 programs, 20,000 threads",
+  start: crowd,
+};

@@ -5,6 +5,7 @@
  */
 import { measure } from "../../support/measure.ts";
 import { bpf } from "./bpf.ts";
+import { growth } from "./growth.ts";
 import { keyDelays } from "./keys.ts";
 import { processCosts } from "./process.ts";
 import { sourceSwitches } from "./sources.ts";
@@ -16,6 +17,7 @@ import { waitCosts } from "./waits.ts";
 await measure([
   ...bpf,
   ...processCosts,
+  ...growth,
   ...waitCosts,
   ...viewCosts,
   ...viewRefreshes,

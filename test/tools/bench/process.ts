@@ -16,7 +16,7 @@ const SETTLED_SECONDS = 5;
 /** Long enough that what V8 compiles in its first half minute is a part of it and not the most of it. */
 const MEASURED_SECONDS = 30;
 
-interface Cost {
+export interface Cost {
   /** What polytop and its children take, in percent of one CPU, as all that follow but for the last three. */
   readonly process: number;
   readonly bpf: number;
@@ -35,17 +35,17 @@ interface Cost {
 const mean = (values: readonly number[]): number =>
   values.reduce((total, value) => total + value, 0) / values.length;
 
-/** Runs `polytop --json` and says what it cost from its fifth second on. */
-async function cost(frequency: number): Promise<Cost> {
+/** Runs `polytop --json` and says what it cost from its fifth second on, for so many seconds. */
+export async function cost(frequency: number, measuredSeconds = MEASURED_SECONDS): Promise<Cost> {
   const seen: { readonly at: number; readonly process: number; readonly bpf: number }[] = [];
   let most = 0;
   const sums = await sampleJson({
     // One line more than is measured: at the last one the process ends.
-    seconds: SETTLED_SECONDS + MEASURED_SECONDS + 1,
+    seconds: SETTLED_SECONDS + measuredSeconds + 1,
     frequency,
     rows: 50,
     onLine: (line, pid) => {
-      if (line !== SETTLED_SECONDS && line !== SETTLED_SECONDS + MEASURED_SECONDS) return;
+      if (line !== SETTLED_SECONDS && line !== SETTLED_SECONDS + measuredSeconds) return;
       const at = performance.now() * 1e6;
       seen.push({ at, process: familyNanoseconds(pid), bpf: runNanoseconds(pid) });
       most = Math.max(most, mapBytes(pid));
