@@ -41,8 +41,7 @@ template <typename Item>
 std::vector<Item> listOf(Input input, size_t most) {
   std::vector<Item> list(std::min(most, input.size() / sizeof(Item)));
   // An empty list has no memory, and nothing may be copied there.
-  if (!list.empty())
-    std::copy_n(input.begin(), list.size() * sizeof(Item), reinterpret_cast<uint8_t*>(list.data()));
+  if (!list.empty()) std::copy_n(input.begin(), list.size() * sizeof(Item), reinterpret_cast<uint8_t*>(list.data()));
   return list;
 }
 
