@@ -19,12 +19,18 @@ enum v8_frame_state {
 	V8_FRAME_BEGUN, /* the caller's fp was pushed */
 };
 
+/* Whether code returns at once. */
+static __always_inline int v8_returns(const __u8 *code)
+{
+	return (code[0] & 0xfe) == 0xc2;
+}
+
 /* push %rbp; mov %rsp,%rbp begin a frame; ret is behind its end. */
 static __always_inline enum v8_frame_state v8_frame_state(const __u8 *code)
 {
 	__u32 word = *(const __u32 *)code;
 
-	if (word == 0xe5894855 || (word & 0xff) == 0xc3 || (word & 0xff) == 0xc2)
+	if (word == 0xe5894855 || v8_returns(code))
 		return V8_FRAME_NONE;
 	if ((word & 0xffffff) == 0xe58948)
 		return V8_FRAME_BEGUN;

@@ -106,6 +106,19 @@ static __always_inline void v8_take_bytecode_register(struct walk *w, struct v8_
 		v->slots[SLOT_BYTECODE_OFFSET] = offset << 32;
 }
 
+/* Records a frame that does not say what it is of: one that is being made, or was left where not `is_entered`. */
+static __always_inline void v8_push_begun(struct walk *w, __u64 frame, __u32 in_builtins, int is_entered)
+{
+	__u64 function = w->registers[REG_V8_FUNCTION];
+
+	if (in_builtins)
+		push_frame(w, frame);
+	else if (w->registers_known && is_entered && v8_is_of_script(function))
+		v8_note(w, NOTE_FUNCTION, function, w->ip, 0);
+	else
+		w->user_frames--;
+}
+
 /*
  * Steps over the leaf `frame`, a native frame word, if it has no frame of its own. Returns enum step_result:
  * NOT_INTERPRETED where it has one.
@@ -124,13 +137,7 @@ __noinline int v8_step_leaf(__u64 frame, __u32 in_builtins)
 	__u64 cfa = w->sp + RETURN_ADDRESS_BYTES + (state == V8_FRAME_BEGUN ? 8 : 0);
 	if (READ_USER(&return_address, cfa - RETURN_ADDRESS_BYTES) || !is_behind_call(return_address))
 		return NOT_INTERPRETED;
-	__u64 function = w->registers[REG_V8_FUNCTION];
-	if (in_builtins)
-		push_frame(w, frame);
-	else if (w->registers_known && (code[0] & 0xfe) != 0xc2 && v8_is_of_script(function))
-		v8_note(w, NOTE_FUNCTION, function, w->ip, 0);
-	else
-		w->user_frames--;
+	v8_push_begun(w, frame, in_builtins, !v8_returns(code));
 	/* The register is still the caller's, which is V8's own code or C++ that keeps it. */
 	return enter_caller(w, return_address, cfa);
 }
@@ -158,19 +165,6 @@ static __always_inline void v8_push_typed(struct walk *w, struct v8_walk *v, __u
 static __always_inline int v8_is_pushed(struct walk *w, __u32 slot)
 {
 	return w->fp - SLOTS_BELOW + 8 * slot >= w->sp;
-}
-
-/* Records a frame that is being made, so that it does not say yet what it is of. */
-static __always_inline void v8_push_begun(struct walk *w, __u64 frame, __u32 in_builtins)
-{
-	__u64 function = w->registers[REG_V8_FUNCTION];
-
-	if (in_builtins)
-		push_frame(w, frame);
-	else if (w->registers_known && v8_is_of_script(function))
-		v8_note(w, NOTE_FUNCTION, function, w->ip, 0);
-	else
-		w->user_frames--;
 }
 
 /* Records a frame of a function, whose slots were read. */
@@ -238,7 +232,7 @@ __noinline int v8_step(__u64 frame, __u32 place)
 		return w->exact ? NOT_INTERPRETED : v8_end(w, COUNTER_UnwindV8ErrStackRead);
 	__u64 context = v->slots[SLOT_CONTEXT];
 	if (!v8_is_pushed(w, (context & 1) ? SLOT_FUNCTION : SLOT_CONTEXT))
-		v8_push_begun(w, frame, in_builtins);
+		v8_push_begun(w, frame, in_builtins, 1);
 	else if (!(context & 1))
 		v8_push_typed(w, v, frame, context >> 1, in_builtins);
 	else
