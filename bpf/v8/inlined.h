@@ -196,6 +196,7 @@ static __always_inline void v8_give_up_code(struct walk *w, struct v8_walk *v, s
 	add_counter(COUNTER_V8CodesUnreadable, 1);
 	v->code_made.name = 0;
 	v->code_made.has_inlined = 1;
+	v->code_made.is_named = 1;
 	if (!w->record_lost) {
 		v8_keep_code(v, note);
 		return;
@@ -241,7 +242,7 @@ static __always_inline void v8_look_up_code(struct walk *w, struct v8_walk *v, s
 		return;
 	}
 	v->code_made.stamp = v8_code_stamp(v);
-	if (memo && memo->stamp == v->code_made.stamp) {
+	if (memo && memo->stamp == v->code_made.stamp && (memo->is_named || note->kind == NOTE_LEAF)) {
 		v->code_made.name = memo->name;
 		v->code_made.has_inlined = memo->has_inlined;
 		v8_settle(v, note);
@@ -254,6 +255,12 @@ static __always_inline void v8_look_up_code(struct walk *w, struct v8_walk *v, s
 	__u32 count = V8_SMI(head[1]) / sizeof(struct v8_inlined);
 	v->code_made.name = 0;
 	v->code_made.has_inlined = count > 0;
+	/* Calls alone are told: a name is of no use to an interrupted instruction. */
+	v->code_made.is_named = note->kind == NOTE_CALL;
+	if (!v->code_made.is_named) {
+		v8_keep_code(v, note);
+		return;
+	}
 	int is_translated = v8_is_translated(v);
 	if ((!is_translated && v->code_kind != layout->kind_baseline + 2) || count > V8_INLINED) {
 		if (count > V8_INLINED)

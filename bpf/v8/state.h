@@ -70,7 +70,7 @@ struct v8_code_memo {
 	__u64 stamp; /* tells whether it is the same: code is freed, and other takes its place */
 	__u64 name;  /* 0: nothing is known of its calls */
 	__u32 has_inlined;
-	__u32 reserved;
+	__u32 is_named; /* a name was made, as far as its calls are known */
 };
 
 /* An address in code that was looked up in a sample. A power of two. */
