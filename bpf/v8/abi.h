@@ -98,6 +98,7 @@ _Static_assert(sizeof(struct v8_file) == 104, "v8_file");
 /* ---- lines ------------------------------------------------------------------------ */
 
 #define V8_TABLE_BYTES 8192  /* of a table of positions that are sent */
+#define V8_SOURCE_BYTES 8192 /* sources of up to so many are sent, longer ones read by user space */
 #define V8_RETURN_BYTES 2048 /* of them those of a table by return addresses */
 
 /* Where the code of a function is from; it follows the name_record of the function. */
@@ -160,8 +161,9 @@ struct v8_script_record {
 	__u32 length;       /* characters of the source */
 	__u32 is_wide;      /* its characters have two bytes */
 	__s32 lines_before; /* what embeds it says that its first line follows so many others */
-	__u32 reserved;
+	__u32 size;         /* bytes of its source that follow: all, or 0 if those are more than V8_SOURCE_BYTES */
+	char sent[V8_SOURCE_BYTES + 8];
 };
-_Static_assert(sizeof(struct v8_script_record) == 56, "v8_script_record");
+_Static_assert(__builtin_offsetof(struct v8_script_record, sent) == 56, "v8_script_record");
 
 #endif

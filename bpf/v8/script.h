@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
- * Scripts of V8. Lines are counted in the source of a script, which is too long to be sent: user space is told where it
- * is, and knows by a key whether that is still so, and which scripts of which processes are the same.
+ * Scripts of V8. Lines are counted in the source of a script. A short one is sent, as new ones mostly are; of others user
+ * space is told where they are, and reads them. A key says which scripts of which processes are the same.
  */
 #ifndef POLYTOP_V8_SCRIPT_H
 #define POLYTOP_V8_SCRIPT_H
@@ -26,6 +26,21 @@ static __always_inline __u64 v8_hash_text(struct v8_walk *v, __u64 hash, __u32 w
 }
 
 #define SOURCE_WORDS 8 /* of the start, the middle and the end of a source that its key is made of */
+
+/* Reads all of the source of the script into its record, if it is short. Returns 0 or -1. */
+static __always_inline int v8_read_source(struct v8_walk *v, __u64 address, __u64 bytes)
+{
+	__u32 size = bytes;
+
+	v->script_record.size = 0;
+	if (bytes > V8_SOURCE_BYTES || bytes > v->table_left)
+		return 0;
+	v->table_left -= size;
+	v->script_record.size = size;
+	asm volatile("" : "+r"(size));
+	size &= 2 * V8_SOURCE_BYTES - 1;
+	return size > V8_SOURCE_BYTES || READ_USER_BYTES(v->script_record.sent, size, address) ? -1 : 0;
+}
 
 /*
  * Makes the key of the script in v->script_words, whose name is in the third part of w->name. Returns 0, or -1 where
@@ -87,7 +102,7 @@ __noinline int v8_make_key(void)
 		hash = v8_hash_text(v, hash, SOURCE_WORDS);
 	}
 	r->key = hash;
-	return 0;
+	return v8_read_source(v, address, bytes);
 }
 
 /*
@@ -125,7 +140,10 @@ __noinline int v8_read_script(void)
 	r->tgid = w->tgid;
 	r->address = v->script - 1;
 	r->id = v->script_words[SCRIPT_ID];
-	if (bpf_ringbuf_output(&records, r, sizeof(*r), unhurried()))
+	__u64 size = __builtin_offsetof(struct v8_script_record, sent) + r->size;
+	asm volatile("" : "+r"(size));
+	size &= 2 * V8_SOURCE_BYTES - 1;
+	if (size > sizeof(*r) || bpf_ringbuf_output(&records, r, size, unhurried()))
 		return 0;
 	v->script_key = r->key;
 	v->script_memo.id = r->id;

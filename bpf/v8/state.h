@@ -113,7 +113,7 @@ enum v8_code_place {
 #define V8_DEOPT_WORDS 16          /* of deoptimisation data, up to its first entry */
 #define V8_STRINGS 8               /* parts of a string that wait to be read */
 #define V8_TEXT_BYTES 1024         /* twice the most that is read, so that any part of it fits in anywhere */
-#define V8_TABLES_BYTES (96 << 10) /* of tables that are read in a sample */
+#define V8_TABLES_BYTES (96 << 10) /* of tables and sources that are read in a sample */
 
 struct v8_walk {
 	struct v8_file facts;
@@ -171,9 +171,12 @@ struct v8_walk {
 	struct v8_memo_key function_key;
 	struct v8_memo made;
 	struct v8_script script_memo;
-	struct v8_script_record script_record;
 	char text[V8_TEXT_BYTES];
-	struct v8_function_record record;
+	/* The script of a function is sent before its own table is read. */
+	union {
+		struct v8_function_record record;
+		struct v8_script_record script_record;
+	};
 };
 
 /* Maps of one for each CPU hold at most 32 KB. */

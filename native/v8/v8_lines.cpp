@@ -44,8 +44,8 @@ void V8Lines::take(uint32_t type, const void* data, size_t size) {
     takeFunction(*static_cast<const v8_function_record*>(data), size);
   else if (type == RECORD_V8_CODE && size >= offsetof(v8_code_record, calls))
     takeCode(*static_cast<const v8_code_record*>(data), size);
-  else if (type == RECORD_V8_SCRIPT && size >= sizeof(v8_script_record))
-    takeScript(*static_cast<const v8_script_record*>(data));
+  else if (type == RECORD_V8_SCRIPT && size >= offsetof(v8_script_record, sent))
+    takeScript(*static_cast<const v8_script_record*>(data), size);
 }
 
 void V8Lines::takeFunction(const v8_function_record& record, size_t size) {
@@ -78,13 +78,18 @@ void V8Lines::takeCode(const v8_code_record& record, size_t size) {
   }
 }
 
-void V8Lines::takeScript(const v8_script_record& record) {
+void V8Lines::takeScript(const v8_script_record& record, size_t size) {
   if (scripts_.contains(record.key)) return;
-  const uint64_t size = static_cast<uint64_t>(record.length) << (record.is_wide ? 1 : 0);
-  if (size > readable_) return;
+  const uint64_t length = static_cast<uint64_t>(record.length) << (record.is_wide ? 1 : 0);
+  const bool isSent = length > 0 && record.size == length && size - offsetof(v8_script_record, sent) >= length;
+  if (isSent) return addScript(record, std::span(reinterpret_cast<const uint8_t*>(record.sent), length));
+  if (length > readable_) return;
   const std::vector<uint8_t> source = readSource(memory_, record);
   readable_ -= source.size();
-  if (source.empty()) return;
+  if (!source.empty()) addScript(record, source);
+}
+
+void V8Lines::addScript(const v8_script_record& record, std::span<const uint8_t> source) {
   if (scriptBytes_ >= kMaxScripts) {
     scripts_.clear();
     scriptBytes_ = 0;

@@ -56,7 +56,8 @@ class V8Lines : public FrameLines {
                         std::vector<uint64_t>& into) const;
   void takeCode(const v8_code_record& record, size_t size);
   void takeFunction(const v8_function_record& record, size_t size);
-  void takeScript(const v8_script_record& record);
+  void takeScript(const v8_script_record& record, size_t size);
+  void addScript(const v8_script_record& record, std::span<const uint8_t> source);
   const Function* find(uint64_t name) const;
   /// 0 where the line is unknown.
   uint32_t lineOf(uint64_t script, SourcePosition position) const;
