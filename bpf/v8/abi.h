@@ -101,11 +101,16 @@ _Static_assert(sizeof(struct v8_file) == 104, "v8_file");
 #define V8_SOURCE_BYTES 8192 /* sources of up to so many are sent, longer ones read by user space */
 #define V8_RETURN_BYTES 2048 /* of them those of a table by return addresses */
 
-/* Where the code of a function is from; it follows the name_record of the function. */
+/*
+ * A function, or what was compiled of it: where its code is from. Functions of equal names and scripts are shown as
+ * one, wherever they are in versions of a script: frames have the name of the one function, what is shown that of its
+ * strings.
+ */
 struct v8_function_record {
 	__u32 type; /* RECORD_V8_FUNCTION */
 	__u32 tgid;
 	__u64 name;
+	__u64 text;        /* name of the name_record with its strings; 0: of compiled code, which has none */
 	__u64 script;      /* the key of v8_script_record */
 	__u16 is_unsigned; /* V8_UNSIGNED_TABLE */
 	__u16 size;        /* bytes of the table that follow */

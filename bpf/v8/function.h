@@ -177,26 +177,29 @@ __noinline int v8_read_table(__u64 tagged)
 	return 0;
 }
 
-/* Sends the table behind its name. Returns 0, or -1 if the ring is full: then the name is sent again, too. */
+/* Sends the table in v->record as that of w->name_hash, unless user space has it. Returns 1 if it sent it, 0 if that
+ * was not needed, -1 if the ring is full. */
 static __always_inline int v8_send_table(struct walk *w, struct v8_walk *v)
 {
-	__u64 size = __builtin_offsetof(struct v8_function_record, table) + v->table_size;
+	__u64 size = __builtin_offsetof(struct v8_function_record, table) + v->table_size, name = w->name_hash;
+	__u8 one = 1;
 
+	if (bpf_map_lookup_elem(&sent_names, &name))
+		return 0;
 	v->record.type = RECORD_V8_FUNCTION;
 	v->record.tgid = w->tgid;
-	v->record.name = w->name_hash;
+	v->record.name = name;
 	v->record.script = v->script_key;
 	v->record.is_unsigned = (v->facts.flags & V8_UNSIGNED_TABLE) != 0;
 	v->record.size = v->table_size;
 	asm volatile("" : "+r"(size));
 	size &= 2 * V8_TABLE_BYTES - 1;
-	if (size > sizeof(v->record))
+	if (size > sizeof(v->record) || bpf_ringbuf_output(&records, &v->record, size, unhurried())) {
+		w->record_lost = 1;
 		return -1;
-	if (!bpf_ringbuf_output(&records, &v->record, size, unhurried()))
-		return 0;
-	bpf_map_delete_elem(&sent_names, &w->name.name);
-	w->record_lost = 1;
-	return -1;
+	}
+	bpf_map_update_elem(&sent_names, &name, &one, BPF_ANY);
+	return 1;
 }
 
 /*
@@ -215,8 +218,9 @@ __noinline int v8_name_function(void)
 	if (v8_read_name(v))
 		return -1;
 	v->script = shared_word(v, v->facts.layout.shared_script);
-	if (v8_read_script())
+	if (v8_read_script() || send_name() < 0)
 		return -1;
+	v->record.text = w->name_hash;
 	w->name_hash = mix(w->name_hash, v->script_key ^ v->facts.version);
 	v->bytecode = v8_find_bytecode(v);
 	v->table_size = 0;
@@ -224,14 +228,11 @@ __noinline int v8_name_function(void)
 		      !v8_read_table(table);
 	if (!is_read)
 		add_counter(COUNTER_V8LinesUnknown, 1);
-	int sent = send_name();
+	int sent = v8_send_table(w, v);
 	if (sent < 0)
 		return -1;
-	if (sent > 0) {
+	if (sent > 0)
 		add_counter(COUNTER_V8NamesSent, 1);
-		if (v->table_size && v8_send_table(w, v))
-			return -1;
-	}
 	return is_read ? 0 : 1;
 }
 

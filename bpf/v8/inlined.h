@@ -101,19 +101,17 @@ __noinline int v8_send_code(void)
 {
 	struct walk *w = current_walk();
 	struct v8_walk *v = current_v8();
-	__u8 one = 1;
 
 	if (!w || !v)
 		return -1;
 	struct v8_code_record *r = &v->code_record;
 	__u64 size = __builtin_offsetof(struct v8_code_record, calls) + sizeof(r->calls[0]) * r->call_count;
-	w->name.name = w->name_hash;
-	if (is_name_sent(w))
+	__u64 name = w->name_hash;
+	if (bpf_map_lookup_elem(&sent_names, &name))
 		return 0;
 	r->type = RECORD_V8_CODE;
 	r->tgid = w->tgid;
-	r->name = w->name_hash;
-	v->script_key = 0;
+	r->name = name;
 	asm volatile("" : "+r"(size));
 	size &= 8191;
 	if (size > sizeof(*r))
@@ -122,9 +120,10 @@ __noinline int v8_send_code(void)
 		w->record_lost = 1;
 		return -1;
 	}
-	if (v8_send_table(w, v))
+	v->script_key = 0;
+	v->record.text = 0;
+	if (v8_send_table(w, v) < 0)
 		return -1;
-	bpf_map_update_elem(&sent_names, &w->name.name, &one, BPF_ANY);
 	add_counter(COUNTER_V8CodesSent, 1);
 	return 0;
 }

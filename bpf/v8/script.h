@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
- * Scripts of V8. Lines are counted in the source of a script. A short one is sent, as new ones mostly are; of others user
- * space is told where they are, and reads them. A key says which scripts of which processes are the same.
+ * Scripts of V8. Lines are counted in the source of a script. A short one is sent, as new ones mostly are; of others
+ * user space is told where they are, and reads them. A key says which scripts of which processes are the same.
  */
 #ifndef POLYTOP_V8_SCRIPT_H
 #define POLYTOP_V8_SCRIPT_H

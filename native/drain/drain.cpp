@@ -336,7 +336,8 @@ void Drain::renewIfFull(size_t counted) {
   // The same functions have other starts when their symbols are known.
   if (isNamedAgain) files_->naming.renumber();
   if (files_->catalog.wantsRenewal() || isNamedAgain || stacks_.mustRenewFrames()) return renewFrames();
-  if (!stacks_.mustRenewStacks()) return;
+  const bool areLinesFull = std::any_of(lines_.begin(), lines_.end(), [](const auto& it) { return it->isFull(); });
+  if (!stacks_.mustRenewStacks() && !areLinesFull) return;
   session_->renewStacks();
   stacks_.renewStacks();
   for (const auto& lines : lines_) lines->renew();

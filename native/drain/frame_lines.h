@@ -36,6 +36,8 @@ class FrameLines {
   virtual void correct(std::span<InterpretedStack> stacks) = 0;
   /// The kernel side names everything anew: what it said before the last time but one is not referred to any more.
   virtual void renew() {}
+  /// Whether so much is known that the kernel side is to name everything anew.
+  virtual bool isFull() const { return false; }
   /// Begins a refresh.
   virtual void beginRefresh() {}
 };

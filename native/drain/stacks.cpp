@@ -16,6 +16,7 @@ constexpr uint64_t kFolded = static_cast<uint64_t>(INTERPRETED_FOLDED) << 32;
 /// The kind of a stack is what News::stacks holds of it, and above that how its thread waits.
 constexpr uint32_t kWaitShift = 24;
 constexpr uint32_t kKindMask = (1u << kWaitShift) - 1;
+constexpr uint32_t kInterpretedMask = 0xffff00;
 
 }  // namespace
 
@@ -98,8 +99,9 @@ void Stacks::number(const std::vector<uint32_t>& functions) {
     const auto frames = unnumberedFrames_.begin() + added.firstFrame;
     if (std::any_of(frames, frames + added.frameCount, [unknown](uint32_t frame) { return frame >= unknown; })) break;
     Stack& stack = current_.stacks.add(added.hash).first;
-    if (byFunction_) {
-      const auto [number, isNew] = current_.byFunction.add(functionHash(added));
+    // Frames of interpreters may differ for the kernel side alone.
+    if (byFunction_ || (added.kind & kInterpretedMask)) {
+      const auto [number, isNew] = current_.shown.add(shownHash(added));
       if (isNew) number = nextStack_;
       stack.number = number;
       if (!isNew) continue;
@@ -115,11 +117,11 @@ void Stacks::number(const std::vector<uint32_t>& functions) {
   if (unnumbered_.empty()) unnumberedFrames_.clear();
 }
 
-uint64_t Stacks::functionHash(const Unnumbered& stack) const {
+uint64_t Stacks::shownHash(const Unnumbered& stack) const {
   uint64_t hash = static_cast<uint64_t>(stack.kind) << 32 | stack.frameCount;
   for (uint32_t i = 0; i < stack.frameCount; i++) {
     const uint32_t frame = unnumberedFrames_[stack.firstFrame + i];
-    const uint32_t function = functions_[frame - current_.firstFrame];
+    const uint32_t function = byFunction_ ? functions_[frame - current_.firstFrame] : 0;
     // Even numbers stand for frames of no function.
     hash = mix(hash, function ? 2 * uint64_t{function} + 1 : 2 * uint64_t{frame});
   }

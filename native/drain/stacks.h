@@ -100,7 +100,7 @@ class Stacks {
   };
   struct Generation {
     FlatMap<uint64_t, Stack, StackHash> stacks;
-    FlatMap<uint64_t, uint32_t, StackHash> byFunction;  ///< by hash of the functions
+    FlatMap<uint64_t, uint32_t, StackHash> shown;  ///< numbers by hash of what is shown
     std::vector<uint16_t> files;
     uint32_t firstStack = 1;
     uint32_t firstFrame = 1;  ///< no frame of its stacks has a lower number
@@ -115,7 +115,8 @@ class Stacks {
   };
 
   uint32_t numberFrame(uint64_t word, uint64_t extra, uint32_t owner);
-  uint64_t functionHash(const Unnumbered& stack) const;
+  /// The hash of what of a stack is shown.
+  uint64_t shownHash(const Unnumbered& stack) const;
 
   bool byFunction_ = false;
 

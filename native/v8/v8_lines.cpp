@@ -12,11 +12,6 @@ namespace {
 /// No stack grows beyond so many words by functions that were compiled into others.
 constexpr size_t kMaxWords = 8192;
 
-/// The frame of a function, `line` 0 where that is not known.
-uint64_t frameMeta(uint32_t kind, uint32_t line) {
-  return static_cast<uint64_t>(kind | INTERPRETER_V8 << INTERPRETED_OWNER_SHIFT) << 32 | line;
-}
-
 bool isOfV8(uint32_t meta) { return (meta >> INTERPRETED_OWNER_SHIFT & INTERPRETED_OWNER_MASK) == INTERPRETER_V8; }
 
 /// Whether a stack has frames of V8: those of other interpreters stay as they are.
@@ -57,10 +52,10 @@ void V8Lines::takeFunction(const v8_function_record& record, size_t size) {
     codeBytes_ += sent;
     return;
   }
-  if (functionBytes_ >= kMaxTables || functions_.contains(record.name)) return;
-  const auto [added, isNew] =
-      functions_.try_emplace(record.name, Function{record.script, PositionTable(table, record.is_unsigned != 0)});
-  if (isNew) functionBytes_ += added->second.positions.bytes();
+  if (functions_.contains(record.name)) return;
+  PositionTable positions(functionBytes_ < kMaxTables ? table : table.first(0), record.is_unsigned != 0);
+  functionBytes_ += positions.bytes();
+  functions_.try_emplace(record.name, Function{record.text, record.script, std::move(positions)});
 }
 
 void V8Lines::takeCode(const v8_code_record& record, size_t size) {
@@ -100,6 +95,12 @@ void V8Lines::addScript(const v8_script_record& record, std::span<const uint8_t>
 
 const V8Lines::Function* V8Lines::find(uint64_t name) const { return findIn(functions_, olderFunctions_, name); }
 
+void V8Lines::append(std::vector<uint64_t>& into, uint64_t name, const Function* function, uint32_t kind,
+                     uint32_t line) {
+  const uint64_t meta = kind | INTERPRETER_V8 << INTERPRETED_OWNER_SHIFT;
+  into.insert(into.end(), {function ? function->text : name, meta << 32 | line});
+}
+
 uint32_t V8Lines::lineOf(uint64_t script, SourcePosition position) const {
   const auto lines = scripts_.find(script);
   return lines == scripts_.end() || !position.isKnown() ? 0 : lines->second.lineOf(position.offset());
@@ -118,14 +119,15 @@ void V8Lines::correct(InterpretedStack& stack) const {
     const std::span<const uint64_t, 2> frame(&words[i], 2);
     const auto meta = static_cast<uint32_t>(frame[1] >> 32);
     const auto place = static_cast<uint32_t>(frame[1]);
-    const bool isOwn = isOfV8(meta);
-    if (isOwn && (meta & INTERPRETED_KIND_MASK) == V8_CALL) {
+    const uint32_t kind = isOfV8(meta) ? meta & INTERPRETED_KIND_MASK : 0;
+    if (kind == V8_CALL) {
       if (i + 2 < words.size() && expand(frame[0], place, std::span<const uint64_t, 2>(&words[i + 2], 2), frames))
         i += 2;
-    } else if (isOwn && (meta & INTERPRETED_KIND_MASK) == V8_BYTECODE) {
-      const Function* function = place >= V8_INSTRUCTION ? find(frame[0]) : nullptr;
-      const uint32_t line = function ? lineOf(function->script, function->positions.at(place - V8_INSTRUCTION)) : 0;
-      frames.insert(frames.end(), {frame[0], frameMeta(V8_BYTECODE, line)});
+    } else if (kind == V8_FRAME || kind == V8_BYTECODE || kind == V8_MERGED) {
+      const Function* function = find(frame[0]);
+      const bool isPlaced = function && kind == V8_BYTECODE && place >= V8_INSTRUCTION;
+      append(frames, frame[0], function, kind,
+             isPlaced ? lineOf(function->script, function->positions.at(place - V8_INSTRUCTION)) : 0);
     } else {
       frames.insert(frames.end(), frame.begin(), frame.end());
     }
@@ -151,7 +153,7 @@ bool V8Lines::expandCompiled(const CompiledCalls& calls, const Function& compile
   const std::vector<PlacedCall> places = calls.framesOf(compiled.positions.at(returnsTo - 1), function);
   for (const PlacedCall& it : places) {
     const Function* known = find(it.name);
-    into.insert(into.end(), {it.name, frameMeta(V8_FRAME, known ? lineOf(known->script, it.position) : 0)});
+    append(into, it.name, known, V8_FRAME, known ? lineOf(known->script, it.position) : 0);
   }
   return !places.empty();
 }
@@ -161,8 +163,7 @@ bool V8Lines::expandTranslated(const TranslatedCalls& calls, uint32_t returnsTo,
   const std::vector<TranslatedFrame> frames = calls.framesOf(returnsTo, function);
   for (const TranslatedFrame& it : frames) {
     const Function* known = find(it.name);
-    const uint32_t line = known ? lineOf(known->script, known->positions.at(it.bytecode)) : 0;
-    into.insert(into.end(), {it.name, frameMeta(V8_FRAME, line)});
+    append(into, it.name, known, V8_FRAME, known ? lineOf(known->script, known->positions.at(it.bytecode)) : 0);
   }
   return !frames.empty();
 }

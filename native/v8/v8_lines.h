@@ -29,16 +29,19 @@ class V8Lines : public FrameLines {
   void take(uint32_t type, const void* data, size_t size) override;
   void correct(std::span<InterpretedStack> stacks) override;
   void renew() override;
+  bool isFull() const override { return functions_.size() > kMaxFunctions; }
   /// How much is read in each refresh is bounded.
   void beginRefresh() override { readable_ = kReadable; }
 
  private:
+  static constexpr size_t kMaxFunctions = 60'000;  ///< until everything is named anew
   static constexpr size_t kMaxTables = 48 << 20;   ///< bytes of tables of positions
   static constexpr size_t kMaxCodes = 24 << 20;    ///< bytes of calls in codes
   static constexpr size_t kMaxScripts = 48 << 20;  ///< bytes of lines of scripts
   static constexpr size_t kReadable = 96 << 20;    ///< bytes of sources that are read in a refresh, some 50 ms
 
   struct Function {
+    uint64_t text;  ///< what is shown, by v8_function_record::text
     uint64_t script;
     PositionTable positions;
   };
@@ -59,6 +62,9 @@ class V8Lines : public FrameLines {
   void takeScript(const v8_script_record& record, size_t size);
   void addScript(const v8_script_record& record, std::span<const uint8_t> source);
   const Function* find(uint64_t name) const;
+  /// Appends a frame as it is shown, on line 0 where that is unknown. `function`: what is known of `name`, if anything.
+  static void append(std::vector<uint64_t>& into, uint64_t name, const Function* function, uint32_t kind,
+                     uint32_t line);
   /// 0 where the line is unknown.
   uint32_t lineOf(uint64_t script, SourcePosition position) const;
 

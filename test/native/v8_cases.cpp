@@ -3,16 +3,19 @@
 // Tables of positions and lines of V8, made up and random; exits with 1 if a check failed.
 #include <array>
 #include <cstring>
+#include <memory>
 #include <random>
 #include <string_view>
 #include <vector>
 
 #include "check.h"
+#include "memory/memory_reader.h"
 #include "v8/compiled_calls.h"
 #include "v8/position_table.h"
 #include "v8/script_lines.h"
 #include "v8/translated_calls.h"
 #include "v8/v8_layout.h"
+#include "v8/v8_lines.h"
 
 namespace {
 
@@ -179,6 +182,65 @@ void testTranslatedCalls() {
   check(calls.framesOf(90, 8).empty(), "frames of another function are none");
 }
 
+constexpr uint64_t kScript = 50;
+
+void takeScript(V8Lines& lines, std::string_view source) {
+  const auto record = std::make_unique<v8_script_record>();
+  record->type = RECORD_V8_SCRIPT;
+  record->key = kScript;
+  record->length = record->size = static_cast<uint32_t>(source.size());
+  source.copy(record->sent, source.size());
+  lines.take(RECORD_V8_SCRIPT, record.get(), offsetof(v8_script_record, sent) + source.size());
+}
+
+void takeFunction(V8Lines& lines, uint64_t name, uint64_t text, const Bytes& table) {
+  const auto record = std::make_unique<v8_function_record>();
+  record->type = RECORD_V8_FUNCTION;
+  record->name = name;
+  record->text = text;
+  record->script = kScript;
+  record->size = static_cast<uint16_t>(table.size());
+  memcpy(record->table, table.data(), table.size());
+  lines.take(RECORD_V8_FUNCTION, record.get(), offsetof(v8_function_record, table) + table.size());
+}
+
+uint64_t frameWord(uint32_t kind, uint32_t line) {
+  return static_cast<uint64_t>(kind | INTERPRETER_V8 << INTERPRETED_OWNER_SHIFT) << 32 | line;
+}
+
+/// The frames that are shown for these of V8, as words of two each.
+std::vector<uint64_t> shown(V8Lines& lines, const std::vector<uint64_t>& frames) {
+  std::vector<uint64_t> record(sizeof(stack_record) / sizeof(uint64_t));
+  auto* stack = reinterpret_cast<stack_record*>(record.data());
+  stack->interpreted_count = static_cast<uint16_t>(frames.size() / 2);
+  record.insert(record.end(), frames.begin(), frames.end());
+  std::vector<InterpretedStack> stacks;
+  stacks.emplace_back(*reinterpret_cast<const stack_record*>(record.data()));
+  lines.correct(stacks);
+  return stacks[0].words;
+}
+
+void testFrames() {
+  MemoryReader memory("/nonexistent");
+  V8Lines lines(memory);
+  takeScript(lines, "one\ntwo\nthree");
+  // The same text in two functions, which are on one line by other instructions.
+  takeFunction(lines, 1, 70, tableOf({{1, true, position(0)}, {5, true, position(5)}}, false));
+  takeFunction(lines, 2, 70, tableOf({{1, true, position(9)}, {2, true, position(6)}}, false));
+  const auto at = [&](uint64_t name, uint32_t bytecode) {
+    return shown(lines, {name, frameWord(V8_BYTECODE, V8_INSTRUCTION + bytecode)});
+  };
+  check(at(1, 0) == std::vector<uint64_t>{70, frameWord(V8_BYTECODE, 1)}, "a frame has its text and line");
+  check(at(1, 7) == at(2, 3) && at(1, 7)[1] == frameWord(V8_BYTECODE, 2), "what is shown alike is the same");
+  check(at(2, 0)[1] == frameWord(V8_BYTECODE, 3), "each function has its own table");
+  check(at(9, 0) == std::vector<uint64_t>{9, frameWord(V8_BYTECODE, 0)}, "what is not known keeps its name");
+  check(shown(lines, {1, frameWord(V8_MERGED, 0)}) == std::vector<uint64_t>{70, frameWord(V8_MERGED, 0)}, "no line");
+  lines.renew();
+  check(at(1, 0)[0] == 70, "what was known before is still referred to");
+  lines.renew();
+  check(at(1, 0)[0] == 1, "and then forgotten");
+}
+
 void testVersions() {
   check(v8Version(13, 6) && v8Version(10, 2), "versions of Node are known");
   check(!v8Version(13, 7) && !v8Version(9, 9) && !v8Version(0, 0), "others are not");
@@ -224,6 +286,7 @@ int main() {
   testLines();
   testCompiledCalls();
   testTranslatedCalls();
+  testFrames();
   testVersions();
   testNoise();
   return polytop::reportChecks();
