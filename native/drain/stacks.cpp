@@ -2,6 +2,7 @@
 #include "drain/stacks.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "util/hash.h"
@@ -36,14 +37,6 @@ uint32_t Stacks::numberFrame(uint64_t word, uint64_t extra, uint32_t owner) {
     }
   }
   return number;
-}
-
-/// Moves the first elements of a vector to the end of another.
-template <typename Element>
-static void moveFirst(std::vector<Element>& from, size_t count, std::vector<Element>& to) {
-  const auto end = from.begin() + static_cast<ptrdiff_t>(count);
-  to.insert(to.end(), from.begin(), end);
-  from.erase(from.begin(), end);
 }
 
 /// Whether a frame word means something in its process only.
@@ -87,11 +80,7 @@ std::vector<Stacks::NewFrame> Stacks::newFrames() const {
 }
 
 void Stacks::number(const std::vector<uint32_t>& functions) {
-  functions_.insert(functions_.end(), functions.begin(), functions.end());
-  news_.functions.insert(news_.functions.end(), functions.begin(), functions.end());
-  moveFirst(new_.words, functions.size(), news_.frames);
-  moveFirst(new_.extras, functions.size(), news_.extras);
-  moveFirst(new_.owners, functions.size(), news_.owners);
+  showFrames(functions);
   const uint32_t unknown = nextFrame_ - static_cast<uint32_t>(new_.words.size());
   size_t done = 0;
   for (; done < unnumbered_.size(); done++) {
@@ -108,13 +97,39 @@ void Stacks::number(const std::vector<uint32_t>& functions) {
     }
     stack.number = nextStack_++;
     news_.stacks.insert(news_.stacks.end(), {stack.number, added.kind & kKindMask, added.frameCount});
-    news_.stacks.insert(news_.stacks.end(), frames, frames + added.frameCount);
+    std::transform(frames, frames + added.frameCount, std::back_inserter(news_.stacks),
+                   [this](uint32_t frame) { return shownFrames_[frame - current_.firstFrame]; });
     const uint32_t wait = added.kind >> kWaitShift;
     if (wait) news_.waits.insert(news_.waits.end(), {stack.number, wait});
   }
   unnumbered_.erase(unnumbered_.begin(), unnumbered_.begin() + static_cast<ptrdiff_t>(done));
   // The frames of the few stacks that are left stay where they are.
   if (unnumbered_.empty()) unnumberedFrames_.clear();
+}
+
+void Stacks::showFrames(const std::vector<uint32_t>& functions) {
+  for (size_t i = 0; i < functions.size(); i++) {
+    const uint64_t word = new_.words[i], extra = new_.extras[i];
+    const bool isPlain = extra == 0 && word >> FRAME_KIND_SHIFT == FRAME_NATIVE;
+    uint32_t shown = nextShownFrame_;
+    if (byFunction_ && functions[i] && isPlain) {
+      const auto [first, isNew] = frameOfFunction_.add(functions[i]);
+      if (isNew) first = shown;
+      shown = first;
+    }
+    functions_.push_back(functions[i]);
+    shownFrames_.push_back(shown);
+    if (shown != nextShownFrame_) continue;
+    nextShownFrame_++;
+    news_.frames.push_back(word);
+    news_.functions.push_back(functions[i]);
+    news_.extras.push_back(extra);
+    news_.owners.push_back(new_.owners[i]);
+  }
+  const auto count = static_cast<ptrdiff_t>(functions.size());
+  new_.words.erase(new_.words.begin(), new_.words.begin() + count);
+  new_.extras.erase(new_.extras.begin(), new_.extras.begin() + count);
+  new_.owners.erase(new_.owners.begin(), new_.owners.begin() + count);
 }
 
 uint64_t Stacks::shownHash(const Unnumbered& stack) const {
@@ -144,27 +159,28 @@ Stacks::Known Stacks::find(uint64_t hash) const {
 
 uint32_t Stacks::numberOf(uint64_t word, uint32_t owner) const {
   const uint32_t* number = frames_.find({word, 0, owner});
-  return number ? *number : 0;
+  const size_t place = number ? *number - current_.firstFrame : shownFrames_.size();
+  return place < shownFrames_.size() ? shownFrames_[place] : 0;
 }
 
 Stacks::News Stacks::take() {
   News news = std::exchange(news_, {});
-  news.firstFrame = nextFrame_ - static_cast<uint32_t>(new_.words.size() + news.frames.size());
+  news.firstFrame = nextShownFrame_ - static_cast<uint32_t>(news.frames.size());
   // The next ones are about as many.
   news_.stacks.reserve(news.stacks.size());
   const Generation& oldest = previous_.stacks.size() == 0 ? current_ : previous_;
   news.forgottenStacks = oldest.firstStack;
-  news.forgottenFrames = oldest.firstFrame;
+  news.forgottenFrames = oldest.firstShownFrame;
   return news;
 }
 
 void Stacks::renewStacks() {
   // What is not numbered yet is so without its functions.
   number(std::vector<uint32_t>(new_.words.size()));
-  const uint32_t firstFrame = current_.firstFrame;
   previous_ = std::exchange(current_, {});
   current_.firstStack = nextStack_;
-  current_.firstFrame = firstFrame;
+  current_.firstFrame = previous_.firstFrame;
+  current_.firstShownFrame = previous_.firstShownFrame;
   names_ = 0;
   news_.renewed = true;
 }
@@ -173,7 +189,10 @@ void Stacks::renewFrames() {
   renewStacks();
   frames_ = {};
   functions_ = {};
+  shownFrames_ = {};
+  frameOfFunction_ = {};
   current_.firstFrame = nextFrame_;
+  current_.firstShownFrame = nextShownFrame_;
 }
 
 }  // namespace polytop

@@ -20,7 +20,8 @@ namespace polytop {
  */
 class Stacks {
  public:
-  /// Stacks of the same functions get one number, wherever in these they are. To be set before anything is added.
+  /// Stacks of the same functions get one number, wherever in these they are, and so do frames of files' code. To be
+  /// set before anything is added.
   void mergeByFunction() { byFunction_ = true; }
   /// Takes in a stack record; a stack already known is left out.
   void add(const stack_record& record, const uint64_t* frames);
@@ -103,7 +104,8 @@ class Stacks {
     FlatMap<uint64_t, uint32_t, StackHash> shown;  ///< numbers by hash of what is shown
     std::vector<uint16_t> files;
     uint32_t firstStack = 1;
-    uint32_t firstFrame = 1;  ///< no frame of its stacks has a lower number
+    uint32_t firstFrame = 1;       ///< no frame of its stacks has a lower number
+    uint32_t firstShownFrame = 1;  ///< nor is shown as one with a lower number
   };
 
   /// A stack without a number.
@@ -115,6 +117,8 @@ class Stacks {
   };
 
   uint32_t numberFrame(uint64_t word, uint64_t extra, uint32_t owner);
+  /// Says as which frame each of the first new ones is shown, by their functions.
+  void showFrames(const std::vector<uint32_t>& functions);
   /// The hash of what of a stack is shown.
   uint64_t shownHash(const Unnumbered& stack) const;
 
@@ -123,7 +127,9 @@ class Stacks {
   Generation current_;
   Generation previous_;
   FlatMap<FrameKey, uint32_t, FrameHash> frames_;
-  std::vector<uint32_t> functions_;  ///< of the frames from current_.firstFrame on
+  std::vector<uint32_t> functions_;    ///< of the frames from current_.firstFrame on
+  std::vector<uint32_t> shownFrames_;  ///< of these the numbers that JavaScript knows
+  FlatMap<uint64_t, uint32_t, NumberHash> frameOfFunction_;
   /// Frames whose functions are not known yet, numbered on from those that are in functions_.
   struct {
     std::vector<uint64_t> words, extras;
@@ -133,6 +139,7 @@ class Stacks {
   std::vector<uint32_t> unnumberedFrames_;
   uint32_t nextStack_ = 1;
   uint32_t nextFrame_ = 1;
+  uint32_t nextShownFrame_ = 1;
   size_t names_ = 0;  ///< taken in since the last renewal
   News news_;
 };
