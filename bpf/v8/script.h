@@ -105,18 +105,11 @@ __noinline int v8_make_key(void)
 	return v8_read_source(v, address, bytes);
 }
 
-/*
- * Reads the name of the script v->script into the name that is being made, and its key into v->script_key, 0 if it has
- * none. Tells user space where the script is unless that was done. Returns 0, or -1 if it is no script.
- */
-__noinline int v8_read_script(void)
+/* As v8_read_script(), of a script that is not the one before. */
+static __always_inline int v8_find_script(struct walk *w, struct v8_walk *v)
 {
-	struct walk *w = current_walk();
-	struct v8_walk *v = current_v8();
 	__u16 type;
 
-	if (!w || !v)
-		return -1;
 	v->script_key = 0;
 	if (v8_read_object(v->script_words, sizeof(v->script_words), v->script) ||
 	    v8_read_type(v->script_words[0], &type) || type != v->facts.layout.type_script)
@@ -150,6 +143,37 @@ __noinline int v8_read_script(void)
 	v->script_memo.source = r->source;
 	v->script_memo.key = r->key;
 	bpf_map_update_elem(&v8_scripts, &v->key, &v->script_memo, BPF_ANY);
+	return 0;
+}
+
+/*
+ * Reads the name of the script v->script into the name that is being made, and its key into v->script_key, 0 if it has
+ * none. Sends it, or where it is, unless that was done. Returns 0, or -1 if it is no script.
+ */
+__noinline int v8_read_script(void)
+{
+	struct walk *w = current_walk();
+	struct v8_walk *v = current_v8();
+
+	if (!w || !v)
+		return -1;
+	struct name_part *part = &w->name.parts[V8_PART_SCRIPT];
+	if (v->script == v->read_script) {
+		part->length = v->script_length;
+		part->encoding = v->script_encoding;
+		v->script_key = v->read_key;
+		return 0;
+	}
+	v->read_script = 0;
+	if (v8_find_script(w, v))
+		return -1;
+	/* Of a name that is cut more is taken into the hash. */
+	if (part->length > NAME_PART_BYTES)
+		return 0;
+	v->read_script = v->script;
+	v->read_key = v->script_key;
+	v->script_length = part->length;
+	v->script_encoding = part->encoding;
 	return 0;
 }
 

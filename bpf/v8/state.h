@@ -124,25 +124,29 @@ struct v8_walk {
 	__u64 identity; /* of the function in its thread, however often it is moved */
 	__u64 script;   /* its script, and that script's key */
 	__u64 script_key;
+	/* The script that was read last, in this sample, and its key; its name is in the name that is being made. */
+	__u64 read_script;
+	__u64 read_key;
 	__u64 bytecode; /* its bytecode; 0: none was found */
 	/* Scratch: words of objects. */
 	__u64 scope[6];
 	__u64 function[5];
 	__u64 words[4];
 	__u64 parent[4];
-	__u64 head[2];
 	__u64 string; /* the string to be read */
 	__u64 strings[V8_STRINGS];
 	__u32 waiting; /* how many of them wait */
 	__u32 used;    /* bytes of `text` */
-	__u32 left;    /* characters of the string that were not read */
+	__u32 length;  /* characters of the string */
 	__u32 encoding;
 	__u32 index; /* of the next note to be named */
 	__u32 named;
 	__u32 stop;
 	__u32 table_size;
-	__u32 table_left; /* bytes of tables that this sample may still read */
-	__u32 last_place; /* of the frame that was named before */
+	__u32 table_left;    /* bytes of tables that this sample may still read */
+	__u32 last_place;    /* of the frame that was named before */
+	__u32 script_length; /* of the name of read_script, and its encoding */
+	__u32 script_encoding;
 	/* Compiled code. */
 	__u64 tree; /* the question to v8_search_tree(), and its answer */
 	__u64 key_up_to;

@@ -31,17 +31,23 @@
 /* A map word without a tag leads to where the collector has moved the object. */
 #define V8_IS_MOVED(word) (((word) & 3) == 0)
 
-/* Reads the words of an object, where it is now if it was moved. Returns 0 or -1. */
-static __always_inline int v8_read_object(void *words, __u32 size, __u64 tagged)
+/* Reads the words of an object, where it is now if it was moved. Returns its address, 0 if it cannot be read. */
+static __always_inline __u64 v8_read_moved(void *words, __u32 size, __u64 tagged)
 {
 	__u64 moved;
 
 	if (!V8_IS_POINTER(tagged) || READ_USER_BYTES(words, size, tagged - 1))
-		return -1;
+		return 0;
 	moved = *(__u64 *)words;
 	if (!V8_IS_MOVED(moved))
-		return 0;
-	return !moved || READ_USER_BYTES(words, size, moved) || V8_IS_MOVED(*(__u64 *)words) ? -1 : 0;
+		return tagged - 1;
+	return !moved || READ_USER_BYTES(words, size, moved) || V8_IS_MOVED(*(__u64 *)words) ? 0 : moved;
+}
+
+/* The same. Returns 0 or -1. */
+static __always_inline int v8_read_object(void *words, __u32 size, __u64 tagged)
+{
+	return v8_read_moved(words, size, tagged) ? 0 : -1;
 }
 
 /* Reads the type in a map. Returns 0 or -1. */
@@ -73,7 +79,8 @@ static __always_inline int v8_take_characters(struct v8_walk *v, __u64 address, 
 	return 0;
 }
 
-/* Looks at the string or part of a string that waits next. Returns 0, 1 if none does, -1 if it is unreadable. */
+/* Looks at the string or part of a string that waits next; at `depth` 0 it is all of it. Returns 0, 1 if none does, -1
+ * if it is unreadable. */
 __noinline int v8_read_part(__u32 depth)
 {
 	struct v8_walk *v = current_v8();
@@ -86,10 +93,12 @@ __noinline int v8_read_part(__u32 depth)
 	__u32 index = v->waiting - 1, from = 0, next;
 	v->waiting = index;
 	asm volatile("" : "+r"(index));
-	if (v8_read_object(words, sizeof(v->words), v->strings[index & (V8_STRINGS - 1)]) ||
-	    v8_read_type(words[0], &type) || type >= STRING_FIRST_OTHER)
+	__u64 at = v8_read_moved(words, sizeof(v->words), v->strings[index & (V8_STRINGS - 1)]);
+	if (!at || v8_read_type(words[0], &type) || type >= STRING_FIRST_OTHER)
 		return -1;
 	__u32 length = words[STRING_LENGTH] >> 32, is_wide = !(type & STRING_ONE_BYTE);
+	if (!depth)
+		v->length = length;
 	switch (type & STRING_FORM) {
 	case STRING_THIN:
 		v->strings[index & (V8_STRINGS - 1)] = words[STRING_FIRST];
@@ -124,12 +133,6 @@ __noinline int v8_read_part(__u32 depth)
 	default:
 		return -1;
 	}
-	/* Where the characters of a flat string are was read already, unless it was moved: then it is asked again. */
-	__u64 at = v->strings[index & (V8_STRINGS - 1)] - 1, moved;
-	if (READ_USER(&moved, at))
-		return -1;
-	if (V8_IS_MOVED(moved))
-		at = moved;
 	return v8_take_characters(v, at + STRING_CHARACTERS, length, is_wide);
 }
 
@@ -144,8 +147,6 @@ __noinline int v8_read_string(__u32 number)
 	if (!w || !v || number >= NAME_PARTS)
 		return -1;
 	struct name_part *part = &w->name.parts[number];
-	if (v8_read_object(v->head, sizeof(v->head), v->string))
-		return -1;
 	v->used = 0;
 	v->encoding = NAME_LATIN1;
 	v->strings[0] = v->string;
@@ -158,7 +159,7 @@ __noinline int v8_read_string(__u32 number)
 	}
 	if (result < 0)
 		return -1;
-	__u64 size = (v->head[STRING_LENGTH] >> 32) << (v->encoding == NAME_UCS2);
+	__u64 size = (__u64)v->length << (v->encoding == NAME_UCS2);
 	if (v->used < NAME_PART_BYTES && size != v->used)
 		return -1;
 	part->encoding = v->encoding;

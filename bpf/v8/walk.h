@@ -116,6 +116,7 @@ static __always_inline void v8_finish(struct walk *w, struct task_struct *task)
 	v->named = 0;
 	v->stop = 0;
 	v->last_place = 0;
+	v->read_script = 0;
 	v->table_left = V8_TABLES_BYTES;
 	NOT_UNROLLED
 	for (__u32 i = 0; i < V8_CODE_TURNS / V8_NAMED_AT_ONCE; i++) {
