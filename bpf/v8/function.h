@@ -82,7 +82,7 @@ static __always_inline int v8_read_name(struct v8_walk *v)
 	if (v8_read_object(&map, sizeof(map), name) || v8_read_type(map, &type))
 		return -1;
 	v->string = name;
-	if (type < STRING_FIRST_OTHER)
+	if (type < V8_STRING_FIRST_OTHER)
 		return v8_read_string(V8_PART_NAME);
 	return type == v->facts.layout.type_scope ? v8_read_scope(v, name) : -1;
 }
@@ -257,7 +257,7 @@ static __always_inline __u32 v8_stamp(struct v8_walk *v, __u64 *stamp)
 		return COUNTER_UnwindV8ErrNoScript;
 	if (v->facts.flags & V8_UNIQUE_IDS)
 		unique = shared_number(v, layout->shared_unique);
-	else if (READ_USER(&id, script - 1 + 8 * SCRIPT_ID))
+	else if (READ_USER(&id, script - 1 + 8 * V8_SCRIPT_ID))
 		return COUNTER_UnwindV8ErrReadFunction;
 	v->identity = mix(mix(v->thread, id), (__u64)unique << 32 | shared_number(v, layout->shared_literal));
 	*stamp = mix(mix(v->identity, v->shared_words[0]), script);

@@ -8,12 +8,6 @@
 
 #include "string.h"
 
-/* Words of a Script, the same in all versions. */
-#define SCRIPT_SOURCE 1
-#define SCRIPT_NAME 2
-#define SCRIPT_LINE_OFFSET 3
-#define SCRIPT_ID 8
-
 /* Scripts of threads that user space was told of: the memory of the walk alone. */
 MAP(v8_scripts, LRU_HASH, 4096, struct v8_memo_key, struct v8_script);
 
@@ -55,27 +49,27 @@ __noinline int v8_make_key(void)
 
 	if (!w || !v)
 		return -1;
-	__u64 *words = v->words, source = v->script_words[SCRIPT_SOURCE];
+	__u64 *words = v->words, source = v->script_words[V8_SCRIPT_SOURCE];
 	/* What was put together to be compiled is flat then: all of it is in the first part. */
 	for (int i = 0; i < 2; i++) {
 		if (v8_read_object(words, sizeof(v->words), source) || v8_read_type(words[0], &type) ||
-		    type >= STRING_FIRST_OTHER)
+		    type >= V8_STRING_FIRST_OTHER)
 			return -1;
-		if ((type & STRING_FORM) != STRING_CONS && (type & STRING_FORM) != STRING_THIN)
+		if ((type & V8_STRING_FORM) != V8_STRING_CONS && (type & V8_STRING_FORM) != V8_STRING_THIN)
 			break;
-		source = words[STRING_FIRST];
+		source = words[V8_STRING_FIRST];
 	}
-	if ((type & STRING_FORM) == STRING_FLAT)
-		address = source - 1 + STRING_CHARACTERS;
-	else if ((type & STRING_FORM) == STRING_EXTERNAL && !(type & STRING_UNCACHED))
-		address = words[STRING_SECOND];
+	if ((type & V8_STRING_FORM) == V8_STRING_FLAT)
+		address = source - 1 + V8_STRING_CHARACTERS;
+	else if ((type & V8_STRING_FORM) == V8_STRING_EXTERNAL && !(type & V8_STRING_UNCACHED))
+		address = words[V8_STRING_SECOND];
 	else
 		return -1;
 	struct v8_script_record *r = &v->script_record;
-	r->length = words[STRING_LENGTH] >> 32;
-	r->is_wide = !(type & STRING_ONE_BYTE);
-	r->source = v->script_words[SCRIPT_SOURCE];
-	r->lines_before = v->script_words[SCRIPT_LINE_OFFSET] >> 32;
+	r->length = words[V8_STRING_LENGTH] >> 32;
+	r->is_wide = !(type & V8_STRING_ONE_BYTE);
+	r->source = v->script_words[V8_SCRIPT_SOURCE];
+	r->lines_before = v->script_words[V8_SCRIPT_LINE_OFFSET] >> 32;
 	__u64 bytes = (__u64)r->length << r->is_wide;
 	__u64 hash = mix(mix(generation, bytes), (__u64)r->lines_before << 32 | r->is_wide);
 	w->name_hash = hash;
@@ -114,12 +108,12 @@ static __always_inline int v8_find_script(struct walk *w, struct v8_walk *v)
 	if (v8_read_object(v->script_words, sizeof(v->script_words), v->script) ||
 	    v8_read_type(v->script_words[0], &type) || type != v->facts.layout.type_script)
 		return -1;
-	v->string = v->script_words[SCRIPT_NAME];
+	v->string = v->script_words[V8_SCRIPT_NAME];
 	/* What eval() compiles has none, but undefined in its place. */
 	v8_read_string(V8_PART_SCRIPT);
 	v->key.shared = v->script;
 	struct v8_script *known = bpf_map_lookup_elem(&v8_scripts, &v->key);
-	if (known && known->id == v->script_words[SCRIPT_ID] && known->source == v->script_words[SCRIPT_SOURCE]) {
+	if (known && known->id == v->script_words[V8_SCRIPT_ID] && known->source == v->script_words[V8_SCRIPT_SOURCE]) {
 		v->script_key = known->key;
 		return 0;
 	}
@@ -132,7 +126,7 @@ static __always_inline int v8_find_script(struct walk *w, struct v8_walk *v)
 	r->type = RECORD_V8_SCRIPT;
 	r->tgid = w->tgid;
 	r->address = v->script - 1;
-	r->id = v->script_words[SCRIPT_ID];
+	r->id = v->script_words[V8_SCRIPT_ID];
 	__u64 size = __builtin_offsetof(struct v8_script_record, sent) + r->size;
 	asm volatile("" : "+r"(size));
 	size &= 2 * V8_SOURCE_BYTES - 1;

@@ -11,6 +11,7 @@
 #define POLYTOP_V8_STEP_H
 
 #include "../unwind/guess.h"
+#include "objects.h"
 #include "process.h"
 
 /* The slots of a frame as they are read at once, from fp - 48 on. */
@@ -22,10 +23,8 @@
 #define SLOT_RETURN 7
 #define SLOTS_BELOW 48
 
-#define V8_IS_POINTER(word) (((word) & 3) == 1)
 #define V8_IS_SMI(word) (((word) & 0xffffffff) == 0)
 #define V8_SMI(word) ((__u32)((word) >> 32))
-#define MAP_TYPE 12
 
 /* So much of the stack a frame may take. */
 #define V8_FRAME_SPAN (16ULL << 20)
@@ -65,7 +64,7 @@ static __always_inline int v8_has_type(__u64 tagged, __u16 type)
 	__u16 found;
 
 	return V8_IS_POINTER(tagged) && !READ_USER(&map, tagged - 1) && V8_IS_POINTER(map) &&
-	       !READ_USER(&found, map - 1 + MAP_TYPE) && found == type;
+	       !READ_USER(&found, map - 1 + V8_MAP_TYPE) && found == type;
 }
 
 /* What an object in the place of a function is. */

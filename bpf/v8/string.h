@@ -1,29 +1,13 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
  * Strings of V8, read out of the sampled task: flat ones, those outside of the heap, and those that are made of others.
- * All have their length at 12 and the number of their kind in their map (string.h, instance-type.h; V8 10.2 to 14.6).
+ * All have their length at 12 and the number of their kind in their map.
  */
 #ifndef POLYTOP_V8_STRING_H
 #define POLYTOP_V8_STRING_H
 
 #include "../names.h"
 #include "step.h"
-
-#define STRING_FIRST_OTHER 128 /* types from here on are no strings */
-#define STRING_FORM 7
-#define STRING_FLAT 0
-#define STRING_CONS 1
-#define STRING_EXTERNAL 2
-#define STRING_SLICED 3
-#define STRING_THIN 5
-#define STRING_ONE_BYTE 8
-#define STRING_UNCACHED 16
-#define STRING_CHARACTERS 16
-/* Words of a string, and of its length: the upper half of the word of its hash. */
-#define STRING_WORDS 4
-#define STRING_LENGTH 1
-#define STRING_FIRST 2
-#define STRING_SECOND 3
 
 /* So many parts of a string are looked at. */
 #define STRING_STEPS 24
@@ -53,7 +37,7 @@ static __always_inline int v8_read_object(void *words, __u32 size, __u64 tagged)
 /* Reads the type in a map. Returns 0 or -1. */
 static __always_inline int v8_read_type(__u64 map, __u16 *type)
 {
-	return V8_IS_POINTER(map) && !READ_USER(type, map - 1 + MAP_TYPE) ? 0 : -1;
+	return V8_IS_POINTER(map) && !READ_USER(type, map - 1 + V8_MAP_TYPE) ? 0 : -1;
 }
 
 /* Appends characters at an address to v->text. Returns 0 or -1. */
@@ -94,46 +78,48 @@ __noinline int v8_read_part(__u32 depth)
 	v->waiting = index;
 	asm volatile("" : "+r"(index));
 	__u64 at = v8_read_moved(words, sizeof(v->words), v->strings[index & (V8_STRINGS - 1)]);
-	if (!at || v8_read_type(words[0], &type) || type >= STRING_FIRST_OTHER)
+	if (!at || v8_read_type(words[0], &type) || type >= V8_STRING_FIRST_OTHER)
 		return -1;
-	__u32 length = words[STRING_LENGTH] >> 32, is_wide = !(type & STRING_ONE_BYTE);
+	__u32 length = words[V8_STRING_LENGTH] >> 32, is_wide = !(type & V8_STRING_ONE_BYTE);
 	if (!depth)
 		v->length = length;
-	switch (type & STRING_FORM) {
-	case STRING_THIN:
-		v->strings[index & (V8_STRINGS - 1)] = words[STRING_FIRST];
+	switch (type & V8_STRING_FORM) {
+	case V8_STRING_THIN:
+		v->strings[index & (V8_STRINGS - 1)] = words[V8_STRING_FIRST];
 		v->waiting = index + 1;
 		return 0;
-	case STRING_CONS:
+	case V8_STRING_CONS:
 		if (index >= V8_STRINGS - 1)
 			return -1;
-		v->strings[index & (V8_STRINGS - 1)] = words[STRING_SECOND];
+		v->strings[index & (V8_STRINGS - 1)] = words[V8_STRING_SECOND];
 		next = index + 1;
 		asm volatile("" : "+r"(next));
-		v->strings[next & (V8_STRINGS - 1)] = words[STRING_FIRST];
+		v->strings[next & (V8_STRINGS - 1)] = words[V8_STRING_FIRST];
 		v->waiting = index + 2;
 		return 0;
-	case STRING_FLAT:
+	case V8_STRING_FLAT:
 		break;
-	case STRING_EXTERNAL:
-		if (type & STRING_UNCACHED)
+	case V8_STRING_EXTERNAL:
+		if (type & V8_STRING_UNCACHED)
 			return -1;
-		return v8_take_characters(v, words[STRING_SECOND], length, is_wide);
-	case STRING_SLICED:
-		from = V8_SMI(words[STRING_SECOND]);
-		if (v8_read_object(parent, sizeof(v->parent), words[STRING_FIRST]) || v8_read_type(parent[0], &type) ||
-		    type >= STRING_FIRST_OTHER)
+		return v8_take_characters(v, words[V8_STRING_SECOND], length, is_wide);
+	case V8_STRING_SLICED:
+		from = V8_SMI(words[V8_STRING_SECOND]);
+		if (v8_read_object(parent, sizeof(v->parent), words[V8_STRING_FIRST]) ||
+		    v8_read_type(parent[0], &type) || type >= V8_STRING_FIRST_OTHER)
 			return -1;
-		if ((type & STRING_FORM) == STRING_EXTERNAL && !(type & STRING_UNCACHED))
-			return v8_take_characters(v, parent[STRING_SECOND] + ((__u64)from << is_wide), length, is_wide);
-		if ((type & STRING_FORM) != STRING_FLAT)
+		if ((type & V8_STRING_FORM) == V8_STRING_EXTERNAL && !(type & V8_STRING_UNCACHED))
+			return v8_take_characters(v, parent[V8_STRING_SECOND] + ((__u64)from << is_wide), length,
+						  is_wide);
+		if ((type & V8_STRING_FORM) != V8_STRING_FLAT)
 			return -1;
-		words[0] = words[STRING_FIRST] - 1;
-		return v8_take_characters(v, words[0] + STRING_CHARACTERS + ((__u64)from << is_wide), length, is_wide);
+		words[0] = words[V8_STRING_FIRST] - 1;
+		return v8_take_characters(v, words[0] + V8_STRING_CHARACTERS + ((__u64)from << is_wide), length,
+					  is_wide);
 	default:
 		return -1;
 	}
-	return v8_take_characters(v, at + STRING_CHARACTERS, length, is_wide);
+	return v8_take_characters(v, at + V8_STRING_CHARACTERS, length, is_wide);
 }
 
 /* Reads the string v->string into a part of the name. Returns 0, or -1 if it is unreadable or no string. */

@@ -107,7 +107,7 @@ std::string copyFile(int from, int to, off_t most) {
 /// copied: what such a file system says of owners is anybody's word, and root's files have rights.
 FileDescriptor nameless(uint32_t tgid) {
   const uint32_t user = userOfProcess(static_cast<pid_t>(tgid));
-  // Of this thread alone. Without the right to do that it is a file of who runs polytop.
+  // This changes the thread alone. Without the right to do it, the file belongs to who runs polytop.
   const int own = setfsuid(user == kUnknownUser ? kNobody : user);
   FileDescriptor copy(open(kCopyFolder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (!copy.valid()) copy = FileDescriptor(memfd_create("polytop-copy", MFD_CLOEXEC));

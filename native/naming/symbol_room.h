@@ -59,7 +59,7 @@ class SymbolRoom {
   void hold(const std::shared_ptr<OpenFile>& file);
   /// Lets symbols go, those that were asked for longest ago, for a file of a user. False where none may.
   bool letOldestGo(uint32_t owner);
-  /// Of the files of one user, or of all.
+  /// How much the symbols of one user's files take, or of all files.
   size_t bytesOf(std::optional<uint32_t> owner) const;
 
   SymbolReader& reader_;

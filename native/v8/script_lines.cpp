@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Scripts and strings of V8 10.2 to 14.6 (objects/script.h, objects/string.h); bpf/v8/string.h says how strings lie.
+// Scripts and strings of V8 10.2 to 14.6: bpf/v8/objects.h says how they lie.
 #include "v8/script_lines.h"
 
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <limits>
+
+#include "bpf/v8/objects.h"
 
 namespace polytop {
 
@@ -15,29 +17,13 @@ namespace {
 /// Longer sources are not read: their lines are unknown.
 constexpr uint64_t kMaxSource = 64 << 20;
 
-constexpr uint32_t kTagMask = 3;
+/// The tag of a pointer is a part of it.
 constexpr uint32_t kTag = 1;
-constexpr uint64_t kTypeInMap = 12;
-constexpr uint64_t kCharacters = 16;
-
-/// Words of a Script, and of a string.
-constexpr size_t kSource = 1;
-constexpr size_t kId = 8;
-constexpr size_t kLength = 1;
-constexpr size_t kFirst = 2;
-constexpr size_t kSecond = 3;
-
-enum Form : uint16_t { kFlat = 0, kCons = 1, kExternal = 2, kThin = 5, kFormMask = 7 };
-constexpr uint16_t kOneByte = 8;
-constexpr uint16_t kUncached = 16;
-constexpr uint16_t kFirstOther = 128;
 
 constexpr uint16_t kCarriageReturn = '\r';
 constexpr uint16_t kNewline = '\n';
 constexpr uint16_t kLineSeparator = 0x2028;
 constexpr uint16_t kParagraphSeparator = 0x2029;
-
-bool isPointer(uint64_t word) { return (word & kTagMask) == kTag; }
 
 template <size_t Words>
 bool read(MemoryReader& memory, pid_t pid, uint64_t address, std::array<uint64_t, Words>& words) {
@@ -46,9 +32,9 @@ bool read(MemoryReader& memory, pid_t pid, uint64_t address, std::array<uint64_t
 
 /// Whether the script is still what the kernel side saw at that address.
 bool isThere(MemoryReader& memory, const v8_script_record& script) {
-  std::array<uint64_t, kId + 1> words{};
-  return read(memory, static_cast<pid_t>(script.tgid), script.address, words) && words[kSource] == script.source &&
-         words[kId] == script.id;
+  std::array<uint64_t, V8_SCRIPT_ID + 1> words{};
+  return read(memory, static_cast<pid_t>(script.tgid), script.address, words) &&
+         words[V8_SCRIPT_SOURCE] == script.source && words[V8_SCRIPT_ID] == script.id;
 }
 
 /// The address of the characters of the source; 0 where it is no string of the length that it had.
@@ -56,19 +42,21 @@ uint64_t charactersOf(MemoryReader& memory, const v8_script_record& script) {
   const auto pid = static_cast<pid_t>(script.tgid);
   uint64_t string = script.source;
   // What was put together to be compiled is flat then: all of it is in the first part.
-  for (int depth = 0; depth < 3 && isPointer(string); depth++) {
-    std::array<uint64_t, 4> words{};
+  for (int depth = 0; depth < 3 && V8_IS_POINTER(string); depth++) {
+    std::array<uint64_t, V8_STRING_WORDS> words{};
     uint16_t type = 0;
-    if (!read(memory, pid, string - kTag, words) || !isPointer(words[0]) ||
-        memory.read(pid, words[0] - kTag + kTypeInMap, &type, sizeof type) != sizeof type || type >= kFirstOther)
+    if (!read(memory, pid, string - kTag, words) || !V8_IS_POINTER(words[0]) ||
+        memory.read(pid, words[0] - kTag + V8_MAP_TYPE, &type, sizeof type) != sizeof type ||
+        type >= V8_STRING_FIRST_OTHER)
       return 0;
-    if ((type & kFormMask) == kCons || (type & kFormMask) == kThin) {
-      string = words[kFirst];
+    if ((type & V8_STRING_FORM) == V8_STRING_CONS || (type & V8_STRING_FORM) == V8_STRING_THIN) {
+      string = words[V8_STRING_FIRST];
       continue;
     }
-    if (words[kLength] >> 32 != script.length || !(type & kOneByte) != (script.is_wide != 0)) return 0;
-    if ((type & kFormMask) == kFlat) return string - kTag + kCharacters;
-    return (type & kFormMask) == kExternal && !(type & kUncached) ? words[kSecond] : 0;
+    if (words[V8_STRING_LENGTH] >> 32 != script.length || !(type & V8_STRING_ONE_BYTE) != (script.is_wide != 0))
+      return 0;
+    if ((type & V8_STRING_FORM) == V8_STRING_FLAT) return string - kTag + V8_STRING_CHARACTERS;
+    return (type & V8_STRING_FORM) == V8_STRING_EXTERNAL && !(type & V8_STRING_UNCACHED) ? words[V8_STRING_SECOND] : 0;
   }
   return 0;
 }

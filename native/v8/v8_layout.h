@@ -27,11 +27,11 @@ struct V8Constant {
   uint16_t v8_layout::* field;
 };
 
-/// Those that tell an offset: a file that has one of them must say what is known of its version.
+/// Constants that tell an offset: a file that has one of them must say what is known of its version.
 std::span<const V8Constant> v8Offsets();
-/// Those that tell the number of a type: each build has its own. Several may tell the same one.
+/// Constants that tell the number of a type: each build has its own. Several may tell the same one.
 std::span<const V8Constant> v8Numbers();
-/// Those that all versions have in common, with their values.
+/// Constants that all versions have in common, with their values.
 struct V8Common {
   std::string_view name;
   int32_t value;

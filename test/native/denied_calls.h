@@ -84,7 +84,7 @@ struct End {
   int signal = 0;         ///< that ended the process; 0: none
 };
 
-/// Of one that makes the call when `confine`, which is given its parent, has returned true.
+/// Makes the call in a process of its own, when `confine`, which is given its parent, has returned true there.
 template <typename Confine>
 End endOf(Confine confine, void (*call)()) {
   void* memory = mmap(nullptr, sizeof(bool), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -91,12 +91,12 @@ export const javascriptFrames = (stack: Stack): Frame[] =>
 export interface Agreement {
   samples: number;
   complete: number;
-  /** Of samples in burn(), where the truth is known. */
+  /** Samples in burn(), where the truth is known; the counts below are of these. */
   inside: number;
   same: number;
-  /** Of them stacks with a frame that says of itself that it may be another one, too: what is left is the same. */
+  /** Stacks with a frame that says of itself that it may be another one, too: what is left is the same. */
   merged: number;
-  /** Of their frames: all, and those whose line is told. */
+  /** All frames, and those whose line is told. */
   frames: number;
   lines: number;
   /** Stacks that the program did not see, at most a few. */

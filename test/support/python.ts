@@ -101,7 +101,7 @@ export const pythonFrames = (stack: Stack): Frame[] =>
 export interface Agreement {
   samples: number;
   complete: number;
-  /** Of samples in burn(), where the truth is known; and how many different stacks these are. */
+  /** Samples in burn(), where the truth is known, and how many different stacks these are. */
   inside: number;
   stacks: number;
   same: number;

@@ -3,7 +3,10 @@ import { readFileSync } from "node:fs";
 import { PeImage } from "../../../src/runtimes/dotnet/image.ts";
 import { type ProcessMemory, Unreadable } from "../../../src/runtimes/dotnet/memory.ts";
 
-/** Of ReadyToRunInfo (src/coreclr/vm/readytoruninfo.h), measured on 8.0.29, 9.0.18, 10.0.12: that of the composite image, itself in another one; its functions, their number, its map. */
+/**
+ * Offsets in ReadyToRunInfo (src/coreclr/vm/readytoruninfo.h), measured on 8.0.29, 9.0.18, 10.0.12: where that of the
+ * composite image is, its functions, their number, its map.
+ */
 const COMPOSITE_INFO = 40;
 const FUNCTIONS = 80;
 const COUNT = 88;

@@ -60,10 +60,15 @@ async function complaints(): Promise<string[]> {
 
 /** The unit of the shares, long beside what an emulated CPU needs to switch. */
 const SHARES_UNIT_MS = "20";
+/** Sweeps are dear on an emulated CPU, and so rare: threads are met as often as elsewhere in a few seconds. */
+const SHARES_REFRESHES = 38;
 
 /** The refreshes of a program's waits, and why there are not enough. */
-async function waitsOf(pid: number): Promise<{ snapshots: WaitSnapshot[]; error: string }> {
-  const args = ["--json", "-e", "wait", "--rows", "0", "-n", String(REFRESHES), "-p", String(pid)];
+async function waitsOf(
+  pid: number,
+  refreshes: number,
+): Promise<{ snapshots: WaitSnapshot[]; error: string }> {
+  const args = ["--json", "-e", "wait", "--rows", "0", "-n", String(refreshes), "-p", String(pid)];
   const { status, signal, stdout, stderr } = await polytop(args, {
     env: { POLYTOP_DEBUG: "1" },
     timeoutMs: TIMEOUT_SECONDS * 1000,
@@ -80,10 +85,10 @@ async function findWaits(): Promise<WaitFindings> {
   const copy = join(tmpdir(), basename(WAITS_FILE));
   copyFileSync(WAITS_FILE, copy);
   const { snapshots: kinds, error } = await during([start(copy, ["kinds"])], ([pid = -1]) =>
-    waitsOf(pid),
+    waitsOf(pid, REFRESHES),
   );
   const shares = await during([start(copy, ["shares", "8", SHARES_UNIT_MS])], ([pid = -1]) =>
-    waitsOf(pid),
+    waitsOf(pid, SHARES_REFRESHES),
   );
   return {
     wrong: [error, shares.error, ...wrongKinds(kinds)].filter(Boolean),
