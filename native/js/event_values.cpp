@@ -80,7 +80,7 @@ Napi::Value functionsOf(const Napi::CallbackInfo& info) {
   const bool isWritten = info[1].ToBoolean();
   return guarded(env, [&]() -> Napi::Value {
     Parser parser(besideAddon("polytop-parser"));
-    std::vector<std::string> names, written, versions;
+    std::vector<std::string> names, written, parameters, versions;
     std::vector<double> offsets, chosen;
     std::vector<uint8_t> choosers, olds;
     std::vector<ProbedFunction> found = listFunctions(parser, path, isWritten);
@@ -88,15 +88,18 @@ Napi::Value functionsOf(const Napi::CallbackInfo& info) {
     for (ProbedFunction& function : found) {
       if (function.isChooser) choosing.push_back(function);
       names.push_back(std::move(function.name));
-      if (isWritten) written.push_back(std::move(function.written));
+      if (isWritten) {
+        written.push_back(std::move(function.written));
+        parameters.push_back(std::move(function.parameters));
+      }
       versions.push_back(std::move(function.version));
       offsets.push_back(static_cast<double>(function.offset));
       choosers.push_back(function.isChooser);
       olds.push_back(function.isOld);
     }
     for (const int64_t offset : chosenFunctions(path, choosing)) chosen.push_back(static_cast<double>(offset));
-    return object(env, "names", names, "written", written, "versions", versions, "offsets", offsets, "olds", olds,
-                  "choosers", choosers, "chosen", chosen);
+    return object(env, "names", names, "written", written, "parameters", parameters, "versions", versions, "offsets",
+                  offsets, "olds", olds, "choosers", choosers, "chosen", chosen);
   });
 }
 

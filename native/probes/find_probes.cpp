@@ -127,7 +127,10 @@ FunctionList findFunctions(const ElfImage& image, const ElfImage* debug, bool is
   functions.erase(doubles.begin(), doubles.end());
   std::ranges::reverse(functions);
   if (isWritten) {
-    for (ProbedFunction& function : functions) function.written = demangle(function.name);
+    for (ProbedFunction& function : functions) {
+      function.written = demangle(function.name);
+      function.parameters = parametersOf(function.name);
+    }
   }
   return list;
 }

@@ -25,6 +25,7 @@ std::vector<uint8_t> encodeFunctions(const FunctionList& list) {
   for (const ProbedFunction& function : list.functions) {
     putName(writer, function.name);
     putName(writer, function.written);
+    putName(writer, function.parameters);
     putName(writer, function.version);
     writer.put(function.offset);
     writer.put(static_cast<uint8_t>(function.isOld));
@@ -43,6 +44,7 @@ bool decodeFunctions(std::span<const uint8_t> bytes, FunctionList& list) {
     ProbedFunction& function = read.functions.emplace_back();
     function.name = getName(reader);
     function.written = getName(reader);
+    function.parameters = getName(reader);
     function.version = getName(reader);
     function.offset = reader.get<uint64_t>();
     function.isOld = reader.get<uint8_t>() != 0;

@@ -11,7 +11,8 @@ namespace polytop {
 /// A function of a file, as a probe can reach it.
 struct ProbedFunction {
   std::string name;        ///< as the symbol table has it, without its version
-  std::string written;     ///< as people write it, where that was asked for
+  std::string written;     ///< as people write it, where that was asked for; without its parameters
+  std::string parameters;  ///< their list, where there is one
   std::string version;     ///< empty: it has none
   uint64_t offset = 0;     ///< in the file
   bool isOld = false;      ///< of a version that is kept for programs that were linked long ago

@@ -195,4 +195,9 @@ std::string demangle(const std::string& name) {
   return result && !result->empty() ? *result : name;
 }
 
+std::string parametersOf(const std::string& name) {
+  if (!name.starts_with("_Z") || name.size() > kMaxMangledLength || demangleLegacyRust(name)) return "";
+  return parametersOfCpp(withoutThinLtoSuffix(name));
+}
+
 }  // namespace polytop

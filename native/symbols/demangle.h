@@ -14,6 +14,9 @@ constexpr size_t kMaxMangledLength = 4096;
 /// Parameter lists are left out where the demangler can.
 std::string demangle(const std::string& name);
 
+/// What demangle() leaves out of a C++ name, to be put behind it: its parameter list, and its qualifiers.
+std::string parametersOf(const std::string& name);
+
 /// A Rust name of the scheme before v0, `_ZN…17h<16 hex digits>E`, without its hash; nothing for any other name.
 std::optional<std::string> demangleLegacyRust(std::string_view mangled);
 

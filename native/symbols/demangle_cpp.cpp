@@ -10,25 +10,20 @@
 #include <type_traits>
 #include <vector>
 
+#include "symbols/cpp_nodes.h"
+
 namespace polytop {
 namespace {
 
 using llvm::itanium_demangle::AbstractManglingParser;
-using llvm::itanium_demangle::ClosureTypeName;
-using llvm::itanium_demangle::DotSuffix;
 using llvm::itanium_demangle::FoldExpr;
 using llvm::itanium_demangle::ForwardTemplateReference;
-using llvm::itanium_demangle::FunctionEncoding;
-using llvm::itanium_demangle::FunctionRefQual;
-using llvm::itanium_demangle::NameWithTemplateArgs;
 using llvm::itanium_demangle::Node;
 using llvm::itanium_demangle::NodeArray;
 using llvm::itanium_demangle::OutputBuffer;
 using llvm::itanium_demangle::ParameterPack;
 using llvm::itanium_demangle::ParameterPackExpansion;
-using llvm::itanium_demangle::Qualifiers;
 using llvm::itanium_demangle::SizeofParamPackExpr;
-using llvm::itanium_demangle::UnnamedTypeName;
 
 // A mangled name is hostile input: substitutions let a text of n bytes stand for one of 2^n, and
 // every type operator is a level of recursion. LLVM's demangler limits neither, so its parser is
@@ -92,109 +87,6 @@ void addArgument(Weight& into, const Argument& argument, uint64_t factor) {
 
 uint64_t largestPackOf(const Node* node) { return node == nullptr ? 1 : weightOf(node).largestPack; }
 
-/// `{kind#1}`: the mangling counts nothing, 0, 1, …
-void printOrdinal(OutputBuffer& out, std::string_view count) {
-  uint64_t ordinal = 1;
-  if (!count.empty() && count.size() < 10) ordinal = std::strtoull(std::string(count).c_str(), nullptr, 10) + 2;
-  out += '#';
-  out += std::to_string(ordinal);
-  out += '}';
-}
-
-/// Stands for FunctionEncoding: only the name is printed.
-class FunctionName final : public Node {
- public:
-  FunctionName(const Node*, const Node* name, NodeArray, const Node*, const Node*, Qualifiers, FunctionRefQual)
-      : Node(KNestedName), name_(name) {}
-  void printLeft(OutputBuffer& out) const override { name_->print(out); }
-  std::string_view getBaseName() const override { return name_->getBaseName(); }
-
- private:
-  const Node* name_;
-};
-
-/// `operator<< <int>` and not `operator<<<int>`.
-class TemplateName final : public Node {
- public:
-  TemplateName(const Node* name, const Node* arguments)
-      : Node(KNameWithTemplateArgs), name_(name), arguments_(arguments) {}
-  void printLeft(OutputBuffer& out) const override {
-    name_->print(out);
-    if (!out.empty() && out.back() == '<') out += ' ';
-    arguments_->print(out);
-  }
-  std::string_view getBaseName() const override { return name_->getBaseName(); }
-
- private:
-  const Node* name_;
-  const Node* arguments_;
-};
-
-class Lambda final : public ClosureTypeName {
- public:
-  Lambda(NodeArray templates, const Node* requires1, NodeArray params, const Node* requires2, std::string_view count)
-      : ClosureTypeName(templates, requires1, params, requires2, count), count_(count) {}
-  void printLeft(OutputBuffer& out) const override {
-    out += "{lambda";
-    printDeclarator(out);
-    printOrdinal(out, count_);
-  }
-
- private:
-  std::string_view count_;
-};
-
-class UnnamedType final : public UnnamedTypeName {
- public:
-  explicit UnnamedType(std::string_view count) : UnnamedTypeName(count), count_(count) {}
-  void printLeft(OutputBuffer& out) const override {
-    out += "{unnamed type";
-    printOrdinal(out, count_);
-  }
-
- private:
-  std::string_view count_;
-};
-
-/// `.cold`, `.constprop.0`, … as in the symbol table.
-class Suffix final : public Node {
- public:
-  Suffix(const Node* prefix, std::string_view suffix) : Node(KDotSuffix), prefix_(prefix), suffix_(suffix) {}
-  void printLeft(OutputBuffer& out) const override {
-    prefix_->print(out);
-    out += suffix_;
-  }
-
- private:
-  const Node* prefix_;
-  std::string_view suffix_;
-};
-
-template <class T>
-struct Replacement {
-  using type = T;
-};
-template <>
-struct Replacement<FunctionEncoding> {
-  using type = FunctionName;
-};
-template <>
-struct Replacement<NameWithTemplateArgs> {
-  using type = TemplateName;
-};
-template <>
-struct Replacement<ClosureTypeName> {
-  using type = Lambda;
-};
-template <>
-struct Replacement<UnnamedTypeName> {
-  using type = UnnamedType;
-};
-template <>
-struct Replacement<DotSuffix> {
-  using type = Suffix;
-};
-
 /// Makes the nodes of one name, weighs them, and frees all of them at once. Null when a limit is reached.
 class WeighingAllocator {
  public:
@@ -219,7 +111,7 @@ class WeighingAllocator {
       }
     }
     if (weight.cost > kMaxCost || weight.height > kMaxHeight) return nullptr;
-    using Made = typename Replacement<T>::type;
+    using Made = typename cpp_nodes::Replacement<T>::type;
     static_assert(alignof(Made) <= alignof(Weight));
     void* memory = allocate(sizeof(Weight) + sizeof(Made));
     if (memory == nullptr) return nullptr;
@@ -354,15 +246,21 @@ struct Free {
   void operator()(char* memory) const { std::free(memory); }
 };
 
-/// `withTypes`: read the types behind the name too, which says whether all of it is a mangled name.
-std::optional<std::string> print(std::string_view mangled, bool withTypes) {
+/// Prints what is asked for of a name. `withTypes`: read the types behind the name too, which says whether all of it is
+/// a mangled name.
+template <typename Print>
+std::optional<std::string> printOf(std::string_view mangled, bool withTypes, Print print) {
   BoundedParser parser(mangled.data(), mangled.data() + mangled.size());
   const Node* root = parser.parse(withTypes);
   if (root == nullptr || !parser.affordable(root)) return std::nullopt;
   OutputBuffer out;
-  root->print(out);
+  print(*root, out);
   std::unique_ptr<char, Free> owned(out.getBuffer());
   return std::string(out.getBuffer(), out.getCurrentPosition());
+}
+
+std::optional<std::string> print(std::string_view mangled, bool withTypes) {
+  return printOf(mangled, withTypes, [](const Node& root, OutputBuffer& out) { root.print(out); });
 }
 
 }  // namespace
@@ -376,6 +274,14 @@ std::optional<std::string> demangleCpp(std::string_view mangled) {
   result = print(mangled.substr(0, dot), false);
   if (result && dot != std::string_view::npos) result->append(mangled.substr(dot));
   return result;
+}
+
+std::string parametersOfCpp(std::string_view mangled) {
+  if (!mangled.starts_with("_Z")) return "";
+  const auto parameters = printOf(mangled, true, [](const Node& root, OutputBuffer& out) {
+    if (const auto* function = dynamic_cast<const cpp_nodes::FunctionName*>(&root)) function->printParameters(out);
+  });
+  return parameters.value_or("");
 }
 
 }  // namespace polytop

@@ -17,4 +17,8 @@ namespace polytop {
  */
 std::optional<std::string> demangleCpp(std::string_view mangled);
 
+/// The parameter list of such a function, and its qualifiers: `(int, char const*) const`. Empty where the name has
+/// none, or would cost too much.
+std::string parametersOfCpp(std::string_view mangled);
+
 }  // namespace polytop

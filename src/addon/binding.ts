@@ -23,8 +23,10 @@ export interface KernelSymbolColumns {
 export interface FunctionColumns {
   /** As the symbol table has them, without their versions. */
   readonly names: readonly string[];
-  /** As people write them; none where that was not asked for. */
+  /** As people write them, without their parameters; none where that was not asked for. */
   readonly written: readonly string[];
+  /** What stands behind each of these: `(int) const`, or nothing. */
+  readonly parameters: readonly string[];
   /** Empty where a symbol has none. */
   readonly versions: readonly string[];
   /** In the file. */

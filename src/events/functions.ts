@@ -46,9 +46,9 @@ function* rowsOf(
   path: string,
   addon: Addon,
   isWritten = false,
-): Generator<FoundFunction & { readonly written: string }> {
+): Generator<FoundFunction & { readonly written: string; readonly parameters: string }> {
   const columns = addon.listFunctions(path, isWritten);
-  const { names, written, versions, offsets, olds, choosers, chosen } = columns;
+  const { names, written, parameters, versions, offsets, olds, choosers, chosen } = columns;
   let choices = 0;
   for (const [place, symbol] of names.entries()) {
     const isChooser = choosers[place] === 1;
@@ -58,6 +58,7 @@ function* rowsOf(
       name: symbol,
       symbol,
       written: written[place] ?? "",
+      parameters: parameters[place] ?? "",
       version: versions[place] ?? "",
       isOld: olds[place] === 1,
       offset: offset ?? CHOICE_NOT_LOADED,
@@ -77,13 +78,17 @@ export function functionsIn(path: string, pattern: string, addon: Addon): FoundF
     row.version !== "" && matches(`${row.symbol}@${row.version}`);
   const raw = rows.filter((row) => matches(row.symbol) || matchesVersion(row));
   if (raw.length > 0 && !isMany(pattern)) return raw;
-  const found = [...rowsOf(path, addon, true)].flatMap(({ written: name, ...row }) => {
+  const matchesWhole = matcher(joined(pattern));
+  const found = [...rowsOf(path, addon, true)].flatMap(({ written: name, parameters, ...row }) => {
     if (name === row.symbol) return [];
-    // A name may be written with its parameters or without them.
-    return matches(name) || matches(name.replace(/\(.*$/s, "")) ? [{ ...row, name }] : [];
+    const isMeant = matches(name) || matches(name.replace(/\(.*$/s, ""));
+    return isMeant || matchesWhole(joined(name + parameters)) ? [{ ...row, name }] : [];
   });
   return [...raw, ...found];
 }
+
+/** A C++ name as newer tools write it: `A<B<int>>`, not `A<B<int> >`. */
+const joined = (name: string): string => name.replace(/> (?=>)/g, ">");
 
 /** What a name means: the function that programs get which are linked now, where there are older ones too. */
 function meantOf(found: readonly FoundFunction[], pattern: string): readonly FoundFunction[] {

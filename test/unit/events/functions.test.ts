@@ -49,6 +49,24 @@ const dynamicFunctions: DynamicSymbol[] = execFileSync("readelf", ["--dyn-syms",
     return isFunction ? [{ type, name, version, isOld: at === "@" }] : [];
   });
 
+test("C++ functions are found by the names that binutils gives them, parameters and all", () => {
+  const path = workload("shapes.cpp");
+  const names = (args: readonly string[]): string[] =>
+    execFileSync("nm", [...args, "--defined-only", path], { encoding: "utf8" })
+      .split("\n")
+      .flatMap((line) => /^[0-9a-f]+ [tTwW] (.*)$/.exec(line)?.[1] ?? []);
+  const readable = names(["-C"]);
+  const cases = names([]).flatMap((symbol, at) => {
+    const name = readable[at] ?? "";
+    return symbol.startsWith("_Z") && name.endsWith(")") ? [{ symbol, name }] : [];
+  });
+  expect(cases.length).toBeGreaterThan(10);
+  const lost = cases.filter(
+    ({ symbol, name }) => !functionsIn(path, name, addon).some((one) => one.symbol === symbol),
+  );
+  expect(lost).toEqual([]);
+});
+
 test("functions have the versions that binutils says", () => {
   expect(dynamicFunctions.length).toBeGreaterThan(1000);
   const all = functionsIn(libc, "*", addon);
