@@ -13,6 +13,8 @@ void tryDemangle(Input input) {
   const std::string mangled(input.begin(), input.end());
   const std::string name = demangle(mangled);
   mustHold(mangled.empty() || !name.empty(), "a symbol has a name");
+  const std::string parameters = parametersOf(mangled);
+  mustHold(parameters.empty() || parameters.front() == '(', "parameters are in brackets");
 }
 
 }  // namespace polytop::fuzz
