@@ -43,6 +43,7 @@ export class PeImage {
   readonly #mapped: boolean;
   readonly #metadata: Directory;
   readonly #header: string;
+  #key: string | undefined;
   /** Where the ready-to-run header is; size 0: the image is not precompiled. */
   readonly readyToRun: Directory;
 
@@ -93,6 +94,11 @@ export class PeImage {
 
   /** Bytes that tell whether two images are the same: PE headers, the start of the metadata, the id of the module. */
   get key(): string {
+    this.#key ??= this.#readKey();
+    return this.#key;
+  }
+
+  #readKey(): string {
     const { rva, size } = this.#metadata;
     const root = this.at(rva, Math.min(size, ROOT_BYTES));
     // The module's own id is the first in the heap of GUIDs: ECMA-335 II.24.2.2, II.22.30.

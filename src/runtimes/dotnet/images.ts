@@ -14,6 +14,8 @@ interface PlacedImage {
   readonly image: PeImage;
   metadata: Metadata | undefined;
   tables: ReadyToRunImage | undefined;
+  /** Methods that were named, by row: each process that compiles them asks again. */
+  readonly named: Map<number, ImageMethod>;
   /** The memory that it takes, roughly. */
   bytes: number;
   /** Why its tables cannot be read. */
@@ -26,6 +28,8 @@ const IMAGE_BYTES = 16 << 10;
  * Images above this are forgotten, and read again when a new method of theirs is met: named methods need them no more.
  */
 const MAX_IMAGE_BYTES = 8 << 20;
+/** What a named method takes, roughly. */
+const NAME_BYTES = 256;
 /** So many assemblies of a file are looked at for one of a composite image. */
 const MAX_ASSEMBLIES = 4096;
 
@@ -89,9 +93,14 @@ export class ImageNames {
   /** Names the method of a row of the metadata of the image at an offset of a file. */
   methodOfRow(file: number, base: number, row: number): ImageMethod {
     const placed = this.#at(file, base);
+    const known = placed.named.get(row);
+    if (known) return known;
     placed.metadata ??= placed.image.metadata(this.#pages);
     const { type, name } = placed.metadata.method(row);
-    return { name: `${type}.${name}`, module: placed.metadata.assemblyName };
+    const method = { name: `${type}.${name}`, module: placed.metadata.assemblyName };
+    placed.named.set(row, method);
+    placed.bytes += NAME_BYTES;
+    return method;
   }
 
   #at(file: number, base: number): PlacedImage {
@@ -106,7 +115,7 @@ export class ImageNames {
   #readImage(file: number, base: number): PlacedImage {
     const image = new PeImage((at, size) => this.#bytes(file, base + at, size), [false]);
     const nothing = { metadata: undefined, tables: undefined, unreadable: undefined };
-    return { image, ...nothing, bytes: IMAGE_BYTES };
+    return { image, ...nothing, named: new Map(), bytes: IMAGE_BYTES };
   }
 
   #readTables(file: number, base: number, image: PeImage): ReadyToRunImage {

@@ -101,7 +101,9 @@ function moduleOf(owner: SignatureType): ModuleIndex {
 function readTypes(reader: CompressedReader, count: number, depth: number): SignatureType[] {
   if (count > MAX_ARGUMENTS) throw new Unreadable("it has too many generic arguments");
   // The tokens of arguments are again those of the image, whatever module defines their type.
-  return Array.from({ length: count }, () => readType(reader, 0, depth + 1));
+  const types: SignatureType[] = [];
+  for (let left = count; left > 0; left--) types.push(readType(reader, 0, depth + 1));
+  return types;
 }
 
 function readType(reader: CompressedReader, module: ModuleIndex, depth = 0): SignatureType {

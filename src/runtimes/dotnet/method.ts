@@ -32,6 +32,9 @@ export interface MethodBody {
 
 /** The start of a MethodDesc that is read: its flags and the pointer to its code data. */
 const METHOD_BYTES = 16;
+/** The headers of an image are in these. */
+const HEADER_BYTES = 1024;
+const MAX_IMAGES = 1024;
 const ARRAY_METHODS = ["Get", "Set", "Address"];
 
 /** What a MethodDesc and its chunk say. */
@@ -53,6 +56,8 @@ export class MethodReader {
   readonly #modules: ModuleReader;
   readonly #types: TypeReader;
   readonly #tiers: TierReader;
+  /** Images by their address, with their headers: the address may be given to another one. */
+  readonly #images = new Map<number, { readonly headers: Buffer; readonly image: PeImage }>();
 
   constructor(memory: ProcessMemory, layout: Layout, cache: ImageCache) {
     this.#memory = memory;
@@ -86,8 +91,17 @@ export class MethodReader {
 
   /** The precompiled method at an address in an image that was loaded without its file. */
   imageMethod(address: number, base: number): ImageMethod {
+    return this.#cache.tables(this.#imageAt(base)).method(address - base);
+  }
+
+  #imageAt(base: number): PeImage {
+    const headers = this.#memory.bytes(base, HEADER_BYTES);
+    const known = this.#images.get(base);
+    if (known?.headers.equals(headers)) return known.image;
     const image = new PeImage((offset, size) => this.#memory.bytes(base + offset, size));
-    return this.#cache.tables(image).method(address - base);
+    if (this.#images.size >= MAX_IMAGES) this.#images.clear();
+    this.#images.set(base, { headers, image });
+    return image;
   }
 
   #facts(methodDesc: number): MethodFacts {

@@ -9,99 +9,116 @@ const MAX_BUCKETS = 1 << 22;
 export class NativeReader {
   readonly #bytes: Buffer;
   readonly #work: Work;
+  /** Where the number ends that unsigned() or signed() read last. */
+  next = 0;
 
-  /** Each element and each entry that is looked for is taken from `work`. */
+  /** Each node and each entry that is looked at is taken from `work`. */
   constructor(bytes: Buffer, work: Work) {
     this.#bytes = bytes;
     this.#work = work;
   }
 
-  step(): void {
-    this.#work.take(1);
-  }
-
-  get length(): number {
-    return this.#bytes.length;
-  }
-
-  u8(at: number): number {
-    return this.index(at, 1);
-  }
-
   /** Reads an unsigned number of 1, 2 or 4 bytes. */
-  index(at: number, bytes: number): number {
-    if (at < 0 || at + bytes > this.#bytes.length)
-      throw new Unreadable("a table of its image is cut");
-    return this.#bytes.readUIntLE(at, bytes);
+  index(at: number, width: number): number {
+    const bytes = this.#bytes;
+    if (at < 0 || at + width > bytes.length) throw new Unreadable("a table of its image is cut");
+    if (width === 1) return bytes[at] ?? 0;
+    return width === 2 ? bytes.readUInt16LE(at) : bytes.readUInt32LE(at);
   }
 
-  /** Reads a number whose low bits say how many bytes it has; returns where the next thing starts, too. */
-  unsigned(at: number): readonly [value: number, next: number] {
-    const first = this.u8(at);
-    if ((first & 1) === 0) return [first >>> 1, at + 1];
-    if ((first & 2) === 0) return [this.index(at, 2) >>> 2, at + 2];
-    if ((first & 4) === 0) return [(this.index(at, 2) + this.u8(at + 2) * 65_536) >>> 3, at + 3];
-    if ((first & 8) === 0) return [this.index(at, 4) >>> 4, at + 4];
-    return [this.index(at + 1, 4), at + 5];
+  /** Reads a number whose low bits say how many bytes it has; `next` is where it ends then. */
+  unsigned(at: number): number {
+    const first = this.index(at, 1);
+    if ((first & 1) === 0) {
+      this.next = at + 1;
+      return first >>> 1;
+    }
+    if ((first & 2) === 0) {
+      this.next = at + 2;
+      return this.index(at, 2) >>> 2;
+    }
+    if ((first & 4) === 0) {
+      this.next = at + 3;
+      return (this.index(at, 2) + this.index(at + 2, 1) * 65_536) >>> 3;
+    }
+    if ((first & 8) === 0) {
+      this.next = at + 4;
+      return this.index(at, 4) >>> 4;
+    }
+    this.next = at + 5;
+    return this.index(at + 1, 4);
   }
 
   /** Reads the like of unsigned(), with a sign. */
-  signed(at: number): readonly [value: number, next: number] {
-    const [value, next] = this.unsigned(at);
-    const bits = [7, 14, 21, 28, 32][next - at - 1] ?? 32;
-    return [bits < 32 && value >= 2 ** (bits - 1) ? value - 2 ** bits : value | 0, next];
+  signed(at: number): number {
+    const value = this.unsigned(at);
+    const bits = [7, 14, 21, 28, 32][this.next - at - 1] ?? 32;
+    return bits < 32 && value >= 2 ** (bits - 1) ? value - 2 ** bits : value | 0;
   }
 
-  /** Finds the elements of a sparse array: index and place. */
-  *array(): Generator<readonly [index: number, at: number]> {
-    if (this.length === 0) return;
-    const [header, base] = this.unsigned(0);
+  /** Finds the elements of a sparse array: calls `visit` with the index and the place of each. */
+  eachElement(visit: (index: number, at: number) => void): void {
+    if (this.#bytes.length === 0) return;
+    const header = this.unsigned(0);
+    const base = this.next;
     const count = Math.min(header >>> 2, MAX_ELEMENTS);
     const width = 1 << (header & 3);
     if (width > 4) throw new Unreadable("a table of its image is damaged");
-    for (let index = 0; index < count; index++) {
-      this.step();
-      const root = base + this.index(base + Math.floor(index / BLOCK) * width, width);
-      const at = this.#element(root, index % BLOCK);
-      if (at !== undefined) yield [index, at];
+    const within = (index: number, at: number): void => {
+      if (index < count) visit(index, at);
+    };
+    for (let first = 0; first < count; first += BLOCK) {
+      const root = base + this.index(base + (first / BLOCK) * width, width);
+      this.#visitBlock(root, first, BLOCK / 2, within);
     }
   }
 
-  /** Finds an element of a block, which is a binary tree over the four bits of the index. */
-  #element(root: number, index: number): number | undefined {
-    let at = root;
-    for (let bit = BLOCK / 2; bit > 0; bit >>= 1) {
-      const [value, next] = this.unsigned(at);
-      if (index & bit && value & 2) at += value >>> 2;
-      else if ((index & bit) === 0 && value & 1) at = next;
-      else if ((value & 3) === 0 && value >>> 2 === index) return next;
-      else return undefined;
+  /** Goes through a block, or a part of it: a binary tree over the four bits of the index, the highest first. */
+  #visitBlock(
+    at: number,
+    first: number,
+    bit: number,
+    visit: (index: number, at: number) => void,
+  ): void {
+    this.#work.take(1);
+    if (bit === 0) {
+      visit(first, at);
+      return;
     }
-    return at;
+    const value = this.unsigned(at);
+    const next = this.next;
+    if ((value & 3) === 0) {
+      // A single element is left, whose number in the block is told.
+      const index = first - (first % BLOCK) + (value >>> 2);
+      if (index >= first && index < first + 2 * bit) visit(index, next);
+      return;
+    }
+    if (value & 1) this.#visitBlock(next, first, bit >> 1, visit);
+    if (value & 2) this.#visitBlock(at + (value >>> 2), first + bit, bit >> 1, visit);
   }
-}
 
-/** Finds the places of all entries of a hash table. */
-export function* readHashtable(reader: NativeReader): Generator<number> {
-  if (reader.length === 0) return;
-  const header = reader.u8(0);
-  const buckets = 2 ** (header >>> 2);
-  const width = 1 << (header & 3);
-  if (buckets > MAX_BUCKETS || width > 4) throw new Unreadable("a table of its image is damaged");
-  // Buckets must follow each other: so a table is gone through once, whatever it says.
-  let last = 0;
-  for (let bucket = 0; bucket < buckets; bucket++) {
-    reader.step();
-    const start = 1 + reader.index(1 + bucket * width, width);
-    const end = 1 + reader.index(1 + (bucket + 1) * width, width);
-    if (start < last || end < start) throw new Unreadable("a table of its image is damaged");
-    last = end;
-    for (let at = start; at < end; ) {
-      reader.step();
-      // An entry has the low byte of its hash, then its distance from here.
-      const [distance, next] = reader.signed(at + 1);
-      yield at + 1 + distance;
-      at = next;
+  /** Finds the entries of a hash table: calls `visit` with the place of each. */
+  eachEntry(visit: (at: number) => void): void {
+    if (this.#bytes.length === 0) return;
+    const header = this.index(0, 1);
+    const buckets = 2 ** (header >>> 2);
+    const width = 1 << (header & 3);
+    if (buckets > MAX_BUCKETS || width > 4) throw new Unreadable("a table of its image is damaged");
+    // Buckets must follow each other: so a table is gone through once, whatever it says.
+    let last = 0;
+    for (let bucket = 0; bucket < buckets; bucket++) {
+      this.#work.take(1);
+      const start = 1 + this.index(1 + bucket * width, width);
+      const end = 1 + this.index(1 + (bucket + 1) * width, width);
+      if (start < last || end < start) throw new Unreadable("a table of its image is damaged");
+      last = end;
+      for (let at = start; at < end; ) {
+        this.#work.take(1);
+        // An entry has the low byte of its hash, then its distance from here.
+        const entry = at + 1 + this.signed(at + 1);
+        at = this.next;
+        visit(entry);
+      }
     }
   }
 }

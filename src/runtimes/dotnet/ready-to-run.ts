@@ -11,7 +11,7 @@ import { type ImageMethod, type ImageModule, instanceMethod } from "./instance-n
 import { CORE_MODULE, type MethodInstance, readMethodInstance } from "./instance-signature.ts";
 import { Unreadable } from "./memory.ts";
 import { CompressedReader, type Metadata } from "./metadata.ts";
-import { NativeReader, readHashtable } from "./native-format.ts";
+import { NativeReader } from "./native-format.ts";
 import { type ReadyToRunSections, readSections } from "./ready-to-run-header.ts";
 import { Work } from "./work.ts";
 
@@ -23,6 +23,8 @@ const FUNCTION_BYTES = ARCHITECTURE.runtimeFunctionBytes;
 /** Funclets follow the body of their method, which is looked for so far back. */
 const MAX_FUNCLETS = 256;
 const MAX_SIGNATURE = 1024;
+/** So many names are kept: each process that runs a method asks for it again. */
+const MAX_NAMED = 4096;
 /** What reading the tables of an image takes at most: a hundred times as much as the largest assembly needs. */
 const MAX_WORK = 8_000_000;
 /** Reading bytes costs less than looking at them. */
@@ -72,6 +74,8 @@ export class ReadyToRunImage {
   /** Parts of functions that were put behind all others, ascending: the index of each, and that of its function. */
   readonly #coldParts: Uint32Array;
   #maxFunclets = MAX_FUNCLETS;
+  /** Methods that were named, by the index of the function that is their body. */
+  readonly #named = new Map<number, ImageMethod>();
   readonly #work = new Work(MAX_WORK, "its tables");
 
   /** Reads the tables of an image; throws Unreadable where it is not precompiled. */
@@ -79,14 +83,10 @@ export class ReadyToRunImage {
     const sections = readSections(image);
     const functions = this.#table(sections, SECTION_FUNCTIONS);
     const count = Math.floor(functions.length / FUNCTION_BYTES);
-    this.#begins = Uint32Array.from({ length: count }, (_, at) =>
-      functions.readUInt32LE(at * FUNCTION_BYTES),
-    );
+    this.#begins = numbersOf(functions, count, FUNCTION_BYTES);
     this.#methods = new Uint32Array(count);
     const parts = this.#table(sections, SECTION_COLD_PARTS);
-    this.#coldParts = Uint32Array.from({ length: 2 * Math.floor(parts.length / 8) }, (_, at) =>
-      parts.readUInt32LE(at * 4),
-    );
+    this.#coldParts = numbersOf(parts, 2 * Math.floor(parts.length / 8), 4);
     if (isComposite(sections)) {
       const composite = new CompositeImage(
         image,
@@ -120,6 +120,16 @@ export class ReadyToRunImage {
   method(rva: number): ImageMethod {
     const index = this.#functionAt(rva);
     const body = this.#bodyOf(this.#hotPartOf(index));
+    const known = this.#named.get(body);
+    if (known) return known;
+    const named = this.#name(body);
+    if (this.#named.size >= MAX_NAMED) this.#named.clear();
+    this.#named.set(body, named);
+    return named;
+  }
+
+  /** Names the method whose body is the function with an index. */
+  #name(body: number): ImageMethod {
     const method = this.#methods[body] ?? 0;
     if (method === 0)
       throw new Unreadable("its image does not say which method this code belongs to");
@@ -168,11 +178,11 @@ export class ReadyToRunImage {
   /** Reads entry points by the row of the method: an array of NativeFormat. */
   #readDefinitions(sections: ReadyToRunSections, component: number): void {
     const reader = new NativeReader(this.#table(sections, SECTION_METHODS), this.#work);
-    for (const [row, at] of reader.array()) {
+    reader.eachElement((row, at) => {
       const index = entryPoint(reader, at);
       this.#methods[index] = (row + 1) * 2;
       this.#components[index] = component;
-    }
+    });
   }
 
   /**
@@ -182,7 +192,7 @@ export class ReadyToRunImage {
   #readInstances(bytes: Buffer): void {
     const reader = new NativeReader(bytes, this.#work);
     let left = this.#methods.length;
-    for (const at of readHashtable(reader)) {
+    reader.eachEntry((at) => {
       if (left-- === 0) throw new Unreadable("a table of its image is damaged");
       const signature = new CompressedReader(bytes, at, at + MAX_SIGNATURE);
       try {
@@ -195,12 +205,19 @@ export class ReadyToRunImage {
         // Its function is not known: it could be taken for a funclet of the one before it.
         this.#maxFunclets = 0;
       }
-    }
+    });
   }
+}
+
+/** Takes a number out of each record of a table: it is the first thing of the record. */
+function numbersOf(records: Buffer, count: number, width: number): Uint32Array {
+  const numbers = new Uint32Array(count);
+  for (let at = 0; at < count; at++) numbers[at] = records.readUInt32LE(at * width);
+  return numbers;
 }
 
 /** Reads an entry point: the index of its function, and a bit that says whether a list of fixups follows. */
 function entryPoint(reader: NativeReader, at: number): number {
-  const [value] = reader.unsigned(at);
+  const value = reader.unsigned(at);
   return value & 1 ? value >>> 2 : value >>> 1;
 }

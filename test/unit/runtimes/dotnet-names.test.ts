@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { layoutOf } from "../../../src/runtimes/dotnet/layout.ts";
 import { ProcessMemory, Unreadable } from "../../../src/runtimes/dotnet/memory.ts";
-import { NativeReader, readHashtable } from "../../../src/runtimes/dotnet/native-format.ts";
+import { NativeReader } from "../../../src/runtimes/dotnet/native-format.ts";
 import { DotnetProcess } from "../../../src/runtimes/dotnet/process.ts";
 import { Work } from "../../../src/runtimes/dotnet/work.ts";
 import { parsePerfName } from "../../support/dotnet.ts";
@@ -92,18 +92,25 @@ test("a descriptor goes over the table of its version, and only where it says a 
 });
 
 test("tables of precompiled images: numbers, a sparse array, a hash table", () => {
-  const numbers = new NativeReader(Buffer.from([0x54, 0xa9, 0x0f, 0x03, 0x10, 0x00]), work());
-  expect(numbers.unsigned(0)).toEqual([42, 1]);
-  expect(numbers.unsigned(1)).toEqual([1002, 3]);
-  expect(numbers.signed(3)[1]).toBe(6);
+  const readerOf = (...bytes: number[]) => new NativeReader(Buffer.from(bytes), work());
+  const elements = (reader: NativeReader): (readonly [number, number])[] => {
+    const found: (readonly [number, number])[] = [];
+    reader.eachElement((index, at) => found.push([index, at]));
+    return found;
+  };
+  const numbers = readerOf(0x54, 0xa9, 0x0f, 0x03, 0x10, 0x00);
+  expect([numbers.unsigned(0), numbers.next]).toEqual([42, 1]);
+  expect([numbers.unsigned(1), numbers.next]).toEqual([1002, 3]);
+  expect([numbers.signed(3), numbers.next]).toEqual([512, 6]);
   // One element, number 0 of block 0, whose tree says "only element 0" at once: place 3.
-  const array = new NativeReader(Buffer.from([0x08, 0x01, 0x00, 0x54]), work());
-  expect([...array.array()]).toEqual([[0, 3]]);
-  expect([...new NativeReader(Buffer.alloc(0), work()).array()]).toEqual([]);
-  expect([...readHashtable(new NativeReader(Buffer.alloc(0), work()))]).toEqual([]);
-  expect(() => [...readHashtable(new NativeReader(Buffer.from([0xfc]), work()))]).toThrow(
-    Unreadable,
-  );
+  expect(elements(readerOf(0x08, 0x01, 0x00, 0x54))).toEqual([[0, 3]]);
+  // The tree says that of a number that another half of it has: no element.
+  expect(elements(readerOf(0x80, 0x01, 0x01, 0x02, 0x48, 0x54))).toEqual([]);
+  expect(elements(readerOf())).toEqual([]);
+  const entries: number[] = [];
+  readerOf().eachEntry((at) => entries.push(at));
+  expect(entries).toEqual([]);
+  expect(() => readerOf(0xfc).eachEntry((at) => entries.push(at))).toThrow(Unreadable);
 });
 
 test("lines of the runtime's perf map", () => {
