@@ -42,6 +42,11 @@ export class CodeMap {
     return this.#full;
   }
 
+  /** How many entries came since they were laid over the others last. */
+  get waiting(): number {
+    return this.#waiting.length / 2;
+  }
+
   get memoryBytes(): number {
     return (
       this.#names.byteLength +
@@ -108,15 +113,22 @@ export class CodeMap {
 
   /** Gives the entries that have a range numbers from 0 on, and frees the names of the others. */
   #dropHidden(): void {
-    const kept = [...new Set(this.#ranges.entries)].sort((a, b) => a - b);
-    const numbers = new Map(kept.map((entry, number) => [entry, number]));
-    const names = kept.map((entry) => this.#name(entry));
-    this.#ranges.renumber((entry) => numbers.get(entry) ?? 0);
+    const isKept = new Uint8Array(this.#count);
+    for (const entry of this.#ranges.entries) isKept[entry] = 1;
+    const before = { names: this.#names, count: this.#count, text: this.#text };
+    const textEnd = this.#textLength;
     this.#names = new Uint32Array(0);
     this.#count = 0;
     this.#text = Buffer.alloc(0);
     this.#textLength = 0;
-    for (const name of names) this.#addName(name);
+    const numbers = new Uint32Array(before.count);
+    for (let entry = 0; entry < before.count; entry++) {
+      if (isKept[entry] === 0) continue;
+      numbers[entry] = this.#count;
+      const end = entry + 1 < before.count ? before.names[entry + 1] : textEnd;
+      this.#addName(before.text.subarray(before.names[entry], end));
+    }
+    this.#ranges.renumber((entry) => numbers[entry] ?? 0);
   }
 }
 

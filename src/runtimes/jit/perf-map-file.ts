@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { uptime } from "node:os";
 import { TICKS_PER_SECOND } from "../../machine/process-start.ts";
-import { readText } from "../../machine/read-text.ts";
+import { readStart } from "../../machine/read-text.ts";
 
 const MAX_UNREAD_BYTES = 32 * 1024 * 1024;
 /** The clocks of files, of processes and of this program may differ by this. */
@@ -20,6 +20,8 @@ const STALE_MILLISECONDS = 2000;
 
 /** A compiler opens its map early: it is among the first descriptors of its process. */
 const MAX_DESCRIPTORS = 256;
+
+const MAX_MOUNT_BYTES = 1 << 20;
 
 /** Linux's O_PATH, which Node does not name, refers to a file without opening it. */
 const O_PATH = 0o10000000;
@@ -33,24 +35,34 @@ const LINKED = "generated code; the /tmp of its process is a link, which is not 
 /** A file that is there and that must not be read, and why. */
 export class Refusal extends Error {}
 
+/** What a process says of itself. */
+export interface ProcessFacts {
+  /** Its folder in /proc. */
+  readonly folder: string;
+  /** The text of its `status`. */
+  readonly status: string;
+  /** When it started, as startOfProcess() says. */
+  readonly start: string | undefined;
+}
+
 /**
- * Opens /tmp/perf-PID.map of a process for reading; `folder` is the process's in /proc, `start` what startOfProcess()
- * says of it, `read` how many bytes of the file were read before. Throws a Refusal.
+ * Opens /tmp/perf-PID.map of a process for reading; `read` is how many bytes of the file were read before. Throws a
+ * Refusal.
  *
  * The process chooses what lies there, so nothing is followed: neither its /tmp nor the file may be a link, which
  * would be one of this program's own root; and each is looked at before it is opened, as opening a FIFO waits,
  * opening a device does what the device likes, and whatever touches a file system that another process or machine
  * answers for may wait for ever.
  */
-export function openPerfMap(folder: string, start: string | undefined, read: number): number {
+export function openPerfMap(process: ProcessFacts, read: number): number {
   try {
-    return open(folder, readStatus(folder), start, read);
+    return open(process, read);
   } catch (error) {
     throw error instanceof Refusal ? error : new Refusal(whyNotReadable(error));
   }
 }
 
-function open(process: string, status: string, start: string | undefined, read: number): number {
+function open({ folder: process, status, start }: ProcessFacts, read: number): number {
   const opened: number[] = [];
   let known: string | undefined;
   const refer = (path: string, flags: number): number => {
@@ -58,14 +70,15 @@ function open(process: string, status: string, start: string | undefined, read: 
     opened.push(descriptor);
     const mount = mountOf(descriptor);
     // A file that is referred to stays the same, whatever is put in its place.
-    const type = mount === known ? undefined : fileSystemType(mount, process);
+    if (mount !== undefined && mount === known) return descriptor;
+    const type = fileSystemType(mount, process);
     known = mount;
-    if (type !== undefined && REMOTE.test(type)) {
-      throw new Refusal(
-        `generated code; the /tmp of its process is on ${type}, which is not waited for`,
-      );
-    }
-    return descriptor;
+    if (type !== undefined && !REMOTE.test(type)) return descriptor;
+    // A process whose root lies within a mount is not told of that mount: nothing says who answers for it.
+    const what = type ?? "a file system that is not told";
+    throw new Refusal(
+      `generated code; the /tmp of its process is on ${what}, which is not waited for`,
+    );
   };
   try {
     const top = refer(`${process}/root`, constants.O_DIRECTORY);
@@ -77,8 +90,9 @@ function open(process: string, status: string, start: string | undefined, read: 
     // One that was followed from its beginning may grow for as long as its process compiles.
     if (stats.size - read > MAX_UNREAD_BYTES)
       throw new Refusal(`/tmp/${name} is larger than 32 MB`);
-    if (!isHeldOpen(process, `/tmp/${name}`)) refuseUnlessRecent(stats, name, start);
-    return openSync(`/proc/self/fd/${file}`, constants.O_RDONLY | constants.O_NONBLOCK);
+    const doubt = doubtOf(stats, name, start);
+    if (doubt !== undefined && !isHeldOpen(process, `/tmp/${name}`)) throw new Refusal(doubt);
+    return openToRead(`/proc/self/fd/${file}`);
   } finally {
     for (const descriptor of opened) closeSync(descriptor);
   }
@@ -90,11 +104,14 @@ const within = (folder: number, name: string): string => `/proc/self/fd/${folder
 const mountOf = (descriptor: number): string | undefined =>
   /^mnt_id:\s*(\d+)/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, "latin1"))?.[1];
 
-/** Finds the type of the file system of a mount without asking that; undefined where it is not told. */
+/**
+ * Finds the type of the file system of a mount without asking that; undefined where it is not told. A user may have
+ * 100,000 mounts.
+ */
 function fileSystemType(mount: string | undefined, process: string): string | undefined {
   for (const table of [`${process}/mountinfo`, "/proc/self/mountinfo"]) {
     const type = new RegExp(`^${mount} .* - (\\S+)`, "m").exec(
-      readText(table, "latin1") ?? "",
+      readStart(table, MAX_MOUNT_BYTES) ?? "",
     )?.[1];
     if (type !== undefined) return type;
   }
@@ -125,16 +142,29 @@ function isHeldOpen(process: string, path: string): boolean {
 }
 
 /**
- * A file that nobody holds open is judged by its time. The clock may have been set since: a time that has not come yet
- * says nothing.
+ * Why a file that nobody holds open is not taken for the process's own, by its time; undefined where it is. The clock
+ * may have been set since: a time that has not come yet says nothing.
  */
-function refuseUnlessRecent({ mtimeMs }: Stats, name: string, start: string | undefined): void {
+function doubtOf({ mtimeMs }: Stats, name: string, start: string | undefined): string | undefined {
   if (mtimeMs + STALE_MILLISECONDS < startTime(start))
-    throw new Refusal(`/tmp/${name} was left by an earlier process`);
+    return `/tmp/${name} was left by an earlier process`;
   if (mtimeMs > Date.now() + STALE_MILLISECONDS)
-    throw new Refusal(
-      `/tmp/${name} was written when the clock was ahead: whose it is cannot be told`,
-    );
+    return `/tmp/${name} was written when the clock was ahead: whose it is cannot be told`;
+  return undefined;
+}
+
+/**
+ * Opens a file without changing when it was read last, where that may be: to write that down, ext4 waits for a journal
+ * that others keep busy.
+ */
+function openToRead(path: string): number {
+  const flags = constants.O_RDONLY | constants.O_NONBLOCK;
+  try {
+    return openSync(path, flags | constants.O_NOATIME);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EPERM") throw error;
+    return openSync(path, flags);
+  }
 }
 
 /** Milliseconds since 1970; 0 where it is not known. */
@@ -164,12 +194,10 @@ function effectiveUid(status: string): number {
   return Number(uid);
 }
 
-function readStatus(folder: string): string {
-  try {
-    return readFileSync(`${folder}/status`, "latin1");
-  } catch {
-    throw new Refusal(GONE);
-  }
+/** Who started a process, by the text of its `status`: the rights that a program has may be others. */
+export function userOfStatus(status: string): number | undefined {
+  const uid = /^Uid:\s*(\d+)/m.exec(status)?.[1];
+  return uid === undefined ? undefined : Number(uid);
 }
 
 function whyNotReadable(error: unknown): string {

@@ -3,18 +3,10 @@
  * `start size name` (hexadecimal, hexadecimal, the rest) for each function, appended to as code
  * is compiled (tools/perf/Documentation/jit-interface.txt of Linux).
  */
-
-import { closeSync, fstatSync, readSync, type Stats } from "node:fs";
-import { startOfProcess, startOfProgram } from "../../machine/process-start.ts";
-import { CodeMap } from "./code-map.ts";
-import { GONE, openPerfMap, Refusal } from "./perf-map-file.ts";
-import { Ranges } from "./ranges.ts";
-import { ReadShares } from "./read-shares.ts";
-
-/** The name of an address, or the reason why there is none. */
-export type PerfMapName =
-  | { readonly name: string; readonly whyUnnamed?: undefined }
-  | { readonly whyUnnamed: string };
+import { Told } from "../told.ts";
+import { type Changes, type PerfMapName, ProcessMap, UNREAD } from "./process-map.ts";
+import { ReadBudget, type ReadLimits } from "./read-budget.ts";
+import { UserTurns } from "./user-turns.ts";
 
 export interface PerfMapsOptions {
   readonly proc?: string;
@@ -23,292 +15,147 @@ export interface PerfMapsOptions {
 }
 
 /** Limits of what is kept at once of all processes. */
-const MAX_PROCESSES = 256;
+const MAX_PROCESSES = 1024;
 const MAX_MEMORY_BYTES = 64 * 1024 * 1024;
-/** Maps are read on after this time: it is shorter than a refresh, so that each of them reads on. */
-const CHECK_MILLISECONDS = 900;
-/** What was named is looked at again at each drain, of which a refresh of 0.1 s has one. */
-const RENEW_MILLISECONDS = 90;
-/** A file that is not there mostly never will be: it is looked for less and less often. */
-const MAX_ABSENT_MILLISECONDS = 5000;
-/** The most that is read of all files between two looks at one of them, some 100 ms; later ones read the rest. */
-const MAX_READ_BYTES = 8 * 1024 * 1024;
-/** A map that had to make room is read again after this time, and after ever longer ones. */
-const FIRST_REST_MILLISECONDS = 128_000;
-const LONGEST_REST_MILLISECONDS = 512_000;
-const CHUNK_BYTES = 256 * 1024;
-/** This many bytes before the place where reading goes on must be unchanged: then the file was only appended to. */
-const TAIL_BYTES = 64;
-const MAX_LINE_BYTES = 64 * 1024;
+/** Shorter than a refresh, so that each of them has its own budget. */
+const REFRESH_MILLISECONDS = 900;
+/**
+ * What is not read in a refresh is read in the next ones. A map of 30 MB is ready in some seconds, and whoever writes
+ * on and on costs no more than 3 % of a CPU.
+ */
+const LIMITS: ReadLimits = {
+  bytes: 8 * 1024 * 1024,
+  milliseconds: 80,
+  millisecondsOfSecond: 30,
+  savedMilliseconds: 400,
+};
 
-const NEWLINE = 10;
+const ROOT = 0;
 
-const TOO_MANY =
-  "generated code; the /tmp/perf-PID.map of its process has more entries than are kept";
-const NO_ROOM =
-  "generated code; the /tmp/perf-PID.map of its process is longer than there is room for among others";
-const NOT_HELD = "generated code that its process has not put into /tmp/perf-PID.map";
-const BEING_READ = "generated code; the /tmp/perf-PID.map of its process is still being read";
-
-interface ProcessMap {
-  map: CodeMap;
-  /** When the process started (`startOfProcess`): another process may get the pid. */
-  start: string | undefined;
-  /** Identifies the program that it runs since (`startOfProgram`): exec keeps the pid and the file. */
-  program: string | undefined;
-  /** Identify the file that was read, to tell when another one is in its place. */
-  device: number;
-  inode: number;
-  /** When the file was written last, and how long it was then. */
-  written: number;
-  size: number;
-  /** How many bytes of whole lines were read. */
-  read: number;
-  tail: Buffer;
-  checkedAt: number;
-  /** When it was asked for last. */
-  usedAt: number;
-  /** It is not read before then, since it had to make room; and how long the next rest is, in milliseconds. */
-  restsUntil: number;
-  rest: number;
-  /** Milliseconds from one look for a file that cannot be read to the next. */
-  patience: number;
-  /** Where the names may be others than when changes were taken last. */
-  changed: Ranges;
-  everythingChanged: boolean;
-  whyNot: string | undefined;
-}
-
-/** Says whether the name of an address may be another one than before. */
-export type Changes = (address: number) => boolean;
-
-/** Keeps the perf maps of processes. Each is read when one of its addresses is asked for, and on as it grows. */
+/**
+ * Keeps the perf maps of processes. Each is read when it is asked for, and on as it grows: root's first, those of other
+ * users in turn, for as long as a refresh allows. A process that is gone keeps the names that are known, until another
+ * one has its pid.
+ */
 export class PerfMaps {
   readonly #proc: string;
   readonly #now: () => number;
   readonly #processes = new Map<number, ProcessMap>();
-  readonly #shares = new ReadShares(MAX_READ_BYTES, CHECK_MILLISECONDS);
+  readonly #turns = new UserTurns<ProcessMap>();
+  readonly #budget = new ReadBudget(LIMITS, REFRESH_MILLISECONDS);
+  readonly #told = new Told();
 
   constructor(options: PerfMapsOptions = {}) {
     this.#proc = options.proc ?? "/proc";
     this.#now = options.now ?? (() => performance.now());
   }
 
-  /**
-   * Finds the function of a process that holds the address. A file that has grown is read on, once a refresh.
-   * A process that is gone keeps the names that are known, until another one has its pid.
-   */
-  resolve(pid: number, address: bigint): PerfMapName {
-    const process = this.#process(pid);
-    this.#updateAfter(CHECK_MILLISECONDS, pid, process);
-    return find(process, Number(address));
+  /** Reads on in the maps of processes, unless that was just done, or lately in vain. */
+  read(pids: Iterable<number>): void {
+    this.#budget.renew(this.#now());
+    for (const pid of pids) this.#ask(pid);
+    for (let next = this.#turns.pop(); next; next = this.#turns.pop()) {
+      if (this.#budget.isLeft) this.#look(next);
+      else this.#postpone(next);
+    }
+  }
+
+  /** Finds the function of a process that holds the address, by what was read. */
+  find(pid: number, address: bigint): PerfMapName {
+    return this.#processes.get(pid)?.find(Number(address)) ?? UNREAD;
   }
 
   /**
-   * Reads on and says which names of a process may be others than at the last call; undefined: none. Compilers write
-   * names down as they compile, and put new code where old code was.
+   * Says which names of a process may be others than at the last call; undefined: none. Compilers write names down as
+   * they compile, and put new code where old code was.
    */
   takeChanges(pid: number): Changes | undefined {
-    const process = this.#process(pid);
-    this.#updateAfter(RENEW_MILLISECONDS, pid, process);
-    const { changed, everythingChanged } = process;
-    process.changed = new Ranges();
-    process.everythingChanged = false;
-    if (everythingChanged) return () => true;
-    return changed.length === 0 ? undefined : (address) => changed.entryAt(address) >= 0;
+    return this.#processes.get(pid)?.takeChanges();
+  }
+
+  /** Says whose maps are too much for all to be read. */
+  notices(): string[] {
+    return this.#told.take();
   }
 
   get memoryBytes(): number {
     let bytes = 0;
-    for (const { map } of this.#processes.values()) bytes += map.memoryBytes;
+    for (const process of this.#processes.values()) bytes += process.memoryBytes;
     return bytes;
   }
 
-  #process(pid: number): ProcessMap {
+  #ask(pid: number): void {
+    const begun = this.#now();
     // The process that was asked for last is the last to be forgotten.
-    const process = this.#processes.get(pid) ?? emptyMap();
+    const known = this.#processes.get(pid);
+    // To meet a process takes time too.
+    if (!known && !this.#budget.isAmple) return;
+    const process = known ?? new ProcessMap(pid, this.#proc);
     this.#processes.delete(pid);
     this.#processes.set(pid, process);
-    process.usedAt = this.#now();
-    return process;
+    process.usedAt = begun;
+    if (this.#processes.size > MAX_PROCESSES) this.#forgetOne();
+    if (process.isDue(begun)) this.#turns.push(process.user, process.unreadBytes, process);
+    this.#budget.spend(process.user, 0, this.#now() - begun);
+  }
+
+  #look(process: ProcessMap): void {
+    const begun = this.#now();
+    const { user } = process;
+    const bytes = process.look(begun);
+    const taken = this.#now() - begun;
+    this.#budget.spend(user, bytes, taken);
+    this.#turns.charge(user, taken);
+    if (bytes > 0) this.#makeRoom(begun);
+    if (process.hasMore) this.#turns.push(user, process.unreadBytes, process);
+  }
+
+  #postpone(process: ProcessMap): void {
+    process.postpone();
+    const greatest = this.#budget.greatest;
+    if (greatest === undefined || (greatest === ROOT && process.user === ROOT)) return;
+    this.#told.tell(
+      `/tmp/perf-PID.map of user ${greatest}'s processes take long to read: generated code is named late`,
+    );
+  }
+
+  /** The user who has most of something; root only if it has more than a half of what there may be. */
+  #greatest(most: number, amount: (process: ProcessMap) => number): number {
+    const users = new Map<number, number>();
+    for (const it of this.#processes.values())
+      users.set(it.user, (users.get(it.user) ?? 0) + amount(it));
+    if ((users.get(ROOT) ?? 0) <= most / 2 && users.size > 1) users.delete(ROOT);
+    const [greatest] = [...users].toSorted(([, a], [, b]) => b - a);
+    return greatest?.[0] ?? ROOT;
+  }
+
+  /** Forgets the process of the user with most of them that nobody asked for longest. */
+  #forgetOne(): void {
+    const user = this.#greatest(MAX_PROCESSES, () => 1);
+    for (const [pid, process] of this.#processes) {
+      if (process.user === user) return void this.#processes.delete(pid);
+    }
   }
 
   /**
-   * Forgets the processes that nobody asked for longest, until the rest is small enough. Those that were asked for in
-   * this refresh would only be read again: of them the largest map goes, and rests.
+   * Lets maps of the user go who has most, until the rest is small enough: those that nobody asked for lately. Others
+   * would only be read again: of them the largest goes, and rests.
    */
   #makeRoom(now: number): void {
-    let bytes = this.memoryBytes;
-    for (const [pid, { map, usedAt }] of this.#processes) {
-      const enough = this.#processes.size <= MAX_PROCESSES && bytes <= MAX_MEMORY_BYTES;
-      if (enough || this.#processes.size === 1) return;
-      if (now - usedAt < CHECK_MILLISECONDS && this.#processes.size <= MAX_PROCESSES) break;
-      bytes -= map.memoryBytes;
-      this.#processes.delete(pid);
-    }
-    if (bytes <= MAX_MEMORY_BYTES) return;
-    const [largest] = [...this.#processes.values()].toSorted(
-      (a, b) => b.map.memoryBytes - a.map.memoryBytes,
-    );
-    if (!largest) return;
-    forget(largest);
-    largest.map = new CodeMap();
-    largest.whyNot = NO_ROOM;
-    largest.restsUntil = now + largest.rest;
-    largest.rest = Math.min(2 * largest.rest, LONGEST_REST_MILLISECONDS);
-  }
-
-  /** Reads on, unless that was done less than so many milliseconds ago, or lately in vain. */
-  #updateAfter(milliseconds: number, pid: number, process: ProcessMap): void {
-    const now = this.#now();
-    const least = process.whyNot === undefined ? milliseconds : process.patience;
-    if (now - process.checkedAt < least || now < process.restsUntil) return;
-    process.checkedAt = now;
-    const before = process.whyNot;
-    this.#update(pid, process, this.#shares.of(pid, now));
-    if (process.whyNot !== before) process.everythingChanged = true;
-    const { whyNot, read } = process;
-    const isAbsent = whyNot !== undefined && whyNot !== BEING_READ && read === 0;
-    process.patience = isAbsent
-      ? Math.min(2 * process.patience, MAX_ABSENT_MILLISECONDS)
-      : CHECK_MILLISECONDS;
-    this.#makeRoom(now);
-  }
-
-  #update(pid: number, process: ProcessMap, most: number): void {
-    try {
-      this.#followProgram(pid, process);
-      const descriptor = openPerfMap(`${this.#proc}/${pid}`, process.start, process.read);
-      try {
-        this.#shares.spend(readOn(descriptor, process, most));
-        process.whyNot = whyIncomplete(process, most);
-      } finally {
-        closeSync(descriptor);
+    while (this.memoryBytes > MAX_MEMORY_BYTES) {
+      const user = this.#greatest(MAX_MEMORY_BYTES, (it) => it.memoryBytes);
+      const maps = [...this.#processes].filter(([, it]) => it.user === user && it.memoryBytes > 0);
+      const [oldest] = maps;
+      if (oldest && now - oldest[1].usedAt >= REFRESH_MILLISECONDS) {
+        this.#processes.delete(oldest[0]);
+        continue;
       }
-    } catch (error) {
-      process.whyNot = error instanceof Refusal ? error.message : String(error);
+      const [largest] = maps.toSorted(([, a], [, b]) => b.memoryBytes - a.memoryBytes);
+      if (!largest) return;
+      largest[1].makeRoom(now);
+      this.#told.tell(
+        `/tmp/perf-${largest[0]}.map of user ${user} is longer than there is room for: its generated code is not named`,
+      );
     }
   }
-
-  #followProgram(pid: number, process: ProcessMap): void {
-    const start = startOfProcess(pid, this.#proc);
-    if (start === undefined) return;
-    const program = startOfProgram(pid, this.#proc);
-    if (start !== process.start) forget(process);
-    else if (program !== process.program) forgetNames(process);
-    process.start = start;
-    process.program = program;
-  }
-}
-
-function find(process: ProcessMap, address: number): PerfMapName {
-  // Code may have come to places whose names cannot be read any more, unless its process has ended.
-  const { whyNot } = process;
-  if (whyNot !== undefined && whyNot !== GONE) return { whyUnnamed: whyNot };
-  const name = process.map.find(address);
-  return name === undefined ? { whyUnnamed: whyNot ?? NOT_HELD } : { name };
-}
-
-/** Half a line at the end is still being written, but only who was allowed to read on knows that it is one. */
-function whyIncomplete({ map, read, size }: ProcessMap, most: number): string | undefined {
-  if (map.full) return TOO_MANY;
-  return size - read > Math.min(most, MAX_LINE_BYTES) ? BEING_READ : undefined;
-}
-
-function emptyMap(): ProcessMap {
-  return {
-    map: new CodeMap(),
-    device: 0,
-    inode: 0,
-    written: 0,
-    size: 0,
-    read: 0,
-    tail: Buffer.alloc(0),
-    start: undefined,
-    program: undefined,
-    checkedAt: Number.NEGATIVE_INFINITY,
-    usedAt: Number.NEGATIVE_INFINITY,
-    restsUntil: Number.NEGATIVE_INFINITY,
-    rest: FIRST_REST_MILLISECONDS,
-    patience: CHECK_MILLISECONDS,
-    changed: new Ranges(),
-    everythingChanged: true,
-    whyNot: undefined,
-  };
-}
-
-/** Forgets the names of the program that the process ran before; its lines stay in the file, unless that is new. */
-function forgetNames(process: ProcessMap): void {
-  process.map.clear();
-  process.everythingChanged = true;
-}
-
-/** Forgets what was read, since it is from another file or of another process. */
-function forget(process: ProcessMap): void {
-  forgetNames(process);
-  process.read = 0;
-  process.tail = Buffer.alloc(0);
-}
-
-/**
- * Takes in the lines that were appended since; all of them if the file is another one. Reads at most so many bytes,
- * and returns how many it did.
- */
-function readOn(descriptor: number, process: ProcessMap, most: number): number {
-  const stats = fstatSync(descriptor);
-  if (
-    stats.dev !== process.device ||
-    stats.ino !== process.inode ||
-    !continues(descriptor, process, stats)
-  ) {
-    forget(process);
-    process.device = stats.dev;
-    process.inode = stats.ino;
-  }
-  process.size = stats.size;
-  process.written = stats.mtimeMs;
-  const begin = process.read;
-  const end = Math.min(stats.size, begin + most);
-  if (begin >= end) return 0;
-  const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
-  while (process.read < end) {
-    const got = readSync(
-      descriptor,
-      chunk,
-      0,
-      Math.min(chunk.length, end - process.read),
-      process.read,
-    );
-    const taken = takeLines(process.map, chunk.subarray(0, got));
-    if (taken === 0) break;
-    process.read += taken;
-    process.tail = Buffer.from(chunk.subarray(Math.max(0, taken - TAIL_BYTES), taken));
-  }
-  process.changed = process.changed.overlaid(process.map.settle());
-  return process.read - begin;
-}
-
-/** Says whether what was read is still there, so that reading can go on behind it. */
-function continues(descriptor: number, process: ProcessMap, now: Stats): boolean {
-  const { read, tail } = process;
-  if (now.size < read) return false;
-  // What is written without growing was written over.
-  if (now.size === process.size) return now.mtimeMs === process.written;
-  const again = Buffer.alloc(tail.length);
-  const got = readSync(descriptor, again, 0, tail.length, read - tail.length);
-  return got === tail.length && again.equals(tail);
-}
-
-/**
- * Takes in whole lines and returns their bytes; the half line at the end, still being written, is left for the next
- * time.
- */
-function takeLines(map: CodeMap, bytes: Buffer): number {
-  let start = 0;
-  for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, start)) {
-    map.addLine(bytes, start, end);
-    start = end + 1;
-  }
-  // No function has a line that long; without this it would be read again for ever.
-  return start === 0 && bytes.length >= MAX_LINE_BYTES ? bytes.length : start;
 }

@@ -21,7 +21,7 @@ export class Ranges {
    */
   static laidOver(first: number, places: ArrayLike<number>): Ranges {
     // Where ranges begin and end cuts all of them into cells.
-    const edges = Float64Array.from(places).sort();
+    const edges = distinct(Float64Array.from(places).sort());
     const cellAt = (address: number) =>
       firstWhere(0, edges.length, (i) => (edges[i] ?? 0) >= address);
     const entries = new Int32Array(edges.length).fill(-1);
@@ -101,6 +101,15 @@ export class Ranges {
     this.#ends[this.#length] = end;
     this.#entries[this.#length++] = entry;
   }
+}
+
+/** Each of ascending numbers once; in their place. */
+function distinct(sorted: Float64Array): Float64Array {
+  let count = 0;
+  for (const number of sorted) {
+    if (count === 0 || number !== sorted[count - 1]) sorted[count++] = number;
+  }
+  return sorted.subarray(0, count);
 }
 
 /** Cells by number, of which more and more are taken. */

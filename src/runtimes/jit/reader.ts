@@ -1,9 +1,11 @@
 /** Names code that a process generated itself and that no file holds. */
 import { statSync } from "node:fs";
 import { FRAME_ANONYMOUS } from "../../../build/abi.ts";
+import type { Drained } from "../../addon/drained.ts";
 import type { NewFrames } from "../new-frames.ts";
 import type { NamedFrame, RuntimeReader } from "../reader.ts";
-import { type PerfMapName, PerfMaps } from "./perf-map.ts";
+import { PerfMaps } from "./perf-map.ts";
+import type { PerfMapName } from "./process-map.ts";
 
 /** What stands for the file of such code. */
 const MODULE = "[jit]";
@@ -36,13 +38,28 @@ export class JitReader implements RuntimeReader {
       : undefined;
   /** Frames by their numbers, which ascend, of each process. */
   readonly #followed = new Map<number, Map<number, Followed>>();
+  /** Processes with such frames that were counted last. */
+  #counted: readonly number[] = [];
+
+  /**
+   * Reads on in all maps in one go, so that it can be divided among users: those of new frames, and of processes that
+   * were counted last time and will be again.
+   */
+  ingest(_drained: Drained, frames: NewFrames): void {
+    const wanted = new Set(this.#counted);
+    for (let index = 0; index < frames.length; index++) {
+      if (frames.kind(index) === FRAME_ANONYMOUS) wanted.add(frames.owner(index));
+    }
+    if (this.#ownPid !== undefined) wanted.delete(this.#ownPid);
+    this.#maps.read(wanted);
+  }
 
   symbolize(frames: NewFrames, index: number): NamedFrame | undefined {
     if (frames.kind(index) !== FRAME_ANONYMOUS) return undefined;
     const pid = frames.owner(index);
     if (pid === this.#ownPid) return OWN;
     const address = frames.value(index);
-    const named = generated(this.#maps.resolve(pid, address));
+    const named = generated(this.#maps.find(pid, address));
     const ofProcess = this.#followed.get(pid) ?? new Map<number, Followed>();
     this.#followed.set(pid, ofProcess);
     ofProcess.set(frames.first + index, { address, name: named.function.name });
@@ -50,17 +67,24 @@ export class JitReader implements RuntimeReader {
   }
 
   *renamed(pids: ReadonlySet<number>): Iterable<readonly [number, NamedFrame]> {
-    for (const [pid, frames] of this.#followed) {
-      const changes = pids.has(pid) ? this.#maps.takeChanges(pid) : undefined;
+    this.#counted = [...this.#followed.keys()].filter((pid) => pids.has(pid));
+    this.#maps.read(this.#counted);
+    for (const pid of this.#counted) {
+      const frames = this.#followed.get(pid) ?? [];
+      const changes = this.#maps.takeChanges(pid);
       if (!changes) continue;
       for (const [number, frame] of frames) {
         if (!changes(Number(frame.address))) continue;
-        const named = generated(this.#maps.resolve(pid, frame.address));
+        const named = generated(this.#maps.find(pid, frame.address));
         if (named.function.name === frame.name) continue;
         frame.name = named.function.name;
         yield [number, named];
       }
     }
+  }
+
+  notices(): string[] {
+    return this.#maps.notices();
   }
 
   forgetBelow(number: number): void {

@@ -3,24 +3,19 @@ import type { Drained } from "../../addon/drained.ts";
 import type { Sampler } from "../../addon/sampler.ts";
 import { cleanName } from "../../tick/clean-name.ts";
 import type { NamedFunction, RuntimeReader } from "../reader.ts";
+import { Told } from "../told.ts";
 
 /** The base name of a path; an open file that was deleted or is in memory keeps what there is. */
 function moduleName(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1) || path;
 }
 
-/** So many files are told of in a refresh, each for so many refreshes. */
-const MAX_NOTICES = 3;
-const TOLD_REFRESHES = 10;
-
 /** Names any code of files: the other readers are asked before it. */
 export class NativeReader implements RuntimeReader {
   readonly #sampler: Pick<Sampler, "name">;
   /** What is known of files, by their ids. */
   readonly #files = new Map<number, { readonly module: string; readonly why: string }>();
-
-  /** What is told of files that were refused, and for how many refreshes it still is. */
-  readonly #refusals = new Map<string, number>();
+  readonly #refusals = new Told();
 
   constructor(sampler: Pick<Sampler, "name">) {
     this.#sampler = sampler;
@@ -29,19 +24,13 @@ export class NativeReader implements RuntimeReader {
   ingest({ files }: Drained): void {
     for (const { id, path, why, refusal } of files) {
       this.#files.set(id, { module: moduleName(path), why });
-      if (refusal !== "" && this.#refusals.size < MAX_NOTICES)
-        this.#refusals.set(`${cleanName(path)} ${refusal}`, TOLD_REFRESHES);
+      if (refusal !== "") this.#refusals.tell(`${cleanName(path)} ${refusal}`);
     }
   }
 
   /** Tells which files take more than a file may take. */
   notices(): string[] {
-    const told = [...this.#refusals];
-    for (const [refusal, left] of told) {
-      if (left > 1) this.#refusals.set(refusal, left - 1);
-      else this.#refusals.delete(refusal);
-    }
-    return told.map(([refusal]) => refusal);
+    return this.#refusals.take();
   }
 
   symbolizeCode(id: number, offset: number): NamedFunction {

@@ -8,10 +8,12 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { readLink } from "../../../src/machine/read-text.ts";
 import { buildTools, run, tool } from "../../native/tools.ts";
 import { symbolOffset } from "../../support/elf.ts";
 import { type Row, ratio, type Section } from "../../support/measure.ts";
@@ -105,6 +107,7 @@ const ATTACKS: readonly Attack[] = [
   {
     name: "maps",
     about: "perf maps of 30 MB in 6 processes",
+    notice: /user [1-9]\d*/,
     commands: () => Array.from({ length: 6 }, () => [attacker(), "map", "30000000"]),
   },
   {
@@ -284,7 +287,33 @@ async function attackedBy(
   } finally {
     await Promise.all([victim, ...running].map((it) => it.stop()));
     await polytop.end();
+    endAll(uids, base);
     rmSync(base, { recursive: true, force: true });
+    removePerfMaps(uids);
+  }
+}
+
+/**
+ * Ends what is left of an attack: a program whose shell ended before it asked to end with that never does. Its file lies
+ * in the folder of the attack, or it is the attacker.
+ */
+function endAll(uids: readonly number[], base: string): void {
+  for (const pid of readdirSync("/proc").map(Number)) {
+    const path = Number.isInteger(pid) ? readLink(`/proc/${pid}/exe`) : undefined;
+    const isOurs = path === attacker() || path?.startsWith(`${base}/`);
+    const owner = statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid;
+    if (isOurs && owner !== undefined && uids.includes(owner))
+      spawnSync("kill", ["-KILL", String(pid)]);
+  }
+}
+
+/** Removes what processes of some users have left: 2 GB in an attack. */
+function removePerfMaps(uids: readonly number[]): void {
+  for (const name of readdirSync("/tmp")) {
+    const path = join("/tmp", name);
+    if (!/^perf-\d+\.map$/.test(name)) continue;
+    const owner = statSync(path, { throwIfNoEntry: false })?.uid;
+    if (owner !== undefined && uids.includes(owner)) rmSync(path, { force: true });
   }
 }
 

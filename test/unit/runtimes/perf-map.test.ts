@@ -43,14 +43,19 @@ function setStart(pid: number, seconds: number, code = 0): void {
   writeFileSync(join(proc, `${pid}`, "stat"), `${pid} (a) b) ${fields.join(" ")} 0\n`);
 }
 
-/** Maps whose clock moves on by more than their rest between two looks at a file. */
-function makeMaps(): PerfMaps {
-  let time = 0;
-  return new PerfMaps({ proc, now: () => (time += 1001) });
+let time = 0;
+
+const makeMaps = (): PerfMaps => new PerfMaps({ proc, now: () => time });
+
+/** Reads on in the map of a process, longer than a refresh after the last time. */
+function readNext(maps: PerfMaps, pid: number): void {
+  time += 1001;
+  maps.read([pid]);
 }
 
 function nameAt(maps: PerfMaps, pid: number, address: bigint): string {
-  const found = maps.resolve(pid, address);
+  readNext(maps, pid);
+  const found = maps.find(pid, address);
   return found.whyUnnamed === undefined ? found.name : `? ${found.whyUnnamed}`;
 }
 
@@ -78,17 +83,18 @@ describe("a map", () => {
     expect(nameAt(maps, pid, 0x1090n)).toBe("one");
   });
 
-  test("is read once in a refresh of a second", () => {
+  test("is read once in a refresh of a tenth of a second", () => {
     const { pid, file } = makeProcess("1000 100 one\n");
-    let time = 0;
-    const maps = new PerfMaps({ proc, now: () => time });
+    const maps = makeMaps();
     expect(nameAt(maps, pid, 0x1000n)).toBe("one");
     appendFileSync(file, "2000 100 two\n");
-    time = 800;
-    expect(nameAt(maps, pid, 0x2000n)).toMatch(/^\?/);
+    time += 80;
+    maps.read([pid]);
+    expect(maps.find(pid, 0x2000n)).toHaveProperty("whyUnnamed");
     // One may be a little shorter than that before it.
-    time = 990;
-    expect(nameAt(maps, pid, 0x2000n)).toBe("two");
+    time += 19;
+    maps.read([pid]);
+    expect(maps.find(pid, 0x2000n)).toEqual({ name: "two" });
   });
 
   test("is read anew when it is another file, was cut, or was written anew", () => {
@@ -128,6 +134,7 @@ describe("a map", () => {
     expect(nameAt(maps, pid, 0x3000n)).toMatch(/^\?/);
     maps.takeChanges(pid);
     const changed = (): number[] => {
+      readNext(maps, pid);
       const changes = maps.takeChanges(pid);
       return [0x1000, 0x1080, 0x2000, 0x3000].filter((address) => changes?.(address));
     };
@@ -280,7 +287,8 @@ describe("refused, with the reason:", () => {
   });
 
   test("more entries than are kept", () => {
-    const { pid } = makeProcess("1 1 a\n".repeat(500_001));
+    const line = (_: unknown, at: number): string => `${(at + 1).toString(16)} 1 a\n`;
+    const { pid } = makeProcess(Array.from({ length: 500_001 }, line).join(""));
     expect(nameAt(makeMaps(), pid, 1n)).toMatch(/more entries than are kept/);
   });
 
@@ -347,7 +355,8 @@ test("Node's own map, through /proc", async () => {
     const line = /^([0-9a-f]+) ([0-9a-f]+) (.*)$/m.exec(readFileSync(file, "latin1"));
     const address = BigInt(`0x${line?.[1]}`) + BigInt(`0x${line?.[2]}`) - 1n;
     const maps = new PerfMaps();
-    expect(maps.resolve(child.pid ?? 0, address)).not.toHaveProperty("whyUnnamed");
+    maps.read([child.pid ?? 0]);
+    expect(maps.find(child.pid ?? 0, address)).not.toHaveProperty("whyUnnamed");
   } finally {
     child.kill();
     rmSync(file, { force: true });
