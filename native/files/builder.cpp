@@ -34,9 +34,6 @@ constexpr size_t kTrimRows = 50'000;
 /// Tables of fewer functions are built as fast as they are found on the disk.
 constexpr uint64_t kWorthKeeping = 200;
 
-/// It is to be read later.
-struct Postponed {};
-
 /// Whether an announced file is one of a disk's. Others may never answer, and on overlayfs newer kernels (6.17)
 /// announce an inode that no walk meets.
 bool isOnDisk(const file_record& record) {
@@ -61,7 +58,8 @@ void FileBuilder::open(const std::string& cacheFolder) {
   cache_.open(cacheFolder);
   buildVdso();
   workers_.emplace_back([this] { buildSmall(); });
-  workers_.emplace_back([this] { buildLarge(); });
+  workers_.emplace_back([this] { buildIn(late_); });
+  workers_.emplace_back([this] { buildIn(large_); });
   remoteFiles_.start(
       [this](const file_record& record, MappedFile file) { enqueue({.record = record, .file = std::move(file)}); });
 }
@@ -88,7 +86,8 @@ void FileBuilder::buildVdso() {
 
 void FileBuilder::close() {
   smallParser_.close();
-  largeParser_.close();
+  late_.parser.close();
+  large_.parser.close();
   remoteFiles_.close();
   {
     std::lock_guard lock(mutex_);
@@ -149,14 +148,14 @@ void FileBuilder::enqueue(Job job) {
   wake_.notifyAll();
 }
 
-void FileBuilder::postpone(Job job) {
+void FileBuilder::postpone(Job job, Lane& lane) {
   std::lock_guard lock(mutex_);
-  if (job.user == 0 && readsForUser_) largeParser_.interrupt();
-  large_.push(job.user, std::move(job));
+  if (job.user == 0 && lane.readsForUser) lane.parser.interrupt();
+  lane.queue.push(job.user, std::move(job));
   wake_.notifyAll();
 }
 
-std::optional<FileBuilder::Job> FileBuilder::take(std::initializer_list<FairQueue<Job>*> queues) {
+std::optional<FileBuilder::Job> FileBuilder::take(std::initializer_list<FairQueue<Job>*> queues, bool* isForUser) {
   comeFirst();
   std::unique_lock lock(mutex_);
   for (;;) {
@@ -164,11 +163,16 @@ std::optional<FileBuilder::Job> FileBuilder::take(std::initializer_list<FairQueu
     for (FairQueue<Job>* queue : queues) {
       if (queue->empty()) continue;
       std::optional<Job> job = queue->pop();
-      if (queue == &large_) readsForUser_ = job->user != 0;
+      if (isForUser) *isForUser = job->user != 0;
       return job;
     }
     wake_.wait(lock);
   }
+}
+
+bool FileBuilder::isIdle(const Lane& lane) {
+  std::lock_guard lock(mutex_);
+  return lane.queue.empty();
 }
 
 void FileBuilder::buildSmall() {
@@ -185,20 +189,23 @@ void FileBuilder::buildSmallJob(Job& job, Allowance& allowance) {
   allowance.begin();
   if (!openFile(job)) {
     if (job.isCounted()) queued_--;
-  } else if (!isLarge(job.file->file.get()) && smallParser_.mayHasten(ownerOf(job.file->file.get()))) {
+  } else if (const bool isSmall = !isLarge(job.file->file.get());
+             isSmall && smallParser_.mayHasten(ownerOf(job.file->file.get()))) {
     build(job, smallParser_);
   } else if (job.isCounted()) {
     // A large file that is announced is not built before it is asked for.
-    postpone(std::move(job));
+    postpone(std::move(job), isSmall ? late_ : large_);
     return;
   }
   if (!job.isCounted()) allowance.end();
 }
 
-void FileBuilder::buildLarge() {
+void FileBuilder::buildIn(Lane& lane) {
   raisePriority();
-  while (std::optional<Job> job = take({&large_})) {
-    attempt(*job, large_, [&] { build(*job, largeParser_); });
+  while (std::optional<Job> job = take({&lane.queue}, &lane.readsForUser)) {
+    attempt(*job, lane.queue, [&] { build(*job, lane.parser); });
+    // It may be long until it is needed again.
+    if (isIdle(lane)) lane.parser.rest();
   }
 }
 
@@ -209,8 +216,8 @@ void FileBuilder::attempt(Job& job, FairQueue<Job>& queue, Work work) {
   const uint64_t begun = clockNanoseconds(CLOCK_MONOTONIC);
   try {
     work();
-  } catch (const Postponed&) {
-    if (isCounted) postpone(std::move(job));
+  } catch (const Postponed& postponed) {
+    if (isCounted) postpone(std::move(job), postponed.lane);
   } catch (const std::exception&) {
     // Memory ran out where not even the file's misfortune could be noted: it is asked for again some time.
     if (isCounted) queued_--;
@@ -289,9 +296,11 @@ std::optional<BuiltFile> FileBuilder::read(Job& job, Parser& parser) {
     if (fd >= 0) parsed = parse(fd, built.key, content, parser);
     if (fd >= 0) take(built, parsed, fd);
   } catch (const Interrupted&) {
-    throw Postponed();
+    throw Postponed(&parser == &late_.parser ? late_ : large_);
   } catch (const std::exception& error) {
-    if (&parser == &smallParser_ && dynamic_cast<const TakesTooMuch*>(&error)) throw Postponed();
+    const bool isLong = dynamic_cast<const TakesTooLong*>(&error), isMuch = dynamic_cast<const TakesTooMuch*>(&error);
+    if (&parser == &smallParser_ && isLong) throw Postponed(late_);
+    if (&parser != &large_.parser && isMuch && !isLong) throw Postponed(large_);
     // Nothing of it is shown: a part of its rows would lead to wrong callers.
     built.table = {};
     built.runtime.reset();

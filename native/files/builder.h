@@ -24,14 +24,18 @@ namespace polytop {
 
 /**
  * Has the files read that are asked for and enters them into the catalog, on threads: one is for files that are read
- * at once, one for those that take longer, each with a parser of its own; one waits for file systems that may never
- * answer. The files of root's processes come first, and those of other users in turn.
+ * at once, one for small files that were not, one for large files, each with a parser of its own; one waits for file
+ * systems that may never answer. The files of root's processes come first, and those of other users in turn.
  */
 class FileBuilder {
  public:
   /// `parser`: the path of that program.
   FileBuilder(Catalog& catalog, const std::string& parser)
-      : catalog_(catalog), parserPath_(parser), smallParser_(parser, kReadAtOnce), largeParser_(parser, kReadInTurn) {}
+      : catalog_(catalog),
+        parserPath_(parser),
+        smallParser_(parser, kReadAtOnce),
+        late_(parser, kReadLate),
+        large_(parser, kReadInTurn) {}
   ~FileBuilder() { close(); }
 
   /// Reads the vDSO and starts the threads; the catalog must be open. `cacheFolder`: where tables are kept from run to
@@ -53,7 +57,9 @@ class FileBuilder {
   /// How many files were asked for and are not in the catalog yet.
   size_t queued() const { return queued_; }
   /// CPU time of the parsers that run now, in nanoseconds.
-  uint64_t cpuNanoseconds() const { return smallParser_.cpuNanoseconds() + largeParser_.cpuNanoseconds(); }
+  uint64_t cpuNanoseconds() const {
+    return smallParser_.cpuNanoseconds() + late_.parser.cpuNanoseconds() + large_.parser.cpuNanoseconds();
+  }
 
  private:
   /// A file to read. One of this machine's disks is opened when it is its turn.
@@ -69,14 +75,30 @@ class FileBuilder {
     bool isCounted() const { return !isAnnounced || isExpected; }
   };
 
+  /// Files that are not read at once.
+  struct Lane {
+    Lane(const std::string& program, const ParserLimits& limits) : parser(program, limits) {}
+
+    Parser parser;
+    FairQueue<Job> queue;       ///< open already
+    bool readsForUser = false;  ///< the file that is read is for a process that is none of root's
+  };
+
+  /// A file is to be read in this lane.
+  struct Postponed {
+    Lane& lane;
+  };
+
   void buildVdso();
   void enqueue(Job job);
-  /// Waits for a job of the first of these queues that has one; nothing when all is closed.
-  std::optional<Job> take(std::initializer_list<FairQueue<Job>*> queues);
-  /// Leaves a job to the thread for those that take longer.
-  void postpone(Job job);
+  /// Waits for a job of the first of these queues that has one; nothing when all is closed. `isForUser` is set to
+  /// whether it is for a process that is none of root's.
+  std::optional<Job> take(std::initializer_list<FairQueue<Job>*> queues, bool* isForUser = nullptr);
+  bool isIdle(const Lane& lane);
+  /// Leaves a job to the thread of a lane.
+  void postpone(Job job, Lane& lane);
   void buildSmall();
-  void buildLarge();
+  void buildIn(Lane& lane);
   /// False if there is nothing to build.
   bool openFile(Job& job);
   void buildSmallJob(Job& job, Allowance& allowance);
@@ -97,13 +119,12 @@ class FileBuilder {
   Catalog& catalog_;
   const std::string parserPath_;
   Parser smallParser_;
-  Parser largeParser_;
   Mutex mutex_;  ///< guards the queues
   Condition wake_;
-  FairQueue<Job> queue_;       ///< those that somebody waits for
-  FairQueue<Job> announced_;   ///< taken when queue_ is empty
-  FairQueue<Job> large_;       ///< open already
-  bool readsForUser_ = false;  ///< a file of large_ is being read, for a process that is none of root's
+  FairQueue<Job> queue_;      ///< those that somebody waits for
+  FairQueue<Job> announced_;  ///< taken when queue_ is empty
+  Lane late_;                 ///< for small files: none waits for a large one
+  Lane large_;
   std::atomic<size_t> queued_ = 0;
   bool closing_ = false;
   std::vector<std::thread> workers_;

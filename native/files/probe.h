@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,6 +17,12 @@ struct InterpreterInfo {
   interpreter_kind kind = INTERPRETER_NONE;
   std::string warning;                 ///< what its user must know: why its frames stay native
   std::vector<code_range> evaluation;  ///< the code that carries out a program
+
+  /// Whether the code at an offset of the file does.
+  bool evaluates(uint64_t offset) const {
+    return std::any_of(evaluation.begin(), evaluation.end(),
+                       [offset](const code_range& code) { return offset >= code.start && offset < code.end; });
+  }
 };
 
 /// The interpreter or language runtime in a file. What JavaScript is told of it is interpreter(), or is read from the

@@ -34,11 +34,11 @@ inline Room roomOfUser(uint32_t user, const Room& held, const Room& free) {
 }
 
 /// What may be taken up: the rows leave a part of the last blocks empty.
-constexpr Room kWholeRoom = {8'000'000, MAX_PAGES, 2048};
+constexpr Room kWholeRoom = {6'500'000, MAX_PAGES, 2048};
 static_assert(kWholeRoom.rows < size_t{MAX_SHARDS} * SHARD_ROWS);
 
 /// What one file may take up: a file that was made to be large is not to leave the others without. The largest seen
-/// in use needs a third (a browser's library).
+/// in use needs 37 % (a browser's library).
 constexpr Room kMostOfFile = {kWholeRoom.rows / 2, kWholeRoom.pages / 2, kWholeRoom.files};
 /// What the files of one user may take up together, if that is not root and nobody else takes anything: roomOfUser().
 constexpr Room kMostOfOwner = {kWholeRoom.rows / 4, kWholeRoom.pages / 4, kWholeRoom.files / 4};

@@ -27,8 +27,9 @@ using std::chrono::milliseconds, std::chrono::seconds, std::chrono::minutes;
 
 /// A page comes from a disk in less, and from a swap under pressure too.
 constexpr milliseconds kPatience{200};
-/// The most that is waited for in vain in a second, of all processes; then there is little patience.
-constexpr milliseconds kWaitBudget{400}, kLittlePatience{20};
+/// The most that is waited for in vain in a second, of all processes; then there is little patience. A refresh that
+/// waits for symbols too is to come within half a second all the same.
+constexpr milliseconds kWaitBudget{250}, kLittlePatience{20};
 /// So often it is looked whether the program still runs.
 constexpr milliseconds kLook{20};
 /// Short at first: on a machine without a free CPU whoever holds the lock of an address space may wait for one too.

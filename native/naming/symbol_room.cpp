@@ -2,6 +2,7 @@
 #include "naming/symbol_room.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "mapped/identity.h"
@@ -41,16 +42,33 @@ void SymbolRoom::readNames(const std::vector<std::shared_ptr<OpenFile>>& files) 
   attend(jobs);
 }
 
-void SymbolRoom::attend(const std::vector<std::shared_ptr<SymbolJob>>& jobs) {
+void SymbolRoom::attend(const Jobs& jobs) {
   if (jobs.empty()) return;
-  const Clock::time_point start = Clock::now();
-  const Clock::time_point end = start + std::max<Clock::duration>(kTimeInRefresh - spent_, {});
   for (const std::shared_ptr<SymbolJob>& job : jobs) reader_.post(job);
-  while (!reader_.wait(jobs, end) && Clock::now() < end) deliver();
+  const Clock::time_point start = Clock::now();
+  const Clock::duration left = std::max<Clock::duration>(kTimeInRefresh - spent_, {});
+  Jobs ofRoot;
+  std::copy_if(jobs.begin(), jobs.end(), std::back_inserter(ofRoot),
+               [](const auto& job) { return ownerOf(job->file->file().get()) == 0; });
+  if (ofRoot.size() < jobs.size()) {
+    await(jobs, start + std::min(left, timeForUsers(start)));
+    savedForUsers_ -= Clock::now() - start;
+  }
+  await(ofRoot, start + left);
   deliver();
   // That of those that are not delivered is asked only.
   for (const std::shared_ptr<SymbolJob>& job : jobs) job->isLate = true;
   spent_ += Clock::now() - start;
+}
+
+void SymbolRoom::await(const Jobs& jobs, Clock::time_point until) {
+  while (!reader_.wait(jobs, until) && Clock::now() < until) deliver();
+}
+
+SymbolRoom::Clock::duration SymbolRoom::timeForUsers(Clock::time_point now) {
+  savedForUsers_ += (now - std::exchange(savedUntil_, now)) / kPartForUsers;
+  savedForUsers_ = std::clamp<Clock::duration>(savedForUsers_, {}, kTimeForUsers);
+  return savedForUsers_;
 }
 
 void SymbolRoom::beginRefresh() {

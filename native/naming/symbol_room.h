@@ -42,6 +42,10 @@ class SymbolRoom {
   /// Some five million functions. The largest file seen has a million.
   static constexpr size_t kMaxBytes = 64 << 20;
   static constexpr std::chrono::milliseconds kTimeInRefresh{400};
+  /// For files that are not root's it is less, and a part of the time in the long run: a user may have something to
+  /// read always.
+  static constexpr std::chrono::milliseconds kTimeForUsers{200};
+  static constexpr int kPartForUsers = 10;
   static constexpr std::chrono::seconds kPause{10};
   static constexpr size_t kMaxNotices = 3;
 
@@ -51,8 +55,14 @@ class SymbolRoom {
     uint64_t usedAt;
   };
 
+  using Jobs = std::vector<std::shared_ptr<SymbolJob>>;
+
   /// Has jobs done, and waits for them as long as there is time in this refresh.
-  void attend(const std::vector<std::shared_ptr<SymbolJob>>& jobs);
+  void attend(const Jobs& jobs);
+  /// Waits for jobs, and takes what is done meanwhile.
+  void await(const Jobs& jobs, Clock::time_point until);
+  /// How long may be waited for files that are not root's by now.
+  Clock::duration timeForUsers(Clock::time_point now);
   /// Gives the files what was read of them.
   void deliver();
   void notice(const OpenFile& file, const std::string& why);
@@ -67,6 +77,8 @@ class SymbolRoom {
   std::vector<Held> held_;
   uint64_t uses_ = 0;
   Clock::duration spent_{};
+  Clock::duration savedForUsers_ = kTimeForUsers;
+  Clock::time_point savedUntil_ = Clock::now();
   bool hasWaited_ = false;
   Clock::time_point namedAgain_;
   std::vector<std::string> notices_;

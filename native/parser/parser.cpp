@@ -203,6 +203,7 @@ std::vector<uint8_t> Parser::attempt(ParseTask task, const std::vector<int>& fil
   send(task, files, given);
   AnswerHeader header = {};
   receive(&header, sizeof header);
+  // The program puts it together beside what it is made of: it is half of the memory at most.
   if (header.size > uint64_t{limits_.megabytes} << 19) fail("its parser says what cannot be");
   std::vector<uint8_t> answer(header.size);
   receive(answer.data(), answer.size());
@@ -312,7 +313,7 @@ void Parser::await() {
     pace(now);
     if (now - cpuAtStart_ > limits_.cpu) {
       stop();
-      throw TakesTooMuch("reading it takes too long");
+      throw TakesTooLong("reading it takes too long");
     }
     if (now != std::exchange(cpu, now)) vain = 0;
   }

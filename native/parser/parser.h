@@ -31,6 +31,8 @@ struct ParserLimits {
 };
 /// For what others wait for: reading most files takes a thousandth of it. The parser runs as early as who asks it.
 constexpr ParserLimits kReadAtOnce = {300'000'000, 32, false};
+/// For small files that were not read at once, since that took long or many were before them: on a slow CPU all do.
+constexpr ParserLimits kReadLate = {10'000'000'000, 32, false};
 /// For files that take more.
 constexpr ParserLimits kReadInTurn = {10'000'000'000, 96, true};
 /// For what the user of polytop asks for by its name.
@@ -40,6 +42,12 @@ constexpr ParserLimits kReadOnDemand = {10'000'000'000, 256, false};
 class TakesTooMuch : public Failure {
  public:
   using Failure::Failure;
+};
+
+/// That was time: it would fit into the memory of one that is read at once.
+class TakesTooLong : public TakesTooMuch {
+ public:
+  using TakesTooMuch::TakesTooMuch;
 };
 
 /// Another file is read first: Parser::interrupt().

@@ -57,6 +57,17 @@ Bytes askFor(Parser& parser, const FileDescriptor& file, std::string& why, uint3
   }
 }
 
+/// Whether a file took its parser too long, which one of more patience may read in as little memory.
+bool takesTooLong(Parser& parser, const FileDescriptor& file) {
+  try {
+    parser.ask(ParseTask::kFile, 0, {file.get()});
+  } catch (const TakesTooLong&) {
+    return true;
+  } catch (const Failure&) {
+  }
+  return false;
+}
+
 /// The parser that this process has started; -1 if there is none.
 pid_t runningParser() {
   std::ifstream children("/proc/self/task/" + std::to_string(gettid()) + "/children");
@@ -247,6 +258,7 @@ void testLiars(const FileDescriptor& file) {
     Parser parser(folder + "/" + name, {name == "busy" ? kBusyCpu : kLiarsCpu, kMegabytes, name == "greedy"});
     std::string why;
     check(askFor(parser, file, why).empty() && why == said, name.c_str());
+    check(takesTooLong(parser, file) == (name == "busy"), (name + " is told from what takes long").c_str());
   }
   std::filesystem::remove_all(folder);
   rusage usage = {};

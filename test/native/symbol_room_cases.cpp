@@ -37,6 +37,16 @@ std::shared_ptr<OpenFile> openAgain(const LyingElf& elf) {
   return std::make_shared<OpenFile>(std::move(mapped), content, std::vector<uint64_t>{}, true, std::vector<Segment>{});
 }
 
+/// Makes files, and opens each.
+std::vector<std::shared_ptr<OpenFile>> openAll(std::vector<LyingElf>& made) {
+  std::vector<std::shared_ptr<OpenFile>> files;
+  for (LyingElf& elf : made) {
+    makeFile(elf);
+    files.push_back(openAgain(elf));
+  }
+  return files;
+}
+
 std::string nameIn(SymbolRoom& room, const std::shared_ptr<OpenFile>& file) {
   room.beginRefresh();
   room.makeReady({file});
@@ -73,11 +83,7 @@ void testUsers(SymbolReader& reader, size_t one) {
 /// All files are asked for at once: root's are read first, and none of a user that takes long is waited for.
 void testOrder(SymbolReader& reader) {
   std::vector<LyingElf> made(40);
-  std::vector<std::shared_ptr<OpenFile>> files;
-  for (LyingElf& elf : made) {
-    makeFile(elf);
-    files.push_back(openAgain(elf));
-  }
+  const std::vector<std::shared_ptr<OpenFile>> files = openAll(made);
   SymbolRoom room(reader);
   room.beginRefresh();
   room.makeReady(files);
@@ -91,11 +97,7 @@ void testOrder(SymbolReader& reader) {
 int main(int, char** argv) {
   SymbolReader reader(argv[1]);
   std::vector<LyingElf> made(5);
-  std::vector<std::shared_ptr<OpenFile>> files;
-  for (LyingElf& elf : made) {
-    makeFile(elf);
-    files.push_back(openAgain(elf));
-  }
+  std::vector<std::shared_ptr<OpenFile>> files = openAll(made);
   SymbolRoom all(reader);
   check(nameIn(all, files[0]) == "f" && all.bytes() >= 12 * kSymbols, "symbols are read when they are asked for");
   const size_t one = all.bytes();

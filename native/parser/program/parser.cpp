@@ -120,6 +120,9 @@ void serve() {
 
 }  // namespace
 
+/// In place of libstdc++'s own, which brings a demangler along to print what was thrown: nobody reads that.
+void __gnu_cxx::__verbose_terminate_handler() { abort(); }
+
 int main(int argc, char** argv) {
   mallopt(M_MMAP_THRESHOLD, kMmapThreshold);
   mallopt(M_TRIM_THRESHOLD, kTrimThreshold);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What libraries call to name files by their paths, as the linker lets them find it (Makefile): paths are nothing that
-// this program may name, and a call that it may not make ends it.
+// What libraries call to name files by their paths, as the linker lets them find it (paths.options): paths are nothing
+// that this program may name, and a call that it may not make ends it.
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
