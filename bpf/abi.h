@@ -30,7 +30,7 @@
 #define MAX_FILES 8192       /* file ids; 0 stands for no file */
 #define MAX_RULES 16384      /* unwind rules, shared by all files */
 #define MAX_PAGES (1 << 18)  /* 4 KB pages of code that have unwind rows: 1 GB of code */
-#define MAX_SHARDS 64        /* row shards, created on demand */
+#define MAX_SHARDS 52        /* row shards, created on demand */
 #define SHARD_BLOCKS 8       /* blocks in a shard */
 #define BLOCK_ROWS (1 << 14) /* u32 rows in a block: 64 KB */
 #define SHARD_ROWS (SHARD_BLOCKS * BLOCK_ROWS)

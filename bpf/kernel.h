@@ -58,6 +58,7 @@
 #define PF_KTHREAD 0x00200000
 
 #define VM_EXEC 0x00000004
+#define VM_HUGEPAGE 0x20000000
 
 struct rb_node {
 	struct rb_node *rb_right;

@@ -11,6 +11,7 @@
 #include "dotnet/state.h"
 #include "hash.h"
 #include "kernel.h"
+#include "runtimes/memos.h"
 #include "perl/state.h"
 #include "python/state.h"
 #include "v8/state.h"
@@ -120,6 +121,7 @@ struct walk {
 	struct python_trace python;
 	struct v8_trace v8;
 	__u64 node[32];          /* scratch: a maple tree node */
+	struct memo memo;        /* scratch of memos.h */
 	__u64 name_hash;         /* names.h: of the name being made, or found */
 	struct name_record name; /* scratch: a name being made */
 	struct file_record file; /* scratch: a request */

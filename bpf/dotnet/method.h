@@ -10,9 +10,6 @@
 #include "../unwind/mapping.h"
 #include "section.h"
 
-/* Methods that user space has been told of: the memory of the walk alone. */
-MAP(dotnet_methods, LRU_HASH, 8192, struct dotnet_method_key, struct dotnet_method);
-
 /* So many words of a dynamic method's name tell it from others. */
 #define NAME_WORDS (DOTNET_NAME_LENGTH / 8)
 
@@ -136,15 +133,12 @@ __noinline int dotnet_notice_method(__u32 kind)
 	struct dotnet_walk *d = &w->dotnet;
 	struct method_record *r = &d->record;
 	struct dotnet_section *s = &d->process.sections[d->found & (DOTNET_SECTIONS - 1)];
-	d->key.start = d->start;
-	d->key.tgid = w->tgid;
-	d->key.reserved = 0;
 	d->method.program = w->program;
 	d->method.method_desc = d->method_desc;
 	d->method.identity = 0;
 	d->method.generation = 0;
 	r->name_length = 0;
-	struct dotnet_method *known = bpf_map_lookup_elem(&dotnet_methods, &d->key);
+	struct dotnet_method *known = find_memo(&w->memo, MEMO_DOTNET_METHOD, w->tgid, d->start);
 	int is_same = known && known->program == d->method.program && known->method_desc == d->method_desc;
 	if (kind == DOTNET_JIT && (!is_same || s->collectible))
 		d->method.identity = read_dynamic_name(d);
@@ -183,7 +177,7 @@ __noinline int dotnet_notice_method(__u32 kind)
 	size &= 511;
 	if (size <= sizeof(*r) && !bpf_ringbuf_output(&records, r, size, BPF_RB_FORCE_WAKEUP)) {
 		add_counter(COUNTER_UnwindDotnetMethodsSeen, 1);
-		bpf_map_update_elem(&dotnet_methods, &d->key, &d->method, BPF_ANY);
+		keep_memo(&w->memo, MEMO_DOTNET_METHOD, w->tgid, d->start, d->method);
 	}
 out:
 	d->at = (__u64)FRAME_DOTNET << FRAME_KIND_SHIFT | generation << DOTNET_GENERATION_SHIFT | d->start;

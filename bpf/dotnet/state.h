@@ -4,6 +4,7 @@
 #define POLYTOP_DOTNET_STATE_H
 
 #include "../arch/arch.h"
+#include "../runtimes/memos.h"
 #include "abi.h"
 
 #define DOTNET_SECTIONS 4
@@ -41,13 +42,8 @@ struct dotnet_process {
 	struct dotnet_section sections[DOTNET_SECTIONS];
 };
 
-struct dotnet_method_key {
-	__u64 start;
-	__u32 tgid;
-	__u32 reserved;
-};
-
-/* The method that has its code at an address. */
+/* The method that has its code at an address, and that user space was told of. */
+#define MEMO_DOTNET_METHOD MEMO_KIND(INTERPRETER_DOTNET, 0)
 struct dotnet_method {
 	__u64 program;
 	__u64 method_desc;
@@ -55,13 +51,9 @@ struct dotnet_method {
 	__u64 generation; /* how often the address was given to another method */
 };
 
-struct dotnet_frame_key {
-	__u64 ip;
-	__u32 tgid;
-	__u32 exact; /* at the leaf prologs and epilogs count */
-};
-
 /* How the frame at an address is unwound. */
+#define MEMO_DOTNET_LEAF MEMO_KIND(INTERPRETER_DOTNET, 1)
+#define MEMO_DOTNET_CALLER MEMO_KIND(INTERPRETER_DOTNET, 2)
 struct dotnet_frame {
 	__u64 program;
 	__u64 word; /* its frame word */
@@ -92,9 +84,7 @@ struct dotnet_walk {
 	__u64 words[8];
 	struct prolog prolog;
 	struct epilog epilog;
-	struct dotnet_frame_key frame_key;
 	struct dotnet_frame frame;
-	struct dotnet_method_key key;
 	struct dotnet_method method;
 	__u8 bytes[DOTNET_SCRATCH];
 	struct method_record record;

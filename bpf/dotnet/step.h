@@ -11,12 +11,6 @@
 #include "method.h"
 #include "unwind.h"
 
-/*
- * How frames were unwound, by address, in code that is not collectible: what is compiled at an address stays there.
- * The memory of the walk alone.
- */
-MAP(dotnet_frames, LRU_HASH, 8192, struct dotnet_frame_key, struct dotnet_frame);
-
 /* Steps over a stub: a few instructions that jump on, with the return address where a call has put it. */
 __noinline int dotnet_step_stub(__u32 kind)
 {
@@ -33,15 +27,21 @@ __noinline int dotnet_step_stub(__u32 kind)
 	return enter_caller(w, return_address, w->sp + RETURN_ADDRESS_BYTES);
 }
 
-/* Takes over how this address was unwound before, and records its frame. Returns whether it was. */
+/* At the leaf prologs and epilogs count. */
+static __always_inline __u32 dotnet_frame_kind(struct walk *w)
+{
+	return w->exact ? MEMO_DOTNET_LEAF : MEMO_DOTNET_CALLER;
+}
+
+/*
+ * Takes over how this address was unwound before, and records its frame. Returns whether it was. Only of code that is
+ * not collectible: what is compiled at an address stays there.
+ */
 static __always_inline int dotnet_recall_frame(struct walk *w)
 {
 	struct dotnet_walk *d = &w->dotnet;
 
-	d->frame_key.ip = w->ip;
-	d->frame_key.tgid = w->tgid;
-	d->frame_key.exact = w->exact;
-	struct dotnet_frame *known = bpf_map_lookup_elem(&dotnet_frames, &d->frame_key);
+	struct dotnet_frame *known = find_memo(&w->memo, dotnet_frame_kind(w), w->tgid, w->ip);
 	if (!known || known->program != w->program)
 		return 0;
 	d->layout = known->layout;
@@ -57,7 +57,7 @@ static __always_inline void dotnet_remember_frame(struct walk *w)
 	d->frame.program = w->program;
 	d->frame.word = d->at;
 	d->frame.layout = d->layout;
-	bpf_map_update_elem(&dotnet_frames, &d->frame_key, &d->frame, BPF_ANY);
+	keep_memo(&w->memo, dotnet_frame_kind(w), w->tgid, w->ip, d->frame);
 }
 
 /* Steps over the frame that the walk is in if it is in a section of managed code. Returns enum step_result. */

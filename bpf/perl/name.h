@@ -9,7 +9,7 @@
 #ifndef POLYTOP_PERL_NAME_H
 #define POLYTOP_PERL_NAME_H
 
-#include "../names.h"
+#include "../runtimes/names.h"
 #include "loop.h"
 
 /* struct sv: any 0, reference count 8, flags 12, u 16; sv_type in the low byte of the flags. */

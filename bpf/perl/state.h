@@ -3,19 +3,15 @@
 #ifndef POLYTOP_PERL_STATE_H
 #define POLYTOP_PERL_STATE_H
 
+#include "../runtimes/memos.h"
 #include "abi.h"
 
-/* Which sub of which process a name was made of. */
-struct perl_memo_key {
-	__u64 tgid;
-	__u64 sub; /* address of the CV */
-};
-
 /*
- * An address is given to another sub as soon as one is freed. So a name is taken from here
- * only if the body of the sub still holds the words that it was made of, among them
+ * The name of a sub, by the address of its CV. An address is given to another sub as soon as one is freed. So a name is
+ * taken from here only if the body of the sub still holds the words that it was made of, among them
  * CvOUTSIDE_SEQ: a stamp of its compilation, which grows with every eval.
  */
+#define MEMO_PERL_SUB MEMO_KIND(INTERPRETER_PERL, 0)
 struct perl_memo {
 	__u64 body;
 	__u64 check[2];

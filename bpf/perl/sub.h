@@ -9,9 +9,6 @@
 #include "name.h"
 #include "site.h"
 
-/* Names of subs that were made once: the memory of the walk alone. */
-MAP(perl_memos, LRU_HASH, 16384, struct perl_memo_key, struct perl_memo);
-
 /* struct cop, op.h and cop.h */
 #define COP_LINE 36
 #define COP_FILE 48
@@ -129,16 +126,12 @@ static __always_inline int is_name_kept(struct walk *w)
 __noinline int perl_find_sub(__u32 kind)
 {
 	struct walk *w = current_walk();
-	struct perl_memo_key key;
-
 	asm volatile("" : "+r"(kind));
 	if (!w)
 		return -1;
 	struct perl_walk *p = &w->perl;
 	struct perl_cached *cached = &p->subs[(p->cv >> 3) & (PERL_CACHED - 1)];
-	key.tgid = w->tgid;
-	key.sub = p->cv;
-	struct perl_memo *memo = bpf_map_lookup_elem(&perl_memos, &key);
+	struct perl_memo *memo = find_memo(&w->memo, MEMO_PERL_SUB, w->tgid, p->cv);
 	if (memo && is_same_sub(p, memo)) {
 		w->name_hash = memo->name;
 	} else {
@@ -157,7 +150,7 @@ __noinline int perl_find_sub(__u32 kind)
 		p->memo.check[1] = name_stamp(&p->body);
 		p->memo.name = w->name_hash;
 		if (is_name_kept(w))
-			bpf_map_update_elem(&perl_memos, &key, &p->memo, BPF_ANY);
+			keep_memo(&w->memo, MEMO_PERL_SUB, w->tgid, p->cv, p->memo);
 	}
 	cached->key = p->cv;
 	cached->value = w->name_hash;

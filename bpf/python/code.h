@@ -5,9 +5,6 @@
 
 #include "name.h"
 
-/* Names of code objects that were made once: the memory of the walk alone. */
-MAP(python_memos, LRU_HASH, 16384, struct python_memo_key, struct python_memo);
-
 #define OBJECT_TYPE 8
 #define STAMP_WORDS 8 /* of a string or table, its head included */
 
@@ -95,7 +92,6 @@ __noinline int python_find_code(void)
 {
 	struct walk *w = current_walk();
 	struct python_walk *p = current_python();
-	struct python_memo_key key;
 	struct python_memo made;
 
 	if (!w || !p)
@@ -104,10 +100,8 @@ __noinline int python_find_code(void)
 		return COUNTER_UnwindPythonErrReadCode;
 	if (code_word(p, OBJECT_TYPE) != p->code_type)
 		return COUNTER_UnwindPythonErrLayout;
-	key.tgid = w->tgid;
-	key.code = p->code;
 	made.stamp = code_stamp_of(p);
-	struct python_memo *memo = bpf_map_lookup_elem(&python_memos, &key);
+	struct python_memo *memo = find_memo(&w->memo, MEMO_PYTHON_CODE, w->tgid, p->code);
 	if (memo && memo->stamp == made.stamp) {
 		w->name_hash = memo->name;
 	} else {
@@ -117,7 +111,7 @@ __noinline int python_find_code(void)
 			return COUNTER_UnwindPythonErrReadName;
 		made.name = w->name_hash;
 		if (result == 0)
-			bpf_map_update_elem(&python_memos, &key, &made, BPF_ANY);
+			keep_memo(&w->memo, MEMO_PYTHON_CODE, w->tgid, p->code, made);
 	}
 	p->first = p->facts.layout.first_traceable ? 2ULL * code_number(p, p->facts.layout.first_traceable) : 0;
 	struct python_cached *cached = &p->cached[hash_slot(p->code, 4) & (PYTHON_CACHED - 1)];

@@ -8,7 +8,7 @@
 #ifndef POLYTOP_PYTHON_NAME_H
 #define POLYTOP_PYTHON_NAME_H
 
-#include "../names.h"
+#include "../runtimes/names.h"
 #include "trace.h"
 
 /* PyASCIIObject: reference count, type, length, hash, state. */

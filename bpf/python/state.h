@@ -3,6 +3,7 @@
 #ifndef POLYTOP_PYTHON_STATE_H
 #define POLYTOP_PYTHON_STATE_H
 
+#include "../runtimes/memos.h"
 #include "abi.h"
 
 /* What the native walk met of an interpreter. */
@@ -20,13 +21,9 @@ struct python_native_frame {
 };
 #define PYTHON_NATIVE_MASK 511
 
-/* Which code object of which process a name was made of. */
-struct python_memo_key {
-	__u64 tgid;
-	__u64 code;
-};
-
-/* An address is given to another code object as soon as one is freed: the stamp tells whether it is the same. */
+/* The name of a code object. An address is given to another code object as soon as one is freed: the stamp tells
+ * whether it is the same. */
+#define MEMO_PYTHON_CODE MEMO_KIND(INTERPRETER_PYTHON, 0)
 struct python_memo {
 	__u64 stamp;
 	__u64 name;

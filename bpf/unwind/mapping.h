@@ -35,6 +35,49 @@ static __always_inline __u32 find_cached(struct walk *w, __u64 address)
 #define LAYOUT_UNKNOWN 0
 #define LAYOUT_KNOWN (1ULL << 63)
 
+/* The offset in the file of a mapping of an address behind its start. */
+static __always_inline __u64 file_offset(struct vm_area_struct *vma, __u64 address)
+{
+	return (BPF_CORE_READ(vma, vm_pgoff) << 12) + address - BPF_CORE_READ(vma, vm_start);
+}
+
+/* Which file a mapping is of, its flags, and the offset in the file of an address. */
+static __always_inline void describe_border(struct vm_area_struct *vma, __u64 address, __u64 *words)
+{
+	words[0] = (__u64)BPF_CORE_READ(vma, vm_file, f_inode);
+	words[1] = BPF_CORE_READ(vma, vm_flags);
+	words[2] = file_offset(vma, address);
+}
+
+/*
+ * Finds the file whose code was copied into the nameless memory with huge pages at w->vma: Node does that for
+ * --use-largepages, other programs by libraries for it. The copy lies where the code was, and the code before and
+ * behind it stays mapped. Puts the mapping before it into w->vma, NULL if it is no such copy. A global function, which
+ * keeps little on the stack: it is called where that is deepest.
+ */
+__noinline int find_copied_code(void)
+{
+	struct walk *w = current_walk();
+
+	if (!w)
+		return 0;
+	struct vm_area_struct *copy = w->vma;
+	__u64 end = BPF_CORE_READ(copy, vm_end);
+	w->address = BPF_CORE_READ(copy, vm_start) - 1;
+	find_vma();
+	struct vm_area_struct *before = w->vma;
+	w->address = end;
+	find_vma();
+	__u64 *borders = w->node;
+	describe_border(before, end, borders);
+	describe_border(w->vma, end, borders + 3);
+	/* What lies further away than at the borders has other offsets. */
+	int is_copy = borders[0] && borders[0] == borders[3] && (borders[1] & borders[4] & VM_EXEC) &&
+		      borders[2] == borders[5];
+	w->vma = is_copy ? before : NULL;
+	return 0;
+}
+
 /*
  * Finds the executable mapping that holds an address and puts it into the cache. Returns its index in the cache, or
  * MAPPINGS_CACHED if no code is mapped there.
@@ -54,17 +97,25 @@ static __always_inline __u32 find_mapping(struct walk *w, __u64 address)
 		return MAPPINGS_CACHED;
 	index = w->cache.next & (MAPPINGS_CACHED - 1);
 	struct mapping *m = &w->cache.mappings[index];
+	__u64 flags = BPF_CORE_READ(vma, vm_flags);
 	m->start = BPF_CORE_READ(vma, vm_start);
 	m->end = BPF_CORE_READ(vma, vm_end);
-	if (address < m->start || address >= m->end || !(BPF_CORE_READ(vma, vm_flags) & VM_EXEC)) {
+	if (address < m->start || address >= m->end || !(flags & VM_EXEC)) {
 		forget_mapping(m);
 		return MAPPINGS_CACHED;
 	}
 	struct file *file = BPF_CORE_READ(vma, vm_file);
-	if (file)
+	if (!file && (flags & VM_HUGEPAGE)) {
+		find_copied_code();
+		vma = w->vma;
+		file = BPF_CORE_READ(vma, vm_file);
+	}
+	if (file) {
 		lasting = describe_file(w, vma, file, m);
-	else
+		m->offset = file_offset(vma, m->start);
+	} else {
 		describe_anonymous(m);
+	}
 	if (!file && m->start == (__u64)BPF_CORE_READ(mm, context.vdso)) {
 		m->file = FILE_VDSO;
 		m->state = FILE_READY;

@@ -110,7 +110,7 @@ static __always_inline int v8_read_code(struct v8_walk *v, __u64 tagged, __u64 i
 	if (ip < v->code_start || ip - v->code_start >= v->code_size)
 		return -1;
 	v->code_kind = compiled_number(v, layout->code_flags) & CODE_KIND_MASK;
-	return v8_read_type(v->code_words[0], &type) || type != layout->type_code ? -1 : 0;
+	return v8_read_type(v, v->code_words[0], &type) || type != layout->type_code ? -1 : 0;
 }
 
 /*

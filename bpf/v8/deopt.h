@@ -55,7 +55,7 @@ static __always_inline __u64 v8_code_stamp(struct v8_walk *v)
 	struct v8_layout *layout = &v->facts.layout;
 	__u64 stamp = mix(deopt_word(v, layout->deopt_id), v->code_start);
 
-	stamp = mix(stamp, (__u64)v->code_kind << 32 | v->code_size);
+	stamp = mix(mix(stamp, v->thread), (__u64)v->code_kind << 32 | v->code_size);
 	return mix(mix(stamp, compiled_word(v, layout->code_positions)), compiled_word(v, layout->code_deopt));
 }
 

@@ -10,9 +10,6 @@
 
 #include "script.h"
 
-/* Names of functions that were made once: the memory of the walk alone. */
-MAP(v8_memos, LRU_HASH, 16384, struct v8_memo_key, struct v8_memo);
-
 /* Flags of a ScopeInfo: what it has slots for. */
 #define SCOPE_TYPE(flags) ((flags) & 15)
 #define SCOPE_HAS_CLASS_VARIABLE(flags) ((flags) >> 10 & 1)
@@ -39,14 +36,19 @@ static __always_inline __u32 shared_number(struct v8_walk *v, __u16 offset)
 	return *(__u32 *)((char *)v->shared_words + (offset & 127));
 }
 
-/* Reads the names in the ScopeInfo at an address into the name that is being made. Returns 0 or -1. */
-static __always_inline int v8_read_scope(struct v8_walk *v, __u64 tagged)
+static __always_inline __u64 object_word(struct v8_walk *v, __u16 offset)
 {
-	if (v8_read_object(v->scope, 8 * (SCOPE_VARIABLES + 1), tagged))
+	return *(__u64 *)((char *)v->object + (offset & (sizeof(v->object) - 8)));
+}
+
+/* Reads the names in the ScopeInfo at an address into the name that is being made. Returns 0 or -1. */
+static __always_inline int v8_read_scope(struct walk *w, struct v8_walk *v, __u64 tagged)
+{
+	if (v8_read_object(v->object, 8 * (SCOPE_VARIABLES + 1), tagged))
 		return -1;
-	if (V8_IS_MOVED(v->scope[0]))
+	if (V8_IS_MOVED(v->object[0]))
 		return -1;
-	__u64 word = v->scope[1], count = V8_SMI(v->scope[SCOPE_VARIABLES]);
+	__u64 word = v->object[1], count = V8_SMI(v->object[SCOPE_VARIABLES]);
 	/* A number of V8's own up to 13.6, a plain one later: the other half is empty. */
 	__u32 flags = (__u32)word ? (__u32)word : V8_SMI(word);
 	if (count > SCOPE_MOST_VARIABLES)
@@ -55,23 +57,24 @@ static __always_inline int v8_read_scope(struct v8_walk *v, __u64 tagged)
 	if (SCOPE_TYPE(flags) == v->facts.layout.scope_module && (v->facts.flags & V8_MODULE_SLOT))
 		slot++;
 	slot += (count < SCOPE_MANY_VARIABLES ? count : 1) + count + SCOPE_HAS_CLASS_VARIABLE(flags);
-	if (READ_USER_BYTES(v->scope, 24, tagged - 1 + 8 + 8 * slot))
+	if (READ_USER_BYTES(v->object, 24, tagged - 1 + 8 + 8 * slot))
 		return -1;
-	__u64 inferred = SCOPE_HAS_NAME(flags) ? v->scope[2] : v->scope[0];
+	__u64 inferred = SCOPE_HAS_NAME(flags) ? v->object[2] : v->object[0];
 	if (SCOPE_HAS_NAME(flags)) {
-		v->string = v->scope[0];
+		v->string = v->object[0];
 		/* A number stands for no name. */
 		if (V8_IS_POINTER(v->string) && v8_read_string(V8_PART_NAME))
 			return -1;
 	}
 	v->string = inferred;
-	if (SCOPE_HAS_INFERRED_NAME(flags) && V8_IS_POINTER(inferred))
+	/* It stands for the function's own name. */
+	if (!w->name.parts[V8_PART_NAME].length && SCOPE_HAS_INFERRED_NAME(flags) && V8_IS_POINTER(inferred))
 		v8_read_string(V8_PART_INFERRED);
 	return 0;
 }
 
 /* Reads the function's own name, and the one that was inferred. Returns 0 or -1. */
-static __always_inline int v8_read_name(struct v8_walk *v)
+static __always_inline int v8_read_name(struct walk *w, struct v8_walk *v)
 {
 	__u64 name = shared_word(v, v->facts.layout.shared_name);
 	__u64 map;
@@ -79,32 +82,33 @@ static __always_inline int v8_read_name(struct v8_walk *v)
 
 	if (!V8_IS_POINTER(name)) /* A number: it has none. */
 		return 0;
-	if (v8_read_object(&map, sizeof(map), name) || v8_read_type(map, &type))
+	if (v8_read_object(&map, sizeof(map), name) || v8_read_type(v, map, &type))
 		return -1;
 	v->string = name;
 	if (type < V8_STRING_FIRST_OTHER)
 		return v8_read_string(V8_PART_NAME);
-	return type == v->facts.layout.type_scope ? v8_read_scope(v, name) : -1;
+	return type == v->facts.layout.type_scope ? v8_read_scope(w, v, name) : -1;
 }
 
-/* Finds the bytecode of the function in v->shared_words; 0 if it has none. */
-static __always_inline __u64 v8_find_bytecode(struct v8_walk *v)
+/* Finds the table of positions of the bytecode of the function in v->shared_words; 0 if it has none. */
+static __always_inline __u64 v8_find_positions(struct v8_walk *v)
 {
 	struct v8_layout *layout = &v->facts.layout;
-	__u64 data = shared_word(v, layout->shared_data), map;
+	__u64 data = shared_word(v, layout->shared_data);
 	__u16 type;
 
 	for (int i = 0; i < 3; i++) {
-		if (v8_read_object(&map, sizeof(map), data) || v8_read_type(map, &type))
+		if (v8_read_object(v->object, V8_BYTECODE_BYTES, data) || v8_read_type(v, v->object[0], &type))
 			return 0;
 		if (type == layout->type_bytecode)
-			return data;
+			return object_word(v, layout->bytecode_positions);
 		/* Baseline code has it in place of deoptimisation data. */
 		__u64 next = type == layout->type_code               ? layout->code_deopt
 			     : type == layout->type_interpreter_data ? 8
 								     : 0;
-		if (!next || READ_USER(&data, data - 1 + next))
+		if (!next)
 			return 0;
+		data = object_word(v, next);
 	}
 	return 0;
 }
@@ -210,22 +214,20 @@ __noinline int v8_name_function(void)
 {
 	struct walk *w = current_walk();
 	struct v8_walk *v = current_v8();
-	__u64 table;
 
 	if (!w || !v)
 		return -1;
 	begin_name(w, INTERPRETER_V8, 0);
-	if (v8_read_name(v))
+	if (v8_read_name(w, v))
 		return -1;
 	v->script = shared_word(v, v->facts.layout.shared_script);
 	if (v8_read_script() || send_name() < 0)
 		return -1;
 	v->record.text = w->name_hash;
 	w->name_hash = mix(w->name_hash, v->script_key ^ v->facts.version);
-	v->bytecode = v8_find_bytecode(v);
+	v->positions = v8_find_positions(v);
 	v->table_size = 0;
-	int is_read = v->bytecode && !READ_USER(&table, v->bytecode - 1 + v->facts.layout.bytecode_positions) &&
-		      !v8_read_table(table);
+	int is_read = v->positions && !v8_read_table(v->positions);
 	if (!is_read)
 		add_counter(COUNTER_V8LinesUnknown, 1);
 	int sent = v8_send_table(w, v);
@@ -266,37 +268,33 @@ static __always_inline __u32 v8_stamp(struct v8_walk *v, __u64 *stamp)
 }
 
 /*
- * Puts the name of the function v->shared into w->name_hash. `function` is a JSFunction that leads to it, 0 if none
+ * Puts the name of the function v->shared into w->name_hash. `map` is that of a JSFunction that leads to it, 0 if none
  * does. Returns 0, or the counter of what is wrong with it.
  */
-static __always_inline __u32 v8_find_function(struct walk *w, struct v8_walk *v, __u64 function)
+static __always_inline __u32 v8_find_function(struct walk *w, struct v8_walk *v, __u64 map)
 {
-	__u64 map;
 	__u16 type;
 
 	__u32 wrong = v8_stamp(v, &v->made.stamp);
 	if (wrong)
 		return wrong;
-	v->function_key.tid = v->thread;
-	v->function_key.shared = v->shared;
-	struct v8_memo *memo = bpf_map_lookup_elem(&v8_memos, &v->function_key);
+	struct v8_memo *memo = find_memo(&w->memo, MEMO_V8_FUNCTION, v->thread, v->shared);
 	if (memo && memo->stamp == v->made.stamp) {
 		w->name_hash = memo->name;
 		return 0;
 	}
 	struct v8_layout *layout = &v->facts.layout;
-	if (v8_read_type(v->shared_words[0], &type) || type != layout->type_shared)
+	if (v8_read_type(v, v->shared_words[0], &type) || type != layout->type_shared)
 		return COUNTER_UnwindV8ErrReadFunction;
-	if (function && (v8_read_object(&map, sizeof(map), function) || v8_read_type(map, &type) ||
-			 type < layout->type_first_function || type > layout->type_last_function))
+	if (map &&
+	    (v8_read_type(v, map, &type) || type < layout->type_first_function || type > layout->type_last_function))
 		return COUNTER_UnwindV8ErrReadFunction;
-	v->key.tid = v->thread;
 	int result = v8_name_function();
 	if (result < 0)
 		return COUNTER_UnwindV8ErrReadName;
 	v->made.name = w->name_hash;
 	if (result == 0)
-		bpf_map_update_elem(&v8_memos, &v->function_key, &v->made, BPF_ANY);
+		keep_memo(&w->memo, MEMO_V8_FUNCTION, v->thread, v->shared, v->made);
 	return 0;
 }
 

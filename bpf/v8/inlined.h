@@ -11,9 +11,6 @@
 
 #include "translated.h"
 
-/* Codes that names were made of: the memory of the walk alone. */
-MAP(v8_codes, LRU_HASH, 8192, struct v8_memo_key, struct v8_code_memo);
-
 #define INLINED_CALLER 0xffffffff /* in place of a literal: the function itself, again */
 #define INLINED_AT_ONCE 32
 
@@ -182,10 +179,10 @@ static __always_inline void v8_settle(struct v8_walk *v, struct v8_note *note)
 }
 
 /* Keeps what was found out of the code. */
-static __always_inline void v8_keep_code(struct v8_walk *v, struct v8_note *note)
+static __always_inline void v8_keep_code(struct walk *w, struct v8_walk *v, struct v8_note *note)
 {
 	v->is_making = 0;
-	bpf_map_update_elem(&v8_codes, &v->code_key, &v->code_made, BPF_ANY);
+	keep_memo(&w->memo, MEMO_V8_CODE, v->thread, v->caller, v->code_made);
 	v8_settle(v, note);
 }
 
@@ -197,7 +194,7 @@ static __always_inline void v8_give_up_code(struct walk *w, struct v8_walk *v, s
 	v->code_made.has_inlined = 1;
 	v->code_made.is_named = 1;
 	if (!w->record_lost) {
-		v8_keep_code(v, note);
+		v8_keep_code(w, v, note);
 		return;
 	}
 	v->is_making = 0;
@@ -223,9 +220,7 @@ static __always_inline void v8_look_up_code(struct walk *w, struct v8_walk *v, s
 		return;
 	}
 	v->caller = v8_function_shared(v);
-	v->code_key.tid = v->thread;
-	v->code_key.shared = v->caller;
-	struct v8_code_memo *memo = bpf_map_lookup_elem(&v8_codes, &v->code_key);
+	struct v8_code_memo *memo = find_memo(&w->memo, MEMO_V8_CODE, v->thread, v->caller);
 	v->code_made.start = memo ? memo->start : 0;
 	v->code_made.stamp = 0;
 	if (v8_find_code(note->function, note->ip)) {
@@ -257,14 +252,14 @@ static __always_inline void v8_look_up_code(struct walk *w, struct v8_walk *v, s
 	/* Calls alone are told: a name is of no use to an interrupted instruction. */
 	v->code_made.is_named = note->kind == NOTE_CALL;
 	if (!v->code_made.is_named) {
-		v8_keep_code(v, note);
+		v8_keep_code(w, v, note);
 		return;
 	}
 	int is_translated = v8_is_translated(v);
 	if ((!is_translated && v->code_kind != layout->kind_baseline + 2) || count > V8_INLINED) {
 		if (count > V8_INLINED)
 			add_counter(COUNTER_V8CodesUnreadable, 1);
-		v8_keep_code(v, note);
+		v8_keep_code(w, v, note);
 		return;
 	}
 	v->inlined = 0;
@@ -295,7 +290,7 @@ __noinline int v8_find_next_code(__u32 turn)
 		if (failed)
 			v8_give_up_code(w, v, note);
 		else if (is_named)
-			v8_keep_code(v, note);
+			v8_keep_code(w, v, note);
 		return 0;
 	}
 	v->code_index = index + 1;

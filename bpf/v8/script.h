@@ -8,9 +8,6 @@
 
 #include "string.h"
 
-/* Scripts of threads that user space was told of: the memory of the walk alone. */
-MAP(v8_scripts, LRU_HASH, 4096, struct v8_memo_key, struct v8_script);
-
 /* Takes words of v->text into a hash. */
 static __always_inline __u64 v8_hash_text(struct v8_walk *v, __u64 hash, __u32 words)
 {
@@ -52,7 +49,7 @@ __noinline int v8_make_key(void)
 	__u64 *words = v->words, source = v->script_words[V8_SCRIPT_SOURCE];
 	/* What was put together to be compiled is flat then: all of it is in the first part. */
 	for (int i = 0; i < 2; i++) {
-		if (v8_read_object(words, sizeof(v->words), source) || v8_read_type(words[0], &type) ||
+		if (v8_read_object(words, sizeof(v->words), source) || v8_read_type(v, words[0], &type) ||
 		    type >= V8_STRING_FIRST_OTHER)
 			return -1;
 		if ((type & V8_STRING_FORM) != V8_STRING_CONS && (type & V8_STRING_FORM) != V8_STRING_THIN)
@@ -106,13 +103,12 @@ static __always_inline int v8_find_script(struct walk *w, struct v8_walk *v)
 
 	v->script_key = 0;
 	if (v8_read_object(v->script_words, sizeof(v->script_words), v->script) ||
-	    v8_read_type(v->script_words[0], &type) || type != v->facts.layout.type_script)
+	    v8_read_type(v, v->script_words[0], &type) || type != v->facts.layout.type_script)
 		return -1;
 	v->string = v->script_words[V8_SCRIPT_NAME];
 	/* What eval() compiles has none, but undefined in its place. */
 	v8_read_string(V8_PART_SCRIPT);
-	v->key.shared = v->script;
-	struct v8_script *known = bpf_map_lookup_elem(&v8_scripts, &v->key);
+	struct v8_script *known = find_memo(&w->memo, MEMO_V8_SCRIPT, v->thread, v->script);
 	if (known && known->id == v->script_words[V8_SCRIPT_ID] && known->source == v->script_words[V8_SCRIPT_SOURCE]) {
 		v->script_key = known->key;
 		return 0;
@@ -136,7 +132,7 @@ static __always_inline int v8_find_script(struct walk *w, struct v8_walk *v)
 	v->script_memo.id = r->id;
 	v->script_memo.source = r->source;
 	v->script_memo.key = r->key;
-	bpf_map_update_elem(&v8_scripts, &v->key, &v->script_memo, BPF_ANY);
+	keep_memo(&w->memo, MEMO_V8_SCRIPT, v->thread, v->script, v->script_memo);
 	return 0;
 }
 

@@ -3,6 +3,7 @@
 #ifndef POLYTOP_V8_STATE_H
 #define POLYTOP_V8_STATE_H
 
+#include "../runtimes/memos.h"
 #include "abi.h"
 
 /* What the native walk met of an engine. */
@@ -52,19 +53,16 @@ struct v8_note {
 /* In a sample codes are looked for, and functions that were compiled into them are named, so many times. */
 #define V8_CODE_TURNS 1024
 
-/* A SharedFunctionInfo of a process that a name was made of. */
-struct v8_memo_key {
-	__u64 tid;
-	__u64 shared;
-};
-
-/* Objects move, and others take their place: the stamp tells whether it is the same. */
+/* The name of a SharedFunctionInfo in a thread. Objects move, and others take their place: the stamp tells whether it
+ * is the same. */
+#define MEMO_V8_FUNCTION MEMO_KIND(INTERPRETER_V8, 0)
 struct v8_memo {
 	__u64 stamp;
 	__u64 name;
 };
 
-/* Compiled code of a function in a thread. */
+/* Compiled code of a SharedFunctionInfo in a thread. */
+#define MEMO_V8_CODE MEMO_KIND(INTERPRETER_V8, 1)
 struct v8_code_memo {
 	__u64 start; /* of what holds its instructions, as V8's registry has it; 0: the function leads to it */
 	__u64 stamp; /* tells whether it is the same: code is freed, and other takes its place */
@@ -85,6 +83,7 @@ struct v8_cached_code {
 };
 
 /* The source of a script, as it was told to user space. */
+#define MEMO_V8_SCRIPT MEMO_KIND(INTERPRETER_V8, 2)
 struct v8_script {
 	__u64 id;
 	__u64 source;
@@ -106,9 +105,18 @@ enum v8_code_place {
 	V8_IN_HANDLERS = 2, /* builtins that carry out bytecodes */
 };
 
+/* A map whose type was read in a sample. A power of two. */
+#define V8_MAPS_CACHED 16
+struct v8_cached_map {
+	__u64 map;
+	__u64 sample;
+	__u64 type;
+};
+
 #define V8_SLOTS 8                 /* words of a frame around its frame pointer */
 #define V8_SHARED_BYTES 80         /* of a SharedFunctionInfo, at most */
 #define V8_SCRIPT_BYTES 72         /* of a Script */
+#define V8_BYTECODE_BYTES 40       /* of a BytecodeArray, and of what may lead to it */
 #define V8_CODE_BYTES 64           /* of a Code */
 #define V8_DEOPT_WORDS 16          /* of deoptimisation data, up to its first entry */
 #define V8_STRINGS 8               /* parts of a string that wait to be read */
@@ -127,9 +135,9 @@ struct v8_walk {
 	/* The script that was read last, in this sample, and its key; its name is in the name that is being made. */
 	__u64 read_script;
 	__u64 read_key;
-	__u64 bytecode; /* its bytecode; 0: none was found */
+	__u64 positions; /* the table of its bytecode; 0: none was found */
 	/* Scratch: words of objects. */
-	__u64 scope[6];
+	__u64 object[8];
 	__u64 function[5];
 	__u64 words[4];
 	__u64 parent[4];
@@ -164,15 +172,13 @@ struct v8_walk {
 	__u64 code_start; /* of its instructions */
 	__u32 code_size;
 	__u32 code_kind;
-	struct v8_memo_key code_key;
 	struct v8_code_memo code_made;
 	struct v8_code_record code_record;
 	__u64 shared_words[V8_SHARED_BYTES / 8 + 2];
 	__u64 script_words[V8_SCRIPT_BYTES / 8];
 	struct v8_cached cached[V8_CACHED];
+	struct v8_cached_map cached_maps[V8_MAPS_CACHED];
 	struct v8_cached_code cached_codes[V8_CODES_CACHED];
-	struct v8_memo_key key;
-	struct v8_memo_key function_key;
 	struct v8_memo made;
 	struct v8_script script_memo;
 	char text[V8_TEXT_BYTES];

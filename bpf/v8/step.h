@@ -166,14 +166,35 @@ static __always_inline int v8_is_pushed(struct walk *w, __u32 slot)
 	return w->fp - SLOTS_BELOW + 8 * slot >= w->sp;
 }
 
+/* Whether the window holds the slots of a frame, from an address on. */
+static __always_inline int v8_is_in_window(struct walk *w, __u64 address)
+{
+	return w->window_valid && address - w->window_start <= WINDOW_BYTES - 8 * V8_SLOTS;
+}
+
+/* Reads the slots of a frame from an aligned address on: several frames are in one window. Returns 0 or -1. */
+static __always_inline int v8_read_slots(struct walk *w, struct v8_walk *v, __u64 address)
+{
+	if (!v8_is_in_window(w, address))
+		move_window(address);
+	if (!v8_is_in_window(w, address))
+		return READ_USER(&v->slots, address);
+	__u64 offset = (address - w->window_start) & (WINDOW_BYTES - 8);
+	asm volatile("" : "+r"(offset));
+	offset &= WINDOW_BYTES - 8;
+	__builtin_memcpy(v->slots, w->window + offset, sizeof(v->slots));
+	return 0;
+}
+
 /* Records a frame of a function, whose slots were read. */
 static __always_inline void v8_push_function(struct walk *w, struct v8_walk *v, __u64 frame, __u32 in_builtins,
 					     __u32 in_handlers)
 {
 	__u64 function = v->slots[SLOT_FUNCTION], return_address, ip = w->exact ? w->ip : w->ip - 1;
-	int is_interpreted = in_builtins && v8_is_pushed(w, SLOT_BYTECODE_OFFSET) &&
-			     V8_IS_SMI(v->slots[SLOT_BYTECODE_OFFSET]) &&
-			     v8_has_type(v->slots[SLOT_BYTECODE], v->facts.layout.type_bytecode);
+	/* A handler of bytecodes that calls something is in the frame of an interpreted function. */
+	int is_interpreted =
+		in_builtins && v8_is_pushed(w, SLOT_BYTECODE_OFFSET) && V8_IS_SMI(v->slots[SLOT_BYTECODE_OFFSET]) &&
+		((in_handlers && !w->exact) || v8_has_type(v->slots[SLOT_BYTECODE], v->facts.layout.type_bytecode));
 	/* What lies further in than a builtin is V8's, unless the builtin calls C++ itself. */
 	int may_lack_frame = w->exact || w->v8.last_step + 1 != w->user_frames;
 
@@ -227,7 +248,7 @@ __noinline int v8_step(__u64 frame, __u32 place)
 	__u64 fp = w->fp;
 	if (w->fp_source == FP_LOST || (fp & 7) || fp < w->sp || fp - w->sp > V8_FRAME_SPAN)
 		return w->exact ? NOT_INTERPRETED : v8_end(w, COUNTER_UnwindV8ErrBadFP);
-	if (READ_USER(&v->slots, fp - SLOTS_BELOW))
+	if (v8_read_slots(w, v, fp - SLOTS_BELOW))
 		return w->exact ? NOT_INTERPRETED : v8_end(w, COUNTER_UnwindV8ErrStackRead);
 	__u64 context = v->slots[SLOT_CONTEXT];
 	if (!v8_is_pushed(w, (context & 1) ? SLOT_FUNCTION : SLOT_CONTEXT))

@@ -6,7 +6,7 @@
 #ifndef POLYTOP_V8_STRING_H
 #define POLYTOP_V8_STRING_H
 
-#include "../names.h"
+#include "../runtimes/names.h"
 #include "step.h"
 
 /* So many parts of a string are looked at. */
@@ -34,10 +34,21 @@ static __always_inline int v8_read_object(void *words, __u32 size, __u64 tagged)
 	return v8_read_moved(words, size, tagged) ? 0 : -1;
 }
 
-/* Reads the type in a map. Returns 0 or -1. */
-static __always_inline int v8_read_type(__u64 map, __u16 *type)
+/* Reads the type in a map, once in a sample: there are few of them. Returns 0 or -1. */
+static __always_inline int v8_read_type(struct v8_walk *v, __u64 map, __u16 *type)
 {
-	return V8_IS_POINTER(map) && !READ_USER(type, map - 1 + V8_MAP_TYPE) ? 0 : -1;
+	struct v8_cached_map *cached = &v->cached_maps[hash_slot(map, 4) & (V8_MAPS_CACHED - 1)];
+
+	if (cached->map == map && cached->sample == v->samples) {
+		*type = cached->type;
+		return 0;
+	}
+	if (!V8_IS_POINTER(map) || READ_USER(type, map - 1 + V8_MAP_TYPE))
+		return -1;
+	cached->map = map;
+	cached->sample = v->samples;
+	cached->type = *type;
+	return 0;
 }
 
 /* Appends characters at an address to v->text. Returns 0 or -1. */
@@ -78,7 +89,7 @@ __noinline int v8_read_part(__u32 depth)
 	v->waiting = index;
 	asm volatile("" : "+r"(index));
 	__u64 at = v8_read_moved(words, sizeof(v->words), v->strings[index & (V8_STRINGS - 1)]);
-	if (!at || v8_read_type(words[0], &type) || type >= V8_STRING_FIRST_OTHER)
+	if (!at || v8_read_type(v, words[0], &type) || type >= V8_STRING_FIRST_OTHER)
 		return -1;
 	__u32 length = words[V8_STRING_LENGTH] >> 32, is_wide = !(type & V8_STRING_ONE_BYTE);
 	if (!depth)
@@ -106,7 +117,7 @@ __noinline int v8_read_part(__u32 depth)
 	case V8_STRING_SLICED:
 		from = V8_SMI(words[V8_STRING_SECOND]);
 		if (v8_read_object(parent, sizeof(v->parent), words[V8_STRING_FIRST]) ||
-		    v8_read_type(parent[0], &type) || type >= V8_STRING_FIRST_OTHER)
+		    v8_read_type(v, parent[0], &type) || type >= V8_STRING_FIRST_OTHER)
 			return -1;
 		if ((type & V8_STRING_FORM) == V8_STRING_EXTERNAL && !(type & V8_STRING_UNCACHED))
 			return v8_take_characters(v, parent[V8_STRING_SECOND] + ((__u64)from << is_wide), length,

@@ -23,7 +23,7 @@ static __always_inline __u32 v8_name_of(struct walk *w, struct v8_walk *v, __u64
 	if (v8_read_object(v->function, sizeof(v->function), function))
 		return COUNTER_UnwindV8ErrReadFunction;
 	v->shared = v8_function_shared(v);
-	__u32 wrong = v8_find_function(w, v, function);
+	__u32 wrong = v8_find_function(w, v, v->function[0]);
 	if (wrong)
 		return wrong;
 	cached->function = function;

@@ -4,11 +4,11 @@
  * runs the same code. The strings are read out of the sampled task at the first sight of a function and sent to user
  * space once, so that a name outlives its process.
  */
-#ifndef POLYTOP_NAMES_H
-#define POLYTOP_NAMES_H
+#ifndef POLYTOP_RUNTIMES_NAMES_H
+#define POLYTOP_RUNTIMES_NAMES_H
 
-#include "results.h"
-#include "walk.h"
+#include "../results.h"
+#include "../walk.h"
 
 /* Names that user space was sent: the memory of the walk alone. */
 MAP(sent_names, LRU_HASH, 16384, __u64, __u8);
