@@ -64,7 +64,7 @@ void Drain::open(Session& session, Files& files, Methods& methods, MemoryReader&
   session_ = &session;
   files_ = &files;
   methods_ = &methods;
-  lines_ = makeFrameLines(session, memory);
+  lines_ = makeFrameLines(session, files.catalog, memory);
   memory_ = &memory;
   ring_ = ring_buffer__new(session.mapFd("records"), onRecord, this, nullptr);
   if (!ring_) throw Failure("the ring buffer cannot be opened", errno);
@@ -123,7 +123,7 @@ void Drain::addStack(const stack_record& record) {
 
 void Drain::addInterpreted() {
   for (const auto& lines : lines_) lines->correct(interpreted_);
-  for (const InterpretedStack& stack : interpreted_) stacks_.add(stack.record, stack.words.data());
+  for (const InterpretedStack& stack : interpreted_) stacks_.add(stack);
   interpreted_.clear();
 }
 

@@ -7,11 +7,15 @@
 
 namespace polytop {
 
-std::vector<std::unique_ptr<FrameLines>> makeFrameLines(Session& session, MemoryReader& memory) {
+std::vector<std::unique_ptr<FrameLines>> makeFrameLines(Session& session, Catalog& catalog, MemoryReader& memory) {
   std::vector<std::unique_ptr<FrameLines>> lines;
   lines.push_back(std::make_unique<PerlLines>(session, memory));
   lines.push_back(std::make_unique<PythonLines>());
-  lines.push_back(std::make_unique<V8Lines>(memory));
+  lines.push_back(std::make_unique<V8Lines>(memory, [&catalog](uint32_t file, uint64_t offset) {
+    const std::shared_ptr<const FoundRuntime> runtime = catalog.runtimeOf(file);
+    const InterpreterInfo* engine = runtime ? runtime->interpreter() : nullptr;
+    return engine && engine->kind == INTERPRETER_V8 && engine->evaluates(offset);
+  }));
   return lines;
 }
 

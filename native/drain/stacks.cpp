@@ -11,13 +11,17 @@ namespace polytop {
 
 namespace {
 
-constexpr uint64_t kBeside = static_cast<uint64_t>(INTERPRETED_NATIVE) << 32;
-constexpr uint64_t kFolded = static_cast<uint64_t>(INTERPRETED_FOLDED) << 32;
+/// What is said of a frame beside its word.
+constexpr uint64_t extraOf(const interpreted_frame& frame) { return uint64_t{frame.meta} << 32 | frame.line; }
 
-/// The kind of a stack is what News::stacks holds of it, and above that how its thread waits.
+constexpr uint64_t kBeside = extraOf({0, 0, INTERPRETED_NATIVE});
+constexpr uint64_t kFolded = extraOf({0, 0, INTERPRETED_FOLDED});
+
+/// The kind of a stack is what News::stacks holds of it, the outcome and the count of interpreted frames, and above
+/// that how its thread waits.
+constexpr uint32_t kInterpretedShift = 8;
 constexpr uint32_t kWaitShift = 24;
 constexpr uint32_t kKindMask = (1u << kWaitShift) - 1;
-constexpr uint32_t kInterpretedMask = 0xffff00;
 
 }  // namespace
 
@@ -41,35 +45,49 @@ uint32_t Stacks::numberFrame(uint64_t word, uint64_t extra, uint32_t owner) {
 
 /// Whether a frame word means something in its process only.
 static bool isOfProcess(uint64_t word) {
-  const auto kind = static_cast<uint32_t>(word >> FRAME_KIND_SHIFT);
+  const uint32_t kind = frameKind(word);
   return kind == FRAME_ANONYMOUS || (kind == FRAME_DOTNET && (word & FRAME_VALUE_MASK) >= DOTNET_STUBS);
 }
 
-void Stacks::add(const stack_record& record, const uint64_t* frames) {
+template <typename FrameAt>
+void Stacks::addFrames(const stack_record& record, size_t native, size_t interpreted, FrameAt frameAt) {
   const auto [stack, isNew] = current_.stacks.add(record.hash);
   if (!isNew) return;
   stack.number = kUnnumbered;
   stack.firstFile = static_cast<uint32_t>(current_.files.size());
-  unnumbered_.push_back({record.hash,
-                         record.outcome | static_cast<uint32_t>(record.interpreted_count) << 8 |
-                             static_cast<uint32_t>(record.wait) << kWaitShift,
-                         static_cast<uint32_t>(unnumberedFrames_.size()),
-                         static_cast<uint32_t>(record.frame_count + record.interpreted_count)});
-  const uint64_t beside = record.interpreted_count > 0 ? kBeside : 0;
-  for (uint32_t i = 0; i < record.frame_count; i++) {
-    const uint64_t word = frames[i];
-    const auto kind = static_cast<uint32_t>(word >> FRAME_KIND_SHIFT);
+  Unnumbered& added = unnumbered_.emplace_back();
+  added.hash = record.hash;
+  added.kind = record.outcome | static_cast<uint32_t>(interpreted) << kInterpretedShift |
+               static_cast<uint32_t>(record.wait) << kWaitShift;
+  added.firstFrame = static_cast<uint32_t>(unnumberedFrames_.size());
+  added.frameCount = static_cast<uint32_t>(native + interpreted);
+  added.mayBeKnown = byFunction_ || record.interpreted_count > 0;
+  for (size_t i = 0; i < added.frameCount; i++) {
+    const interpreted_frame frame = frameAt(i);
+    const bool isNative = ownerOf(frame) == INTERPRETER_NONE;
     unnumberedFrames_.push_back(
-        numberFrame(word, kind == FRAME_NATIVE ? beside : 0, isOfProcess(word) ? record.tgid : 0));
-    if (kind != FRAME_NATIVE) continue;
-    const auto file = static_cast<uint16_t>(word >> FRAME_FILE_SHIFT);
+        numberFrame(frame.name, extraOf(frame), isNative && isOfProcess(frame.name) ? record.tgid : 0));
+    if (!isNative || frameKind(frame.name) != FRAME_NATIVE) continue;
+    const auto file = static_cast<uint16_t>(frame.name >> FRAME_FILE_SHIFT);
     const auto first = current_.files.begin() + stack.firstFile;
     if (std::find(first, current_.files.end(), file) == current_.files.end()) current_.files.push_back(file);
   }
   stack.fileCount = static_cast<uint32_t>(current_.files.size()) - stack.firstFile;
-  const uint64_t* interpreted = frames + record.frame_count;
-  for (uint32_t i = 0; i < record.interpreted_count; i++)
-    unnumberedFrames_.push_back(numberFrame(interpreted[2 * i], interpreted[2 * i + 1], 0));
+}
+
+void Stacks::add(const stack_record& record, const uint64_t* frames) {
+  addFrames(record, record.frame_count, 0, [frames](size_t i) { return interpreted_frame{frames[i], 0, 0}; });
+}
+
+void Stacks::add(const InterpretedStack& stack) {
+  const size_t native = stack.native.size(), interpreted = stack.interpreted.size();
+  addFrames(stack.record, native, interpreted, [&](size_t i) {
+    if (i >= native) return stack.interpreted[i - native];
+    interpreted_frame frame = stack.native[i];
+    // All frames are in their places: none will be hidden.
+    if (interpreted == 0 && frame.meta == INTERPRETED_NATIVE) frame.meta = 0;
+    return frame;
+  });
 }
 
 std::vector<Stacks::NewFrame> Stacks::newFrames() const {
@@ -88,8 +106,7 @@ void Stacks::number(const std::vector<uint32_t>& functions) {
     const auto frames = unnumberedFrames_.begin() + added.firstFrame;
     if (std::any_of(frames, frames + added.frameCount, [unknown](uint32_t frame) { return frame >= unknown; })) break;
     Stack& stack = current_.stacks.add(added.hash).first;
-    // Frames of interpreters may differ for the kernel side alone.
-    if (byFunction_ || (added.kind & kInterpretedMask)) {
+    if (added.mayBeKnown) {
       const auto [number, isNew] = current_.shown.add(shownHash(added));
       if (isNew) number = nextStack_;
       stack.number = number;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bpf/abi.h"
+#include "drain/interpreted_stack.h"
 #include "util/flat_map.h"
 #include "util/hash.h"
 
@@ -23,8 +24,9 @@ class Stacks {
   /// Stacks of the same functions get one number, wherever in these they are, and so do frames of files' code. To be
   /// set before anything is added.
   void mergeByFunction() { byFunction_ = true; }
-  /// Takes in a stack record; a stack already known is left out.
+  /// Takes in a stack; one already known is left out. `frames` are native ones, leaf first.
   void add(const stack_record& record, const uint64_t* frames);
+  void add(const InterpretedStack& stack);
   /// A frame that is new, and the process that its word means something in, 0 for all.
   struct NewFrame {
     uint64_t word;
@@ -48,8 +50,8 @@ class Stacks {
 
   /// News for JavaScript since the last take().
   struct News {
-    /// For each: number, outcome | count of interpreted frames << 8, count of all frames, numbers of the frames (leaf
-    /// first), numbers of the interpreted frames (of each interpreter innermost first).
+    /// For each: number, outcome | count of frames without a place << 8, count of all frames, numbers of the frames
+    /// (leaf first), numbers of those without a place (of each interpreter innermost first).
     std::vector<uint32_t> stacks;
     std::vector<uint32_t> waits;      ///< for each new stack of a thread that waits: number, how (stack_record::wait)
     uint32_t firstFrame = 0;          ///< number of the first new frame
@@ -114,8 +116,13 @@ class Stacks {
     uint32_t kind;        ///< the second word of News::stacks; above it how the thread waits
     uint32_t firstFrame;  ///< in unnumberedFrames_
     uint32_t frameCount;
+    /// Another one may show the same: frames of interpreters may differ for the kernel side alone.
+    bool mayBeKnown;
   };
 
+  /// `frameAt` makes the frame at an index, the native ones first.
+  template <typename FrameAt>
+  void addFrames(const stack_record& record, size_t native, size_t interpreted, FrameAt frameAt);
   uint32_t numberFrame(uint64_t word, uint64_t extra, uint32_t owner);
   /// Says as which frame each of the first new ones is shown, by their functions.
   void showFrames(const std::vector<uint32_t>& functions);

@@ -56,8 +56,7 @@ void PerlLines::correct(std::span<InterpretedStack> stacks) {
   for (const Frame& frame : frames_) {
     const PerlStatement* statement = statements_.find(frame.tgid, frame.site.statement);
     // With another line than when the op was executed it is another statement by now.
-    if (!statement || statement->cop.line != static_cast<uint32_t>(*frame.extra)) continue;
-    *frame.extra = (*frame.extra >> 32 << 32) | statement->lineOf(frame.site);
+    if (statement && statement->cop.line == *frame.line) *frame.line = statement->lineOf(frame.site);
   }
 }
 
@@ -71,11 +70,11 @@ void PerlLines::addFrames(InterpretedStack& stack) {
     perls_.erase(perl);
     return;
   }
-  const uint32_t count = std::min<uint32_t>(stack.record.interpreted_count, PERL_SITES);
-  for (uint32_t i = 0; i < count; i++) {
-    uint64_t& extra = stack.interpreted()[2 * i + 1];
-    if (!sites.sites[i] || !static_cast<uint32_t>(extra)) continue;
-    frames_.push_back({stack.record.tgid, sites.perl, siteOf(sites.sites[i]), &extra});
+  const size_t count = std::min<size_t>(stack.interpreted.size(), PERL_SITES);
+  for (size_t i = 0; i < count; i++) {
+    interpreted_frame& frame = stack.interpreted[i];
+    if (sites.sites[i] && frame.line)
+      frames_.push_back({stack.record.tgid, sites.perl, siteOf(sites.sites[i]), &frame.line});
   }
 }
 

@@ -44,7 +44,7 @@ class PerlLines : public FrameLines {
     uint32_t tgid;
     uint32_t perl;  ///< index in `perls`
     PerlSite site;
-    uint64_t* extra;  ///< holds its line
+    uint32_t* line;  ///< as the kernel side told it
   };
   struct Statement {
     uint32_t tgid;

@@ -31,20 +31,15 @@ void PythonLines::correct(std::span<InterpretedStack> stacks) {
 }
 
 void PythonLines::correct(InterpretedStack& stack) const {
-  uint64_t* frames = stack.interpreted();
-  for (uint32_t i = 0; i < stack.record.interpreted_count; i++) {
-    const auto meta = static_cast<uint32_t>(frames[2 * i + 1] >> 32);
-    const auto instruction = static_cast<uint32_t>(frames[2 * i + 1]);
-    const uint32_t kind = meta & INTERPRETED_KIND_MASK;
-    if ((meta >> INTERPRETED_OWNER_SHIFT & INTERPRETED_OWNER_MASK) != INTERPRETER_PYTHON) continue;
-    if (kind != PYTHON_FRAME && kind != PYTHON_CALL) continue;
-    const PythonTable* table = instruction ? find(frames[2 * i]) : nullptr;
-    uint32_t line = 0;
+  for (interpreted_frame& frame : stack.interpreted) {
+    const uint32_t kind = frame.meta & INTERPRETED_KIND_MASK, instruction = frame.line;
+    if (ownerOf(frame) != INTERPRETER_PYTHON || (kind != PYTHON_FRAME && kind != PYTHON_CALL)) continue;
+    const PythonTable* table = instruction ? find(frame.name) : nullptr;
+    frame.line = 0;
     if (table && instruction < PYTHON_INSTRUCTION)
-      line = table->firstLine();
+      frame.line = table->firstLine();
     else if (table)
-      line = table->lineOf(2 * (instruction - PYTHON_INSTRUCTION));
-    frames[2 * i + 1] = static_cast<uint64_t>(meta) << 32 | line;
+      frame.line = table->lineOf(2 * (instruction - PYTHON_INSTRUCTION));
   }
 }
 

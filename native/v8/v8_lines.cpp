@@ -9,17 +9,10 @@ namespace polytop {
 
 namespace {
 
-/// No stack grows beyond so many words by functions that were compiled into others.
-constexpr size_t kMaxWords = 8192;
+/// No stack grows beyond so many frames by functions that were compiled into others.
+constexpr size_t kMaxFrames = 4096;
 
-bool isOfV8(uint32_t meta) { return (meta >> INTERPRETED_OWNER_SHIFT & INTERPRETED_OWNER_MASK) == INTERPRETER_V8; }
-
-/// Whether a stack has frames of V8: those of other interpreters stay as they are.
-bool holdsOwn(std::span<const uint64_t> words) {
-  for (size_t i = 0; i < words.size(); i += 2)
-    if (isOfV8(static_cast<uint32_t>(words[i + 1] >> 32))) return true;
-  return false;
-}
+bool isOfV8(const interpreted_frame& frame) { return ownerOf(frame) == INTERPRETER_V8; }
 
 /// What is known of a name, lately or before.
 template <typename Known>
@@ -95,10 +88,9 @@ void V8Lines::addScript(const v8_script_record& record, std::span<const uint8_t>
 
 const V8Lines::Function* V8Lines::find(uint64_t name) const { return findIn(functions_, olderFunctions_, name); }
 
-void V8Lines::append(std::vector<uint64_t>& into, uint64_t name, const Function* function, uint32_t kind,
+void V8Lines::append(std::vector<interpreted_frame>& into, uint64_t name, const Function* function, uint32_t kind,
                      uint32_t line) {
-  const uint64_t meta = kind | INTERPRETER_V8 << INTERPRETED_OWNER_SHIFT;
-  into.insert(into.end(), {function ? function->text : name, meta << 32 | line});
+  into.push_back({function ? function->text : name, line, kind | INTERPRETER_V8 << INTERPRETED_OWNER_SHIFT});
 }
 
 uint32_t V8Lines::lineOf(uint64_t script, SourcePosition position) const {
@@ -111,44 +103,44 @@ void V8Lines::correct(std::span<InterpretedStack> stacks) {
 }
 
 void V8Lines::correct(InterpretedStack& stack) const {
-  const std::span words(stack.interpreted(), 2 * static_cast<size_t>(stack.record.interpreted_count));
-  if (!holdsOwn(words)) return;
-  std::vector<uint64_t> frames;
-  frames.reserve(words.size());
-  for (size_t i = 0; i < words.size(); i += 2) {
-    const std::span<const uint64_t, 2> frame(&words[i], 2);
-    const auto meta = static_cast<uint32_t>(frame[1] >> 32);
-    const auto place = static_cast<uint32_t>(frame[1]);
-    const uint32_t kind = isOfV8(meta) ? meta & INTERPRETED_KIND_MASK : 0;
-    if (kind == V8_CALL) {
-      if (i + 2 < words.size() && expand(frame[0], place, std::span<const uint64_t, 2>(&words[i + 2], 2), frames))
-        i += 2;
-    } else if (kind == V8_FRAME || kind == V8_BYTECODE || kind == V8_MERGED) {
-      const Function* function = find(frame[0]);
-      const bool isPlaced = function && kind == V8_BYTECODE && place >= V8_INSTRUCTION;
-      append(frames, frame[0], function, kind,
-             isPlaced ? lineOf(function->script, function->positions.at(place - V8_INSTRUCTION)) : 0);
-    } else {
-      frames.insert(frames.end(), frame.begin(), frame.end());
-    }
-  }
-  stack.record.interpreted_count = static_cast<uint16_t>(frames.size() / 2);
-  stack.words.resize(stack.record.frame_count);
-  stack.words.insert(stack.words.end(), frames.begin(), frames.end());
+  std::vector<interpreted_frame>& frames = stack.interpreted;
+  const auto own = std::stable_partition(frames.begin(), frames.end(), [](const auto& it) { return !isOfV8(it); });
+  if (own == frames.end()) return;
+  stack.native = interleave(stack.native, shown({own, frames.end()}), carriesOutBytecodes_);
+  frames.erase(own, frames.end());
 }
 
-bool V8Lines::expand(uint64_t code, uint32_t returnsTo, std::span<const uint64_t, 2> frame,
-                     std::vector<uint64_t>& into) const {
-  if (into.size() >= kMaxWords) return false;
-  if (const TranslatedCalls* calls = findIn(translations_, olderTranslations_, code))
-    return expandTranslated(*calls, returnsTo, frame[0], into);
-  const CompiledCalls* calls = findIn(codes_, olderCodes_, code);
-  const Function* compiled = calls ? find(code) : nullptr;
-  return compiled && expandCompiled(*calls, *compiled, returnsTo, frame[0], into);
+std::vector<interpreted_frame> V8Lines::shown(std::span<const interpreted_frame> frames) const {
+  std::vector<interpreted_frame> shown;
+  shown.reserve(frames.size());
+  for (size_t i = 0; i < frames.size(); i++) {
+    const interpreted_frame& frame = frames[i];
+    const uint32_t kind = frame.meta & INTERPRETED_KIND_MASK;
+    if (kind == V8_CALL) {
+      if (i + 1 < frames.size() && expand(frame, frames[i + 1].name, shown)) i++;
+    } else if (kind == V8_FRAME || kind == V8_BYTECODE || kind == V8_MERGED) {
+      const Function* function = find(frame.name);
+      const bool isPlaced = function && kind == V8_BYTECODE && frame.line >= V8_INSTRUCTION;
+      append(shown, frame.name, function, kind,
+             isPlaced ? lineOf(function->script, function->positions.at(frame.line - V8_INSTRUCTION)) : 0);
+    } else {
+      shown.push_back(frame);
+    }
+  }
+  return shown;
+}
+
+bool V8Lines::expand(const interpreted_frame& call, uint64_t function, std::vector<interpreted_frame>& into) const {
+  if (into.size() >= kMaxFrames) return false;
+  if (const TranslatedCalls* calls = findIn(translations_, olderTranslations_, call.name))
+    return expandTranslated(*calls, call.line, function, into);
+  const CompiledCalls* calls = findIn(codes_, olderCodes_, call.name);
+  const Function* compiled = calls ? find(call.name) : nullptr;
+  return compiled && expandCompiled(*calls, *compiled, call.line, function, into);
 }
 
 bool V8Lines::expandCompiled(const CompiledCalls& calls, const Function& compiled, uint32_t returnsTo,
-                             uint64_t function, std::vector<uint64_t>& into) const {
+                             uint64_t function, std::vector<interpreted_frame>& into) const {
   if (!calls.returnsTo(returnsTo)) return false;
   const std::vector<PlacedCall> places = calls.framesOf(compiled.positions.at(returnsTo - 1), function);
   for (const PlacedCall& it : places) {
@@ -159,7 +151,7 @@ bool V8Lines::expandCompiled(const CompiledCalls& calls, const Function& compile
 }
 
 bool V8Lines::expandTranslated(const TranslatedCalls& calls, uint32_t returnsTo, uint64_t function,
-                               std::vector<uint64_t>& into) const {
+                               std::vector<interpreted_frame>& into) const {
   const std::vector<TranslatedFrame> frames = calls.framesOf(returnsTo, function);
   for (const TranslatedFrame& it : frames) {
     const Function* known = find(it.name);

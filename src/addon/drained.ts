@@ -157,8 +157,8 @@ export interface Drained {
   /** Two words for each new stack of a thread that waits: its number, and how (enum wait_reason and its bits). */
   readonly stackWaits: Uint32Array;
   /**
-   * New stacks; the words of each: number, outcome | count of interpreted frames << 8, count of all frames, numbers
-   * of the frames (leaf first), numbers of the interpreted frames (of each interpreter innermost first).
+   * New stacks; the words of each: number, outcome | count of frames without a place << 8, count of all frames,
+   * numbers of the frames (leaf first), numbers of those without a place (of each interpreter innermost first).
    */
   readonly stacks: Uint32Array<ArrayBuffer>;
   /** Number of the first of `frames`. */

@@ -57,8 +57,15 @@ export class InterpretedStacks {
     return merged.slice(0, end);
   }
 
-  #merge(native: Uint32Array, interpreted: Uint32Array, outcome: number): number[] {
+  #merge(frames: Uint32Array, interpreted: Uint32Array, outcome: number): number[] {
+    // Frames of some interpreters are in their places already.
+    const isNative = (number: number): boolean => !this.#owners.has(number);
+    const native = frames.filter(isNative);
     const lists: (readonly MergedFrame[])[] = [];
+    if (native.length < frames.length) {
+      const inPlace = (number: number) => ({ number, native: isNative(number), folded: false });
+      lists.push(Array.from(frames, inPlace));
+    }
     for (const [owner, interleaver] of this.#interleavers) {
       const own = interpreted.filter((number) => this.#owners.get(number) === owner);
       if (own.length > 0) lists.push(interleaver.interleave(native, own, outcome));

@@ -55,6 +55,13 @@ const PROGRAMS: readonly Program[] = [
     chain: ["main", ...Array<string>(11).fill("aligned"), "bottom"],
   },
   {
+    about: "code that was copied to huge pages",
+    source: "huge_pages.c",
+    as: "huge-pages",
+    flags: ["-fno-toplevel-reorder"],
+    chain: ["main", "stays", "calls_copied", "spends_copied"],
+  },
+  {
     about: "assembly that counts its frame from rbx",
     source: "base.c",
     as: "base",

@@ -11,6 +11,7 @@
 #include "check.h"
 #include "memory/memory_reader.h"
 #include "v8/compiled_calls.h"
+#include "v8/interleave.h"
 #include "v8/position_table.h"
 #include "v8/script_lines.h"
 #include "v8/translated_calls.h"
@@ -204,41 +205,86 @@ void takeFunction(V8Lines& lines, uint64_t name, uint64_t text, const Bytes& tab
   lines.take(RECORD_V8_FUNCTION, record.get(), offsetof(v8_function_record, table) + table.size());
 }
 
-uint64_t frameWord(uint32_t kind, uint32_t line) {
-  return static_cast<uint64_t>(kind | INTERPRETER_V8 << INTERPRETED_OWNER_SHIFT) << 32 | line;
+using Frames = std::vector<interpreted_frame>;
+
+interpreted_frame ofV8(uint64_t name, uint32_t kind, uint32_t line = 0) {
+  return {name, line, kind | INTERPRETER_V8 << INTERPRETED_OWNER_SHIFT};
 }
 
-/// The frames that are shown for these of V8, as words of two each.
-std::vector<uint64_t> shown(V8Lines& lines, const std::vector<uint64_t>& frames) {
-  std::vector<uint64_t> record(sizeof(stack_record) / sizeof(uint64_t));
-  auto* stack = reinterpret_cast<stack_record*>(record.data());
-  stack->interpreted_count = static_cast<uint16_t>(frames.size() / 2);
-  record.insert(record.end(), frames.begin(), frames.end());
+/// The frame of a native stack that is shown for one of V8.
+interpreted_frame shown(V8Lines& lines, const interpreted_frame& frame) {
   std::vector<InterpretedStack> stacks;
-  stacks.emplace_back(*reinterpret_cast<const stack_record*>(record.data()));
+  stacks.emplace_back(stack_record{});
+  stacks[0].interpreted = {frame};
   lines.correct(stacks);
-  return stacks[0].words;
+  check(stacks[0].interpreted.empty() && stacks[0].native.size() == 1, "a frame of V8 is one of the native stack");
+  return stacks[0].native.at(0);
+}
+
+bool isEqual(const interpreted_frame& a, const interpreted_frame& b) {
+  return a.name == b.name && a.line == b.line && a.meta == b.meta;
 }
 
 void testFrames() {
   MemoryReader memory("/nonexistent");
-  V8Lines lines(memory);
+  V8Lines lines(memory, [](uint32_t, uint64_t) { return false; });
   takeScript(lines, "one\ntwo\nthree");
   // The same text in two functions, which are on one line by other instructions.
   takeFunction(lines, 1, 70, tableOf({{1, true, position(0)}, {5, true, position(5)}}, false));
   takeFunction(lines, 2, 70, tableOf({{1, true, position(9)}, {2, true, position(6)}}, false));
   const auto at = [&](uint64_t name, uint32_t bytecode) {
-    return shown(lines, {name, frameWord(V8_BYTECODE, V8_INSTRUCTION + bytecode)});
+    return shown(lines, ofV8(name, V8_BYTECODE, V8_INSTRUCTION + bytecode));
   };
-  check(at(1, 0) == std::vector<uint64_t>{70, frameWord(V8_BYTECODE, 1)}, "a frame has its text and line");
-  check(at(1, 7) == at(2, 3) && at(1, 7)[1] == frameWord(V8_BYTECODE, 2), "what is shown alike is the same");
-  check(at(2, 0)[1] == frameWord(V8_BYTECODE, 3), "each function has its own table");
-  check(at(9, 0) == std::vector<uint64_t>{9, frameWord(V8_BYTECODE, 0)}, "what is not known keeps its name");
-  check(shown(lines, {1, frameWord(V8_MERGED, 0)}) == std::vector<uint64_t>{70, frameWord(V8_MERGED, 0)}, "no line");
+  check(isEqual(at(1, 0), ofV8(70, V8_BYTECODE, 1)), "a frame has its text and line");
+  check(isEqual(at(1, 7), at(2, 3)) && at(1, 7).line == 2, "what is shown alike is the same");
+  check(at(2, 0).line == 3, "each function has its own table");
+  check(isEqual(at(9, 0), ofV8(9, V8_BYTECODE)), "what is not known keeps its name");
+  check(isEqual(shown(lines, ofV8(1, V8_MERGED)), ofV8(70, V8_MERGED)), "no line");
   lines.renew();
-  check(at(1, 0)[0] == 70, "what was known before is still referred to");
+  check(at(1, 0).name == 70, "what was known before is still referred to");
   lines.renew();
-  check(at(1, 0)[0] == 1, "and then forgotten");
+  check(at(1, 0).name == 1, "and then forgotten");
+}
+
+void testOthers() {
+  MemoryReader memory("/nonexistent");
+  V8Lines lines(memory, [](uint32_t, uint64_t) { return false; });
+  std::vector<InterpretedStack> stacks;
+  stacks.emplace_back(stack_record{});
+  const interpreted_frame other = {5, 6, INTERPRETER_PYTHON << INTERPRETED_OWNER_SHIFT};
+  stacks[0].interpreted = {other, ofV8(7, V8_OTHER)};
+  lines.correct(stacks);
+  check(stacks[0].interpreted.size() == 1 && isEqual(stacks[0].interpreted.at(0), other), "others stay as they are");
+  check(stacks[0].native.size() == 1 && stacks[0].native.at(0).name == 7, "V8's go where they belong");
+}
+
+/// The names of a stack in which native frames are numbers below 10, those that carry out bytecodes from 5 on; hidden
+/// ones are negative.
+std::vector<int> merged(const std::vector<uint64_t>& native, const Frames& javaScript) {
+  Frames frames;
+  for (const uint64_t name : native) frames.push_back({name, 0, INTERPRETED_NATIVE});
+  std::vector<int> names;
+  for (const interpreted_frame& it :
+       interleave(frames, javaScript, [](uint32_t file, uint64_t offset) { return file == 0 && offset >= 5; })) {
+    const int name = static_cast<int>(it.name);
+    names.push_back(it.meta == INTERPRETED_FOLDED ? -name : name);
+  }
+  return names;
+}
+
+void testInterleaving() {
+  using Names = std::vector<int>;
+  const auto frame = [](uint64_t name) { return ofV8(name, V8_FRAME); };
+  const auto place = [](uint64_t at) { return ofV8(at, V8_PLACE); };
+  check(merged({1, 2, 3}, {frame(17), place(1), frame(18), frame(19), place(2)}) == Names{1, 17, 2, 18, 19, 3},
+        "frames go before the native frame that is said");
+  check(merged({5, 6, 3}, {frame(17), place(1), frame(18), place(2)}) == Names{-5, 17, -6, 18, 3},
+        "code of the interpreter is hidden, the function that it carries out comes after it");
+  check(merged({}, {frame(17), frame(18), place(0)}) == Names{17, 18}, "frames of generated code stand alone");
+  check(merged({1}, {frame(17), place(0)}) == Names{17, 1}, "or before the others");
+  check(merged({1}, {frame(17), place(900)}) == Names{1, 17}, "a place that is none loses no frame");
+  check(merged({1}, {frame(17), place(1), frame(18), place(0)}) == Names{1, 17, 18}, "nor do places that fall");
+  check(merged({1}, {frame(17)}) == Names{1, 17}, "nor does a list without its last place");
 }
 
 void testVersions() {
@@ -287,6 +333,8 @@ int main() {
   testCompiledCalls();
   testTranslatedCalls();
   testFrames();
+  testOthers();
+  testInterleaving();
   testVersions();
   testNoise();
   return polytop::reportChecks();

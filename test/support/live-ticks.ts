@@ -8,6 +8,8 @@ import { root } from "./polytop.ts";
 export interface LiveTicksOptions {
   readonly seconds: number;
   readonly frequency: number;
+  /** Goes on until there are so many, six times as long at most: on a busy machine a program gets less of a CPU. */
+  readonly samples?: number;
   /** Only these; every process where it is left out. */
   readonly pids?: readonly number[];
   /** Stacks of the same functions are one. */
@@ -18,7 +20,7 @@ export interface LiveTicksOptions {
 
 /** Samples for a while, and returns its ticks, one a second. */
 export async function liveTicks(options: LiveTicksOptions): Promise<Tick[]> {
-  const { seconds, frequency, pids = [], byFunction = false, onReady } = options;
+  const { seconds, frequency, samples = 0, pids = [], byFunction = false, onReady } = options;
   const setup: WorkerSetup = {
     sampler: {
       objectPath: `${root}dist/polytop.bpf.o`,
@@ -37,14 +39,17 @@ export async function liveTicks(options: LiveTicksOptions): Promise<Tick[]> {
   const worker = new Worker(`${root}dist/worker.js`, { workerData: setup });
   const assembler = new TickAssembler();
   const ticks: Tick[] = [];
+  let taken = 0;
   await new Promise<void>((resolve, reject) => {
     worker.on("error", reject);
     worker.on("message", (reply: WorkerReply) => {
       if (reply.kind === "ready") onReady?.();
       if (reply.kind === "failed") reject(new Error(reply.message));
       if (reply.kind === "tick") {
-        ticks.push(assembler.assemble(reply.delta));
-        if (ticks.length >= seconds) resolve();
+        const tick = assembler.assemble(reply.delta);
+        taken += tick.samples;
+        ticks.push(tick);
+        if (ticks.length >= (taken < samples ? 6 * seconds : seconds)) resolve();
       }
     });
   });

@@ -1,4 +1,4 @@
-/** Names the frames of JavaScript, and puts them between the native frames of their stacks. */
+/** Names the frames of JavaScript; the addon puts them between the native frames of their stacks. */
 import {
   type CounterName,
   INTERPRETER_V8,
@@ -13,7 +13,6 @@ import { InterpreterFiles } from "../interpreter-files.ts";
 import type { NewFrames } from "../new-frames.ts";
 import type { NamedFrame, NamedFunction, RuntimeReader } from "../reader.ts";
 import { javascriptFunction } from "./names.ts";
-import { JavaScriptStacks } from "./stacks.ts";
 
 const UNKNOWN = notReceived("javascript");
 
@@ -29,8 +28,6 @@ const MERGED = "compiled, and what V8 compiled into it counts as its own";
 export class JavaScriptReader implements RuntimeReader {
   readonly #names = new InterpretedNames(INTERPRETER_V8, javascriptFunction);
   readonly #files = new InterpreterFiles(INTERPRETER_V8);
-  readonly #stacks = new JavaScriptStacks(this.#files);
-  readonly interleaver = this.#stacks;
   readonly #tellsBodies: boolean;
 
   /** `tellsBodies`: frames say where they may be of a function that was compiled into theirs (Frame.body). */
@@ -38,10 +35,9 @@ export class JavaScriptReader implements RuntimeReader {
     this.#tellsBodies = tellsBodies;
   }
 
-  ingest(drained: Drained, frames: NewFrames): void {
+  ingest(drained: Drained): void {
     this.#files.ingest(drained);
     this.#names.ingest(drained);
-    this.#stacks.ingest(drained, frames);
   }
 
   symbolize(frames: NewFrames, index: number): NamedFrame | undefined {

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "bpf/abi.h"
+
+namespace polytop {
+
+/// What a word of a stack's native frames is; one of enum frame_kind.
+inline uint32_t frameKind(uint64_t word) { return static_cast<uint32_t>(word >> FRAME_KIND_SHIFT); }
+
+/// The interpreter that a frame is of, INTERPRETER_NONE for a native frame.
+inline uint32_t ownerOf(const interpreted_frame& frame) {
+  return frame.meta >> INTERPRETED_OWNER_SHIFT & INTERPRETED_OWNER_MASK;
+}
+
+/// A stack with frames of interpreters, as it came.
+struct InterpretedStack {
+  explicit InterpretedStack(const stack_record& of) : record(of) {
+    const auto* words = reinterpret_cast<const uint64_t*>(&of + 1);
+    native.reserve(of.frame_count);
+    for (const uint64_t* word = words; word != words + of.frame_count; word++) {
+      const uint32_t mark = frameKind(*word) == FRAME_NATIVE ? INTERPRETED_NATIVE : 0;
+      native.push_back({*word, 0, mark});
+    }
+    const auto* frames = reinterpret_cast<const interpreted_frame*>(words + of.frame_count);
+    interpreted.assign(frames, frames + of.interpreted_count);
+  }
+
+  stack_record record;
+  /// The native stack, leaf first: words in place of names. Code of files is marked as enum interpreted_kind says.
+  std::vector<interpreted_frame> native;
+  /// Frames of which JavaScript finds the places in it, of each interpreter innermost first.
+  std::vector<interpreted_frame> interpreted;
+};
+
+}  // namespace polytop
