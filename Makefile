@@ -70,13 +70,18 @@ $(BPF_OBJECTS): build/counters.h bin/strip-lines.mjs Makefile
 # while these come with the npm packages and are all that Node-API needs.
 
 CXX_FLAGS := -std=c++20 -Wall -Wextra -Werror -MMD -MP -iquote native -iquote . -I build -isystem $(LLVM)/include
-ADDON_FLAGS := $(CXX_FLAGS) -O2 -fPIC -fvisibility=hidden \
+ADDON_FLAGS = $(CXX_FLAGS) $(OPTIMIZED) -fPIC -fvisibility=hidden \
   -ffunction-sections -fdata-sections -D_FORTIFY_SOURCE=2 -fstack-protector-strong \
   -DNAPI_VERSION=9 -DNODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS -DNODE_ADDON_API_DISABLE_CPP_EXCEPTIONS -DNODE_ADDON_API_DISABLE_DEPRECATED \
   -isystem node_modules/node-addon-api -isystem node_modules/node-api-headers/include
-LIBRARIES := -Wl,--as-needed $(LLVM)/lib/libLLVMDemangle.a -lbpf -ldw -lelf -lz -llzma
-# Symbols of static libraries must not meet those of another addon or of Node itself.
-ADDON_LINK := -shared -pthread -Wl,--build-id -Wl,--exclude-libs,ALL -Wl,--gc-sections -Wl,-z,relro,-z,now $(LIBRARIES)
+# Symbols of static libraries must not meet those of another addon or of Node itself. What the parser alone uses is left
+# out, and with it the libraries that only the parser needs.
+ADDON_LINK := -shared -pthread -Wl,--build-id -Wl,--exclude-libs,ALL -Wl,--gc-sections -Wl,-z,relro,-z,now -lbpf
+
+# What runs for no sample, no name and no row of a table, or waits for the kernel, is small instead of fast.
+SELDOM := command early events js kernel lines mapped perl probes python
+OPTIMIZED := -O2
+$(filter $(SELDOM:%=build/native/%/%),$(ADDON_OBJECTS)): OPTIMIZED := -Os
 
 build/native/%.o: native/%.cpp Makefile $(GENERATED)
 	mkdir -p $(@D)
@@ -104,11 +109,12 @@ $(SMALL_PROGRAMS): Makefile
 # Static: it has no way of its own to find libraries. The C library asks for an open file by its path, an empty one, and paths are nothing
 # that this program may name: native/parser/program/paths.cpp has an fstat() of its own, and others that find no file.
 
-PATHS := fstat fstat64 open open64 realpath
+PATHS := native/parser/program/paths.options
+LIBRARIES := -Wl,--as-needed $(LLVM)/lib/libLLVMDemangle.a -ldw -lelf -lz -llzma
 
-dist/polytop-parser: build/native/parser/program/parser.o build/tools/parsers.a
+dist/polytop-parser: build/native/parser/program/parser.o build/tools/parsers.a $(PATHS)
 	mkdir -p dist
-	$(CXX) -static -s $^ -Wl,--gc-sections $(PATHS:%=-Wl,--wrap=%) $(LIBRARIES) -o $@.new
+	$(CXX) -static -s $(filter-out $(PATHS),$^) -Wl,--gc-sections @$(PATHS) $(LIBRARIES) -o $@.new
 	mv $@.new $@
 
 # ---- the bundle --------------------------------------------------------------

@@ -1,7 +1,7 @@
 /**
  * Makes the files of a release in out/: `npm run release`. The same commit, Debian packages and lock file: the same bytes.
  *   --quick   packs fast instead of small, leaves out tar.xz, rpm and the sources: for tests
- *   --test    tries what is in out/ instead (test/tools/release/); names of artefacts behind it, tar.gz say, choose some
+ *   --test    tries what is in out/ instead (test/tools/release/); names behind it choose rows
  */
 import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -71,7 +71,7 @@ async function make(isQuick: boolean): Promise<void> {
   console.log(await sh("ls -l", [], { cwd: OUT }));
 }
 
-const { values, positionals: artefacts } = parseArgs({
+const { values, positionals: names } = parseArgs({
   options: {
     quick: { type: "boolean", default: false },
     test: { type: "boolean", default: false },
@@ -80,6 +80,6 @@ const { values, positionals: artefacts } = parseArgs({
 });
 if (values.test) {
   const { tryRelease } = await import("../test/tools/release/main.ts");
-  process.exit((await tryRelease({ isQuick: values.quick, artefacts })) ? 0 : 1);
+  process.exit((await tryRelease({ isQuick: values.quick, names })) ? 0 : 1);
 }
 await timed("in all", () => make(values.quick));

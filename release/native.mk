@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# The native part of a release: the addon, linked with static libraries and with the C library's symbols as of an older
-# version. Called by release/main.ts, in the top folder, after the ordinary build, whose objects it links anew.
+# The native part of a release: the addon, and the parser as npm has it, linked with static libraries and with the C
+# library's symbols as of an older version. Called by release/main.ts, in the top folder, after the ordinary build, whose
+# objects it links anew.
 
 MAKEFLAGS += --no-builtin-rules
 .DELETE_ON_ERROR:
@@ -12,10 +13,11 @@ WORK := build/release
 ELFUTILS := $(WORK)/elfutils
 LIBBPF := $(WORK)/libbpf
 SYSTEM := /usr/lib/$(shell g++ -print-multiarch)
-# What is built elsewhere is the same: no path of this folder stands in it.
-STATIC_FLAGS := -O2 -fPIC -g0 -ffunction-sections -fdata-sections -ffile-prefix-map=$(CURDIR)/$(WORK)/=
+# What is built elsewhere is the same: no path of this folder stands in it. Small instead of fast: they load programs into
+# the kernel, and wait for it.
+STATIC_FLAGS := -Os -fPIC -g0 -ffunction-sections -fdata-sections -ffile-prefix-map=$(CURDIR)/$(WORK)/=
 
-all: $(WORK)/polytop.node
+all: $(WORK)/polytop.node $(WORK)/polytop-parser
 
 # ---- libraries ---------------------------------------------------------------
 # Debian's own static ones cannot be linked into a shared object (their thread-local variables are those of a program),
@@ -30,13 +32,11 @@ $(WORK)/%/.unpacked: $(WORK)/sources/.fetched
 	dpkg-source --no-check --no-copy -x $(WORK)/sources/$*_*.dsc $(@D) >$(WORK)/$*.log
 	touch $@
 
-# Without its readers of xz, bzip2 and zstd: polytop unpacks .gnu_debugdata itself, and zlib's sections stay.
-ELFUTILS_PARTS := lib/libeu.a libelf/libelf_pic.a libebl/libebl_pic.a libdwelf/libdwelf_pic.a libdw/libdw_pic.a
+# Of elfutils libbpf uses libelf alone. The parser, a program, is linked with Debian's own.
 $(ELFUTILS)/.built: $(ELFUTILS)/.unpacked
 	cd $(@D) && CFLAGS="$(STATIC_FLAGS)" ./configure --disable-debuginfod --disable-libdebuginfod --disable-nls \
 	  --without-bzlib --without-lzma --without-zstd --disable-symbol-versioning >>../elfutils.log 2>&1
-	$(MAKE) -C $(@D)/libdw known-dwarf.h >>$(WORK)/elfutils.log 2>&1
-	for part in $(ELFUTILS_PARTS); do $(MAKE) -C $(@D)/$${part%/*} $${part#*/} >>$(WORK)/elfutils.log 2>&1 || exit; done
+	for part in lib/libeu.a libelf/libelf_pic.a; do $(MAKE) -C $(@D)/$${part%/*} $${part#*/} >>$(WORK)/elfutils.log 2>&1 || exit; done
 	touch $@
 
 $(LIBBPF)/.built: $(LIBBPF)/.unpacked
@@ -54,16 +54,29 @@ $(WORK)/older-libc.o: release/native/older-libc.c
 
 # The libraries of C++ stay shared, since Node has them anyway, but for the few things that the oldest lacks: those come
 # from the static one. So does libgcc_s: the unwinder of GCC 12 asks for _dl_find_object (glibc 2.35).
-LIBRARIES := $(LLVM)/lib/libLLVMDemangle.a $(LIBBPF)/objects/libbpf.a \
-  $(patsubst %,$(ELFUTILS)/%,libdw/libdw_pic.a libdwelf/libdwelf_pic.a libebl/libebl_pic.a libelf/libelf_pic.a lib/libeu.a) \
-  $(SYSTEM)/libz.a $(SYSTEM)/liblzma.a $(WORK)/stubs/libstdc++.so -Wl,-Bstatic -lstdc++ -Wl,-Bdynamic \
+SHARED := $(WORK)/older-libc.o $(WORK)/stubs/libstdc++.so -Wl,-Bstatic -lstdc++ -Wl,-Bdynamic \
   $(patsubst %,$(WORK)/stubs/%.so,libc libm ld-linux-x86-64) $(SYSTEM)/libc_nonshared.a -lgcc_s -lgcc
+LINK := -nodefaultlibs -Wl,--gc-sections -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--as-needed -Wl,--build-id=sha1
+CHECKED := $(WORK)/older-libc.o $(WORK)/stubs/libc.so $(addprefix release/native/,check-baseline.ts baseline.ts) release/native.mk
 
-$(WORK)/polytop.node: $(shell cat build/objects) $(WORK)/older-libc.o $(WORK)/stubs/libc.so $(ELFUTILS)/.built \
-    $(LIBBPF)/.built release/native/addon.map release/native/check-baseline.ts release/native/baseline.ts release/native.mk
-	g++ -shared -nodefaultlibs $(shell cat build/objects) $(WORK)/older-libc.o \
-	  -Wl,--exclude-libs,ALL -Wl,--gc-sections -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--as-needed -Wl,--build-id=sha1 \
-	  -Wl,--version-script=release/native/addon.map $(LIBRARIES) -o $@.new
+$(WORK)/polytop.node: $(shell cat build/objects) $(ELFUTILS)/.built $(LIBBPF)/.built release/native/addon.map $(CHECKED)
+	g++ -shared $(LINK) $(shell cat build/objects) -Wl,--exclude-libs,ALL -Wl,--version-script=release/native/addon.map \
+	  $(LIBBPF)/objects/libbpf.a $(ELFUTILS)/libelf/libelf_pic.a $(ELFUTILS)/lib/libeu.a $(SYSTEM)/libz.a $(SHARED) -o $@.new
+	strip $@.new
+	$(NODE) release/native/check-baseline.ts $@.new
+	mv $@.new $@
+
+# ---- the parser of the npm package ---------------------------------------------
+# npm installs it where there is a C library that will do: without one of its own it is half as large. It loads libraries
+# before it gives up its rights; before glibc 2.34 threads are one of their own, which Node loads for the addon. What else
+# goes wherever Linux does has the static one.
+
+PARSER := build/native/parser/program/parser.o build/tools/parsers.a
+PATHS := native/parser/program/paths.options
+$(WORK)/polytop-parser: $(PARSER) $(PATHS) $(CHECKED)
+	g++ -pie $(LINK) -Wl,--allow-shlib-undefined $(PARSER) @$(PATHS) $(LLVM)/lib/libLLVMDemangle.a \
+	  $(patsubst %,$(SYSTEM)/lib%.a,dw elf z lzma) $(SHARED) \
+	  -Wl,--no-as-needed -l:libpthread.so.0 -o $@.new
 	strip $@.new
 	$(NODE) release/native/check-baseline.ts $@.new
 	mv $@.new $@

@@ -10,7 +10,8 @@ import { dynamicSymbols, neededLibraries, versionNumber } from "./dynamic-symbol
 
 /** The C library's own, and what Node cannot do without. */
 const LIBRARIES = [
-  ...["libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2", "libgcc_s.so.1", "libstdc++.so.6"],
+  ...["libc.so.6", "libm.so.6", "libpthread.so.0", "ld-linux-x86-64.so.2"],
+  ...["libgcc_s.so.1", "libstdc++.so.6"],
 ];
 /** Node's own interface, by the list that comes with its headers. */
 const NODE_SYMBOLS = new Set(

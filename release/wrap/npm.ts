@@ -26,6 +26,8 @@ function layOutNative(folder: string, { version, description }: ReleaseFacts): s
   const files = nativeFiles().map((file) => basename(file));
   for (const name of [...files, "../LICENSE"])
     copyFileSync(join(TREE, "lib", name), join(folder, basename(name)));
+  // Where npm puts it there is a C library that it can have instead of its own.
+  copyFileSync(join(WORK, "polytop-parser"), join(folder, "polytop-parser"));
   const copyrights = join(folder, "licenses");
   mkdirSync(copyrights);
   for (const name of readdirSync(join(TREE, "licenses")))

@@ -1,5 +1,5 @@
 /** The container's image, as an archive of the Open Container Initiative: no base, no shell. */
-import { cpSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../../test/support/polytop.ts";
 import { OUT, type ReleaseFacts, WORK } from "../facts.ts";
@@ -31,6 +31,36 @@ function layOut(folder: string, facts: ReleaseFacts): void {
   cpSync(join(TREE, "LICENSE"), join(folder, "usr/share/doc/polytop/copyright"));
   writeRelease(lib, "container", facts);
   chmodTree(folder);
+}
+
+interface Descriptor {
+  readonly digest: string;
+  readonly annotations?: Readonly<Record<string, string>>;
+}
+
+/**
+ * Names the image for who loads it: umoci writes the version alone, and Docker with a store of its own (20.10) reads
+ * nothing of that, but manifest.json.
+ */
+function nameImage(folder: string, version: string): void {
+  const read = (path: string): unknown => JSON.parse(readFileSync(join(folder, path), "utf8"));
+  const write = (path: string, value: unknown): void =>
+    writeFileSync(join(folder, path), JSON.stringify(value));
+  const blob = ({ digest }: Descriptor): string => `blobs/${digest.replace(":", "/")}`;
+  const index = read("index.json") as { readonly manifests: readonly [Descriptor] };
+  const [image] = index.manifests;
+  const name = { "io.containerd.image.name": `docker.io/library/polytop:${version}` };
+  write("index.json", {
+    ...index,
+    manifests: [{ ...image, annotations: { ...image.annotations, ...name } }],
+  });
+  const { config, layers } = read(blob(image)) as {
+    readonly config: Descriptor;
+    readonly layers: readonly Descriptor[];
+  };
+  write("manifest.json", [
+    { Config: blob(config), RepoTags: [`polytop:${version}`], Layers: layers.map(blob) },
+  ]);
 }
 
 /** Writes it. */
@@ -69,6 +99,8 @@ export async function makeOci(facts: ReleaseFacts): Promise<void> {
     cwd: folder,
   });
   await sh("umoci gc --layout image", [], { cwd: folder });
+  nameImage(join(folder, "image"), version);
+  chmodTree(join(folder, "image"));
   await sh(`tar ${SAME_BYTES} -C image -c .`, [], {
     cwd: folder,
     env,

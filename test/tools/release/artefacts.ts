@@ -62,6 +62,8 @@ export async function image(system: System): Promise<Installed> {
   mkdirSync(folder);
   execFileSync("tar", ["-xf", archive, "-C", folder]);
   const blob = (digest = ""): string => join(folder, "blobs", digest.replace(":", "/"));
+  if (!/"RepoTags":\["polytop:\d/.test(readFileSync(join(folder, "manifest.json"), "utf8")))
+    throw new Error("docker load would find no polytop in it");
   const read = (path: string): ImageManifest =>
     JSON.parse(readFileSync(path, "utf8")) as ImageManifest;
   const manifest = read(blob(read(join(folder, "index.json")).manifests?.[0]?.digest));

@@ -53,6 +53,17 @@ async function runs(
   return "runs all the same";
 }
 
+/** What is done after the tarball was unpacked on a Debian that holds nothing else. */
+const ofTarball = (work: (system: System) => Promise<string>): BadInput => ({
+  system: "this Debian, minimal",
+  artefact: "tar.gz",
+  run: () =>
+    within(ownDebian, async (system) => {
+      await tarball(system);
+      return work(system);
+    }),
+});
+
 export const BAD_INPUT: Readonly<Record<string, BadInput>> = {
   "musl, no C library": {
     system: "busybox, musl",
@@ -67,107 +78,64 @@ export const BAD_INPUT: Readonly<Record<string, BadInput>> = {
         },
       ),
   },
-  "another processor": {
-    system: "this Debian, minimal",
-    artefact: "tar.gz",
-    run: () =>
-      within(ownDebian, async (system) => {
-        await tarball(system);
-        // The head of a program for arm64 (e_machine 183).
-        const head = Buffer.alloc(64);
-        head.write("\x7fELF\x02\x01\x01", "latin1");
-        head.writeUInt16LE(2, 16);
-        head.writeUInt16LE(183, 18);
-        writeFileSync(join(system.folder, LIB, "node"), head);
-        return refused(system, ONCE, /needs Linux on x86-64/);
-      }),
-  },
-  "mounted noexec": {
-    system: "this Debian, minimal",
-    artefact: "tar.gz",
-    run: () =>
-      within(ownDebian, async (system) => {
-        await tarball(system);
-        const before =
-          'mount --bind "$root/opt" "$root/opt" && mount -o remount,bind,noexec "$root/opt"';
-        return refused(system, ["/bin/sh", ...ONCE], /noexec/, { before });
-      }),
-  },
-  "mounted read-only": {
-    system: "this Debian, minimal",
-    artefact: "tar.gz",
-    run: () =>
-      within(ownDebian, async (system) => {
-        await tarball(system);
-        const before =
-          'mount --bind "$root" "$root" && mount -o remount,bind,ro "$root" && for it in proc sys dev; do mount --rbind "/$it" "$root/$it"; done';
-        return runs(system, ONCE, { before });
-      }),
-  },
-  "/tmp, home and cache full": {
-    system: "this Debian, minimal",
-    artefact: "tar.gz",
-    run: () =>
-      within(ownDebian, async (system) => {
-        await tarball(system);
-        const before =
-          'for it in tmp root var/cache; do mount -t tmpfs -o size=4k full "$root/$it"; dd if=/dev/zero of="$root/$it/all" 2>/dev/null || :; done';
-        return runs(system, ONCE, { before });
-      }),
-  },
-  "no BTF": {
-    system: "this Debian, minimal",
-    artefact: "tar.gz",
-    run: () =>
-      within(ownDebian, async (system) => {
-        await tarball(system);
-        const before = 'mount -t tmpfs none "$root/sys/kernel/btf"';
-        return refused(system, ONCE, /btf: .*missing/, { before });
-      }),
-  },
-  "no root": {
-    system: "this Debian, minimal",
-    artefact: "tar.gz",
-    run: () =>
-      within(ownDebian, async (system) => {
-        await tarball(system);
-        const command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", ...ONCE];
-        return refused(system, command, /CAP_BPF.*\n.*sudo .*polytop/);
-      }),
-  },
-  "a file is cut off": {
-    system: "this Debian, minimal",
-    artefact: "tar.gz",
-    run: () =>
-      within(ownDebian, async (system) => {
-        await tarball(system);
-        truncateSync(join(system.folder, LIB, "polytop.node"), 5000);
-        await refused(system, ONCE, /polytop\.node is cut off\n.*download it again/);
-        const { stdout, status } = await system.run([ONCE[0] ?? "", "doctor"]);
-        if (status !== 3 || !/fail +installation .*polytop\.node is cut off/.test(stdout))
-          throw new Error(stdout);
-        return "the doctor names the file";
-      }),
-  },
-  "a bit of a file is wrong": {
-    system: "this Debian, minimal",
-    artefact: "tar.gz",
-    run: () =>
-      within(ownDebian, async (system) => {
-        await tarball(system);
-        for (const name of ["polytop.node", "polytop.bpf.o", "polytop-parser"]) {
-          const path = join(system.folder, LIB, name);
-          const bytes = readFileSync(path);
-          const middle = bytes.length >> 1;
-          bytes.writeUInt8(bytes.readUInt8(middle) ^ 1, middle);
-          writeFileSync(path, bytes);
-          await refused(system, ONCE, new RegExp(`${name} is not as it was released\\n`));
-          bytes.writeUInt8(bytes.readUInt8(middle) ^ 1, middle);
-          writeFileSync(path, bytes);
-        }
-        return "each is named";
-      }),
-  },
+  "another processor": ofTarball(async (system) => {
+    // The head of a program for arm64 (e_machine 183).
+    const head = Buffer.alloc(64);
+    head.write("\x7fELF\x02\x01\x01", "latin1");
+    head.writeUInt16LE(2, 16);
+    head.writeUInt16LE(183, 18);
+    writeFileSync(join(system.folder, LIB, "node"), head);
+    return refused(system, ONCE, /needs Linux on x86-64/);
+  }),
+  "mounted noexec": ofTarball(async (system) => {
+    const before =
+      'mount --bind "$root/opt" "$root/opt" && mount -o remount,bind,noexec "$root/opt"';
+    return refused(system, ["/bin/sh", ...ONCE], /noexec/, { before });
+  }),
+  "mounted read-only": ofTarball(async (system) => {
+    const before =
+      'mount --bind "$root" "$root" && mount -o remount,bind,ro "$root" && for it in proc sys dev; do mount --rbind "/$it" "$root/$it"; done';
+    return runs(system, ONCE, { before });
+  }),
+  "/tmp, home and cache full": ofTarball(async (system) => {
+    const before =
+      'for it in tmp root var/cache; do mount -t tmpfs -o size=4k full "$root/$it"; dd if=/dev/zero of="$root/$it/all" 2>/dev/null || :; done';
+    return runs(system, ONCE, { before });
+  }),
+  "no BTF": ofTarball(async (system) => {
+    const before = 'mount -t tmpfs none "$root/sys/kernel/btf"';
+    return refused(system, ONCE, /btf: .*missing/, { before });
+  }),
+  "kernel before 5.10": ofTarball(async (system) => {
+    const before =
+      'echo 4.19.0 >"$root/tmp/old" && mount --bind "$root/tmp/old" "$root/proc/sys/kernel/osrelease"';
+    return refused(system, ONCE, /kernel: .*4\.19\.0, needs 5\.10/, { before });
+  }),
+  "no root": ofTarball(async (system) => {
+    const command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", ...ONCE];
+    return refused(system, command, /CAP_BPF.*\n.*sudo .*polytop/);
+  }),
+  "a file is cut off": ofTarball(async (system) => {
+    truncateSync(join(system.folder, LIB, "polytop.node"), 5000);
+    await refused(system, ONCE, /polytop\.node is cut off\n.*download it again/);
+    const { stdout, status } = await system.run([ONCE[0] ?? "", "doctor"]);
+    if (status !== 3 || !/fail +installation .*polytop\.node is cut off/.test(stdout))
+      throw new Error(stdout);
+    return "the doctor names the file";
+  }),
+  "a bit of a file is wrong": ofTarball(async (system) => {
+    for (const name of ["polytop.node", "polytop.bpf.o", "polytop-parser"]) {
+      const path = join(system.folder, LIB, name);
+      const bytes = readFileSync(path);
+      const middle = bytes.length >> 1;
+      bytes.writeUInt8(bytes.readUInt8(middle) ^ 1, middle);
+      writeFileSync(path, bytes);
+      await refused(system, ONCE, new RegExp(`${name} is not as it was released\\n`));
+      bytes.writeUInt8(bytes.readUInt8(middle) ^ 1, middle);
+      writeFileSync(path, bytes);
+    }
+    return "each is named";
+  }),
   "a broken download": {
     system: "this machine",
     artefact: "tar.gz",

@@ -38,6 +38,11 @@ function checkSums(snapshots: readonly Snapshot[], count: number): string {
     hold(samples > 0 && sum === samples, `${samples} samples, ${sum} stacks`);
     hold(functions.length > 0, "no function");
   }
+  // Of native code only the parser knows how it is unwound and what it is called.
+  const named = snapshots.flatMap(({ functions }) =>
+    functions.filter(({ runtime, name }) => runtime === "native" && !name.startsWith("[")),
+  );
+  hold(named.length > 0, "no native function has a name");
   const samples = snapshots.reduce((all, it) => all + it.samples, 0);
   return `${samples} samples`;
 }

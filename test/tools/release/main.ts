@@ -1,7 +1,7 @@
 /**
  * Tries the files of a release in out/ and nothing else of this clone: in systems of their own, and on bare kernels.
- * `npm run release -- --test` prints a table; with --quick the systems that cost no download. Names of
- * artefacts (tar.gz, deb, …) choose rows.
+ * `npm run release -- --test` prints a table; with --quick the systems that cost no download. Names choose rows: of
+ * artefacts (tar.gz, deb, …), bad-input, deb-life, and of suites, whose kernels are booted.
  */
 import { spawn } from "node:child_process";
 import { env } from "node:process";
@@ -61,6 +61,13 @@ const PAIRS: readonly Pair[] = [
 
 const WIDTHS = [26, 8, 22, 6, 8];
 const print = (cells: readonly string[]): void => printCells(cells, WIDTHS);
+
+const DEB_LIFE: Row = {
+  system: "bookworm",
+  artefact: "deb",
+  check: "upgrade, removal",
+  run: lifeOfDeb,
+};
 
 /** What became of one row: whether it holds. On the machine that all changes are tested on (CI=true) none may be left out. */
 async function report({ system, artefact: what, check, run }: Row): Promise<boolean> {
@@ -135,33 +142,30 @@ function tryArtefact(pattern: string): string | undefined {
 /** Which rows are run. */
 export interface Choice {
   readonly isQuick: boolean;
-  /** All where it is empty. */
-  readonly artefacts: readonly string[];
+  /** Artefacts, `bad-input`, `deb-life` or suites, whose kernels are booted; all where it is empty. */
+  readonly names: readonly string[];
 }
 
 /** Runs rows; resolves to whether all hold. */
-export async function tryRelease({ isQuick, artefacts }: Choice): Promise<boolean> {
-  const isChosen = (name: string): boolean => artefacts.length === 0 || artefacts.includes(name);
+export async function tryRelease({ isQuick, names }: Choice): Promise<boolean> {
+  const known = [...PAIRS.map((it) => it.artefact), "bad-input", "deb-life", ...SUITES];
+  const unknown = names.filter((name) => !known.includes(name));
+  if (unknown.length > 0) throw new Error(`no row is named ${unknown.join(" ")}`);
+  const isChosen = (name: string): boolean => names.length === 0 || names.includes(name);
   const load = spawn("sh", ["-c", "while :; do :; done"], { stdio: "ignore" });
   let held = true;
   try {
     print(["system", "file", "check", "holds", "took"]);
     for (const pair of PAIRS.filter(({ isSlow }) => !(isQuick && isSlow)))
       if (isChosen(pair.artefact)) held = (await tryPair(pair)) && held;
-    if (artefacts.length > 0) return held;
-    for (const [check, { system, artefact: what, run }] of Object.entries(BAD_INPUT))
-      held = (await report({ system, artefact: what, check, run })) && held;
-    if (isQuick) return held;
-    held =
-      (await report({
-        system: "bookworm",
-        artefact: "deb",
-        check: "upgrade, removal",
-        run: lifeOfDeb,
-      })) && held;
+    if (isChosen("bad-input"))
+      for (const [check, { system, artefact: what, run }] of Object.entries(BAD_INPUT))
+        held = (await report({ system, artefact: what, check, run })) && held;
+    if (isChosen("deb-life") && !isQuick) held = (await report(DEB_LIFE)) && held;
   } finally {
     load.kill();
   }
-  for (const suite of SUITES) held = (await tryBare(suite)) && held;
+  for (const suite of SUITES)
+    if (isChosen(suite) && !isQuick) held = (await tryBare(suite)) && held;
   return held;
 }

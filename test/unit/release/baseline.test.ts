@@ -56,7 +56,7 @@ test("a symbol that is too new is refused, by name", () => {
 test("the addon of a clone is none for a release: its libraries are not everywhere", () => {
   const { status, stderr } = run("check-baseline.ts", [join(root, "dist/polytop.node")]);
   expect(status).toBe(1);
-  expect(stderr).toMatch(/needs libdw\.so\.1/);
+  expect(stderr).toMatch(/needs libbpf\.so\.1/);
 });
 
 test("versions are in order by their numbers", () => {
