@@ -82,7 +82,8 @@ export function functionsIn(path: string, pattern: string, addon: Addon): FoundF
   const found = [...rowsOf(path, addon, true)].flatMap(({ written: name, parameters, ...row }) => {
     if (name === row.symbol) return [];
     const isMeant = matches(name) || matches(name.replace(/\(.*$/s, ""));
-    return isMeant || matchesWhole(joined(name + parameters)) ? [{ ...row, name }] : [];
+    const isWhole = parameters !== "" && matchesWhole(joined(name + parameters));
+    return isMeant || isWhole ? [{ ...row, name }] : [];
   });
   return [...raw, ...found];
 }

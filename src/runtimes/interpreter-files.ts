@@ -16,12 +16,14 @@ export class InterpreterFiles {
 
   /** Takes in files that became known; an id may have been another file's before. */
   ingest({ files }: Pick<Drained, "files">): void {
-    for (const { id, interpreter } of files) {
+    for (const { id, path, interpreter } of files) {
       if (interpreter?.kind !== this.#kind) {
         this.#files.delete(id);
         continue;
       }
       this.#files.set(id, interpreter);
+      // A release runs on a Node without symbols: whoever looks at a machine need not be told of that.
+      if (path === process.execPath) continue;
       const { warning } = interpreter;
       if (warning !== "" && !this.#warnings.has(warning)) this.#warnings.set(warning, false);
     }

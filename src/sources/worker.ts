@@ -60,7 +60,7 @@ const MOST_LATE_MILLISECONDS = 10_000;
 const LATE_LOOK_MILLISECONDS = 200;
 
 /** The first picture is on the screen by then, and what runs now is what will run. */
-const START_MILLISECONDS = 4000;
+const START_MILLISECONDS = 1500;
 const RELEASE_MILLISECONDS = 30_000;
 
 /** Sends a message; the memory in `handedOver` is the main thread's from then on. */
