@@ -58,7 +58,9 @@ function perfMapBelow(root: string): string | undefined {
   mkdirSync(join(proc, "7"), { recursive: true });
   writeFileSync(join(proc, "7", "status"), "Uid:\t0\t0\nNSpid:\t7\n");
   symlinkSync(root, join(proc, "7", "root"));
-  return new PerfMaps({ proc }).resolve(7, 0x1000n).whyUnnamed;
+  const maps = new PerfMaps({ proc });
+  maps.read([7]);
+  return maps.find(7, 0x1000n).whyUnnamed;
 }
 
 test("a file system that answers: its programs are named", async (context) => {
@@ -104,5 +106,30 @@ test("a file system that hangs: its programs say so, others are as ever", {
         process.kill(server, "SIGCONT");
       }
     });
+  });
+});
+
+test("a process whose root lies within a mount: its perf map is not touched", async (context) => {
+  needsSampling(context);
+  const program = workload("split.c", { as: "static-split", flags: ["-static"] });
+  await withFolder(async (folder) => {
+    // A mount that nobody else sees, and the process sees from below alone.
+    const script = [
+      `mount -t tmpfs none ${folder}`,
+      `mkdir -p ${folder}/below/tmp`,
+      `cp ${program} ${folder}/below/split`,
+      `exec chroot ${folder}/below /split`,
+    ].join(" && ");
+    const running = start("unshare", ["--mount", "/bin/sh", "-c", script]);
+    try {
+      const isThere = (): boolean =>
+        readFileSync(`/proc/${running.pid}/comm`, "latin1").startsWith("split");
+      for (let wait = 0; wait < 50 && !isThere(); wait++) await sleep(0.1);
+      const maps = new PerfMaps();
+      maps.read([running.pid]);
+      expect(maps.find(running.pid, 0x1000n).whyUnnamed).toMatch(/is on .* not told/);
+    } finally {
+      await running.stop();
+    }
   });
 });

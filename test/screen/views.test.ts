@@ -80,7 +80,7 @@ test("a process and all below it, and words that Tab completes", async () => {
 });
 
 test("three thousand refreshes leave no full clears and no memory behind", async () => {
-  const memoryAt = [500, 1500, 3000];
+  const memoryAt = [1000, 2000, 3000];
   const flags = ["--expose-gc"];
   const terminal = start(80, 24, { intervalMs: 2, ticks: 3000, memoryAt, flags });
   await terminal.shows("SELF%");
@@ -94,7 +94,8 @@ test("three thousand refreshes leave no full clears and no memory behind", async
   await terminal.exited;
   const used = JSON.parse(/MEMORY (\[.*\])/.exec(terminal.output)?.[1] ?? "[]") as number[];
   expect(used).toHaveLength(memoryAt.length);
-  const [, filled = 0, end = 0] = used;
-  // Ten minutes of history are full after 600 refreshes.
-  expect(end).toBeLessThan(1.05 * filled);
+  // Ten minutes of history are full after 600 refreshes. What fills once may do so late on a busy machine, while a leak
+  // grows from each look to the next.
+  const [filled = 0, middle = 0, end = 0] = used;
+  expect(Math.min(middle / filled, end / middle)).toBeLessThan(1.03);
 });
