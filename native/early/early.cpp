@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "kernel/session.h"
+#include "turns/first_turn.h"
 #include "turns/mutex.h"
 #include "util/priority.h"
 
@@ -69,6 +70,7 @@ void beginEarly(const std::string& objectPath) {
   auto symbols = work().symbols.begin(kSymbols, readKernelSymbols);
   std::thread([object = std::move(object), symbols = std::move(symbols)]() mutable {
     raisePriority();
+    comeFirst();
     object();
     symbols();
   }).detach();

@@ -348,6 +348,10 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   defineEvents(env, exports);
   exports.Set("endFirst", Napi::Function::New(env, [](const Napi::CallbackInfo&) { endFirst(); }));
   exports.Set("comeFirst", Napi::Function::New(env, [](const Napi::CallbackInfo&) { comeFirst(); }));
+  exports.Set("passTurn", Napi::Function::New(env, [](const Napi::CallbackInfo& info) {
+                const StartsFirst startsFirst;
+                return info[0].As<Napi::Function>().Call({});
+              }));
   exports.Set("releaseUnusedMemory", Napi::Function::New(env, [](const Napi::CallbackInfo& info) {
                 return guarded(info.Env(), [&] {
                   releaseUnusedMemory();

@@ -20,12 +20,12 @@ export async function openMachine(
   isWatched: boolean,
 ): Promise<{ source: LiveSource; frequency: number }> {
   const { openLiveSource, startThread } = await import("../sources/live.ts");
-  const thread = startThread();
   const preflight = await import("../doctor/preflight.ts");
   const { checkMachine, checkNativeFiles, checkPids, clampFrequency } = preflight;
   checkPids(options.pids);
   checkMachine();
   checkNativeFiles();
+  const thread = startThread();
   // Read while the kernel verifies the BPF programs, on another CPU.
   if (isWatched) void import("../screen/run.ts");
   const { frequency, notice } = clampFrequency(options.frequency);

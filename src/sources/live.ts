@@ -51,9 +51,15 @@ const HEAP_LIMITS = { maxOldGenerationSizeMb: 256 };
 
 const { EPERM, EACCES } = constants.errno;
 
-/** Starts the collecting thread, which has nothing to do yet: it takes a tenth of a second, in which others work. */
+/**
+ * Starts the collecting thread, which has nothing to do yet: it takes a tenth of a second, in which others work. The
+ * addon must be whole.
+ */
 export const startThread = (): Worker =>
-  new Worker(new URL("./worker.js", import.meta.url), { resourceLimits: HEAP_LIMITS });
+  // Else it would share a CPU with the thread on which the kernel verifies the BPF programs, and be there after that.
+  loadAddon().passTurn(
+    () => new Worker(new URL("./worker.js", import.meta.url), { resourceLimits: HEAP_LIMITS }),
+  );
 
 /** Starts sampling. Rejects with a UserError that says what this machine or user lacks. */
 export async function openLiveSource(worker: Worker, options: LiveOptions): Promise<LiveSource> {

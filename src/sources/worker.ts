@@ -162,6 +162,8 @@ class Schedule {
 }
 
 function serve(setup: WorkerSetup): void {
+  // Until now its turn has no end.
+  loadAddon().comeFirst();
   const { sampler } = setup;
   const collector = new Collector({ ...sampler, drainSeconds: MAX_DRAIN_SECONDS });
   const budget = startBudget(sampler.frequency, setup.budgetPercent ?? DEFAULT_BUDGET_PERCENT);
