@@ -65,6 +65,15 @@ function startAs(uid: number, commands: readonly (readonly string[])[]): Running
   return start("/usr/bin/setpriv", [...identity, "/bin/sh", "-c", script]);
 }
 
+/**
+ * Starts a program of others, which waits for a SIGCONT where it `waits`. Its session gets as much of a CPU as some nine
+ * do: among the hundreds of an attack it would hardly be sampled, and it has to be there soon.
+ */
+function startOthers(path: string, waits: boolean): Running {
+  const script = `echo -10 >/proc/self/autogroup; ${waits ? "kill -STOP $$; " : ""}exec "$0"`;
+  return start("/bin/sh", ["-c", script, path]);
+}
+
 const attacker = (): string => workload("attacker.c");
 
 /** Copies of a perl that no two are alike: each says another version of itself. */
@@ -176,21 +185,22 @@ async function attackedBy(
     return folder;
   });
   rmSync(made, { recursive: true });
-  // Whoever looks at the clock must not wait in line himself.
-  spawnSync("chrt", ["--rr", "--reset-on-fork", "--pid", "2", String(process.pid)]);
-  const victim = start(workload("split.c", { as: VICTIM }));
+  // Whoever looks at the clock must not wait in line himself, nor for the threads that collect its garbage.
+  spawnSync("chrt", ["--all-tasks", "--rr", "--reset-on-fork", "--pid", "2", String(process.pid)]);
+  const victim = startOthers(workload("split.c", { as: VICTIM }), false);
   // A file that polytop has never met when the attack begins.
   const fresh = join(base, LATE_VICTIM);
   copyFileSync(workload("split.c", { as: VICTIM }), fresh);
+  const late = startOthers(fresh, true);
   const seen: Seen[] = [];
   const polytop = new Watched((it) => seen.push(it));
-  const running: Running[] = [];
+  const attackers: Running[] = [];
   const prepare = (): void => {
     for (const [at, uid] of uids.entries())
-      running.push(startAs(uid, attack.commands(folders[at] ?? base)));
+      attackers.push(startAs(uid, attack.commands(folders[at] ?? base)));
   };
   const launch = (): void => {
-    for (const { pid } of running) process.kill(pid, "SIGCONT");
+    for (const { pid } of attackers) process.kill(pid, "SIGCONT");
   };
   const between = (from: number, to: number): Seen[] =>
     seen.filter(({ at }) => at >= from && at < to);
@@ -202,11 +212,11 @@ async function attackedBy(
     const attacked = performance.now();
     launch();
     await sleep(LATER);
-    const late = start(fresh);
+    process.kill(late.pid, "SIGCONT");
     const started = performance.now();
     await sleep(seconds - LATER);
     const stopped = performance.now();
-    await Promise.all([late, ...running.splice(0)].map((it) => it.stop()));
+    await Promise.all([late, ...attackers.splice(0)].map((it) => it.stop()));
     prepare();
     await sleep(PHASES.rest);
     const calm = performance.now();
@@ -285,7 +295,7 @@ async function attackedBy(
         : []),
     ];
   } finally {
-    await Promise.all([victim, ...running].map((it) => it.stop()));
+    await Promise.all([victim, late, ...attackers].map((it) => it.stop()));
     await polytop.end();
     endAll(uids, base);
     rmSync(base, { recursive: true, force: true });
