@@ -1,0 +1,73 @@
+/** In what order files are read: none waits for one that takes long, unless it takes as long. */
+import { copyFileSync, mkdtempSync, rmSync, statSync, symlinkSync, truncateSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { beforeAll, expect, test } from "vitest";
+import type { Sampler, SamplerOptions } from "../../src/addon/sampler.ts";
+import { EVENTS } from "../../src/tick/events.ts";
+import { BUILD_MILLISECONDS, buildTools, tool } from "../native/tools.ts";
+import { needsSampling, root } from "../support/polytop.ts";
+import { sleep } from "../support/profile.ts";
+import { workload } from "../support/workloads.ts";
+
+/** Sizes of files that slow_parser reads slowly: of a small one in 0.6 s, of a large one in 6 s. */
+const SMALL = 1_077_777;
+const LARGE = 30_077_777;
+
+beforeAll(buildTools, BUILD_MILLISECONDS);
+
+test("a small file that takes long is read late, and does not wait for a large one", async (context) => {
+  needsSampling(context);
+  const folder = mkdtempSync(`${root}build/lanes-`);
+  context.onTestFinished(() => rmSync(folder, { recursive: true }));
+  if (statSync(folder).dev < 256)
+    context.skip("this clone is on no disk: its files are not prepared");
+  // The addon finds its programs beside the object.
+  for (const name of ["polytop.bpf.o", "polytop-reader"])
+    symlinkSync(`${root}dist/${name}`, join(folder, name));
+  copyFileSync(tool("slow_parser"), join(folder, "polytop-parser"));
+  const made = (name: string, size: number): string => {
+    const path = join(folder, name);
+    copyFileSync(workload("split.c"), path);
+    truncateSync(path, size);
+    return path;
+  };
+  const [large, small, quick] = [
+    made("large", LARGE),
+    made("small", SMALL),
+    made("quick", 1_000_000),
+  ];
+  const addon = createRequire(import.meta.url)(`${root}dist/polytop.node`) as {
+    Sampler: new (options: SamplerOptions) => Sampler;
+  };
+  const sampler = new addon.Sampler({
+    objectPath: join(folder, "polytop.bpf.o"),
+    sources: EVENTS.cpu.sources,
+    frequency: 99,
+    drainSeconds: 1,
+    targets: [process.pid],
+  });
+  /** Those of the three that were read since the last call, with the reason where that failed. */
+  const read = (): string[] =>
+    sampler
+      .drain()
+      .files.filter(({ path }) => path.startsWith(folder))
+      .map(({ path, why }) => `${path}${why}`);
+  try {
+    const begun = performance.now();
+    // It waits for three seconds at most.
+    sampler.prepare([large, small, quick]);
+    const first = read().toSorted();
+    const seconds = (performance.now() - begun) / 1000;
+    expect(first, `after ${seconds.toFixed(1)} s`).toEqual([quick, small]);
+    let last: string[] = [];
+    for (let look = 0; look < 200 && last.length === 0; look++) {
+      await sleep(0.1);
+      last = read();
+    }
+    expect(last).toEqual([large]);
+    expect((performance.now() - begun) / 1000).toBeGreaterThan(6);
+  } finally {
+    sampler.close();
+  }
+});
