@@ -9,6 +9,9 @@
 #include <cstddef>
 #include <cstring>
 #include <fstream>
+#include <numeric>
+#include <tuple>
+#include <utility>
 
 #include "command/command.h"
 #include "kernel/object.h"
@@ -56,6 +59,17 @@ std::vector<uint32_t> idsIn(const std::bitset<1 << 16>& files) {
 }
 
 }  // namespace
+
+void DrainedCounts::sort() {
+  std::vector<uint32_t> order(weights.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [this](uint32_t a, uint32_t b) {
+    return std::tie(tasks[a], stacks[a], events[a]) < std::tie(tasks[b], stacks[b], events[b]);
+  });
+  DrainedCounts sorted;
+  for (const uint32_t at : order) sorted.add(stacks[at], tasks[at], events[at], weights[at]);
+  *this = std::move(sorted);
+}
 
 Drain::~Drain() { close(); }
 
@@ -237,6 +251,7 @@ void Drain::readCounts(uint32_t epoch, Drained& drained) {
       if (key.event == 0) drained.samples += value.count;
     });
   }
+  counts.sort();
   if (sweeper_ && sweeper_->isRunning()) readWaits(drained);
   touchFiles(clockNanoseconds(CLOCK_MONOTONIC));
 }

@@ -37,6 +37,9 @@ struct DrainedCounts {
     events.push_back(event);
     weights.push_back(weight);
   }
+
+  /// Puts the stacks of each thread together, in the order that they came in: a stack shares most with the one before.
+  void sort();
 };
 
 /// Where threads waited, in columns.
