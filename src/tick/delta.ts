@@ -101,7 +101,7 @@ class News {
 /** The tables of one store as who fills it needs them. */
 class Filling {
   readonly texts = new Interner<string, string>();
-  readonly tree = new PrefixTree();
+  readonly tree: PrefixTree;
   readonly stacks = new Map<number, number>();
   readonly latestTasks = new Map<number, number>();
   readonly tasks: Task[] = [];
@@ -112,6 +112,12 @@ class Filling {
   frames = STAND_INS.length;
   sentNodes = 1;
   sentTasks = 0;
+
+  /** `tree` has the room of the store before, which this one will need too. */
+  constructor(tree: PrefixTree) {
+    tree.clear();
+    this.tree = tree;
+  }
 
   /** The node of a stack's innermost frame. Outer frames are mostly those of the stack before: these need no search. */
   enter(frames: readonly number[]): number {
@@ -186,7 +192,7 @@ const noCounts = (): CountColumns => new NewCounts().take();
 
 /** Numbers what a source meets, and makes deltas of what is new. */
 export class DeltaWriter {
-  #filling = new Filling();
+  #filling = new Filling(new PrefixTree());
   #isRenewed = true;
   readonly #columns = eachColumn(() => new News());
   /** For each event. */
@@ -265,7 +271,7 @@ export class DeltaWriter {
     filling.sentTasks = filling.tasks.length;
     this.#isRenewed = filling.isFull(delta.counts.stacks.length);
     if (this.#isRenewed) {
-      this.#filling = new Filling();
+      this.#filling = new Filling(filling.tree);
       this.generation++;
     }
     return delta;

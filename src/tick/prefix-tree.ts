@@ -11,8 +11,11 @@ export class PrefixTree {
   #size = 1;
   #parents = new Uint32Array(FIRST_CAPACITY);
   #frames = new Uint32Array(FIRST_CAPACITY);
-  /** Open addressing, half of it empty at least; 0 is an empty slot, as the root is nobody's child. */
-  #slots = new Uint32Array(2 * FIRST_CAPACITY);
+  /**
+   * Open addressing, half of it empty at least: a node and its frame in each slot, since most that are met on the way
+   * to a node have another frame. Node 0 is an empty slot, as the root is nobody's child.
+   */
+  #slots = new Uint32Array(4 * FIRST_CAPACITY);
 
   /** How many nodes there are, the root too: the number that the next one gets. */
   get size(): number {
@@ -41,10 +44,11 @@ export class PrefixTree {
     if (known !== 0) return known;
     const node = this.#size++;
     this.#slots[slot] = node;
+    this.#slots[slot + 1] = frame;
     if (node === this.#parents.length) this.#grow();
     this.#parents[node] = parent;
     this.#frames[node] = frame;
-    if (2 * this.#size > this.#slots.length) this.#rehash();
+    if (4 * this.#size > this.#slots.length) this.#rehash();
     return node;
   }
 
@@ -60,14 +64,14 @@ export class PrefixTree {
   }
 
   #slotOf(parent: number, frame: number): number {
-    const mask = this.#slots.length - 1;
+    const slots = this.#slots;
+    const mask = slots.length - 2;
     // Odd factors mix the low bits of both into the high ones.
     let hash = Math.imul(parent, 0x9e3779b1) ^ Math.imul(frame + 1, 0x85ebca6b);
     hash ^= hash >>> 15;
-    for (let slot = hash & mask; ; slot = (slot + 1) & mask) {
-      const node = this.#slots[slot] ?? 0;
-      if (node === 0) return slot;
-      if (this.#parents[node] === parent && this.#frames[node] === frame) return slot;
+    for (let slot = (hash << 1) & mask; ; slot = (slot + 2) & mask) {
+      const node = slots[slot] ?? 0;
+      if (node === 0 || (slots[slot + 1] === frame && this.#parents[node] === parent)) return slot;
     }
   }
 
@@ -87,7 +91,10 @@ export class PrefixTree {
     release(this.#slots);
     this.#slots = new Uint32Array(length);
     for (let node = 1; node < this.#size; node++) {
-      this.#slots[this.#slotOf(this.parentOf(node), this.frameOf(node))] = node;
+      const frame = this.frameOf(node);
+      const slot = this.#slotOf(this.parentOf(node), frame);
+      this.#slots[slot] = node;
+      this.#slots[slot + 1] = frame;
     }
   }
 }
