@@ -5,6 +5,7 @@
  */
 import { measure } from "../../support/measure.ts";
 import { bpf } from "./bpf.ts";
+import { floors } from "./floor.ts";
 import { growth } from "./growth.ts";
 import { keyDelays } from "./keys.ts";
 import { processCosts } from "./process.ts";
@@ -17,6 +18,7 @@ import { waitCosts } from "./waits.ts";
 await measure([
   ...bpf,
   ...processCosts,
+  ...floors,
   ...growth,
   ...waitCosts,
   ...viewCosts,
