@@ -99,6 +99,7 @@ class Catalog {
     FileInfo info;
     uint64_t lastSeen = 0;
     uint64_t builtAt = 0;
+    uint64_t lookedAt = 0;  ///< when it was last looked whether the file has changed
     RowStore::Placement placement;
     uint32_t owner = 0;
     size_t starts = 0;                     ///< of functions that it holds
@@ -127,6 +128,9 @@ class Catalog {
   void refuse(Entry& entry, const Room& needs);
   Room usedBy(uint32_t owner) const;
   void show(Entry& entry);
+  /// Whether the file of an entry still holds what was read of it. A file that was not sampled since the last look is
+  /// looked at from time to time only: there may be very many of them.
+  static bool isUnchanged(Entry& entry, uint64_t now);
   Room usedRoom() const;
   std::vector<Tenant> tenants() const;
   void evict(Session& session, const std::vector<uint32_t>& victims);

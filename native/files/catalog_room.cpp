@@ -18,6 +18,8 @@ constexpr uint64_t kPause = 3'000'000'000;
 /// What was not sampled for this time, in ns, is let go; it is looked for as often.
 constexpr uint64_t kUnseen = 60'000'000'000;
 constexpr uint64_t kUnseenPause = kUnseen / 2;
+/// How long a file that is not sampled may have changed before that is seen, in ns.
+constexpr uint64_t kLookPause = 10'000'000'000;
 /// Frames are renewed when there are fewer ids.
 constexpr size_t kMinIds = 1024;
 /// Rows of tables that are kept while they wait, 4 bytes each.
@@ -100,12 +102,19 @@ void Catalog::letGo(Session& session, uint64_t now) {
   std::lock_guard lock(mutex_);
   const bool looksForUnseen = now >= unseenLetGo_ + kUnseenPause;
   std::vector<uint32_t> victims;
-  for (const auto& [id, entry] : entries_) {
+  for (auto& [id, entry] : entries_) {
+    if (id == FILE_VDSO || !entry.file) continue;
     const bool isUnseen = looksForUnseen && now >= entry.lastSeen + kUnseen;
-    if (id != FILE_VDSO && entry.file && (isUnseen || !entry.file->isUnchanged())) victims.push_back(id);
+    if (isUnseen || !isUnchanged(entry, now)) victims.push_back(id);
   }
   if (looksForUnseen) unseenLetGo_ = now;
   if (!victims.empty()) evict(session, victims);
+}
+
+bool Catalog::isUnchanged(Entry& entry, uint64_t now) {
+  if (entry.lastSeen < entry.lookedAt && now < entry.lookedAt + kLookPause) return true;
+  entry.lookedAt = now;
+  return entry.file->isUnchanged();
 }
 
 void Catalog::makeRoom(Session& session, uint64_t now) {

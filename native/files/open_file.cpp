@@ -31,7 +31,7 @@ OpenFile::OpenFile(MappedFile mapped, std::optional<FileContent> content, std::v
       code_(std::move(code)) {}
 
 bool OpenFile::isUnchanged() const {
-  if (!content_ || contentOf(file().get()) == *content_) return true;
+  if (!content_ || hasContent(file().get(), *content_)) return true;
   uint32_t magic = 0;
   return !isElf_ && (readSome(file().get(), 0, &magic, sizeof magic) < sizeof magic || memcmp(&magic, ELFMAG, SELFMAG));
 }

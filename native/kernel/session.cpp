@@ -2,6 +2,7 @@
 #include "kernel/session.h"
 
 #include <bpf/bpf.h>
+#include <fcntl.h>
 #include <linux/membarrier.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -9,12 +10,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <fstream>
+#include <charconv>
 #include <map>
 #include <type_traits>
 #include <utility>
 
 #include "kernel/object.h"
+#include "util/bytes.h"
 
 namespace polytop {
 
@@ -25,10 +27,13 @@ constexpr double kLateDrains = 6;
 /// How many entries the count maps of all CPUs hold together for late drains: some 150 bytes each.
 constexpr double kLateEntries = 8192;
 
-/// How many frames the kernel gives of its own stack at most: a setting that may lie below what is asked for.
-uint32_t readKernelStackLimit() {
+/// How many frames the kernel gives of its own stack at most: a setting that may lie below what is asked for. Reads it
+/// from the open file of the setting.
+uint32_t readKernelStackLimit(int setting) {
+  char text[16] = {};
+  const size_t size = setting < 0 ? 0 : readSome(setting, 0, text, sizeof text - 1);
   uint32_t limit = 0;
-  return std::ifstream("/proc/sys/kernel/perf_event_max_stack") >> limit ? limit : MAX_KERNEL_FRAMES;
+  return std::from_chars(text, text + size, limit).ec == std::errc() ? limit : MAX_KERNEL_FRAMES;
 }
 
 uint32_t countPossibleCpus() {
@@ -136,10 +141,11 @@ void Session::findVariables() {
   bind("files_version", variables_.filesVersion);
   bind("has_perl_splits", variables_.hasPerlSplits);
   bind("kernel_stack_limit", variables_.kernelStackLimit);
+  stackSetting_ = FileDescriptor(open("/proc/sys/kernel/perf_event_max_stack", O_RDONLY | O_CLOEXEC));
   followSettings();
 }
 
-void Session::followSettings() { *variables_.kernelStackLimit = readKernelStackLimit(); }
+void Session::followSettings() { *variables_.kernelStackLimit = readKernelStackLimit(stackSetting_.get()); }
 
 void Session::setTargets(const std::vector<uint32_t>& targets) {
   const int map = mapFd("targets");

@@ -99,6 +99,7 @@ class Session {
   std::vector<FileDescriptor> countMaps_;
   std::vector<uint32_t> targets_;
   Variables variables_;
+  FileDescriptor stackSetting_;  ///< kernel.perf_event_max_stack, -1 where there is none
   std::vector<Mapping> mappings_;
   uint32_t possibleCpus_ = 0;
 };

@@ -92,7 +92,14 @@ bool completeKey(int fd, Unsaid unsaid, file_key& key) {
 FileContent contentOf(int fd) {
   struct statx known = {};
   if (!lookAt(fd, known)) return {};
-  return {changeTime(known), known.stx_size, isIn(fd, TMPFS_MAGIC) ? hashPieces(fd, known.stx_size) : 0};
+  const bool isInMemory = isIn(fd, TMPFS_MAGIC);
+  return {changeTime(known), known.stx_size, isInMemory, isInMemory ? hashPieces(fd, known.stx_size) : 0};
+}
+
+bool hasContent(int fd, const FileContent& content) {
+  struct statx known = {};
+  if (!lookAt(fd, known) || changeTime(known) != content.changed || known.stx_size != content.size) return false;
+  return !content.isInMemory || hashPieces(fd, known.stx_size) == content.hash;
 }
 
 void awaitNextTime(int fd) {

@@ -37,13 +37,16 @@ bool completeKey(int fd, Unsaid unsaid, file_key& key);
 struct FileContent {
   uint64_t changed = 0;  ///< changeTime()
   uint64_t size = 0;
+  bool isInMemory = false;  ///< its file system is one in memory
   /// A file in memory has a hash of some of its bytes: what is written through a mapping leaves its times alone.
   uint64_t hash = 0;
-  bool operator==(const FileContent&) const = default;
 };
 
 /// Looks at an open file of this machine.
 FileContent contentOf(int fd);
+
+/// Whether an open file still has the content that contentOf() saw there.
+bool hasContent(int fd, const FileContent& content);
 
 /// Waits until the next change of the file gets another time than the last one: kernels before 6.13 count in ticks of
 /// up to 10 ms. What is read afterwards belongs to contentOf() for as long as that is the same.
