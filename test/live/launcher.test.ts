@@ -115,7 +115,7 @@ describe("set-up", () => {
   });
 
   test("npm start prints what polytop prints and nothing else", async () => {
-    const direct = await polytop(["doctor", "--json"]);
+    const direct = await polytop(["doctor", "--json"], { command: `${root}bin/polytop` });
     const script = 'cd "$0" && exec npm start -- doctor --json';
     const started = await polytop(["-c", script, root], { command: "/bin/sh" });
     expect(started.stdout).toBe(direct.stdout);

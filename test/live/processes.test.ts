@@ -7,7 +7,7 @@ import { DrainedTasks } from "../../src/collector/drained-tasks.ts";
 import { DeltaWriter } from "../../src/tick/delta.ts";
 import { EVENTS } from "../../src/tick/events.ts";
 import { ENOUGH, Stacks, sampleEnough } from "../support/live.ts";
-import { isRunning, needsSampling, polytop, root } from "../support/polytop.ts";
+import { dist, isRunning, needsSampling, polytop } from "../support/polytop.ts";
 import {
   during,
   type Snapshot,
@@ -105,7 +105,7 @@ describe("the filter by pid", () => {
 
   test("changes while it runs, in the kernel", async (context) => {
     needsSampling(context);
-    const addon = createRequire(import.meta.url)(`${root}dist/polytop.node`) as {
+    const addon = createRequire(import.meta.url)(`${dist}polytop.node`) as {
       Sampler: new (
         options: SamplerOptions,
       ) => { drain(): Drained; setTargets(pids: readonly number[]): void; close(): void };
@@ -113,7 +113,7 @@ describe("the filter by pid", () => {
     const programs = [start(workload("split.c")), start(workload("deep.c"))];
     await during(programs, async ([one = -1, two = -1]) => {
       const sampler = new addon.Sampler({
-        objectPath: `${root}dist/polytop.bpf.o`,
+        objectPath: `${dist}polytop.bpf.o`,
         sources: EVENTS.cpu.sources,
         frequency: 499,
         drainSeconds: 1,

@@ -10,7 +10,7 @@ import type { Tick } from "../../src/tick/tick.ts";
 import { TestTerminal } from "../screen/terminal.ts";
 import { once, withFolder } from "../support/live.ts";
 import { hotLoops } from "../support/loads.ts";
-import { launcher, needsSampling, polytop, root } from "../support/polytop.ts";
+import { dist, launcher, needsSampling, polytop, root } from "../support/polytop.ts";
 import { during, parseFolded, type Snapshot, start } from "../support/profile.ts";
 import { example, HEADER, plain, readRecording } from "../support/recordings.ts";
 import { speedscopeErrors } from "../support/speedscope.ts";
@@ -108,7 +108,7 @@ test("needs no privileges, no BPF and no addon to be replayed", async (context) 
     cpSync(launcher, join(folder, "p/bin/polytop"));
     symlinkSync(join(root, "node_modules"), join(folder, "p/node_modules"));
     const isNeeded = (name: string): boolean => !/\.(node|o)$|worker\.js$/.test(name);
-    cpSync(join(root, "dist"), join(folder, "p/dist"), { recursive: true, filter: isNeeded });
+    cpSync(dist, join(folder, "p/dist"), { recursive: true, filter: isNeeded });
     const powerless = ["--bounding-set=-all", "--inh-caps=-all", join(folder, "p/bin/polytop")];
     const finished = await polytop([...powerless, "replay", path, "--once"], {
       command: "/usr/bin/setpriv",

@@ -8,7 +8,7 @@ import { expect, test } from "vitest";
 import type { Sampler, SamplerOptions } from "../../src/addon/sampler.ts";
 import { EVENTS } from "../../src/tick/events.ts";
 import { withFolder } from "../support/live.ts";
-import { needsSampling, root } from "../support/polytop.ts";
+import { dist, needsSampling, root } from "../support/polytop.ts";
 
 /** What another kernel may do in another way, for either kind of tree. */
 const CHANGES: readonly (readonly [from: RegExp, to: string])[] = [
@@ -36,7 +36,7 @@ function objectForOtherTrees(folder: string): string {
 
 test("a kernel that keeps mappings in a way that is not known is refused", async (context) => {
   needsSampling(context);
-  const { Sampler: Opened } = createRequire(import.meta.url)(`${root}dist/polytop.node`) as {
+  const { Sampler: Opened } = createRequire(import.meta.url)(`${dist}polytop.node`) as {
     readonly Sampler: new (options: SamplerOptions) => Sampler;
   };
   const open = (objectPath: string): Sampler =>
@@ -47,7 +47,7 @@ test("a kernel that keeps mappings in a way that is not known is refused", async
       drainSeconds: 1,
       targets: [],
     });
-  open(`${root}dist/polytop.bpf.o`).close();
+  open(`${dist}polytop.bpf.o`).close();
   await withFolder(async (folder) => {
     const object = objectForOtherTrees(folder);
     const { ENOTSUP } = constants.errno;

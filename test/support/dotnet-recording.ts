@@ -15,7 +15,7 @@ import { DotnetProcess } from "../../src/runtimes/dotnet/process.ts";
 import { tablesInMemory } from "../../src/runtimes/dotnet/reader.ts";
 import { EVENTS } from "../../src/tick/events.ts";
 import { dotnetProgram, type PerfMethod, readPerfMap, SHAPES } from "./dotnet.ts";
-import { cleanEnvironment, root } from "./polytop.ts";
+import { cleanEnvironment, dist, root } from "./polytop.ts";
 
 /** A method of a recording, and what the runtime calls it. */
 export interface RecordedMethod extends PerfMethod {
@@ -72,11 +72,11 @@ async function record(shapeName: string, major: number): Promise<void> {
   const command = 'kill -STOP $$; exec "$0" mix';
   const child = spawn("/bin/sh", ["-c", command, dotnetProgram(shape)], { env, stdio: "ignore" });
   const pid = child.pid ?? -1;
-  const { Sampler: Opened } = createRequire(import.meta.url)(`${root}dist/polytop.node`) as {
+  const { Sampler: Opened } = createRequire(import.meta.url)(`${dist}polytop.node`) as {
     readonly Sampler: new (options: SamplerOptions) => Sampler;
   };
   const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-  const objectPath = `${root}dist/polytop.bpf.o`;
+  const objectPath = `${dist}polytop.bpf.o`;
   const sampler = new Opened({
     objectPath,
     sources: EVENTS.cpu.sources,

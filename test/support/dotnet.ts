@@ -15,7 +15,7 @@ import type { Tier } from "../../src/runtimes/dotnet/tier.ts";
 import { EVENTS } from "../../src/tick/events.ts";
 import { exclusively } from "./exclusive.ts";
 import { Lacking } from "./measure.ts";
-import { root } from "./polytop.ts";
+import { dist, root } from "./polytop.ts";
 
 /** A way to publish the program. */
 export interface Shape {
@@ -195,10 +195,10 @@ const START_MASK = (1n << BigInt(DOTNET_GENERATION_SHIFT)) - 1n;
 
 /** Samples one process for a time; the methods that were met and compiled at run time. */
 export async function sampleMethods(pid: number, seconds: number): Promise<SampledMethod[]> {
-  const { Sampler: Opened } = createRequire(import.meta.url)(`${root}dist/polytop.node`) as {
+  const { Sampler: Opened } = createRequire(import.meta.url)(`${dist}polytop.node`) as {
     readonly Sampler: new (options: SamplerOptions) => Sampler;
   };
-  const objectPath = `${root}dist/polytop.bpf.o`;
+  const objectPath = `${dist}polytop.bpf.o`;
   const sampler = new Opened({
     objectPath,
     sources: EVENTS.cpu.sources,

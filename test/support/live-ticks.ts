@@ -3,7 +3,7 @@ import { Worker } from "node:worker_threads";
 import type { WorkerReply, WorkerSetup } from "../../src/sources/worker.ts";
 import { TickAssembler } from "../../src/tick/delta.ts";
 import type { Tick } from "../../src/tick/tick.ts";
-import { root } from "./polytop.ts";
+import { dist } from "./polytop.ts";
 
 export interface LiveTicksOptions {
   readonly seconds: number;
@@ -23,8 +23,8 @@ export async function liveTicks(options: LiveTicksOptions): Promise<Tick[]> {
   const { seconds, frequency, samples = 0, pids = [], byFunction = false, onReady } = options;
   const setup: WorkerSetup = {
     sampler: {
-      objectPath: `${root}dist/polytop.bpf.o`,
-      sweepPath: `${root}dist/wait.bpf.o`,
+      objectPath: `${dist}polytop.bpf.o`,
+      sweepPath: `${dist}wait.bpf.o`,
       event: "cpu",
       frequency,
       drainSeconds: 1,
@@ -36,7 +36,7 @@ export async function liveTicks(options: LiveTicksOptions): Promise<Tick[]> {
     firstDelaySeconds: 1,
     budgetPercent: 0,
   };
-  const worker = new Worker(`${root}dist/worker.js`, { workerData: setup });
+  const worker = new Worker(`${dist}worker.js`, { workerData: setup });
   const assembler = new TickAssembler();
   const ticks: Tick[] = [];
   let taken = 0;

@@ -7,7 +7,12 @@ import { diagnose, whyItCannotRun } from "../../src/doctor/doctor.ts";
 import { readFacts } from "../../src/doctor/facts.ts";
 
 export const root = fileURLToPath(new URL("../..", import.meta.url));
-export const launcher = `${root}bin/polytop`;
+
+/** The folder of an unpacked release, which is tested in place of what this clone built: `npm run release -- --test live`. */
+const release = process.env.POLYTOP_RELEASE;
+export const launcher = release ? `${release}/polytop` : `${root}bin/polytop`;
+/** The folder of bundle, addon, BPF objects and programs. */
+export const dist = release ? `${release}/lib/` : `${root}dist/`;
 
 /** What a run left behind. */
 export interface Finished {

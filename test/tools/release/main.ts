@@ -1,7 +1,7 @@
 /**
  * Tries the files of a release in out/ and nothing else of this clone: in systems of their own, and on bare kernels.
  * `npm run release -- --test` prints a table; with --quick the systems that cost no download. Names choose rows: of
- * artefacts (tar.gz, deb, …), bad-input, deb-life, and of suites, whose kernels are booted.
+ * artefacts (tar.gz, deb, …), bad-input, deb-life, and of suites, whose kernels are booted. `live` runs test/live instead.
  */
 import { spawn } from "node:child_process";
 import { env } from "node:process";
@@ -11,6 +11,7 @@ import { BAD_INPUT } from "./bad-input.ts";
 import { boot, SUITES } from "./bare.ts";
 import { CHECKS, type Installed } from "./checks.ts";
 import { lifeOfDeb } from "./deb-life.ts";
+import { tryLive } from "./live.ts";
 import { busybox, debian, ownDebian, System } from "./systems.ts";
 
 /** One row of the table; throws where it does not hold. */
@@ -148,6 +149,8 @@ export interface Choice {
 
 /** Runs rows; resolves to whether all hold. */
 export async function tryRelease({ isQuick, names }: Choice): Promise<boolean> {
+  const [first, ...files] = names;
+  if (first === "live") return tryLive(files);
   const known = [...PAIRS.map((it) => it.artefact), "bad-input", "deb-life", ...SUITES];
   const unknown = names.filter((name) => !known.includes(name));
   if (unknown.length > 0) throw new Error(`no row is named ${unknown.join(" ")}`);
