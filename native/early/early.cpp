@@ -68,6 +68,8 @@ void beginEarly(const std::string& objectPath) {
   auto object = work().object.begin(objectPath, loadSamplingObject);
   // Behind it: the symbols of polytop's own programs are among them then.
   auto symbols = work().symbols.begin(kSymbols, readKernelSymbols);
+  // Else it would wait in line before it can come first.
+  const StartsFirst startsFirst;
   std::thread([object = std::move(object), symbols = std::move(symbols)]() mutable {
     raisePriority();
     comeFirst();
