@@ -17,8 +17,8 @@ void comeFirst();
 /// end, which waits for each of them.
 void endFirst();
 
-/// As long as it exists, a process or thread that the calling thread starts inherits its turn, so that it is there soon.
-/// That has no end by itself: whoever starts it sees to that.
+/// As long as it exists, a process or thread that the calling thread starts inherits its turn, so that it is there
+/// soon. That has no end by itself: whoever starts it sees to that.
 class StartsFirst {
  public:
   StartsFirst();
