@@ -159,6 +159,12 @@ function fareOf(seen: readonly Seen[], pid: number) {
   return { samples, complete: ratio(complete, samples), named, foreign };
 }
 
+/** Fewer samples of a program say nothing of it. */
+const FEWEST = 30;
+
+/** Whether a share of some samples is as high as it must be. */
+const isMost = (share: number, samples: number): boolean => samples >= FEWEST && share >= 0.97;
+
 const percentOf = (share: number): string => `${(100 * share).toFixed(1)} %`;
 
 /** The longest time in seconds without a refresh. */
@@ -264,14 +270,14 @@ async function attackedBy(
         "others' stacks complete",
         "≥ 97 %",
         percentOf(during.complete),
-        during.complete >= 0.97,
+        isMost(during.complete, during.samples),
         during.samples,
       ),
       row(
         "others' functions named",
         "≥ 97 %",
         percentOf(during.named),
-        during.named >= 0.97,
+        isMost(during.named, during.samples),
         during.samples,
       ),
       row("foreign names", "0", String(during.foreign), during.foreign === 0),
@@ -279,7 +285,7 @@ async function attackedBy(
         `of a program that started meanwhile, after ${KNOWN_AFTER} s: complete, named`,
         "≥ 97 %",
         `${percentOf(later.complete)}, ${percentOf(later.named)}`,
-        later.complete >= 0.97 && later.named >= 0.97,
+        isMost(Math.min(later.complete, later.named), later.samples),
         later.samples,
       ),
       row(
