@@ -90,8 +90,12 @@ static __always_inline __u32 find_mapping(struct walk *w, __u64 address)
 	struct mm_struct *mm = w->mm;
 	int lasting = 1;
 
-	if (index < MAPPINGS_CACHED)
-		return index;
+	if (index < MAPPINGS_CACHED) {
+		/* The verifier of 5.10 forgets a comparison when the number is read from the stack again, but no mask.
+		 */
+		asm volatile("" : "+r"(index));
+		return index & (MAPPINGS_CACHED - 1);
+	}
 	w->address = address;
 	find_vma();
 	struct vm_area_struct *vma = w->vma;
