@@ -10,17 +10,18 @@
 namespace polytop {
 namespace {
 
-/// From a goroutine's stack to its thread's and back (runtime/asm_*.s of Go 1.18 to 1.25).
+/// From a goroutine's stack to its thread's and back (runtime/asm_*.s of Go 1.18 to 1.26).
 constexpr std::string_view kStackSwitches[] = {"runtime.systemstack", "runtime.mcall",       "runtime.morestack",
                                                "runtime.asmcgocall",  "runtime.cgocallback", "gogo"};
 
-/// No stack is deeper: runtime/proc.go sets 1 GB.
-constexpr int32_t kMaxDepth = 1 << 30;
+/// No stack is deeper: runtime/proc.go sets 1 GB, and runtime.call1073741824 (runtime/asm_*.s) takes as much beside
+/// some words of its own.
+constexpr int32_t kMaxDepth = (1 << 30) + 1024;
 /// What a row takes here, and again where it has got its place in the file.
 constexpr uint64_t kRowBytes = 2 * sizeof(GoRow);
 
 /// They ask the vDSO for the time on their thread's stack, and keep a frame pointer on the goroutine's
-/// (runtime/sys_linux_*.s and time_linux_*.s of Go 1.18 to 1.25).
+/// (runtime/sys_linux_*.s and time_linux_*.s of Go 1.18 to 1.26).
 constexpr std::string_view kClocks[] = {"time.now", "runtime.nanotime1", "runtime.walltime"};
 /// The new thread goes on in it, on a stack of its own.
 constexpr std::string_view kThreadStarts[] = {"runtime.clone"};
