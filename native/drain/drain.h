@@ -88,6 +88,8 @@ class Drain {
   void close();
   /// Takes everything since the last call. Waits for the runs that are under way: some 10 ms.
   Drained drain();
+  /// Hands on what the program sent until now, which waits for a drain else, or for its thread to have its turn.
+  void consume();
   /// Leaves out of the next drain what was counted until now; what became known of stacks and files stays
   /// in it.
   void restart();
@@ -104,7 +106,6 @@ class Drain {
 
   static int onRecord(void* context, void* data, size_t size);
   void take(const void* data, size_t size);
-  void consume();
   void addStack(const stack_record& record);
   /// Takes in the stacks with frames of interpreters, with their lines.
   void addInterpreted();

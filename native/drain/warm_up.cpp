@@ -35,10 +35,11 @@ uint64_t calibrate(Session& session) {
   return nanoseconds;
 }
 
-void warmUp(Session& session, const FileBuilder& builder, const std::vector<uint32_t>& targets) {
+void warmUp(Session& session, Drain& drain, const FileBuilder& builder, const std::vector<uint32_t>& targets) {
   session.setTargets(targets);
   session.events().setFrequency(allowedFrequency(kFrequency));
   std::this_thread::sleep_for(kSampling);
+  drain.consume();
   waitForFiles(builder, kBuilding);
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "drain/drain.h"
 #include "files/builder.h"
 #include "kernel/session.h"
 #include "kernel/sweeper.h"
@@ -17,7 +18,7 @@ namespace polytop {
 uint64_t calibrate(Session& session);
 
 /// Samples fast for a moment and builds the unwind tables of what is hot.
-void warmUp(Session& session, const FileBuilder& builder, const std::vector<uint32_t>& targets);
+void warmUp(Session& session, Drain& drain, const FileBuilder& builder, const std::vector<uint32_t>& targets);
 
 /// Sweeps until no stack ends in a file that is not known, and has nothing of that counted. Throws a Failure.
 void warmUp(Sweeper& sweeper, const FileBuilder& builder);

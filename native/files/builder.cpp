@@ -57,11 +57,13 @@ bool isLarge(int fd) {
 void FileBuilder::open(const std::string& cacheFolder) {
   cache_.open(cacheFolder);
   buildVdso();
+  remoteFiles_.start(
+      [this](const file_record& record, MappedFile file) { enqueue({.record = record, .file = std::move(file)}); });
+  // Else they would wait in line before they can come first.
+  const StartsFirst startsFirst;
   workers_.emplace_back([this] { buildSmall(); });
   workers_.emplace_back([this] { buildIn(late_); });
   workers_.emplace_back([this] { buildIn(large_); });
-  remoteFiles_.start(
-      [this](const file_record& record, MappedFile file) { enqueue({.record = record, .file = std::move(file)}); });
 }
 
 void FileBuilder::buildVdso() {

@@ -97,7 +97,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
       tickNanoseconds_ = calibrate(parts_->session);
       // Verified while files are read.
       if (!sweepPath.empty()) parts_->sweeper.prepare(sweepPath, parts_->session);
-      warmUp(parts_->session, parts_->files.builder, options.targets);
+      warmUp(parts_->session, parts_->drain, parts_->files.builder, options.targets);
       parts_->drain.countEvents(&parts_->events);
       parts_->events.set(objectPath_, parts_->session, events);
       if (options.withoutClock)

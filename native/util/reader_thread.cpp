@@ -17,6 +17,8 @@ namespace polytop {
 void ReaderThread::start(int fd, std::function<void()> read) {
   stop_ = FileDescriptor(eventfd(0, EFD_CLOEXEC));
   if (!stop_.valid()) throw Failure("an event descriptor cannot be made", errno);
+  // Else it would wait in line before it can come first.
+  const StartsFirst startsFirst;
   thread_ = std::thread([this, fd, read = std::move(read)] { run(fd, read); });
 }
 
