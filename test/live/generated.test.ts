@@ -1,6 +1,7 @@
 /** Code that a JIT compiler writes and names while it is sampled. */
 import { rmSync } from "node:fs";
 import { expect, test } from "vitest";
+import { ownNode } from "../support/node.ts";
 import { needsSampling } from "../support/polytop.ts";
 import { during, sampleJson, start } from "../support/profile.ts";
 
@@ -22,7 +23,7 @@ setTimeout(() => { add(); run(); }, 1000);
 
 test("functions of Node that were sampled before their name was read", async (context) => {
   needsSampling(context);
-  const program = start(process.execPath, ["--perf-basic-prof", "-e", PROGRAM]);
+  const program = start(ownNode, ["--perf-basic-prof", "-e", PROGRAM]);
   try {
     const sums = await during([program], (pids) =>
       sampleJson({ seconds: 15, delay: 1, frequency: 199, pids }),

@@ -8,6 +8,7 @@ import {
   isMissing,
   javascriptFrames,
   NODES,
+  ownNode,
   startNode,
   withoutTurbofan,
 } from "../support/node.ts";
@@ -48,7 +49,7 @@ describe.each([
 ])("functions compiled into others by $compiler", ({ options, least }) => {
   test("have frames, with lines", async (context) => {
     needsSampling(context);
-    const program = startNode(process.execPath, "inlined.cjs", options);
+    const program = startNode(ownNode, "inlined.cjs", options);
     const ticks = await during([program], async ([pid = 0]) => {
       await hasRun(pid, 1);
       return onceNodeIsRead(await liveTicks({ seconds: 3, frequency: 499, pids: [pid] }));
@@ -69,7 +70,7 @@ describe.each([
 test("the interpreter's own code is the function's, builtins are their own", async (context) => {
   needsSampling(context);
   const ticks = await during(
-    [startNode(process.execPath, "kinds.cjs", ["--jitless"])],
+    [startNode(ownNode, "kinds.cjs", ["--jitless"])],
     async ([pid = 0]) => {
       await hasRun(pid, 0.5);
       return onceNodeIsRead(await liveTicks({ seconds: 4, frequency: 499, pids: [pid] }));
@@ -92,7 +93,7 @@ test("the interpreter's own code is the function's, builtins are their own", asy
 
 test("lines of interpreted functions are exact", async (context) => {
   needsSampling(context);
-  const program = startNode(process.execPath, "kinds.cjs", ["--jitless"]);
+  const program = startNode(ownNode, "kinds.cjs", ["--jitless"]);
   const ticks = await during([program], async ([pid = 0]) => {
     await hasRun(pid, 0.5);
     return onceNodeIsRead(await liveTicks({ seconds: 4, frequency: 499, pids: [pid] }));

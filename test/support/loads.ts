@@ -5,7 +5,7 @@ import { copyFileSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync
 import { cpus } from "node:os";
 import { dotnetProgram, runSdk, SHAPES } from "./dotnet.ts";
 import { Lacking } from "./measure.ts";
-import { javascriptPrograms } from "./node.ts";
+import { javascriptPrograms, ownNode } from "./node.ts";
 import { root } from "./polytop.ts";
 import { type Running, start } from "./profile.ts";
 import { machinesPython, pythonPrograms } from "./python.ts";
@@ -143,7 +143,7 @@ export function pythonLoops(): Running[] {
 
 /** Keeps every CPU busy with a Node program whose functions are new, compiled and dropped for ever. */
 export const compilationStorms = (): Running[] =>
-  cpus().map(() => start(process.execPath, [`${javascriptPrograms}/storm.cjs`]));
+  cpus().map(() => start(ownNode, [`${javascriptPrograms}/storm.cjs`]));
 
 /** Compiles a Rust program of one line for ever: three large files at work. */
 export function rustLoop(): Running {

@@ -9,6 +9,9 @@ import { type Running, start } from "./profile.ts";
 import { type Stack, stackCounts } from "./ticks.ts";
 import { expectWalkSums } from "./walks.ts";
 
+/** The clone's Node, whose functions have names; that of a release, which may run the tests, is without symbols. */
+export const ownNode = `${root}node_modules/node/bin/node`;
+
 export const javascriptPrograms = `${root}test/workloads/javascript`;
 
 /** Where further versions are unpacked, kept from run to run. */
@@ -38,7 +41,7 @@ function nodeOf(release: string): string {
 
 /** Every node that tests run with; `get` returns its path, or the reason in brackets. */
 export const NODES: readonly { readonly name: string; readonly get: () => string }[] = [
-  { name: "the node of the tests", get: () => process.execPath },
+  { name: "the node of the clone", get: () => ownNode },
   ...RELEASES.map((release) => ({ name: `node ${release}`, get: () => nodeOf(release) })),
 ];
 
