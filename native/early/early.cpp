@@ -9,7 +9,6 @@
 #include "kernel/session.h"
 #include "turns/first_turn.h"
 #include "turns/mutex.h"
-#include "util/priority.h"
 
 namespace polytop {
 
@@ -68,11 +67,7 @@ void beginEarly(const std::string& objectPath) {
   auto object = work().object.begin(objectPath, loadSamplingObject);
   // Behind it: the symbols of polytop's own programs are among them then.
   auto symbols = work().symbols.begin(kSymbols, readKernelSymbols);
-  // Else it would wait in line before it can come first.
-  const StartsFirst startsFirst;
-  std::thread([object = std::move(object), symbols = std::move(symbols)]() mutable {
-    raisePriority();
-    comeFirst();
+  startFirst([object = std::move(object), symbols = std::move(symbols)]() mutable {
     object();
     symbols();
   }).detach();

@@ -59,11 +59,9 @@ void FileBuilder::open(const std::string& cacheFolder) {
   buildVdso();
   remoteFiles_.start(
       [this](const file_record& record, MappedFile file) { enqueue({.record = record, .file = std::move(file)}); });
-  // Else they would wait in line before they can come first.
-  const StartsFirst startsFirst;
-  workers_.emplace_back([this] { buildSmall(); });
-  workers_.emplace_back([this] { buildIn(late_); });
-  workers_.emplace_back([this] { buildIn(large_); });
+  workers_.push_back(startFirst([this] { buildSmall(); }));
+  workers_.push_back(startFirst([this] { buildIn(late_); }));
+  workers_.push_back(startFirst([this] { buildIn(large_); }));
 }
 
 void FileBuilder::buildVdso() {
@@ -178,7 +176,6 @@ bool FileBuilder::isIdle(const Lane& lane) {
 }
 
 void FileBuilder::buildSmall() {
-  raisePriority();
   // A machine that goes on running new programs is not to pay for the tables of all of them.
   Allowance allowance;
   while (std::optional<Job> job = take({&queue_, &announced_})) {
@@ -203,7 +200,6 @@ void FileBuilder::buildSmallJob(Job& job, Allowance& allowance) {
 }
 
 void FileBuilder::buildIn(Lane& lane) {
-  raisePriority();
   while (std::optional<Job> job = take({&lane.queue}, &lane.readsForUser)) {
     attempt(*job, lane.queue, [&] { build(*job, lane.parser); });
     // It may be long until it is needed again.

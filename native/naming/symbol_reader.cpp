@@ -10,7 +10,6 @@
 #include "turns/first_turn.h"
 #include "util/clock.h"
 #include "util/failure.h"
-#include "util/priority.h"
 
 namespace polytop {
 
@@ -39,7 +38,7 @@ void SymbolReader::post(std::shared_ptr<SymbolJob> job) {
 void SymbolReader::enter(Lane& lane, uint32_t owner, Job job) {
   lane.queue.push(owner, std::move(job));
   if (&lane == &slow_ && owner == 0 && lane.worksForUser) lane.ofUsers.interrupt();
-  if (!lane.thread.joinable() && !closing_) lane.thread = std::thread([this, &lane] { work(lane); });
+  if (!lane.thread.joinable() && !closing_) lane.thread = startFirst([this, &lane] { work(lane); });
   wake_.notifyAll();
 }
 
@@ -60,7 +59,6 @@ std::vector<std::shared_ptr<SymbolJob>> SymbolReader::takeDone() {
 }
 
 void SymbolReader::work(Lane& lane) {
-  raisePriority();
   std::unique_lock lock(mutex_);
   for (;;) {
     comeFirst();

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <thread>
+#include <utility>
+
+#include "util/priority.h"
+
 namespace polytop {
 
 /**
@@ -29,5 +34,16 @@ class StartsFirst {
  private:
   bool isFirst_;
 };
+
+/// Starts a thread that comes first from its start: one that only calls comeFirst() waits in line before it can.
+template <typename Work>
+std::thread startFirst(Work work) {
+  const StartsFirst startsFirst;
+  return std::thread([work = std::move(work)]() mutable {
+    raisePriority();
+    comeFirst();
+    work();
+  });
+}
 
 }  // namespace polytop

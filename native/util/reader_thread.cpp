@@ -10,16 +10,13 @@
 
 #include "turns/first_turn.h"
 #include "util/failure.h"
-#include "util/priority.h"
 
 namespace polytop {
 
 void ReaderThread::start(int fd, std::function<void()> read) {
   stop_ = FileDescriptor(eventfd(0, EFD_CLOEXEC));
   if (!stop_.valid()) throw Failure("an event descriptor cannot be made", errno);
-  // Else it would wait in line before it can come first.
-  const StartsFirst startsFirst;
-  thread_ = std::thread([this, fd, read = std::move(read)] { run(fd, read); });
+  thread_ = startFirst([this, fd, read = std::move(read)] { run(fd, read); });
 }
 
 void ReaderThread::stop() {
@@ -31,7 +28,6 @@ void ReaderThread::stop() {
 }
 
 void ReaderThread::run(int fd, const std::function<void()>& read) const {
-  raisePriority();
   pollfd polled[] = {{stop_.get(), POLLIN, 0}, {fd, POLLIN, 0}};
   for (comeFirst(); poll(polled, 2, -1) >= 0 || errno == EINTR; comeFirst()) {
     if (polled[0].revents) return;

@@ -6,7 +6,7 @@ import { beforeAll, expect, test } from "vitest";
 import type { Sampler, SamplerOptions } from "../../src/addon/sampler.ts";
 import { EVENTS } from "../../src/tick/events.ts";
 import { BUILD_MILLISECONDS, buildTools, tool } from "../native/tools.ts";
-import { needsSampling, root } from "../support/polytop.ts";
+import { dist, needsSampling, root } from "../support/polytop.ts";
 import { sleep } from "../support/profile.ts";
 import { workload } from "../support/workloads.ts";
 
@@ -24,7 +24,7 @@ test("a small file that takes long is read late, and does not wait for a large o
     context.skip("this clone is on no disk: its files are not prepared");
   // The addon finds its programs beside the object.
   for (const name of ["polytop.bpf.o", "polytop-reader"])
-    symlinkSync(`${root}dist/${name}`, join(folder, name));
+    symlinkSync(dist + name, join(folder, name));
   copyFileSync(tool("slow_parser"), join(folder, "polytop-parser"));
   const made = (name: string, size: number): string => {
     const path = join(folder, name);
@@ -37,7 +37,7 @@ test("a small file that takes long is read late, and does not wait for a large o
     made("small", SMALL),
     made("quick", 1_000_000),
   ];
-  const addon = createRequire(import.meta.url)(`${root}dist/polytop.node`) as {
+  const addon = createRequire(import.meta.url)(`${dist}polytop.node`) as {
     Sampler: new (options: SamplerOptions) => Sampler;
   };
   const sampler = new addon.Sampler({

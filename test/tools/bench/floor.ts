@@ -4,10 +4,9 @@ import { fileURLToPath } from "node:url";
 import type { Section } from "../../support/measure.ts";
 import { during, familyNanoseconds, sleep } from "../../support/profile.ts";
 import { LOADS } from "./loads.ts";
+import { MEASURED_SECONDS, SETTLED_SECONDS } from "./process.ts";
 
 const PROGRAM = fileURLToPath(new URL("idle-node.mjs", import.meta.url));
-const SETTLED_SECONDS = 5;
-const MEASURED_SECONDS = 30;
 
 /** The CPU time of that program, in percent of one CPU. */
 async function idleCost(): Promise<number> {

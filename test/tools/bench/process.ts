@@ -12,9 +12,9 @@ import {
 import { type BenchLoad, LOADS } from "./loads.ts";
 
 /** Starting up and learning the files that were running before is over by then. */
-const SETTLED_SECONDS = 5;
+export const SETTLED_SECONDS = 5;
 /** Long enough that what V8 compiles in its first half minute is a part of it and not the most of it. */
-const MEASURED_SECONDS = 30;
+export const MEASURED_SECONDS = 30;
 
 export interface Cost {
   /** What polytop and its children take, in percent of one CPU, as all that follow but for the last three. */
