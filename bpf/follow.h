@@ -21,13 +21,12 @@ int follow_fork(struct bpf_raw_tracepoint_args *context)
 {
 	__u64 *arguments = (__u64 *)context;
 	struct task_struct *parent = (struct task_struct *)arguments[0], *child = (struct task_struct *)arguments[1];
-	struct task_struct___number *thread = (void *)parent;
 	__u32 from = visible_process(parent), to = visible_process(child);
 	__u8 one = 1;
 
 	if (from == to)
 		return 0;
-	if (!bpf_map_lookup_elem(&targets, &from) && visible_pid(parent, BPF_CORE_READ(thread, pid)) != followed_parent)
+	if (!bpf_map_lookup_elem(&targets, &from) && visible_pid(parent, BPF_CORE_READ(parent, pid)) != followed_parent)
 		return 0;
 	if (bpf_map_update_elem(&targets, &to, &one, BPF_ANY))
 		add_counter(COUNTER_ProcessesNotFollowed, 1);
@@ -39,8 +38,7 @@ SEC("raw_tp/sched_process_free")
 int follow_end(struct bpf_raw_tracepoint_args *context)
 {
 	struct task_struct *task = (struct task_struct *)((__u64 *)context)[0];
-	struct task_struct___number *thread = (void *)task;
-	__u32 number = BPF_CORE_READ(thread, pid);
+	__u32 number = BPF_CORE_READ(task, pid);
 
 	if (number != (__u32)BPF_CORE_READ(task, tgid))
 		return 0;

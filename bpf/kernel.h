@@ -2,8 +2,10 @@
 /*
  * The few kernel structs that are touched, declared by hand. Field offsets are
  * relocated at load time (CO-RE), so that the object does not depend on the
- * headers of the machine that built it and runs from 5.10 on. Suffixes after
- * ___ name a variant of the struct in some kernel versions.
+ * headers of the machine that built it and runs from 5.10 on. A struct holds the
+ * fields of all versions; a suffix after ___ names a variant whose field of the
+ * same name is another. (libbpf goes through all types of the kernel for each
+ * struct and each variant, which takes it a millisecond.)
  */
 #ifndef POLYTOP_KERNEL_H
 #define POLYTOP_KERNEL_H
@@ -87,22 +89,10 @@ struct inode {
 	unsigned long i_ino;
 	unsigned int i_nlink;
 	__u32 i_generation;
-} RELOCATED;
-
-/* 6.11 and later keep seconds and nanoseconds apart. */
-struct inode___split_ctime {
-	__s64 i_ctime_sec;
+	__s64 i_ctime_sec; /* from 6.11 on */
 	__u32 i_ctime_nsec;
-} RELOCATED;
-
-/* 6.6 to 6.10 have another name for it. */
-struct inode___hidden_ctime {
-	struct timespec64 __i_ctime;
-} RELOCATED;
-
-/* Kernels before 6.6 have it so. */
-struct inode___plain_ctime {
-	struct timespec64 i_ctime;
+	struct timespec64 __i_ctime; /* 6.6 to 6.10 */
+	struct timespec64 i_ctime;   /* before 6.6 */
 } RELOCATED;
 
 /* From 6.13 on the highest bit of the nanoseconds says that somebody asked for the time (I_CTIME_QUERIED). */
@@ -149,11 +139,7 @@ struct vm_area_struct {
 	unsigned long vm_flags;
 	unsigned long vm_pgoff;
 	struct file *vm_file;
-} RELOCATED;
-
-/* Kernels before 6.1 keep VMAs in a red-black tree. */
-struct vm_area_struct___rb {
-	struct rb_node vm_rb;
+	struct rb_node vm_rb; /* before 6.1 */
 } RELOCATED;
 
 struct maple_tree {
@@ -168,27 +154,13 @@ struct mm_struct {
 	void *pgd;
 	struct file *exe_file;
 	mm_context_t context;
-} RELOCATED;
-
-/* From 6.1 on VMAs are in a maple tree. */
-struct mm_struct___maple {
-	struct maple_tree mm_mt;
-} RELOCATED;
-
-struct mm_struct___rb {
-	struct rb_root mm_rb;
-} RELOCATED;
-
-/* Before 6.1 this number changes with each mapping that goes. */
-struct mm_struct___vmacache {
-	__u64 vmacache_seqnum;
-} RELOCATED;
-
-/*
- * Where VMAs have locks of their own this changes with each change of the mappings. It is a number from 6.4 on, a
- * seqcount_t later: CO-RE takes a field for another one where a number meets a struct.
- */
-struct mm_struct___sequence {
+	struct maple_tree mm_mt; /* the VMAs, from 6.1 on */
+	struct rb_root mm_rb;    /* the VMAs, before */
+	__u64 vmacache_seqnum;   /* before 6.1: changes with each mapping that goes */
+	/*
+	 * Where VMAs have locks of their own, from 6.4 on: changes with each change of the mappings. It is a seqcount_t
+	 * later: CO-RE takes a field for another one where a number meets a struct.
+	 */
 	int mm_lock_seq;
 } RELOCATED;
 
@@ -216,8 +188,21 @@ struct pid {
 	struct upid numbers[1]; /* one for each level */
 } RELOCATED;
 
+struct rq;
+
+/* A queue of threads, and that of its CPU. */
+struct cfs_rq {
+	struct rq *rq;
+} RELOCATED;
+
+/* Kernels that schedule groups (CONFIG_FAIR_GROUP_SCHED) lead from a thread to its queue. */
+struct sched_entity {
+	struct cfs_rq *cfs_rq;
+} RELOCATED;
+
 struct task_struct {
 	void *stack;
+	struct sched_entity se;
 	struct sched_info sched_info;
 	unsigned int flags;
 	struct mm_struct *mm;
@@ -230,11 +215,6 @@ struct task_struct {
 	__u64 start_time;
 	__u64 start_boottime;
 	char comm[16];
-} RELOCATED;
-
-/* Adds the number of the thread itself. */
-struct task_struct___number {
-	int pid;
 } RELOCATED;
 
 /* From 6.4 on threads that the kernel starts in a process for itself (vhost, io_uring) have a flag. */
@@ -257,7 +237,10 @@ static __always_inline struct task_struct *current_task(void)
 	return HAS_TYPED_TASK ? bpf_get_current_task_btf() : (struct task_struct *)bpf_get_current_task();
 }
 
-/* A field of current_task(), or of a struct that it points to. */
+/*
+ * A field of current_task() that is no pointer. For each load of a pointer through a typed one the verifier looks for
+ * a type by its name among all types of the kernel (btf_nested_type_is_trusted() of Linux 6.18).
+ */
 #define READ_TYPED(pointer, field) (HAS_TYPED_TASK ? (pointer)->field : BPF_CORE_READ(pointer, field))
 
 #endif

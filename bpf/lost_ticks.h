@@ -26,62 +26,28 @@ MAPPED_ARRAY(rates, 1, struct cpu_rate);
 /* A CPU's queue of threads; `clock` is as old as the scheduler's last look at it, some ms at most. */
 struct rq {
 	__u64 clock;
-} RELOCATED;
-
-/* From 6.0 on there is this: when the CPU was last about to be idle, or idle, by the same clock. */
-struct rq___idle {
-	__u64 clock_idle;
-} RELOCATED;
-
-/* Kernels that are told of stolen time (CONFIG_PARAVIRT_TIME_ACCOUNTING) have this: ns stolen up to `clock`. */
-struct rq___steal {
+	__u64 clock_idle; /* from 6.0 on: when the CPU was last about to be idle, or idle, by the same clock */
+	/* ns stolen up to `clock`, where the kernel is told of stolen time (CONFIG_PARAVIRT_TIME_ACCOUNTING) */
 	__u64 prev_steal_time_rq;
 } RELOCATED;
-
-struct cfs_rq {
-	struct rq *rq;
-} RELOCATED;
-
-struct sched_entity___group {
-	struct cfs_rq *cfs_rq;
-} RELOCATED;
-
-/* Kernels that schedule groups (CONFIG_FAIR_GROUP_SCHED) lead from a thread to its queue. */
-struct task_struct___group {
-	struct sched_entity___group se;
-} RELOCATED;
-
-static __always_inline struct rq *queue_of(struct task_struct *task)
-{
-	struct task_struct___group *grouped = (void *)task;
-	struct cfs_rq *group = READ_TYPED(grouped, se.cfs_rq);
-
-	return READ_TYPED(group, rq);
-}
 
 /* Whether this kernel has all that is read here. */
 static __always_inline int can_tell_lost(struct task_struct *task)
 {
-	struct task_struct___group *grouped = (void *)task;
-
-	return bpf_core_field_exists(task->sched_info) && bpf_core_field_exists(grouped->se.cfs_rq);
+	return bpf_core_field_exists(task->sched_info) && bpf_core_field_exists(task->se.cfs_rq);
 }
 
 /* ns that were stolen from the CPU up to the scheduler's last look; 0 where nobody tells. */
 static __always_inline __u64 stolen_time(struct rq *rq)
 {
-	struct rq___steal *told = (void *)rq;
-
-	return bpf_core_field_exists(told->prev_steal_time_rq) ? READ_TYPED(told, prev_steal_time_rq) : 0;
+	return bpf_core_field_exists(rq->prev_steal_time_rq) ? BPF_CORE_READ(rq, prev_steal_time_rq) : 0;
 }
 
 /* Whether the CPU may have been idle since the last run. */
 static __always_inline int may_have_been_idle(struct cpu_totals *run, struct rq *rq)
 {
-	struct rq___idle *told = (void *)rq;
-
-	return !bpf_core_field_exists(told->clock_idle) ||
-	       READ_TYPED(told, clock_idle) + run->clock_distance >= run->last_run;
+	return !bpf_core_field_exists(rq->clock_idle) ||
+	       BPF_CORE_READ(rq, clock_idle) + run->clock_distance >= run->last_run;
 }
 
 /* When the running thread got the CPU: ns of CLOCK_MONOTONIC, not before the last run. */
@@ -123,8 +89,8 @@ static __noinline int count_lost(struct cpu_totals *run, struct task_struct *tas
 {
 	if (!rate->period || !can_tell_lost(task))
 		return 0;
-	struct rq *rq = queue_of(task);
-	__u64 gap = now - run->last_tick, clock = READ_TYPED(rq, clock);
+	struct rq *rq = BPF_CORE_READ(task, se.cfs_rq, rq);
+	__u64 gap = now - run->last_tick, clock = BPF_CORE_READ(rq, clock);
 	__u64 arrival = arrival_time(run, task, clock, now);
 
 	settle_lost(run, rate, clock, stolen_time(rq));

@@ -51,7 +51,7 @@ static __always_inline int is_in_softirq(const __u64 *interrupted, struct task_s
 		return 0;
 	if (!is_on_task_stack(interrupted, task))
 		return 1;
-	return !READ_TYPED(task, mm) && !bpf_core_read(&name, sizeof(name), &task->comm) && name == SOFTIRQ_THREAD;
+	return !BPF_CORE_READ(task, mm) && !bpf_core_read(&name, sizeof(name), &task->comm) && name == SOFTIRQ_THREAD;
 }
 
 /* Tells user space that a CPU which ticks less often because it was idle has work. */
@@ -84,6 +84,32 @@ static __always_inline __u64 note_tick(struct cpu_totals *run, const __u64 *inte
 	return rate->weight;
 }
 
+#define KERNEL_FRAMES_AT_ONCE 16
+
+/*
+ * Takes some addresses of the kernel stack, from one on: as for user frames, callers are looked up by their call. A
+ * global function: its turns are verified once.
+ */
+__noinline int take_kernel_frames(__u32 first, __u32 count)
+{
+	struct walk *w = current_walk();
+
+	if (!w)
+		return 0;
+	__u64 hash = w->record.hash;
+	for (__u32 i = 0; i < KERNEL_FRAMES_AT_ONCE; i++) {
+		__u32 index = first + i;
+
+		if (index >= count || index >= MAX_KERNEL_FRAMES)
+			break;
+		asm volatile("" : "+r"(index));
+		__u64 *frame = &w->frames[index & MAX_KERNEL_FRAMES];
+		hash = mix(hash, --*frame);
+	}
+	w->record.hash = hash;
+	return 0;
+}
+
 /*
  * Takes the kernel stack that a helper put into w->frames: so many bytes, or an error. `leaf_is_exact` says that its
  * first address is the interrupted instruction, no return address. Returns 0, or the counter of what went wrong.
@@ -91,7 +117,6 @@ static __always_inline __u64 note_tick(struct cpu_totals *run, const __u64 *inte
 static __always_inline __u32 take_kernel_stack(struct walk *w, long bytes, int leaf_is_exact)
 {
 	__u32 count = bytes > 0 ? (__u32)bytes / sizeof(__u64) : 0;
-	__u64 hash = w->record.hash;
 
 	add_counter(COUNTER_UnwindKernelAttempts, 1);
 	if (!count) {
@@ -100,14 +125,11 @@ static __always_inline __u32 take_kernel_stack(struct walk *w, long bytes, int l
 	}
 	if (count > MAX_KERNEL_FRAMES)
 		count = MAX_KERNEL_FRAMES;
-	/* As for user frames: callers are looked up by their call. */
 	if (leaf_is_exact)
 		w->frames[0]++;
-	for (__u32 i = 0; i < MAX_KERNEL_FRAMES && i < count; i++) {
-		w->frames[i]--;
-		hash = mix(hash, w->frames[i]);
-	}
-	w->record.hash = hash;
+	NOT_UNROLLED
+	for (__u32 first = 0; first < MAX_KERNEL_FRAMES && first < count; first += KERNEL_FRAMES_AT_ONCE)
+		take_kernel_frames(first, count);
 	w->record.frame_count = count;
 	w->record.kernel_count = count;
 	add_counter(COUNTER_UnwindKernelFrames, count);
@@ -131,7 +153,7 @@ static __always_inline __u32 walk_kernel(struct walk *w, void *context)
  */
 static __always_inline void walk_process(struct walk *w, const __u64 *interrupted, struct task_struct *task)
 {
-	struct mm_struct *mm = READ_TYPED(task, mm);
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
 
 	w->mm = mm;
 	if (!mm || (READ_TYPED(task, flags) & (PF_KTHREAD | PF_IO_WORKER | USER_WORKER_FLAG)))
@@ -244,7 +266,7 @@ static __always_inline int take_sample(void *context, const __u64 *interrupted)
 
 	int idle = is_idle(tid, interrupted, task);
 	if (namespace_level) {
-		tgid = visible_pid(READ_TYPED(task, group_leader), tgid);
+		tgid = visible_pid(BPF_CORE_READ(task, group_leader), tgid);
 		tid = visible_pid(task, tid);
 	}
 	/* Work of an idle CPU is no process's: it is wanted where all are. */

@@ -33,7 +33,7 @@ static __always_inline __u32 current_tgid(struct task_struct *task, __u64 id)
 {
 	__u32 tgid = id >> 32;
 
-	return namespace_level ? visible_pid(READ_TYPED(task, group_leader), tgid) : tgid;
+	return namespace_level ? visible_pid(BPF_CORE_READ(task, group_leader), tgid) : tgid;
 }
 
 /* Whether the process that causes a hit is wanted. What the idle task does is no process's: where all are, it is. */

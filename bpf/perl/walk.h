@@ -162,26 +162,33 @@ static __always_inline int take_frame(struct walk *w, struct perl_file *file, __
 }
 
 /*
- * A defer block runs in a loop of its own, and its entry is not on the chain of subs: looks for it among
- * the entries between two subs, up to PERL_GAP of them. A global function: it is verified once.
+ * Cuts the stack at an entry if it is a defer block's. Returns whether the search for one ends there, since it is found
+ * or the entry cannot be read. A global function, as the next: it is verified once.
  */
-__noinline int perl_cut_at_defer(__s32 above, __s32 below)
+__noinline int perl_cut_if_defer(__s32 index)
 {
 	struct walk *w = current_walk();
 	struct perl_file *file = w ? perl_walked_file(w) : NULL;
 
-	asm volatile("" : "+r"(above), "+r"(below));
-	if (!file)
+	asm volatile("" : "+r"(index));
+	if (!file || load_context(&w->perl, file, index))
+		return 1;
+	if ((context_word(&w->perl, file, index, 0) & CX_TYPE) != CX_DEFER)
 		return 0;
-	for (__s32 i = 1; i <= PERL_GAP; i++) {
-		__s32 index = above - i;
+	push_cut(w);
+	return 1;
+}
 
-		if (index <= below || load_context(&w->perl, file, index))
+/*
+ * A defer block runs in a loop of its own, and its entry is not on the chain of subs: looks for it among
+ * the entries between two subs, up to PERL_GAP of them.
+ */
+__noinline int perl_cut_at_defer(__s32 above, __s32 below)
+{
+	NOT_UNROLLED
+	for (__s32 i = 1; i <= PERL_GAP; i++) {
+		if (above - i <= below || perl_cut_if_defer(above - i))
 			break;
-		if ((context_word(&w->perl, file, index, 0) & CX_TYPE) == CX_DEFER) {
-			push_cut(w);
-			break;
-		}
 	}
 	return 0;
 }

@@ -57,6 +57,33 @@ static __always_inline void python_note_end(struct walk *w)
 	frame->size = size <= PYTHON_STACK_SPAN ? size : 0;
 }
 
+#define PYTHON_FRAMES_AT_ONCE 16
+
+/*
+ * The place of the native frame in whose part of the stack p->mark lies, if it is one of some from p->nearest on; 0 if
+ * it is none of them. The next one is the nearest then. A global function: its turns are verified once.
+ */
+__noinline int python_find_place_among(__u32 frames)
+{
+	struct python_walk *p = current_python();
+
+	if (!p)
+		return 0;
+	__u32 first = p->nearest;
+	for (__u32 i = 0; i < PYTHON_FRAMES_AT_ONCE; i++) {
+		__u32 index = first + i;
+
+		if (index >= frames || index > PYTHON_NATIVE_MASK)
+			break;
+		asm volatile("" : "+r"(index));
+		struct python_native_frame *frame = &p->native[index & PYTHON_NATIVE_MASK];
+		p->nearest = index + 1;
+		if (p->mark - frame->sp < frame->size)
+			return frame->place;
+	}
+	return 0;
+}
+
 /*
  * The place of the native frame in whose part of the stack p->mark lies; 0 if there is none. Evaluations are looked
  * for from the innermost outwards.
@@ -68,18 +95,15 @@ __noinline int python_find_place(void)
 
 	if (!w || !p || !p->mark)
 		return 0;
-	for (int i = 0; i <= MAX_USER_FRAMES; i++) {
-		__u32 index = p->nearest + i;
+	__u32 nearest = p->nearest;
+	NOT_UNROLLED
+	for (__u32 i = 0; i <= MAX_USER_FRAMES; i += PYTHON_FRAMES_AT_ONCE) {
+		__u32 place = python_find_place_among(w->python.frames);
 
-		if (index >= w->python.frames || index > PYTHON_NATIVE_MASK)
-			break;
-		asm volatile("" : "+r"(index));
-		struct python_native_frame *frame = &p->native[index & PYTHON_NATIVE_MASK];
-		if (p->mark - frame->sp >= frame->size)
-			continue;
-		p->nearest = index + 1;
-		return frame->place;
+		if (place)
+			return place;
 	}
+	p->nearest = nearest;
 	return 0;
 }
 

@@ -23,17 +23,12 @@ volatile __u32 files_version = 0;
 /* When the content of the file or what its inode says last changed, in nanoseconds. */
 static __always_inline __u64 inode_ctime(struct inode *inode)
 {
-	struct inode___split_ctime *split = (void *)inode;
-	struct inode___hidden_ctime *hidden = (void *)inode;
-	struct inode___plain_ctime *plain = (void *)inode;
-
-	if (bpf_core_field_exists(split->i_ctime_sec))
-		return BPF_CORE_READ(split, i_ctime_sec) * 1000000000ULL +
-		       (BPF_CORE_READ(split, i_ctime_nsec) & CTIME_NANOSECONDS);
-	if (bpf_core_field_exists(hidden->__i_ctime))
-		return BPF_CORE_READ(hidden, __i_ctime.tv_sec) * 1000000000ULL +
-		       BPF_CORE_READ(hidden, __i_ctime.tv_nsec);
-	return BPF_CORE_READ(plain, i_ctime.tv_sec) * 1000000000ULL + BPF_CORE_READ(plain, i_ctime.tv_nsec);
+	if (bpf_core_field_exists(inode->i_ctime_sec))
+		return BPF_CORE_READ(inode, i_ctime_sec) * 1000000000ULL +
+		       (BPF_CORE_READ(inode, i_ctime_nsec) & CTIME_NANOSECONDS);
+	if (bpf_core_field_exists(inode->__i_ctime))
+		return BPF_CORE_READ(inode, __i_ctime.tv_sec) * 1000000000ULL + BPF_CORE_READ(inode, __i_ctime.tv_nsec);
+	return BPF_CORE_READ(inode, i_ctime.tv_sec) * 1000000000ULL + BPF_CORE_READ(inode, i_ctime.tv_nsec);
 }
 
 /* The number of the subvolume of a file, 0 where its file system has none. */

@@ -143,17 +143,15 @@ static __always_inline __u32 find_mapping(struct walk *w, __u64 address)
 static __always_inline __u64 mapping_layout(struct task_struct *task, struct mm_struct *mm)
 {
 	struct mm_struct___seqcount *counted = (void *)mm;
-	struct mm_struct___sequence *numbered = (void *)mm;
-	struct mm_struct___vmacache *cached = (void *)mm;
 	/* An exec may get an mm at the same address, with as many changes behind it. */
 	__u64 layout = (__u64)files_version << 32 ^ READ_TYPED(task, self_exec_id) << 40;
 
 	if (bpf_core_field_exists(counted->mm_lock_seq))
-		return (layout ^ READ_TYPED(counted, mm_lock_seq.sequence)) | LAYOUT_KNOWN;
-	if (bpf_core_field_exists(numbered->mm_lock_seq))
-		return (layout ^ (__u32)READ_TYPED(numbered, mm_lock_seq)) | LAYOUT_KNOWN;
-	if (bpf_core_field_exists(cached->vmacache_seqnum))
-		return (layout ^ READ_TYPED(cached, vmacache_seqnum)) | LAYOUT_KNOWN;
+		return (layout ^ BPF_CORE_READ(counted, mm_lock_seq.sequence)) | LAYOUT_KNOWN;
+	if (bpf_core_field_exists(mm->mm_lock_seq))
+		return (layout ^ (__u32)BPF_CORE_READ(mm, mm_lock_seq)) | LAYOUT_KNOWN;
+	if (bpf_core_field_exists(mm->vmacache_seqnum))
+		return (layout ^ BPF_CORE_READ(mm, vmacache_seqnum)) | LAYOUT_KNOWN;
 	return LAYOUT_UNKNOWN;
 }
 

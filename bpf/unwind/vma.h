@@ -24,7 +24,7 @@
 
 static __always_inline struct vm_area_struct *find_vma_maple(struct walk *w, __u64 address)
 {
-	struct mm_struct___maple *mm = (void *)w->mm; /* This is a copy, since CO-RE would relocate w->mm as well. */
+	struct mm_struct *mm = w->mm; /* This is a copy, since CO-RE would relocate w->mm as well. */
 	__u64 entry = (__u64)BPF_CORE_READ(mm, mm_mt.ma_root);
 
 	if ((entry & 3) != 2 || entry < 4096) /* The tree of one entry has no node (xa_is_node()). */
@@ -56,9 +56,9 @@ static __always_inline struct vm_area_struct *find_vma_maple(struct walk *w, __u
 
 static __always_inline struct vm_area_struct *find_vma_rb(struct walk *w, __u64 address)
 {
-	struct mm_struct___rb *mm = (void *)w->mm;
+	struct mm_struct *mm = w->mm;
 	struct rb_node *node = BPF_CORE_READ(mm, mm_rb.rb_node);
-	__u64 node_offset = bpf_core_field_offset(struct vm_area_struct___rb, vm_rb);
+	__u64 node_offset = bpf_core_field_offset(struct vm_area_struct, vm_rb);
 
 	for (int depth = 0; depth < RB_MAX_DEPTH && node; depth++) {
 		struct vm_area_struct *vma = (void *)((__u64)node - node_offset);
@@ -79,7 +79,7 @@ static __always_inline struct vm_area_struct *find_vma_rb(struct walk *w, __u64 
 __noinline int find_vma(void)
 {
 	struct walk *w = current_walk();
-	struct mm_struct___maple *mm = NULL;
+	struct mm_struct *mm = NULL;
 
 	if (!w)
 		return 0;

@@ -21,6 +21,33 @@ static __always_inline int v8_is_translated(struct v8_walk *v)
 	return v->code_kind == v->facts.layout.kind_baseline + 1 && (v->facts.flags & V8_TRANSLATIONS);
 }
 
+/*
+ * Adds the literal of the code that is the one of this index of those in v->text, and `number` of all, if it is a
+ * function. A global function: it is verified once.
+ */
+__noinline int v8_add_function(__u32 index, __u32 number)
+{
+	struct v8_walk *v = current_v8();
+
+	asm volatile("" : "+r"(index));
+	if (!v)
+		return 0;
+	struct v8_code_record *r = &v->code_record;
+	__u64 literal = *(__u64 *)(v->text + 8 * (index & (LITERALS_AT_ONCE - 1))), map;
+	__u32 count = r->inlined_count;
+
+	if (V8_IS_WEAK(literal))
+		literal -= 2;
+	if (!V8_IS_POINTER(literal) || READ_USER(&map, literal - 1) || map != v->function_map || count >= V8_INLINED)
+		return 0;
+	asm volatile("" : "+r"(count));
+	struct v8_inlined *it = &r->inlined[count & (V8_INLINED - 1)];
+	it->position = number;
+	it->name = number;
+	r->inlined_count = count + 1;
+	return 0;
+}
+
 /* Adds the functions among some literals of the code, from one on. Returns 0 or -1. */
 __noinline int v8_add_functions(__u32 from)
 {
@@ -29,7 +56,6 @@ __noinline int v8_add_functions(__u32 from)
 	asm volatile("" : "+r"(from));
 	if (!v)
 		return -1;
-	struct v8_code_record *r = &v->code_record;
 	__u32 left = from < v->literals ? v->literals - from : 0;
 	__u32 size = 8 * (left < LITERALS_AT_ONCE ? left : LITERALS_AT_ONCE);
 	if (!left)
@@ -39,21 +65,9 @@ __noinline int v8_add_functions(__u32 from)
 	if (READ_USER_BYTES(v->text, size,
 			    deopt_word(v, v->facts.layout.deopt_literals) - 1 + ARRAY_HEAD_BYTES + 8 * (__u64)from))
 		return -1;
-	for (__u32 i = 0; i < LITERALS_AT_ONCE && i < left; i++) {
-		__u64 literal = *(__u64 *)(v->text + 8 * i), map;
-		__u32 index = r->inlined_count;
-
-		if (V8_IS_WEAK(literal))
-			literal -= 2;
-		if (!V8_IS_POINTER(literal) || READ_USER(&map, literal - 1) || map != v->function_map ||
-		    index >= V8_INLINED)
-			continue;
-		asm volatile("" : "+r"(index));
-		struct v8_inlined *it = &r->inlined[index & (V8_INLINED - 1)];
-		it->position = from + i;
-		it->name = from + i;
-		r->inlined_count = index + 1;
-	}
+	NOT_UNROLLED
+	for (__u32 i = 0; i < LITERALS_AT_ONCE && i < left; i++)
+		v8_add_function(i, from + i);
 	return 0;
 }
 
