@@ -222,6 +222,10 @@ void Drain::restart() {
   lastChildTime_ = childTime();
 }
 
+double Drain::sampledSeconds() const {
+  return static_cast<double>(clockNanoseconds(CLOCK_MONOTONIC) - lastTime_) / 1e9;
+}
+
 uint32_t Drain::frameNumber(uint64_t word, uint32_t pid) {
   std::lock_guard lock(ringMutex_);
   return stacks_.numberOf(word, pid);

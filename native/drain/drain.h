@@ -93,6 +93,8 @@ class Drain {
   /// Leaves out of the next drain what was counted until now; what became known of stacks and files stays
   /// in it.
   void restart();
+  /// For how long it was sampled since the last drain or restart.
+  double sampledSeconds() const;
   /// Drains what events count too, from now on; they must stay.
   void countEvents(Events* events) { events_ = events; }
   /// Drains what a sweeper counts too, from now on; it must stay until another one, or none, is given.

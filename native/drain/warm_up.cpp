@@ -18,27 +18,15 @@ constexpr std::chrono::milliseconds kSweeping{600};
 constexpr std::chrono::milliseconds kPoll{5};
 /// What a sweep asks for is read by another thread.
 constexpr std::chrono::milliseconds kAsking{15};
-constexpr uint32_t kCalibrationFrequency = 4999;
-/// No process has this pid, and so nothing is sampled.
-constexpr uint32_t kNobody = 0;
 
 }  // namespace
 
-uint64_t calibrate(Session& session) {
-  CpuEvents& events = session.events();
-  uint64_t nanoseconds = 0;
-  session.setTargets({kNobody});
-  do {
-    events.attach(allowedFrequency(kCalibrationFrequency));
-    nanoseconds = measureTickCost(events.frequency());
-  } while (!events.trust());
-  return nanoseconds;
-}
-
-void warmUp(Session& session, Drain& drain, const FileBuilder& builder, const std::vector<uint32_t>& targets) {
-  session.setTargets(targets);
-  session.events().setFrequency(allowedFrequency(kFrequency));
-  std::this_thread::sleep_for(kSampling);
+void warmUp(Session& session, Drain& drain, const FileBuilder& builder, const SessionOptions& options) {
+  const auto sampled = Clock::now() + kSampling;
+  session.events().attach(allowedFrequency(kFrequency));
+  // The kernel waits for some 10 to 40 ms in this: what is counted before is left out anyway.
+  session.createCountMaps(options);
+  std::this_thread::sleep_until(sampled);
   drain.consume();
   waitForFiles(builder, kBuilding);
 }

@@ -14,11 +14,9 @@ namespace polytop {
 
 // What is done before anything is counted, so that the first refresh is as good as the others.
 
-/// Measures what a tick of the sampling event costs, in nanoseconds; nothing is sampled meanwhile.
-uint64_t calibrate(Session& session);
-
-/// Samples fast for a moment and builds the unwind tables of what is hot.
-void warmUp(Session& session, Drain& drain, const FileBuilder& builder, const std::vector<uint32_t>& targets);
+/// Samples fast for a moment and builds the unwind tables of what is hot; the session gets its count maps meanwhile.
+/// Throws a Failure.
+void warmUp(Session& session, Drain& drain, const FileBuilder& builder, const SessionOptions& options);
 
 /// Sweeps until no stack ends in a file that is not known, and has nothing of that counted. Throws a Failure.
 void warmUp(Sweeper& sweeper, const FileBuilder& builder);

@@ -69,6 +69,8 @@ void beginEarly(const std::string& objectPath) {
   auto symbols = work().symbols.begin(kSymbols, readKernelSymbols);
   startFirst([object = std::move(object), symbols = std::move(symbols)]() mutable {
     object();
+    // The collecting thread waits for the kernel next, whose own threads are to get this CPU (RCU's, for one).
+    stepBack();
     symbols();
   }).detach();
 }

@@ -38,9 +38,11 @@ class FileBuilder {
         large_(parser, kReadInTurn) {}
   ~FileBuilder() { close(); }
 
-  /// Reads the vDSO and starts the threads; the catalog must be open. `cacheFolder`: where tables are kept from run to
-  /// run, empty for nowhere.
-  void open(const std::string& cacheFolder);
+  /// Begins what needs no catalog: queues, beside, the files of running processes, all or those of `targets`, as
+  /// announce() does. `cacheFolder`: where tables are kept from run to run, empty for nowhere.
+  void begin(const std::string& cacheFolder, const std::vector<uint32_t>& targets);
+  /// Starts the threads, which read the vDSO first; the catalog must be open.
+  void open();
   void close();
 
   /// Queues a file that the kernel side asked for. Any thread may call it.
@@ -48,8 +50,6 @@ class FileBuilder {
   /// Queues a file that was mapped, behind those that are asked for; its ctime need not be known. Any thread may call
   /// it.
   void announce(const file_record& record);
-  /// Does the same, beside, with the files of running processes that are targets.
-  void announceRunning(const Session& session);
   /// Queues files by their paths, the large ones too, as if they were asked for: they are those of a program that is
   /// about to start. What cannot be opened or mapped is left out; on overlayfs nothing tells which file
   /// a program will map. queued() counts them.
@@ -90,6 +90,7 @@ class FileBuilder {
   };
 
   void buildVdso();
+  void announceRunning(const std::vector<uint32_t>& targets);
   void enqueue(Job job);
   /// Waits for a job of the first of these queues that has one; nothing when all is closed. `isForUser` is set to
   /// whether it is for a process that is none of root's.

@@ -26,6 +26,7 @@
 #include "kernel/pid_namespace.h"
 #include "kernel/self_test.h"
 #include "kernel/session.h"
+#include "kernel/tick_cost.h"
 #include "memory/memory_reader.h"
 #include "turns/first_turn.h"
 #include "util/last_words.h"
@@ -78,36 +79,37 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     const std::string cacheFolder = textOf(given.Get("cacheFolder"));
     lines_ = std::make_shared<LineFinder>(besideOf(objectPath_) + "polytop-parser");
     guarded(info.Env(), [&] {
-      open(objectPath_, textOf(given.Get("sweepPath")), options, events, byFunction, cacheFolder);
+      open(objectPath_, textOf(given.Get("sweepPath")), std::move(options), events, byFunction, cacheFolder);
       return info.Env().Undefined();
     });
   }
 
  private:
-  void open(const std::string& objectPath, const std::string& sweepPath, const SessionOptions& options,
+  void open(const std::string& objectPath, const std::string& sweepPath, SessionOptions options,
             const std::vector<EventSetup>& events, bool byFunction, const std::string& cacheFolder) {
     parts_ = std::make_unique<Parts>(objectPath);
     try {
+      // The kernel may verify the programs for a while yet.
+      parts_->files.builder.begin(cacheFolder, options.targets);
+      tickNanoseconds_ = measureTickCost(options.sources);
       parts_->session.start(takeSamplingObject(objectPath), options);
       checkOwnMappings(parts_->session);
       useNamespaceOfProc(parts_->session);
-      parts_->files.open(parts_->session, cacheFolder);
-      parts_->files.builder.announceRunning(parts_->session);
+      parts_->files.open(parts_->session);
       parts_->drain.open(parts_->session, parts_->files, parts_->methods, parts_->memory, byFunction);
-      tickNanoseconds_ = calibrate(parts_->session);
       // Verified while files are read.
       if (!sweepPath.empty()) parts_->sweeper.prepare(sweepPath, parts_->session);
-      warmUp(parts_->session, parts_->drain, parts_->files.builder, options.targets);
+      warmUp(parts_->session, parts_->drain, parts_->files.builder, options);
       parts_->drain.countEvents(&parts_->events);
       parts_->events.set(objectPath_, parts_->session, events);
       if (options.withoutClock)
         parts_->session.events().detach();
       else
         parts_->session.events().setFrequency(options.frequency);
-      parts_->drain.restart();
       // Not through parts_, which holds nothing any more while the parts are taken down.
       FileBuilder& builder = parts_->files.builder;
       parts_->mapEvents.open(parts_->session, [&builder](const file_record& file) { builder.announce(file); });
+      parts_->drain.restart();
     } catch (...) {
       parts_.reset();
       throw;
@@ -311,12 +313,13 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     return describeMethods(info.Env(), parts_->methods.take(), parts_->files.catalog);
   }
 
-  /// describe(): the running events {event, cpus, frequency}, {tickNanoseconds}, what a tick costs.
+  /// describe(): the running events {event, cpus, frequency}, {tickNanoseconds}, what a tick costs, and for how long
+  /// there was no drain, {sampledSeconds}.
   Napi::Value describe(const Napi::CallbackInfo& info) {
     const Session& session = parts_->session;
     const CpuEvents& events = session.events();
     return object(info.Env(), "event", events.source().name, "cpus", events.count(), "frequency", events.frequency(),
-                  "tickNanoseconds", tickNanoseconds_);
+                  "tickNanoseconds", tickNanoseconds_, "sampledSeconds", parts_->drain.sampledSeconds());
   }
 
   /// close(): ends sampling and frees everything; a second call does nothing.
@@ -348,6 +351,7 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   defineEvents(env, exports);
   exports.Set("endFirst", Napi::Function::New(env, [](const Napi::CallbackInfo&) { endFirst(); }));
   exports.Set("comeFirst", Napi::Function::New(env, [](const Napi::CallbackInfo&) { comeFirst(); }));
+  exports.Set("comeBeforeHelpers", Napi::Function::New(env, [](const Napi::CallbackInfo&) { comeBeforeHelpers(); }));
   exports.Set("passTurn", Napi::Function::New(env, [](const Napi::CallbackInfo& info) {
                 const StartsFirst startsFirst;
                 return info[0].As<Napi::Function>().Call({});

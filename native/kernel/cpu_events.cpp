@@ -31,17 +31,6 @@ constexpr uint64_t kFewestShare = 2;
 /// In this time the clock of a running event moves.
 constexpr useconds_t kLookMicroseconds = 1000;
 
-/// What read(2) of an event gives with PERF_FORMAT_TOTAL_TIME_ENABLED.
-struct Reading {
-  uint64_t count = 0;
-  uint64_t enabled = 0;  ///< ns for which the event was enabled
-};
-
-Reading readEvent(int fd) {
-  Reading reading;
-  return read(fd, &reading, sizeof reading) == sizeof reading ? reading : Reading{};
-}
-
 }  // namespace
 
 std::vector<uint32_t> onlineCpus() {
@@ -56,6 +45,24 @@ std::vector<uint32_t> onlineCpus() {
     if (file.peek() == ',') file.ignore();
   }
   return cpus;
+}
+
+int openEvent(const EventSource& source, uint32_t frequency, EventPlace place) {
+  perf_event_attr attributes = {};
+  attributes.size = sizeof attributes;
+  attributes.type = source.type;
+  attributes.config = source.config;
+  attributes.freq = 1;
+  attributes.sample_freq = frequency;
+  attributes.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED;
+  attributes.disabled = 1;
+  return static_cast<int>(syscall(SYS_perf_event_open, &attributes, place.thread, place.cpu, -1, PERF_FLAG_FD_CLOEXEC));
+}
+
+EventReading readEvent(int event) {
+  // As PERF_FORMAT_TOTAL_TIME_ENABLED has it.
+  EventReading reading;
+  return read(event, &reading, sizeof reading) == sizeof reading ? reading : EventReading{};
 }
 
 CpuEvents::~CpuEvents() {
@@ -80,24 +87,11 @@ uint64_t CpuEvents::period() const { return source().isClock ? kNanosecondsPerSe
 /// How many samples a tick of a CPU that rests stands for. A PMU does not count on a halted CPU: nothing can rest.
 uint32_t CpuEvents::restingWeight() const { return source().isClock ? std::max(1u, frequency_ / kRestingHz) : 1; }
 
-int CpuEvents::openEvent(uint32_t cpu) const {
-  perf_event_attr attributes = {};
-  attributes.size = sizeof attributes;
-  attributes.type = source().type;
-  attributes.config = source().config;
-  attributes.freq = 1;
-  attributes.sample_freq = frequency_;
-  attributes.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED;
-  attributes.disabled = 1;
-  return static_cast<int>(
-      syscall(SYS_perf_event_open, &attributes, -1, static_cast<int>(cpu), -1, PERF_FLAG_FD_CLOEXEC));
-}
-
 CpuEvents::Event CpuEvents::startEvent(uint32_t cpu) {
   if (cpu >= possibleCpus_) throw Failure("there is no CPU " + std::to_string(cpu));
   Event event;
   event.cpu = cpu;
-  event.fd = openEvent(cpu);
+  event.fd = openEvent(source(), frequency_, {.thread = -1, .cpu = static_cast<int>(cpu)});
   if (event.fd < 0) throw Failure("the sampling event cannot be opened on CPU " + std::to_string(cpu), errno);
   rates_[cpu] = {period(), 1, rates_[cpu].lattice + 1};
   event.link = bpf_program__attach_perf_event(program_, event.fd);
@@ -139,16 +133,6 @@ void CpuEvents::attach(uint32_t frequency) {
       sources_.erase(sources_.begin());
     }
   }
-}
-
-bool CpuEvents::trust() {
-  const std::lock_guard lock(mutex_);
-  const bool counts =
-      std::any_of(events_.begin(), events_.end(), [](const Event& event) { return readEvent(event.fd).count > 0; });
-  if (counts || sources_.size() == 1) return true;
-  stopAll();
-  sources_.erase(sources_.begin());
-  return false;
 }
 
 void CpuEvents::detach() {

@@ -24,6 +24,24 @@ struct EventSource {
   bool isClock = false;  ///< it overflows at even times
 };
 
+/// Whose ticks an event takes, in the terms of perf_event_open(2); -1: all.
+struct EventPlace {
+  int thread = -1;
+  int cpu = -1;
+};
+
+/// Opens an event that is yet to be enabled, for so many samples a second. Returns its descriptor, or -1 with errno
+/// set.
+int openEvent(const EventSource& source, uint32_t frequency, EventPlace place);
+
+struct EventReading {
+  uint64_t count = 0;
+  uint64_t enabled = 0;  ///< ns for which the event was enabled
+};
+
+/// All 0 where the event cannot be read.
+EventReading readEvent(int event);
+
 /**
  * The sampling event of each online CPU, with the BPF program attached.
  *
@@ -43,9 +61,6 @@ class CpuEvents {
   /// Opens and starts the event on each online CPU, at `frequency` samples a second: of the first source that can
   /// be had.
   void attach(uint32_t frequency);
-  /// Whether the events count, asked after a CPU was busy. Some hypervisors have a PMU that never does: then
-  /// nothing is attached any more, and the next attach() takes the next source.
-  bool trust();
   void detach();
   /// Changes the rate of the running events; nothing that they counted is lost. After a Failure some CPUs have the
   /// new rate.
@@ -72,7 +87,6 @@ class CpuEvents {
     uint64_t ticks = 0;     ///< of its CPU at that time
   };
 
-  int openEvent(uint32_t cpu) const;
   Event startEvent(uint32_t cpu);
   static void stopEvent(Event& event);
   void stopAll();

@@ -82,7 +82,6 @@ void Session::start(bpf_object* object, const SessionOptions& options) {
   findVariables();
   const bpf_program* program = bpf_object__find_program_by_name(object_, "sample");
   events_.open(program, mapFd("rates"), possibleCpus_, options.sources);
-  createCountMaps(options);
   setTargets(options.targets);
 }
 

@@ -36,9 +36,11 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  /// Takes over a loaded object, and makes what the options ask for, without sampling yet. Throws a Failure, as those
-  /// that follow do.
+  /// Takes over a loaded object, and makes what the options ask for but the count maps, without sampling yet. Throws a
+  /// Failure, as those that follow do.
   void start(bpf_object* object, const SessionOptions& options);
+  /// Makes the count maps: samples are lost before.
+  void createCountMaps(const SessionOptions& options);
   /// The sampling events; none is attached at first.
   CpuEvents& events() { return events_; }
   const CpuEvents& events() const { return events_; }
@@ -89,7 +91,6 @@ class Session {
     size_t size = 0;
   };
 
-  void createCountMaps(const SessionOptions& options);
   void setCountMaps(const std::vector<uint32_t>& slots, const std::vector<int>& maps);
   void findVariables();
 

@@ -20,6 +20,8 @@ namespace {
 constexpr itimerspec kTurn = {{}, {0, 300'000'000}};
 /// Nobody else in the process uses it.
 const int kTurnEnds = SIGRTMIN + 4;
+/// Of real time: of threads that read for another, and of that one.
+constexpr int kHelper = 1, kHelped = 2;
 /// What a thread starts is not to come first by itself.
 constexpr int kOther = SCHED_OTHER | SCHED_RESET_ON_FORK, kFirst = SCHED_RR | SCHED_RESET_ON_FORK;
 
@@ -62,29 +64,41 @@ class TurnTimer {
   bool isMade_ = false;
 };
 
+void beginTurn(int priority) {
+  static thread_local const TurnTimer timer;
+  if (timer.start()) setPolicy(kFirst, priority);
+}
+
+int ownPriority() {
+  sched_param own = {};
+  sched_getparam(0, &own);
+  return own.sched_priority;
+}
+
 }  // namespace
 
-void comeFirst() {
-  static thread_local const TurnTimer timer;
-  if (timer.start()) setPolicy(kFirst, 1);
-}
+void comeFirst() { beginTurn(kHelper); }
+
+void comeBeforeHelpers() { beginTurn(kHelped); }
+
+void stepBack() { setPolicy(kOther, 0); }
 
 void endFirst() {
   DIR* tasks = opendir("/proc/self/task");
-  const sched_param given = {1};
+  const sched_param given = {kHelper};
   for (const dirent* task; tasks && (task = readdir(tasks));) {
     if (const pid_t thread = atoi(task->d_name)) sched_setscheduler(thread, kFirst, &given);
   }
   if (tasks) closedir(tasks);
 }
 
-StartsFirst::StartsFirst() : isFirst_(sched_getscheduler(0) == kFirst) {
-  if (isFirst_) setPolicy(SCHED_RR, 1);
+StartsFirst::StartsFirst() : isFirst_(sched_getscheduler(0) == kFirst), priority_(ownPriority()) {
+  if (isFirst_) setPolicy(SCHED_RR, priority_);
 }
 
 StartsFirst::~StartsFirst() {
   // The turn may be over: the policy is another one then.
-  if (isFirst_ && sched_getscheduler(0) == SCHED_RR) setPolicy(kFirst, 1);
+  if (isFirst_ && sched_getscheduler(0) == SCHED_RR) setPolicy(kFirst, priority_);
 }
 
 }  // namespace polytop

@@ -18,6 +18,12 @@ namespace polytop {
  */
 void comeFirst();
 
+/// Does that before the threads that call comeFirst() too: for the one that all others of polytop work for.
+void comeBeforeHelpers();
+
+/// Ends the turn of the calling thread: it is one of many again.
+void stepBack();
+
 /// Lets all threads of the process come first, without an end: those of a program that has nothing left to do but to
 /// end, which waits for each of them.
 void endFirst();
@@ -33,6 +39,7 @@ class StartsFirst {
 
  private:
   bool isFirst_;
+  int priority_;
 };
 
 /// Starts a thread that comes first from its start: one that only calls comeFirst() waits in line before it can.

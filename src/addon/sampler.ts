@@ -79,6 +79,8 @@ export interface Sampler {
     readonly frequency: number;
     /** What a tick costs the code that it interrupts, without the BPF program; 0: not known. */
     readonly tickNanoseconds: number;
+    /** For how long it was sampled since the last drain, or since sampling began. */
+    readonly sampledSeconds: number;
   };
   close(): void;
 }

@@ -178,6 +178,11 @@ export class Collector {
     this.#sampler.close();
   }
 
+  /** For how long it was sampled since the last drain, or since sampling began. */
+  sampledSeconds(): number {
+    return this.#sampler.describe().sampledSeconds;
+  }
+
   /** Takes what was counted since the last call, without making a tick of it. */
   drain(): void {
     const drained = this.#sampler.drain();

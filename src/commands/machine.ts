@@ -26,8 +26,9 @@ export async function openMachine(
   checkMachine();
   checkNativeFiles();
   const thread = startThread();
-  // Read while the kernel verifies the BPF programs, on another CPU.
-  if (isWatched) void import("../screen/run.ts");
+  // Where the kernel verifies the BPF programs on one CPU, both threads share the other: this one reads on once the
+  // other is loaded, and while that waits.
+  if (isWatched) thread.once("message", () => void import("../screen/run.ts"));
   const { frequency, notice } = clampFrequency(options.frequency);
   if (notice) warn(notice);
   const { delaySeconds, pids, cache } = options;

@@ -114,7 +114,7 @@ class WorkerSource implements LiveSource {
     this.#worker = worker;
     this.ended = this.#end.promise;
     this.ready = new Promise((resolve, reject) => {
-      worker.once("message", (reply: WorkerReply) => {
+      worker.on("message", (reply: WorkerReply) => {
         if (reply.kind === "ready") resolve();
         if (reply.kind === "failed") reject(startError(reply));
       });

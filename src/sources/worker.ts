@@ -39,6 +39,7 @@ export type WorkerRequest =
 
 /** What the collecting thread sends. */
 export type WorkerReply =
+  | { readonly kind: "loaded" }
   | { readonly kind: "ready" }
   | { readonly kind: "tick"; readonly delta: TickDelta }
   | { readonly kind: "answer"; readonly id: number; readonly error: string | undefined }
@@ -78,12 +79,12 @@ function describeError(error: unknown): WorkerReply {
 /** Calls the collector at even times, whatever a call takes. */
 class Schedule {
   readonly #collector: Collector;
-  readonly #comeFirst = loadAddon().comeFirst;
+  readonly #comeBeforeHelpers = loadAddon().comeBeforeHelpers;
   #budget: BudgetState;
   /** Samples a second on each CPU by now. */
   #frequency: number;
   #seconds: number;
-  #lastTick = performance.now();
+  #lastTick: number;
   #timer: NodeJS.Timeout | undefined;
   /** The refresh is due, and waits for threads to be visited. */
   #isLate = false;
@@ -94,7 +95,9 @@ class Schedule {
     this.#budget = budget;
     this.#frequency = sampler.frequency;
     this.#seconds = delaySeconds;
-    this.#lastTick -= (delaySeconds - firstDelaySeconds) * 1000;
+    // The collector took its time since sampling began.
+    const begun = performance.now() - collector.sampledSeconds() * 1000;
+    this.#lastTick = begun - (delaySeconds - firstDelaySeconds) * 1000;
     this.#plan();
   }
 
@@ -115,7 +118,7 @@ class Schedule {
 
   #plan(): void {
     clearTimeout(this.#timer);
-    this.#comeFirst();
+    this.#comeBeforeHelpers();
     const left = this.#lastTick + this.#seconds * 1000 - performance.now();
     const wait = Math.min(
       this.#isLate ? LATE_LOOK_MILLISECONDS : Math.max(0, left),
@@ -163,7 +166,7 @@ class Schedule {
 
 function serve(setup: WorkerSetup): void {
   // Until now its turn has no end.
-  loadAddon().comeFirst();
+  loadAddon().comeBeforeHelpers();
   const { sampler } = setup;
   const collector = new Collector({ ...sampler, drainSeconds: MAX_DRAIN_SECONDS });
   const budget = startBudget(sampler.frequency, setup.budgetPercent ?? DEFAULT_BUDGET_PERCENT);
@@ -231,6 +234,7 @@ function start(setup: WorkerSetup): void {
 }
 
 putCollectorSecond();
+reply({ kind: "loaded" });
 // The thread may be there before it is known what it has to do.
 if (workerData) start(workerData as WorkerSetup);
 else parentPort?.once("message", start);
