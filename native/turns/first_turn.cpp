@@ -20,7 +20,7 @@ namespace {
 constexpr itimerspec kTurn = {{}, {0, 300'000'000}};
 /// Nobody else in the process uses it.
 const int kTurnEnds = SIGRTMIN + 4;
-/// Of real time: of threads that read for another, and of that one.
+/// Priorities of real time: of threads that read for others, and of those.
 constexpr int kHelper = 1, kHelped = 2;
 /// What a thread starts is not to come first by itself.
 constexpr int kOther = SCHED_OTHER | SCHED_RESET_ON_FORK, kFirst = SCHED_RR | SCHED_RESET_ON_FORK;

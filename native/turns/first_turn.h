@@ -18,7 +18,7 @@ namespace polytop {
  */
 void comeFirst();
 
-/// Does that before the threads that call comeFirst() too: for the one that all others of polytop work for.
+/// Does that before the threads that call comeFirst() too: for those that all others of polytop work for.
 void comeBeforeHelpers();
 
 /// Ends the turn of the calling thread: it is one of many again.

@@ -115,7 +115,7 @@ export interface Addon {
    * second; native/turns/first_turn.h.
    */
   comeFirst(): void;
-  /** Does that before the threads that come first too: for the collecting thread, which the others work for. */
+  /** Does that before the threads that come first too: for the two that draw and collect, which the others work for. */
   comeBeforeHelpers(): void;
   /** Calls back. A thread that is started there inherits the turn, without an end: it is to call comeFirst() itself. */
   passTurn<Started>(start: () => Started): Started;

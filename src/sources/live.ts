@@ -208,7 +208,7 @@ class WorkerSource implements LiveSource {
   #receive(reply: WorkerReply): void {
     if (reply.kind === "tick") {
       // It is drawn now, and keys are waited for behind it.
-      this.#addon.comeFirst();
+      this.#addon.comeBeforeHelpers();
       if (reply.delta.renewed) this.#lines.clear();
       this.#publish({ tick: this.#assembler.assemble(reply.delta) });
     }
