@@ -146,25 +146,13 @@ __noinline int step(void)
 
 #define STEPS_AT_ONCE 32
 
-/* Makes some steps. Says whether the walk has ended. A global function, as the next: its turns are verified once. */
-__noinline int some_steps(void)
+/* Makes some steps. Says whether the walk has ended. A global function: its turns are verified once. */
+__noinline int steps(void)
 {
 	NOT_UNROLLED
 	for (__u64 i = 0; i < STEPS_AT_ONCE; i++) {
 		if (step())
 			return WALK_ENDED;
-	}
-	return 0;
-}
-
-/* Makes steps until the walk ends. */
-__noinline int steps(void)
-{
-	/* Functions of V8 are no native frames. */
-	NOT_UNROLLED
-	for (__u64 i = 0; i <= MAX_USER_FRAMES + MAX_FRAMES_BESIDE; i += STEPS_AT_ONCE) {
-		if (some_steps())
-			break;
 	}
 	return 0;
 }
@@ -197,7 +185,12 @@ static __always_inline void walk_user(struct walk *w)
 	w->return_state = RETURN_UNCHECKED;
 	w->window_valid = 0;
 	w->leaf = leaf_kind(w);
-	steps();
+	/* Functions of V8 are no native frames. */
+	NOT_UNROLLED
+	for (__u32 i = 0; i <= MAX_USER_FRAMES + MAX_FRAMES_BESIDE; i += STEPS_AT_ONCE) {
+		if (steps())
+			break;
+	}
 	if (!w->stop)
 		w->stop = COUNTER_UnwindNativeTruncated;
 }
