@@ -138,7 +138,7 @@ dist/cli.js: $(BUNDLE_SOURCES) build/abi.ts build/sources package-lock.json pack
 # Each program of test/native is linked with what it needs of the parsers, which know neither BPF nor Node:
 # in build/tools/ as they are in the addon, in build/tools/checked/ with memory and undefined behaviour checked.
 
-TOOLS := answer_cases dump_unwind hostile_cases parser_cases reader_cases slow_parser symbols_tool
+TOOLS := answer_cases dump_unwind hostile_cases parser_cases reader_cases slow_parser stack_depth symbols_tool
 CHECKED_TOOLS := cache_cases fair_cases fuzz_unwind managed_code map_cases perl_cases python_cases room_cases rule_cases start_code_cases \
   symbol_room_cases symbols_tool turn_cases unsampled_cases unwind_cases v8_cases
 CHECKED_FLAGS := $(CXX_FLAGS) -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all
@@ -171,7 +171,10 @@ build/checked/test/%.o: test/native/%.cpp Makefile
 	$(CXX) $(CHECKED_FLAGS) -c $< -o $@
 
 build/tools/%: build/native/test/%.o build/tools/parsers.a
-	$(CXX) $^ $(LIBRARIES) -o $@
+	$(CXX) $^ $(LIBRARIES) $(TOOL_LIBRARIES) -o $@
+
+# It loads BPF objects.
+build/tools/stack_depth: TOOL_LIBRARIES := -lbpf
 
 build/tools/checked/%: build/checked/test/%.o build/tools/checked/parsers.a
 	$(CXX) $(CHECKED_FLAGS) $^ $(LIBRARIES) -o $@
