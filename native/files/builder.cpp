@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -55,12 +54,8 @@ bool isLarge(int fd) {
 
 }  // namespace
 
-void FileBuilder::begin(const std::string& cacheFolder, const std::vector<uint32_t>& targets) {
+void FileBuilder::open(const std::string& cacheFolder) {
   cache_.open(cacheFolder);
-  workers_.emplace_back([this, targets] { announceRunning(targets); });
-}
-
-void FileBuilder::open() {
   queued_++;
   remoteFiles_.start(
       [this](const file_record& record, MappedFile file) { enqueue({.record = record, .file = std::move(file)}); });
@@ -113,17 +108,16 @@ void FileBuilder::request(const file_record& record) {
 
 void FileBuilder::announce(const file_record& record) { enqueue({.record = record, .isAnnounced = true}); }
 
-void FileBuilder::announceRunning(const std::vector<uint32_t>& targets) {
-  raisePriority();
-  const auto isWanted = [&](uint32_t pid) {
-    return targets.empty() || std::ranges::find(targets, pid) != targets.end();
-  };
-  // What memory is too short for is asked for when it is sampled.
-  try {
-    for (const file_record& file : runningFiles(isWanted))
-      enqueue({.record = file, .isAnnounced = true, .unsaid = Unsaid::kTimeAndGeneration});
-  } catch (const std::exception&) {
-  }
+void FileBuilder::announceRunning(const Session& session) {
+  workers_.emplace_back([this, &session] {
+    raisePriority();
+    // What memory is too short for is asked for when it is sampled.
+    try {
+      for (const file_record& file : runningFiles([&](uint32_t pid) { return session.isTarget(pid); }))
+        enqueue({.record = file, .isAnnounced = true, .unsaid = Unsaid::kTimeAndGeneration});
+    } catch (const std::exception&) {
+    }
+  });
 }
 
 void FileBuilder::prepare(const std::vector<std::string>& paths) {

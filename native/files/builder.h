@@ -38,11 +38,9 @@ class FileBuilder {
         large_(parser, kReadInTurn) {}
   ~FileBuilder() { close(); }
 
-  /// Begins what needs no catalog: queues, beside, the files of running processes, all or those of `targets`, as
-  /// announce() does. `cacheFolder`: where tables are kept from run to run, empty for nowhere.
-  void begin(const std::string& cacheFolder, const std::vector<uint32_t>& targets);
-  /// Starts the threads, which read the vDSO first; the catalog must be open.
-  void open();
+  /// Starts the threads, which read the vDSO first; the catalog must be open. `cacheFolder`: where tables are kept from
+  /// run to run, empty for nowhere.
+  void open(const std::string& cacheFolder);
   void close();
 
   /// Queues a file that the kernel side asked for. Any thread may call it.
@@ -50,6 +48,8 @@ class FileBuilder {
   /// Queues a file that was mapped, behind those that are asked for; its ctime need not be known. Any thread may call
   /// it.
   void announce(const file_record& record);
+  /// Does the same, beside, with the files of running processes that are targets.
+  void announceRunning(const Session& session);
   /// Queues files by their paths, the large ones too, as if they were asked for: they are those of a program that is
   /// about to start. What cannot be opened or mapped is left out; on overlayfs nothing tells which file
   /// a program will map. queued() counts them.
@@ -90,7 +90,6 @@ class FileBuilder {
   };
 
   void buildVdso();
-  void announceRunning(const std::vector<uint32_t>& targets);
   void enqueue(Job job);
   /// Waits for a job of the first of these queues that has one; nothing when all is closed. `isForUser` is set to
   /// whether it is for a process that is none of root's.

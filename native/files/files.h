@@ -16,10 +16,10 @@ struct Files {
   FileBuilder builder;
   Naming naming;
 
-  /// `session` must outlive this object; builder.begin() comes before. Throws a Failure.
-  void open(const Session& session) {
+  /// `session` must outlive this object; `cacheFolder` as in FileBuilder::open(). Throws a Failure.
+  void open(const Session& session, const std::string& cacheFolder) {
     catalog.open(session);
-    builder.open();
+    builder.open(cacheFolder);
   }
 };
 

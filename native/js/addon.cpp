@@ -90,12 +90,12 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     parts_ = std::make_unique<Parts>(objectPath);
     try {
       // The kernel may verify the programs for a while yet.
-      parts_->files.builder.begin(cacheFolder, options.targets);
       tickNanoseconds_ = measureTickCost(options.sources);
       parts_->session.start(takeSamplingObject(objectPath), options);
       checkOwnMappings(parts_->session);
       useNamespaceOfProc(parts_->session);
-      parts_->files.open(parts_->session);
+      parts_->files.open(parts_->session, cacheFolder);
+      parts_->files.builder.announceRunning(parts_->session);
       parts_->drain.open(parts_->session, parts_->files, parts_->methods, parts_->memory, byFunction);
       // Verified while files are read.
       if (!sweepPath.empty()) parts_->sweeper.prepare(sweepPath, parts_->session);
