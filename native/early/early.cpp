@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "early/early.h"
 
+#include <unistd.h>
+
+#include <atomic>
 #include <future>
 #include <mutex>
 #include <thread>
@@ -43,6 +46,7 @@ struct Work {
   Mutex mutex;
   Begun<bpf_object*> object;
   Begun<KernelSymbols> symbols;
+  std::atomic<pid_t> reader = 0;  ///< the thread that reads the symbols, while it does
 };
 
 /// Never freed: the process may end while the thread runs.
@@ -71,12 +75,18 @@ void beginEarly(const std::string& objectPath) {
     object();
     // The collecting thread waits for the kernel next, whose own threads are to get this CPU (RCU's, for one).
     stepBack();
+    work().reader = gettid();
     symbols();
+    work().reader = 0;
   }).detach();
 }
 
 bpf_object* takeSamplingObject(const std::string& path) { return take(work().object, path, loadSamplingObject); }
 
-KernelSymbols takeKernelSymbols(const std::string& path) { return take(work().symbols, path, readKernelSymbols); }
+KernelSymbols takeKernelSymbols(const std::string& path) {
+  // Among very many threads it would not get on.
+  if (const pid_t reader = work().reader) bringForward(reader);
+  return take(work().symbols, path, readKernelSymbols);
+}
 
 }  // namespace polytop

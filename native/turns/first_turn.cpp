@@ -83,11 +83,15 @@ void comeBeforeHelpers() { beginTurn(kHelped); }
 
 void stepBack() { setPolicy(kOther, 0); }
 
+void bringForward(pid_t thread) {
+  const sched_param given = {kHelper};
+  sched_setscheduler(thread, kFirst, &given);
+}
+
 void endFirst() {
   DIR* tasks = opendir("/proc/self/task");
-  const sched_param given = {kHelper};
   for (const dirent* task; tasks && (task = readdir(tasks));) {
-    if (const pid_t thread = atoi(task->d_name)) sched_setscheduler(thread, kFirst, &given);
+    if (const pid_t thread = atoi(task->d_name)) bringForward(thread);
   }
   if (tasks) closedir(tasks);
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/types.h>
+
 #include <thread>
 #include <utility>
 
@@ -23,6 +25,9 @@ void comeBeforeHelpers();
 
 /// Ends the turn of the calling thread: it is one of many again.
 void stepBack();
+
+/// Lets another thread of the process come first until it ends, which is to be soon: somebody waits for that.
+void bringForward(pid_t thread);
 
 /// Lets all threads of the process come first, without an end: those of a program that has nothing left to do but to
 /// end, which waits for each of them.
