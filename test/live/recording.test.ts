@@ -130,7 +130,7 @@ test("opens after a SIGKILL, and says that it was cut off", async (context) => {
     const { status, stdout, stderr } = await polytop(["replay", path, "--json"]);
     expect(status).toBe(0);
     expect(stdout.trimEnd().split("\n").length).toBeGreaterThanOrEqual(5);
-    expect(stderr).toMatch(/^polytop: \S+ is cut off at byte \d+: shown up to there\n$/);
+    expect(stderr).toMatch(/^polytop: \S+ is cut off at byte \d+: shown up to there$/m);
   });
 });
 
