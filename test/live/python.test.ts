@@ -70,16 +70,18 @@ while True: squeezes(); joins()`;
   const ticks = await during([start("/usr/bin/python3", ["-c", script])], ([pid = 0]) =>
     liveTicks({ seconds: 2, frequency: 499, pids: [pid] }),
   );
-  const leaves = new Map<string, string>();
+  const leaves = new Set<string>();
   for (const { stack } of stackCounts(...ticks)) {
     const shown = stack.frames.filter(
       ({ folded, function: it }) => !folded && it.runtime !== "kernel",
     );
     const python = pythonFrames(stack)[0]?.function.name ?? "";
-    leaves.set(`${shown[0]?.function.runtime} in ${python}`, shown[0]?.function.module ?? "");
+    const { runtime, module = "" } = shown[0]?.function ?? {};
+    leaves.add(`${runtime} in ${python}: ${module.replace(/\.so.*/, "")}`);
   }
-  expect(leaves.get("native in squeezes")).toMatch(/^libz\.so/);
-  expect([...leaves.keys()].some((it) => it.startsWith("python in joins"))).toBe(true);
+  // What it calls of the C library's is its own too.
+  expect([...leaves]).toContain("native in squeezes: libz");
+  expect([...leaves].some((it) => it.startsWith("python in joins"))).toBe(true);
 });
 
 test("deeper than the limit: truncated, the inner frames are right", async (context) => {

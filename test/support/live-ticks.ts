@@ -4,6 +4,7 @@ import type { WorkerReply, WorkerSetup } from "../../src/sources/worker.ts";
 import { TickAssembler } from "../../src/tick/delta.ts";
 import type { Tick } from "../../src/tick/tick.ts";
 import { dist } from "./polytop.ts";
+import { warm } from "./warm.ts";
 
 export interface LiveTicksOptions {
   readonly seconds: number;
@@ -36,6 +37,7 @@ export async function liveTicks(options: LiveTicksOptions): Promise<Tick[]> {
     firstDelaySeconds: 1,
     budgetPercent: 0,
   };
+  warm(pids);
   const worker = new Worker(`${dist}worker.js`, { workerData: setup });
   const assembler = new TickAssembler();
   const ticks: Tick[] = [];

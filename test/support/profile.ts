@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { family } from "./family.ts";
 import { cleanEnvironment, polytop } from "./polytop.ts";
+import { warm } from "./warm.ts";
 
 /** One line of `--json`, as far as tests look at it. */
 export interface Snapshot {
@@ -156,6 +157,7 @@ interface Run {
 async function run(format: string, options: SampleOptions): Promise<Run> {
   let used = 0;
   let lines = 0;
+  warm(options.pids ?? []);
   const finished = await polytop([format, ...commandLine(options)], {
     timeoutMs: (options.seconds + (options.spareSeconds ?? 30)) * 1000,
     ...(options.env ? { env: options.env } : {}),
