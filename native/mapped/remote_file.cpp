@@ -19,6 +19,7 @@
 #include <cstring>
 #include <thread>
 
+#include "turns/first_turn.h"
 #include "util/file_descriptor.h"
 #include "util/process_user.h"
 
@@ -90,6 +91,8 @@ std::string copyFile(int from, int to, off_t most) {
 /// The child. It keeps nothing of ours open: a program of the kernel lives as long as its last descriptor.
 [[noreturn]] void serve(const file_record& record, int to, int channel, off_t most) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // This turn has an end; the one that it was started with has none.
+  comeFirst();
   const auto [low, high] = std::minmax(to, channel);
   if (low > 0) close_range(0, static_cast<unsigned>(low) - 1, 0);
   if (high > low + 1) close_range(static_cast<unsigned>(low) + 1, static_cast<unsigned>(high) - 1, 0);
@@ -101,6 +104,11 @@ std::string copyFile(int from, int to, off_t most) {
   else
     say(channel, why.empty() ? kCopied : kFailed, why.empty() ? file.path : why);
   _exit(0);
+}
+
+pid_t forkFirst() {
+  const StartsFirst startsFirst;
+  return fork();
 }
 
 /// A nameless file, in memory where there is no disk to write to. It belongs to the user whose process maps what is
@@ -162,7 +170,7 @@ bool isRemoteType(std::string_view type) {
 
 void RemoteFiles::start(Opened opened) {
   opened_ = std::move(opened);
-  thread_ = std::thread([this] { work(); });
+  thread_ = startFirst([this] { work(); });
 }
 
 void RemoteFiles::request(const file_record& record) {
@@ -185,6 +193,7 @@ void RemoteFiles::close() {
 void RemoteFiles::work() {
   std::unique_lock lock(mutex_);
   for (;;) {
+    comeFirst();
     wake_.wait(lock, [this] { return closing_ || !queue_.empty(); });
     if (closing_) return;
     const file_record record = queue_.front();
@@ -217,7 +226,7 @@ MappedFile RemoteFiles::copy(const file_record& record) {
   }
   const FileDescriptor hear(channel[0]);
   FileDescriptor speak(channel[1]);
-  const pid_t child = fork();
+  const pid_t child = forkFirst();
   if (child == 0) serve(record, into.get(), speak.get(), left);
   speak = {};
   const std::string said = child > 0 ? listen(hear.get(), into.get(), closing_) : "";

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <optional>
 
 namespace polytop {
 
@@ -32,7 +33,7 @@ void setPolicy(int policy, int priority) {
 
 void endTurn(int /*signal*/) {
   const int before = errno;
-  setPolicy(kOther, 0);
+  stepBack();
   errno = before;
 }
 
@@ -47,26 +48,30 @@ class TurnTimer {
     sigevent event = {};
     event.sigev_notify = SIGEV_THREAD_ID;
     event.sigev_signo = kTurnEnds;
-    event._sigev_un._tid = gettid();
+    event._sigev_un._tid = thread_;
     isMade_ = sigaction(kTurnEnds, &action, nullptr) == 0 &&
               syscall(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &event, &timer_) == 0;
   }
   ~TurnTimer() {
-    if (isMade_) syscall(SYS_timer_delete, timer_);
+    if (isMade_ && isOwn()) syscall(SYS_timer_delete, timer_);
   }
   TurnTimer(const TurnTimer&) = delete;
   TurnTimer& operator=(const TurnTimer&) = delete;
 
+  /// A process that fork() made has no timers, but a copy of this.
+  bool isOwn() const { return thread_ == gettid(); }
   bool start() const { return isMade_ && syscall(SYS_timer_settime, timer_, 0, &kTurn, nullptr) == 0; }
 
  private:
+  const pid_t thread_ = gettid();
   int timer_ = 0;
   bool isMade_ = false;
 };
 
 void beginTurn(int priority) {
-  static thread_local const TurnTimer timer;
-  if (timer.start()) setPolicy(kFirst, priority);
+  static thread_local std::optional<TurnTimer> timer;
+  if (!timer || !timer->isOwn()) timer.emplace();
+  if (timer->start()) setPolicy(kFirst, priority);
 }
 
 int ownPriority() {
@@ -97,7 +102,7 @@ void endFirst() {
 }
 
 StartsFirst::StartsFirst() : isFirst_(sched_getscheduler(0) == kFirst), priority_(ownPriority()) {
-  if (isFirst_) setPolicy(SCHED_RR, priority_);
+  if (isFirst_) setPolicy(SCHED_RR, kHelper);
 }
 
 StartsFirst::~StartsFirst() {

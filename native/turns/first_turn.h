@@ -33,8 +33,8 @@ void bringForward(pid_t thread);
 /// end, which waits for each of them.
 void endFirst();
 
-/// As long as it exists, a process or thread that the calling thread starts inherits its turn, so that it is there
-/// soon. That has no end by itself: whoever starts it sees to that.
+/// As long as it exists, a process or thread that the calling thread starts has a turn as a helper, if that thread has
+/// one, so that it is there soon. That has no end by itself: whoever starts it sees to that.
 class StartsFirst {
  public:
   StartsFirst();

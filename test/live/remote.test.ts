@@ -66,7 +66,7 @@ function perfMapBelow(root: string): string | undefined {
 test("a file system that answers: its programs are named", async (context) => {
   await withMirror(context, ["fuse-good"], async ([path = ""]) => {
     const stacks = await during([start(path)], (pids) =>
-      sampleEnough([path], { seconds: 3, frequency: 999, pids }),
+      sampleEnough([path], { seconds: 6, frequency: 999, pids }),
     );
     const ours = stacks.of(path);
     expect(ours.samples).toBeGreaterThanOrEqual(ENOUGH);

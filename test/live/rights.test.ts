@@ -131,7 +131,7 @@ test("who draws, collects and reads memory comes first", async (context) => {
     expect(before.length).toBeGreaterThan(1);
     expect(threadsOf(pid).map(realTimePriority)).toContain(HELPER);
     for (const reader of programsOf(pid, "polytop-reader"))
-      expect(realTimePriority(`/proc/${reader}`)).toBeGreaterThanOrEqual(HELPER);
+      expect(realTimePriority(`/proc/${reader}`)).toBe(HELPER);
   });
 });
 

@@ -45,6 +45,20 @@ int realTimePriority() {
   return std::max(0, -std::stoi(field) - 1);
 }
 
+/// Whether the turn of a child of this thread begins, and ends.
+bool hasOwnTurn() {
+  const pid_t child = fork();
+  if (child == 0) {
+    comeFirst();
+    const bool began = isFirst();
+    burn(400 * kMillisecond);
+    _exit(began && !isFirst());
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WEXITSTATUS(status) == 1;
+}
+
 /// The policy of a process that this thread starts.
 int policyOfChild() {
   const pid_t child = fork();
@@ -91,6 +105,7 @@ void testTurns() {
   check(!isFirst(), "a turn has an end");
   comeFirst();
   check(isFirst(), "the next one begins anew");
+  check(hasOwnTurn(), "a child that asks for it has one too");
   bool isOtherFirst = true;
   std::thread([&] { isOtherFirst = isFirst(); }).join();
   check(!isOtherFirst, "another thread asks for itself");
