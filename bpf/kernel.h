@@ -238,8 +238,8 @@ static __always_inline struct task_struct *current_task(void)
 }
 
 /*
- * A field of current_task() that is no pointer. For each load of a pointer through a typed one the verifier looks for
- * a type by its name among all types of the kernel (btf_nested_type_is_trusted() of Linux 6.18).
+ * A field of current_task() that is no pointer to a struct. For each load of one of these through a typed pointer the
+ * verifier looks for a type by its name among all types of the kernel (btf_nested_type_is_trusted() of Linux 6.18).
  */
 #define READ_TYPED(pointer, field) (HAS_TYPED_TASK ? (pointer)->field : BPF_CORE_READ(pointer, field))
 

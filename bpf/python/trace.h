@@ -102,6 +102,8 @@ __noinline int python_find_place(void)
 
 		if (place)
 			return place;
+		if (p->nearest >= w->python.frames)
+			break;
 	}
 	p->nearest = nearest;
 	return 0;

@@ -5,7 +5,6 @@
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
@@ -72,14 +71,15 @@ uint64_t measureTickCost(std::vector<EventSource>& sources) {
   const uint32_t frequency = allowedFrequency(kFrequency);
   const FileDescriptor program = loadNothing();
   if (!program.valid()) return 0;
-  for (size_t i = 0; i < sources.size();) {
-    const FileDescriptor event = startOwnEvent(sources[i], program.get(), frequency);
-    const uint64_t nanoseconds = event.valid() ? measureGaps(frequency) : 0;
-    if (event.valid() && (sources.size() == 1 || readEvent(event.get()).count > 0)) return nanoseconds;
-    if (event.valid())
-      sources.erase(sources.begin() + static_cast<ptrdiff_t>(i));
-    else
-      i++;
+  for (auto source = sources.begin(); source != sources.end();) {
+    const FileDescriptor event = startOwnEvent(*source, program.get(), frequency);
+    if (!event.valid()) {
+      ++source;
+      continue;
+    }
+    const uint64_t nanoseconds = measureGaps(frequency);
+    if (readEvent(event.get()).count > 0 || source + 1 == sources.end()) return nanoseconds;
+    source = sources.erase(source);
   }
   return 0;
 }

@@ -97,6 +97,7 @@ class WorkerSource implements LiveSource {
   readonly ended: Promise<void>;
   readonly #worker: Worker;
   readonly #addon = loadAddon();
+  readonly #start = Promise.withResolvers<void>();
   readonly #end = Promise.withResolvers<void>();
   readonly #assembler = new TickAssembler();
   readonly #listeners = new Set<(event: SourceEvent) => void>();
@@ -113,13 +114,8 @@ class WorkerSource implements LiveSource {
   constructor(worker: Worker) {
     this.#worker = worker;
     this.ended = this.#end.promise;
-    this.ready = new Promise((resolve, reject) => {
-      worker.on("message", (reply: WorkerReply) => {
-        if (reply.kind === "ready") resolve();
-        if (reply.kind === "failed") reject(startError(reply));
-      });
-      this.ended.catch(reject);
-    });
+    this.ready = this.#start.promise;
+    this.ended.catch(this.#start.reject);
     worker.on("message", (reply: WorkerReply) => this.#receive(reply));
     worker.on("error", (error) => this.#fail(whyEnded(error), error.stack));
     worker.once("exit", (code) => {
@@ -212,7 +208,11 @@ class WorkerSource implements LiveSource {
       if (reply.delta.renewed) this.#lines.clear();
       this.#publish({ tick: this.#assembler.assemble(reply.delta) });
     }
-    if (reply.kind === "failed") this.#fail(reply.message, reply.stack);
+    if (reply.kind === "ready") this.#start.resolve();
+    if (reply.kind === "failed") {
+      this.#start.reject(startError(reply));
+      this.#fail(reply.message, reply.stack);
+    }
     if (reply.kind === "answer") this.#answer(reply.id, reply.error);
     if (reply.kind === "lines") {
       this.#learnLines(reply.found);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // stack_depth FILE: loads each program of a BPF object and prints its name and the bytes of stack of its deepest chain
-// of calls, as kernels count them that round each frame up to 32 bytes (check_max_stack_depth(), before 6.6). The
-// running kernel may round up to 16, and load what they refuse.
+// of calls, as kernels count them that round each frame up to 32 bytes (check_max_stack_depth() of Linux 6.1). The
+// running kernel may round up to 16, as 6.18 does, and load what they refuse.
 #include <bpf/libbpf.h>
 #include <linux/bpf.h>
 
@@ -21,12 +21,15 @@ constexpr size_t kRounding = 32, kLogBytes = 1 << 16;
 constexpr int kFiguresOnly = 4;
 constexpr std::string_view kDepths = "stack depth ";
 
+bool isCall(const bpf_insn& instruction) {
+  return instruction.code == (BPF_JMP | BPF_CALL) && instruction.src_reg == BPF_PSEUDO_CALL;
+}
+
 /// The places of instructions that a program calls, in ascending order; its own is the first.
 std::vector<size_t> functionsOf(const bpf_insn* code, size_t count) {
   std::vector<size_t> starts = {0};
   for (size_t i = 0; i < count; i++) {
-    if (code[i].code == (BPF_JMP | BPF_CALL) && code[i].src_reg == BPF_PSEUDO_CALL)
-      starts.push_back(i + 1 + code[i].imm);
+    if (isCall(code[i])) starts.push_back(i + 1 + code[i].imm);
   }
   std::ranges::sort(starts);
   starts.erase(std::ranges::unique(starts).begin(), starts.end());
@@ -54,8 +57,7 @@ size_t deepestFrom(size_t start, const bpf_insn* code, size_t count, const std::
   const size_t end = next == frames.end() ? count : next->first;
   size_t below = 0;
   for (size_t i = start; i < end; i++) {
-    if (code[i].code == (BPF_JMP | BPF_CALL) && code[i].src_reg == BPF_PSEUDO_CALL)
-      below = std::max(below, deepestFrom(i + 1 + code[i].imm, code, count, frames, known));
+    if (isCall(code[i])) below = std::max(below, deepestFrom(i + 1 + code[i].imm, code, count, frames, known));
   }
   return known[start] = frames.at(start) + below;
 }
