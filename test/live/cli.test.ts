@@ -100,11 +100,10 @@ describe("plain output of the running machine", () => {
 
   test("--json: an object a line, whose sums agree", async (context) => {
     needsSampling(context);
-    const { status, stdout } = await polytop(["--json", "-n", "2", "-d", "0.3", "--rows", "0"]);
+    const { status, stdout } = await polytop(["--json", "-n", "2", "-d", "0.5", "--rows", "0"]);
     expect(status).toBe(0);
     const lines = stdout.trimEnd().split("\n");
     expect(lines).toHaveLength(2);
-    let seconds = 0;
     for (const line of lines) {
       expect(line).not.toMatch(ESCAPE);
       const { schema, samples, stacks, functions, intervalSeconds } = JSON.parse(line);
@@ -112,10 +111,9 @@ describe("plain output of the running machine", () => {
       expect(stacks.complete + stacks.guessed + stacks.truncated + stacks.broken).toBe(samples);
       const selves = functions.map((row: { self: number }) => row.self);
       expect(selves.reduce((a: number, b: number) => a + b, 0)).toBe(samples);
-      seconds += intervalSeconds;
+      // The times are even: behind a late refresh the next one is short, by half at most.
+      expect(intervalSeconds).toBeGreaterThan(0.2);
     }
-    // The times are even: behind a late refresh the next one is short.
-    expect(seconds).toBeGreaterThan(0.5);
   });
 
   test("--folded: stacks and counts, also when it is stopped", async (context) => {

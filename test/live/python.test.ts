@@ -70,18 +70,21 @@ while True: squeezes(); joins()`;
   const ticks = await during([start("/usr/bin/python3", ["-c", script])], ([pid = 0]) =>
     liveTicks({ seconds: 2, frequency: 499, pids: [pid] }),
   );
-  const leaves = new Set<string>();
-  for (const { stack } of stackCounts(...ticks)) {
+  const leaves = new Map<string, number>();
+  for (const { stack, count } of stackCounts(...ticks)) {
     const shown = stack.frames.filter(
       ({ folded, function: it }) => !folded && it.runtime !== "kernel",
     );
     const python = pythonFrames(stack)[0]?.function.name ?? "";
     const { runtime, module = "" } = shown[0]?.function ?? {};
-    leaves.add(`${runtime} in ${python}: ${module.replace(/\.so.*/, "")}`);
+    const leaf = `${runtime} in ${python}: ${module}`;
+    leaves.set(leaf, (leaves.get(leaf) ?? 0) + count);
   }
-  // What it calls of the C library's is its own too.
-  expect([...leaves]).toContain("native in squeezes: libz");
-  expect([...leaves].some((it) => it.startsWith("python in joins"))).toBe(true);
+  const inSqueezes = [...leaves].filter(([it]) => it.startsWith("native in squeezes"));
+  // What zlib calls of the C library's is little.
+  const [most = ""] = inSqueezes.toSorted(([, a], [, b]) => b - a)[0] ?? [];
+  expect(most).toMatch(/: libz\.so/);
+  expect([...leaves.keys()].some((it) => it.startsWith("python in joins"))).toBe(true);
 });
 
 test("deeper than the limit: truncated, the inner frames are right", async (context) => {

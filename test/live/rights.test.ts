@@ -5,6 +5,7 @@ import { basename } from "node:path";
 import { expect, test } from "vitest";
 import { childrenOf } from "../support/family.ts";
 import { launcher, needsSampling, polytop } from "../support/polytop.ts";
+import type { Snapshot } from "../support/profile.ts";
 import { workload } from "../support/workloads.ts";
 
 /** The capabilities that README asks of a user who is not root. */
@@ -158,11 +159,11 @@ test("a user with the capabilities of README samples, unwinds and names everythi
   const refreshes = stdout
     .trim()
     .split("\n")
-    .map((line) => JSON.parse(line));
-  const last = refreshes.at(-1);
-  expect(last.samples).toBeGreaterThan(0);
-  expect(last.stacks.complete).toBeGreaterThan(0);
-  expect(last.runtimes.perl).toBeGreaterThan(0);
+    .map((line) => JSON.parse(line) as Snapshot);
+  // A refresh behind a late one is short, and may have no sample of the program.
+  const named = refreshes.filter(({ runtimes }) => (runtimes.perl ?? 0) > 0);
+  expect(named.length).toBeGreaterThan(0);
+  for (const { stacks } of named) expect(stacks.complete).toBeGreaterThan(0);
 });
 
 /** What the functions of test/workloads/split.c may be called: by their names, or by where they are. */

@@ -45,27 +45,29 @@ int realTimePriority() {
   return std::max(0, -std::stoi(field) - 1);
 }
 
-/// Whether the turn of a child of this thread begins, and ends.
-bool hasOwnTurn() {
+/// What a process that this thread starts exits with: what `work` returns there.
+template <typename Work>
+int exitOfChild(Work work) {
   const pid_t child = fork();
-  if (child == 0) {
-    comeFirst();
-    const bool began = isFirst();
-    burn(400 * kMillisecond);
-    _exit(began && !isFirst());
-  }
+  if (child == 0) _exit(work());
   int status = 0;
   waitpid(child, &status, 0);
-  return WEXITSTATUS(status) == 1;
+  return WEXITSTATUS(status);
 }
 
 /// The policy of a process that this thread starts.
 int policyOfChild() {
-  const pid_t child = fork();
-  if (child == 0) _exit(sched_getscheduler(0));
-  int status = 0;
-  waitpid(child, &status, 0);
-  return WEXITSTATUS(status);
+  return exitOfChild([] { return sched_getscheduler(0); });
+}
+
+/// Whether the turn of a process that this thread starts begins, and ends.
+bool hasOwnTurn() {
+  return exitOfChild([] {
+           comeFirst();
+           const bool hasBegun = isFirst();
+           burn(400 * kMillisecond);
+           return hasBegun && !isFirst() ? 1 : 0;
+         }) == 1;
 }
 
 /// Who holds a lock runs as early as who waits for it.
