@@ -43,8 +43,8 @@ interface Attack {
   readonly about: string;
   /** What the notice names; none where nothing has to be refused. */
   readonly notice?: RegExp;
-  /** Makes what it needs in a folder of the user. */
-  prepare?(folder: string): void;
+  /** Makes what it needs in the folder of a user; users have numbers from 0. */
+  prepare?(folder: string, user: number): void;
   /** What a user runs, with a folder of his own. */
   commands(folder: string): readonly (readonly string[])[];
 }
@@ -76,12 +76,18 @@ function startOthers(path: string, waits: boolean): Running {
 
 const attacker = (): string => workload("attacker.c");
 
-/** Copies of a perl that no two are alike: each says another version of itself. */
-function makePerls(folder: string): void {
+/** Numbers of perls whose interpreters have the same layout (intrpvar.h, cop.h). */
+const ALIKE_FROM = 36;
+
+/** Copies of a perl that no two are alike, of no two users either: each says another version of itself. */
+function makePerls(folder: string, user: number): void {
   const perl = readFileSync("/usr/bin/perl");
-  const at = symbolOffset(perl, "PL_subversion");
-  for (let number = 0; number < 40; number++) {
-    perl[at] = number;
+  const version = symbolOffset(perl, "PL_version");
+  const subversion = symbolOffset(perl, "PL_subversion");
+  for (let number = 40 * user; number < 40 * (user + 1); number++) {
+    // A version is a byte of each; odd ones are those of development.
+    perl[version] = ALIKE_FROM + 2 * (number >> 8);
+    perl[subversion] = number & 0xff;
     writeFileSync(join(folder, `perl-${number}`), perl, { mode: 0o755 });
   }
 }
@@ -128,7 +134,7 @@ const ATTACKS: readonly Attack[] = [
     name: "interpreters",
     about: "40 interpreters, no two alike",
     notice: /user [1-9]\d*/,
-    prepare: (folder) => makePerls(folder),
+    prepare: makePerls,
     commands: (folder) =>
       readdirSync(folder).map((perl) => [
         join(folder, perl),
@@ -181,16 +187,13 @@ async function attackedBy(
 ): Promise<Row[]> {
   const base = mkdtempSync(join(tmpdir(), "polytop-attack-"));
   chmodSync(base, 0o755);
-  const made = join(base, "made");
-  mkdirSync(made);
-  attack.prepare?.(made);
-  const folders = uids.map((uid) => {
+  const folders = uids.map((uid, user) => {
     const folder = join(base, `user-${uid}`);
-    run("cp", ["-r", "--sparse=always", made, folder]);
+    mkdirSync(folder);
+    attack.prepare?.(folder, user);
     run("chown", ["-R", `${uid}:${uid}`, folder]);
     return folder;
   });
-  rmSync(made, { recursive: true });
   // Whoever looks at the clock must not wait in line himself, nor for the threads that collect its garbage.
   spawnSync("chrt", ["--all-tasks", "--rr", "--reset-on-fork", "--pid", "2", String(process.pid)]);
   const victim = startOthers(workload("split.c", { as: VICTIM }), false);
