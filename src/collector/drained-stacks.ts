@@ -79,11 +79,16 @@ export class DrainedStacks {
     }
     const words = this.#words.values;
     const { length } = this.#words;
-    for (let at = 0; at + 2 < length; at += 3 + (words[at + 2] ?? 0)) {
-      const frames = words.subarray(at + 3, at + 3 + (words[at + 2] ?? 0));
-      if (!frames.some((frame) => renamed.has(frame))) continue;
-      this.#stackNumbers.set(words[at] ?? 0, 0);
-      this.#idleNumbers.set(words[at] ?? 0, 0);
+    // Every frame of a stack that was entered has a number in the store, but for those that were just renamed.
+    for (let at = 0; at + 2 < length; ) {
+      const stack = words[at] ?? 0;
+      const end = at + 3 + (words[at + 2] ?? 0);
+      for (at += 3; at < end && this.#frameNumbers.get(words[at] ?? 0) !== 0; at++);
+      if (at < end) {
+        this.#stackNumbers.set(stack, 0);
+        this.#idleNumbers.set(stack, 0);
+      }
+      at = end;
     }
   }
 

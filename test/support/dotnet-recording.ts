@@ -59,10 +59,10 @@ export function recordedMemory({ memory }: Recording): ReadMemory {
 }
 
 /** Keeps nothing but pages: each image is read anew. */
-export const noCache = (): ImageCache => ({
-  pages: new PageBudget(1 << 20),
-  tables: (image) => tablesInMemory(image),
-});
+export function noCache(): ImageCache {
+  const pages = new PageBudget(1 << 20);
+  return { pages, tables: (image) => tablesInMemory({ image }, pages) };
+}
 
 async function record(shapeName: string, major: number): Promise<void> {
   const shape = SHAPES.find(({ name }) => name === shapeName);

@@ -9,25 +9,29 @@ export interface Bytes {
 
 const PAGE = 4096;
 
-/** Keeps the pages of all images together below a limit: they are read again where they are needed again. */
+/**
+ * Keeps the pages of all images together below a limit. They are of two generations: when the young ones fill half of
+ * the room the old ones go, and the young ones are old until they are used again.
+ */
 export class PageBudget {
-  readonly #maxPages: number;
+  readonly #maxYoung: number;
   readonly #holders = new Set<PagedBytes>();
-  #pages = 0;
+  #young = 0;
 
   constructor(maxBytes: number) {
-    this.#maxPages = Math.floor(maxBytes / PAGE);
+    this.#maxYoung = Math.floor(maxBytes / PAGE / 2);
   }
 
-  /** Makes room for one more page, which the holder is going to keep. */
+  /** Makes room for one more young page, which the holder is going to keep. */
   take(holder: PagedBytes): void {
-    if (this.#pages >= this.#maxPages) {
-      for (const it of this.#holders) it.forget();
-      this.#holders.clear();
-      this.#pages = 0;
+    if (this.#young >= this.#maxYoung) {
+      for (const it of this.#holders) {
+        if (!it.age()) this.#holders.delete(it);
+      }
+      this.#young = 0;
     }
     this.#holders.add(holder);
-    this.#pages++;
+    this.#young++;
   }
 }
 
@@ -54,7 +58,8 @@ export class PagedBytes implements Bytes {
   readonly length: number;
   readonly #read: (at: number, size: number) => Buffer;
   readonly #budget: PageBudget;
-  readonly #pages = new Map<number, Buffer>();
+  #young = new Map<number, Buffer>();
+  #old = new Map<number, Buffer>();
 
   /** `read` returns exactly so many bytes at an offset. */
   constructor(length: number, read: (at: number, size: number) => Buffer, budget: PageBudget) {
@@ -63,9 +68,11 @@ export class PagedBytes implements Bytes {
     this.#budget = budget;
   }
 
-  /** Gives the pages back. */
-  forget(): void {
-    this.#pages.clear();
+  /** Gives the old pages back, and says whether it has others. */
+  age(): boolean {
+    this.#old = this.#young;
+    this.#young = new Map();
+    return this.#old.size > 0;
   }
 
   slice(at: number, size: number): Buffer {
@@ -79,12 +86,12 @@ export class PagedBytes implements Bytes {
   }
 
   #page(number: number): Buffer {
-    const known = this.#pages.get(number);
+    const known = this.#young.get(number);
     if (known) return known;
     const at = number * PAGE;
-    const page = this.#read(at, Math.min(PAGE, this.length - at));
+    const page = this.#old.get(number) ?? this.#read(at, Math.min(PAGE, this.length - at));
     this.#budget.take(this);
-    this.#pages.set(number, page);
+    this.#young.set(number, page);
     return page;
   }
 }

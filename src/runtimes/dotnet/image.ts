@@ -30,7 +30,6 @@ const MIN_OPTIONAL_HEADER = 96 + 15 * 8;
 const MAX_SECTIONS = 96;
 /** The list of streams fits into this. */
 const ROOT_BYTES = 256;
-const MAX_METADATA = 64 << 20;
 const COR_HEADER_SIZE = 72;
 const SIGNATURE = 0x424a5342; // BSJB
 const EXPORTS_SIZE = 40;
@@ -108,19 +107,14 @@ export class PeImage {
     return `${this.#header}:${size}:${id}:${root.toString("latin1")}`;
   }
 
-  get metadataSize(): number {
-    return this.#metadata.size;
+  /** Where the metadata of the image is. */
+  get metadataPlace(): Directory {
+    return this.#metadata;
   }
 
   /** Opens the metadata at a place, else that of the image; it is read as it is needed, while the image can be read. */
   metadata(budget: PageBudget, { rva, size }: Directory = this.#metadata): Metadata {
     return new Metadata(new PagedBytes(size, (at, count) => this.at(rva + at, count), budget));
-  }
-
-  /** Reads all of the metadata, for when the image is gone. */
-  wholeMetadata({ rva, size }: Directory = this.#metadata): Metadata {
-    if (size > MAX_METADATA) throw new Unreadable("its metadata is too long");
-    return new Metadata(this.at(rva, size));
   }
 
   #offset(rva: number, mapped: boolean): number {

@@ -42,6 +42,8 @@ export class ImageNames {
   readonly #images = new Map<string, PlacedImage>();
   /** Places of assemblies in a single-file program by their build, by the id of the file. */
   readonly #builds = new Map<number, ReadonlyMap<string, number>>();
+  /** The memory that the images take together, roughly. */
+  #heldBytes = 0;
   /** What is spent on a file that is read again and again. */
   readonly #time = new Map<number, TimeShare>();
 
@@ -80,7 +82,7 @@ export class ImageNames {
     try {
       const tables = time.spend(() => this.#readTables(file, base, placed.image));
       placed.tables = tables;
-      placed.bytes += tables.memoryBytes;
+      this.#grow(placed, tables.memoryBytes);
       return tables;
     } catch (error) {
       // It is not tried again for each method.
@@ -99,16 +101,18 @@ export class ImageNames {
     const { type, name } = placed.metadata.method(row);
     const method = { name: `${type}.${name}`, module: placed.metadata.assemblyName };
     placed.named.set(row, method);
-    placed.bytes += NAME_BYTES;
+    this.#grow(placed, NAME_BYTES);
     return method;
   }
 
   #at(file: number, base: number): PlacedImage {
     const key = `${file}:${base}`;
-    const placed = this.#images.get(key) ?? this.#readImage(file, base);
+    const known = this.#images.get(key);
+    const placed = known ?? this.#readImage(file, base);
     this.#images.delete(key);
-    this.#forgetOldest();
     this.#images.set(key, placed);
+    if (!known) this.#heldBytes += placed.bytes;
+    this.#forgetOldest(key);
     return placed;
   }
 
@@ -159,21 +163,30 @@ export class ImageNames {
     return builds;
   }
 
-  #forgetOldest(): void {
-    let bytes = 0;
-    for (const placed of this.#images.values()) bytes += placed.bytes;
+  /** Adds to the memory that an image takes. */
+  #grow(placed: PlacedImage, bytes: number): void {
+    placed.bytes += bytes;
+    this.#heldBytes += bytes;
+  }
+
+  /** Forgets images that were not used for long, down to the limit; the one in use stays, however large it is. */
+  #forgetOldest(inUse: string): void {
     for (const [key, placed] of this.#images) {
-      if (bytes <= MAX_IMAGE_BYTES) return;
-      this.#images.delete(key);
-      bytes -= placed.bytes;
+      if (this.#heldBytes <= MAX_IMAGE_BYTES || key === inUse) return;
+      this.#forget(key, placed);
     }
+  }
+
+  #forget(key: string, placed: PlacedImage): void {
+    this.#images.delete(key);
+    this.#heldBytes -= placed.bytes;
   }
 
   #forgetFile(file: number): void {
     this.#builds.delete(file);
     this.#time.delete(file);
-    for (const key of this.#images.keys()) {
-      if (key.startsWith(`${file}:`)) this.#images.delete(key);
+    for (const [key, placed] of this.#images) {
+      if (key.startsWith(`${file}:`)) this.#forget(key, placed);
     }
   }
 

@@ -4,7 +4,7 @@
  */
 import { ARCHITECTURE } from "../../machine/architecture.ts";
 import { firstWhere } from "../binary-search.ts";
-import { type Bytes, WholeBytes } from "./bytes.ts";
+import type { Bytes } from "./bytes.ts";
 import { CompositeImage, isComposite, type OpenComponent } from "./composite.ts";
 import type { Directory, PeImage } from "./image.ts";
 import { type ImageMethod, type ImageModule, instanceMethod } from "./instance-name.ts";
@@ -111,9 +111,8 @@ export class ReadyToRunImage {
 
   /** The memory that the tables take, roughly. */
   get memoryBytes(): number {
-    const signatures = this.#signatures instanceof WholeBytes ? this.#signatures.length : 0;
     const tables = [this.#begins, this.#methods, this.#components, this.#coldParts];
-    return tables.reduce((sum, { byteLength }) => sum + byteLength, signatures);
+    return tables.reduce((sum, { byteLength }) => sum + byteLength, 0);
   }
 
   /** Names the method whose code is at an RVA; throws Unreadable where there is none. */

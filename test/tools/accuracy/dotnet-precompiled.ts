@@ -72,7 +72,7 @@ function openReader(
   const cache: ImageCache = {
     pages,
     tables: (image) => {
-      const tables = known.get(image.key) ?? tablesInMemory(image);
+      const tables = known.get(image.key) ?? tablesInMemory({ image }, pages);
       known.set(image.key, tables);
       return tables;
     },

@@ -152,6 +152,26 @@ test("pages of all images together stay below the limit, and what was given back
   expect(reads).toBeGreaterThan(before);
 });
 
+test("a page that is used again and again outlives those that are read once", () => {
+  const budget = new PageBudget(8 * 4096);
+  const bytes = Buffer.alloc(100 * 4096);
+  const reads: number[] = [];
+  const source = new PagedBytes(
+    bytes.length,
+    (at, size) => {
+      reads.push(at / 4096);
+      return bytes.subarray(at, at + size);
+    },
+    budget,
+  );
+  for (let page = 1; page < 100; page++) {
+    source.slice(0, 4);
+    source.slice(4096 * page, 4);
+  }
+  expect(reads.filter((page) => page === 0)).toHaveLength(1);
+  expect(reads).toHaveLength(100);
+});
+
 test("an image of any bytes ends in a reason", () => {
   const read = (bytes: Uint8Array) => () => {
     const all = Buffer.from(bytes);
