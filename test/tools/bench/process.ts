@@ -80,7 +80,7 @@ async function costs({ title, start, bars }: BenchLoad): Promise<Row[]> {
     }),
   );
   const maps = Math.max(slow.mapBytes, fast.mapBytes) / 1e6;
-  const memory = Math.max(slow.rssBytes, fast.rssBytes) / 1e6;
+  const megabytes = ({ rssBytes }: Cost): string => `${(rssBytes / 1e6).toFixed(0)} MB`;
   const kernel = slow.bpf + slow.ticks;
   return [
     {
@@ -118,10 +118,10 @@ async function costs({ title, start, bars }: BenchLoad): Promise<Row[]> {
       ok: slow.firstRefresh <= FIRST_SECOND,
     },
     {
-      what: `${title}: resident memory, at most`,
+      what: `${title}: resident memory, at most, 99 Hz`,
       bar: `≤ ${MEMORY} MB`,
-      figure: `${memory.toFixed(0)} MB`,
-      ok: memory <= MEMORY,
+      figure: `${megabytes(slow)} (999 Hz: ${megabytes(fast)})`,
+      ok: slow.rssBytes <= MEMORY * 1e6,
     },
     {
       what: `${title}: kernel memory of the maps`,
