@@ -12,7 +12,7 @@ import { PageBudget } from "../../src/runtimes/dotnet/bytes.ts";
 import { ProcessMemory, type ReadMemory } from "../../src/runtimes/dotnet/memory.ts";
 import type { ImageCache } from "../../src/runtimes/dotnet/modules.ts";
 import { DotnetProcess } from "../../src/runtimes/dotnet/process.ts";
-import { tablesInMemory } from "../../src/runtimes/dotnet/reader.ts";
+import { tablesInMemory } from "../../src/runtimes/dotnet/shared-tables.ts";
 import { EVENTS } from "../../src/tick/events.ts";
 import { dotnetProgram, type PerfMethod, readPerfMap, SHAPES } from "./dotnet.ts";
 import { cleanEnvironment, dist, root } from "./polytop.ts";

@@ -11,16 +11,13 @@ import type { Sampler } from "../../addon/sampler.ts";
 import { cleanName } from "../../tick/clean-name.ts";
 import type { NewFrames } from "../new-frames.ts";
 import type { NamedFrame, NamedFunction, RuntimeReader } from "../reader.ts";
-import { PageBudget, PagedBytes } from "./bytes.ts";
-import type { Directory, PeImage } from "./image.ts";
+import { PageBudget } from "./bytes.ts";
 import { ImageNames } from "./images.ts";
 import type { ImageMethod } from "./instance-name.ts";
-import { ProcessMemory, readOr, Unreadable } from "./memory.ts";
-import { Metadata } from "./metadata.ts";
+import { ProcessMemory, readOr } from "./memory.ts";
 import type { MethodBody } from "./method.ts";
-import type { ImageCache } from "./modules.ts";
 import { DotnetProcess, type RuntimeFile } from "./process.ts";
-import { ReadyToRunImage } from "./ready-to-run.ts";
+import { SharedTables } from "./shared-tables.ts";
 import type { Tier } from "./tier.ts";
 import { attempt, stub, unnamed } from "./unnamed.ts";
 
@@ -31,7 +28,6 @@ const DYNAMIC_MODULE = "[dynamic]";
 const MAX_PROCESSES = 512;
 /** The screen has no room for more notices. */
 const MAX_NOTICES = 3;
-const MAX_TABLE_BYTES = 8 << 20;
 /** The limit for pages of metadata of all images together. */
 const MAX_PAGE_BYTES = 8 << 20;
 
@@ -209,65 +205,6 @@ export class DotnetReader implements RuntimeReader {
       if (this.#processes.size < MAX_PROCESSES / 2) return;
     }
   }
-}
-
-/** An image without a file, in the process that was met with it last: the others may be gone. */
-export interface LoadedImage {
-  image: PeImage;
-}
-
-interface SharedImage {
-  readonly loaded: LoadedImage;
-  readonly tables: ReadyToRunImage;
-}
-
-/** Keeps tables of images without a file for all processes of a user: those of another user could lend wrong names. */
-class SharedTables {
-  /** The image that was used last is the last. */
-  readonly #known = new Map<string, SharedImage>();
-  readonly #pages: PageBudget;
-  #bytes = 0;
-
-  constructor(pages: PageBudget) {
-    this.#pages = pages;
-  }
-
-  of(owner: number): ImageCache {
-    return { pages: this.#pages, tables: (image) => this.#find(`${owner}:${image.key}`, image) };
-  }
-
-  #find(key: string, image: PeImage): ReadyToRunImage {
-    const shared = this.#known.get(key) ?? this.#read(image);
-    shared.loaded.image = image;
-    this.#known.delete(key);
-    this.#known.set(key, shared);
-    return shared.tables;
-  }
-
-  #read(image: PeImage): SharedImage {
-    const loaded = { image };
-    const tables = tablesInMemory(loaded, this.#pages);
-    this.#bytes += tables.memoryBytes;
-    for (const [key, oldest] of this.#known) {
-      if (this.#bytes <= MAX_TABLE_BYTES) break;
-      this.#known.delete(key);
-      this.#bytes -= oldest.tables.memoryBytes;
-    }
-    return { loaded, tables };
-  }
-}
-
-/** Reads the tables of an image without a file; the rest is read page by page, while a process has it. */
-export function tablesInMemory(loaded: LoadedImage, pages: PageBudget): ReadyToRunImage {
-  const paged = ({ rva, size }: Directory): PagedBytes =>
-    new PagedBytes(size, (at, count) => loaded.image.at(rva + at, count), pages);
-  return new ReadyToRunImage(loaded.image, {
-    metadata: (place = loaded.image.metadataPlace) => new Metadata(paged(place)),
-    table: paged,
-    component: () => {
-      throw new Unreadable("its composite image is in no file");
-    },
-  });
 }
 
 const withoutBody = ({ body: _body, ...rest }: NamedFunction): NamedFunction => rest;
