@@ -6,7 +6,7 @@ import { PeImage } from "./image.ts";
 import type { ImageMethod } from "./instance-name.ts";
 import { readOr, Unreadable } from "./memory.ts";
 import type { Metadata } from "./metadata.ts";
-import { ReadyToRunImage } from "./ready-to-run.ts";
+import { ReadyToRunImage } from "./ready-to-run/image.ts";
 import { TimeShare } from "./work.ts";
 
 /** An image in a file: alone, or one of a single-file program. */

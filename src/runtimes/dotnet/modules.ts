@@ -4,7 +4,7 @@ import { PeImage } from "./image.ts";
 import type { Layout } from "./layout.ts";
 import { type ProcessMemory, Unreadable } from "./memory.ts";
 import { Metadata } from "./metadata.ts";
-import type { ReadyToRunImage } from "./ready-to-run.ts";
+import type { ReadyToRunImage } from "./ready-to-run/image.ts";
 
 /** Keeps what is known of images for all processes. */
 export interface ImageCache {

@@ -4,7 +4,7 @@ import type { Directory, PeImage } from "./image.ts";
 import { Unreadable } from "./memory.ts";
 import { Metadata } from "./metadata.ts";
 import type { ImageCache } from "./modules.ts";
-import { ReadyToRunImage } from "./ready-to-run.ts";
+import { ReadyToRunImage } from "./ready-to-run/image.ts";
 
 /** Tables above this are forgotten, those that were not used for longest first. */
 const MAX_TABLE_BYTES = 8 << 20;

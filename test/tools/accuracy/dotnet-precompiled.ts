@@ -9,7 +9,7 @@ import { ProcessMemory } from "../../../src/runtimes/dotnet/memory.ts";
 import { MethodReader } from "../../../src/runtimes/dotnet/method.ts";
 import type { ImageCache } from "../../../src/runtimes/dotnet/modules.ts";
 import { bodyText } from "../../../src/runtimes/dotnet/reader.ts";
-import type { ReadyToRunImage } from "../../../src/runtimes/dotnet/ready-to-run.ts";
+import type { ReadyToRunImage } from "../../../src/runtimes/dotnet/ready-to-run/image.ts";
 import { tablesInMemory } from "../../../src/runtimes/dotnet/shared-tables.ts";
 import { attempt } from "../../../src/runtimes/dotnet/unnamed.ts";
 import { NewFrames } from "../../../src/runtimes/new-frames.ts";

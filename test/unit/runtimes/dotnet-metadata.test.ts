@@ -5,7 +5,7 @@ import { type Bytes, PageBudget, PagedBytes } from "../../../src/runtimes/dotnet
 import { PeImage } from "../../../src/runtimes/dotnet/image.ts";
 import { Unreadable } from "../../../src/runtimes/dotnet/memory.ts";
 import { Metadata } from "../../../src/runtimes/dotnet/metadata.ts";
-import { NativeReader } from "../../../src/runtimes/dotnet/native-format.ts";
+import { NativeReader } from "../../../src/runtimes/dotnet/ready-to-run/native-format.ts";
 import { Work } from "../../../src/runtimes/dotnet/work.ts";
 import { type MadeType, makeMetadata } from "../../support/metadata.ts";
 

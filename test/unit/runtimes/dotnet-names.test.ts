@@ -2,8 +2,8 @@
 import { expect, test } from "vitest";
 import { layoutOf } from "../../../src/runtimes/dotnet/layout.ts";
 import { ProcessMemory, Unreadable } from "../../../src/runtimes/dotnet/memory.ts";
-import { NativeReader } from "../../../src/runtimes/dotnet/native-format.ts";
 import { DotnetProcess } from "../../../src/runtimes/dotnet/process.ts";
+import { NativeReader } from "../../../src/runtimes/dotnet/ready-to-run/native-format.ts";
 import { Work } from "../../../src/runtimes/dotnet/work.ts";
 import { parsePerfName } from "../../support/dotnet.ts";
 import {

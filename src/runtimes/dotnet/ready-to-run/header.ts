@@ -1,8 +1,8 @@
 /**
  * Reads the headers of precompiled images, which lead to their tables: src/coreclr/inc/readytorun.h of .NET 8 to 10.
  */
-import type { Directory, PeImage } from "./image.ts";
-import { Unreadable } from "./memory.ts";
+import type { Directory, PeImage } from "../image.ts";
+import { Unreadable } from "../memory.ts";
 
 const MAX_SECTIONS = 256;
 const MAX_SECTION_BYTES = 64 << 20;

@@ -2,18 +2,18 @@
  * Finds precompiled ("ready to run") methods by the image's own tables: they say which function of an image belongs
  * to which method, generic instances included. Formats: src/coreclr/inc/readytorun.h and NativeFormat of .NET 8 to 10.
  */
-import { ARCHITECTURE } from "../../machine/architecture.ts";
-import { firstWhere } from "../binary-search.ts";
-import type { Bytes } from "./bytes.ts";
+import { ARCHITECTURE } from "../../../machine/architecture.ts";
+import { firstWhere } from "../../binary-search.ts";
+import type { Bytes } from "../bytes.ts";
+import type { Directory, PeImage } from "../image.ts";
+import { type ImageMethod, type ImageModule, instanceMethod } from "../instance-name.ts";
+import { CORE_MODULE, type MethodInstance, readMethodInstance } from "../instance-signature.ts";
+import { Unreadable } from "../memory.ts";
+import { CompressedReader, type Metadata } from "../metadata.ts";
+import { Work } from "../work.ts";
 import { CompositeImage, isComposite, type OpenComponent } from "./composite.ts";
-import type { Directory, PeImage } from "./image.ts";
-import { type ImageMethod, type ImageModule, instanceMethod } from "./instance-name.ts";
-import { CORE_MODULE, type MethodInstance, readMethodInstance } from "./instance-signature.ts";
-import { Unreadable } from "./memory.ts";
-import { CompressedReader, type Metadata } from "./metadata.ts";
+import { type ReadyToRunSections, readSections } from "./header.ts";
 import { NativeReader } from "./native-format.ts";
-import { type ReadyToRunSections, readSections } from "./ready-to-run-header.ts";
-import { Work } from "./work.ts";
 
 const SECTION_FUNCTIONS = 102;
 const SECTION_METHODS = 103;

@@ -1,6 +1,6 @@
 /** Reads the compact tables of precompiled images: src/coreclr/vm/nativeformatreader.h of .NET 8 to 10. */
-import { Unreadable } from "./memory.ts";
-import type { Work } from "./work.ts";
+import { Unreadable } from "../memory.ts";
+import type { Work } from "../work.ts";
 
 const BLOCK = 16;
 const MAX_ELEMENTS = 1 << 22;

@@ -3,12 +3,12 @@
  * their own. The image numbers its assemblies in a metadata of its own, the manifest, and knows the build of each
  * (src/coreclr/vm/nativeimage.cpp, readytoruninfo.cpp and zapsig.cpp of .NET 8 to 10).
  */
-import type { PeImage } from "./image.ts";
-import type { ImageModule } from "./instance-name.ts";
-import { CORE_MODULE } from "./instance-signature.ts";
-import { Unreadable } from "./memory.ts";
-import { GUID_BYTES, type Metadata } from "./metadata.ts";
-import { type ReadyToRunSections, readCoreSections } from "./ready-to-run-header.ts";
+import type { PeImage } from "../image.ts";
+import type { ImageModule } from "../instance-name.ts";
+import { CORE_MODULE } from "../instance-signature.ts";
+import { Unreadable } from "../memory.ts";
+import { GUID_BYTES, type Metadata } from "../metadata.ts";
+import { type ReadyToRunSections, readCoreSections } from "./header.ts";
 
 const SECTION_MANIFEST = 112;
 const SECTION_COMPONENTS = 115;
