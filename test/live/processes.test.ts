@@ -83,12 +83,11 @@ describe("the filter by pid", () => {
   test("says when its process has ended, and goes on", async (context) => {
     needsSampling(context);
     const program = start(workload("split.c"));
-    const args = ["--json", "-d", "0.3", "-n", "6", "-p", String(program.pid)];
-    let isFirst = true;
+    const args = ["--json", "-d", "0.3", "-n", "12", "-p", String(program.pid)];
     const { status, stdout, stderr } = await polytop(args, {
-      onStdout: () => {
-        if (isFirst) void program.stop();
-        isFirst = false;
+      // A starved machine may not run the program at all in the first refresh.
+      onStdout: (text) => {
+        if (/"samples":[1-9]/.test(text)) void program.stop();
       },
     });
     await program.stop();
@@ -98,8 +97,8 @@ describe("the filter by pid", () => {
       .trimEnd()
       .split("\n")
       .map((line) => JSON.parse(line) as Snapshot);
-    expect(snapshots).toHaveLength(6);
-    expect(snapshots[0]?.samples).toBeGreaterThan(0);
+    expect(snapshots).toHaveLength(12);
+    expect(snapshots.some(({ samples }) => samples > 0)).toBe(true);
     expect(snapshots.at(-1)?.samples).toBe(0);
   });
 
