@@ -5,9 +5,9 @@
 import type { NamedFrames, NumberedFrame } from "../runtimes/frame-reader.ts";
 import type { DeltaWriter } from "../tick/delta.ts";
 import { Numbers } from "../tick/numbers.ts";
+import { SlidingColumn } from "../tick/sliding-column.ts";
 import { type FrameDetail, OUTCOMES, type Outcome } from "../tick/tick.ts";
 import { WAIT_IDLE, type Wait } from "../tick/waits.ts";
-import { SlidingColumn } from "./sliding-column.ts";
 
 /** How the walk of a stack ends that lacks no frame. */
 const WHOLE: readonly Outcome[] = ["complete", "guessed"];

@@ -1,6 +1,6 @@
 /** Makes one list of those that the kernel side sends of a stack with frames of interpreters. */
 import type { Drained } from "../addon/drained.ts";
-import { forgetBelow } from "./forget-below.ts";
+import { SlidingColumn } from "../tick/sliding-column.ts";
 import type { NewFrames } from "./new-frames.ts";
 import type { Interleaver, MergedFrame } from "./reader.ts";
 
@@ -17,8 +17,8 @@ function hasInterpreted(stacks: Uint32Array): boolean {
 
 export class InterpretedStacks {
   readonly #interleavers: ReadonlyMap<number, Interleaver>;
-  /** The interpreters of their frames, by number. */
-  readonly #owners = new Map<number, number>();
+  /** The interpreters of their frames, by number; 0 for any other frame. */
+  readonly #owners = new SlidingColumn();
 
   constructor(interleavers: readonly Interleaver[]) {
     this.#interleavers = new Map(interleavers.map((it) => [it.interpreter, it]));
@@ -26,7 +26,7 @@ export class InterpretedStacks {
 
   /** Takes in new frames; forgets those that nothing refers to any more. */
   ingest({ forgottenFrames }: Pick<Drained, "forgottenFrames">, frames: NewFrames): void {
-    forgetBelow(this.#owners, forgottenFrames);
+    this.#owners.forgetBelow(forgottenFrames);
     for (let index = 0; index < frames.length; index++) {
       const owner = frames.interpreter(index);
       if (owner !== 0) this.#owners.set(frames.first + index, owner);
@@ -44,22 +44,32 @@ export class InterpretedStacks {
       const outcome = kind & OUTCOME_MASK;
       const listEnd = at + 3 + (stacks[at + 2] ?? 0);
       const nativeEnd = listEnd - (kind >>> INTERPRETED_COUNT_SHIFT);
-      const native = stacks.subarray(at + 3, nativeEnd);
-      const interpreted = stacks.subarray(nativeEnd, listEnd);
-      const frames = interpreted.length === 0 ? native : this.#merge(native, interpreted, outcome);
       merged[end] = stacks[at] ?? 0;
       merged[end + 1] = outcome;
-      merged[end + 2] = frames.length;
-      merged.set(frames, end + 3);
-      end += 3 + frames.length;
+      const count = end + 2;
+      end += 3;
+      if (nativeEnd === listEnd) {
+        merged.set(stacks.subarray(at + 3, listEnd), end);
+        end += listEnd - at - 3;
+      } else {
+        const native = stacks.subarray(at + 3, nativeEnd);
+        const interpreted = stacks.subarray(nativeEnd, listEnd);
+        // The number after that of a native frame is the same frame, hidden.
+        for (const { number, folded } of this.#merge(native, interpreted, outcome)) {
+          merged[end++] = folded ? number + 1 : number;
+        }
+      }
+      merged[count] = end - count - 1;
       at = listEnd;
     }
     return merged.slice(0, end);
   }
 
-  #merge(frames: Uint32Array, interpreted: Uint32Array, outcome: number): number[] {
+  #merge(frames: Uint32Array, interpreted: Uint32Array, outcome: number): readonly MergedFrame[] {
+    const only = this.#interleavers.get(this.#onlyOwner(frames, interpreted));
+    if (only) return only.interleave(frames, interpreted, outcome);
     // Frames of some interpreters are in their places already.
-    const isNative = (number: number): boolean => !this.#owners.has(number);
+    const isNative = (number: number): boolean => this.#owners.get(number) === 0;
     const native = frames.filter(isNative);
     const lists: (readonly MergedFrame[])[] = [];
     if (native.length < frames.length) {
@@ -70,8 +80,19 @@ export class InterpretedStacks {
       const own = interpreted.filter((number) => this.#owners.get(number) === owner);
       if (own.length > 0) lists.push(interleaver.interleave(native, own, outcome));
     }
-    // The number after that of a native frame is the same frame, hidden.
-    return combine(lists).map(({ number, folded }) => (folded ? number + 1 : number));
+    return combine(lists);
+  }
+
+  /** The interpreter of a stack with frames of one, none of them in its place, as nearly all are; 0: it is another. */
+  #onlyOwner(frames: Uint32Array, interpreted: Uint32Array): number {
+    for (let at = 0; at < frames.length; at++) {
+      if (this.#owners.get(frames[at] ?? 0) !== 0) return 0;
+    }
+    const owner = this.#owners.get(interpreted[0] ?? 0);
+    for (let at = 1; at < interpreted.length; at++) {
+      if (this.#owners.get(interpreted[at] ?? 0) !== owner) return 0;
+    }
+    return owner;
   }
 }
 

@@ -69,9 +69,14 @@ export function interleave(
   { truncated = false, xsub }: InterleaveOptions = {},
 ): Merged {
   const { lists, stop } = splitSegments(perl);
-  const allLoops = native.flatMap(({ role }, index) => (role === "run-loop" ? [index] : []));
+  const allLoops: number[] = [];
+  let isStopped = false;
+  for (const [index, { role }] of native.entries()) {
+    if (role === "run-loop") allLoops.push(index);
+    else if (role === "stop") isStopped = true;
+  }
   const outermost = allLoops.at(-1);
-  const isOpen = truncated || native.some(({ role }) => role === "stop");
+  const isOpen = truncated || isStopped;
   const root = outermost === undefined ? "none" : isOpen ? "loop" : ownerOfRoot(native, outermost);
   // The code outside of any sub runs in no loop of this thread: it is only where the others were started.
   const hasMain = lists.at(-1)?.at(-1)?.role === "main";
@@ -84,10 +89,12 @@ export function interleave(
 
   const frames: MergedFrame[] = [];
   const pushPerl = (list: readonly PerlFrame[] | undefined): void => {
-    for (const { number } of list ?? []) frames.push({ number, native: false, folded: false });
+    if (!list) return;
+    for (const { number } of list) frames.push({ number, native: false, folded: false });
   };
   pushPerl(placed.get(LEAF));
-  native.forEach(({ number, role }, index) => {
+  let index = 0;
+  for (const { number, role } of native) {
     if (role === "stop") pushPerl(placed.get(OUTERMOST));
     pushPerl(placed.get(index));
     if (index === outermost && root === "phase") pushPerl(rootOnly);
@@ -95,9 +102,10 @@ export function interleave(
     const folded = isXsub || (role !== "other" && role !== "stop");
     if (isXsub) frames.push({ number: xsub.number, native: false, folded: false });
     frames.push({ number, native: true, folded });
-  });
-  if (!native.some(({ role }) => role === "stop")) pushPerl(placed.get(OUTERMOST));
-  pushPerl(stop ? [stop] : []);
+    index++;
+  }
+  if (!isStopped) pushPerl(placed.get(OUTERMOST));
+  if (stop) frames.push({ number: stop.number, native: false, folded: false });
   return { frames, unpaired };
 }
 
@@ -106,15 +114,18 @@ const LEAF = -1;
 const OUTERMOST = -2;
 
 function splitSegments(perl: readonly PerlFrame[]): Segments {
-  const lists: PerlFrame[][] = [[]];
+  let segment: PerlFrame[] = [];
+  const lists = [segment];
   let stop: PerlFrame | undefined;
   for (const frame of perl) {
-    if (frame.role === "cut") lists.push([]);
-    else if (frame.role === "stop") stop = frame;
-    else lists.at(-1)?.push(frame);
+    if (frame.role === "cut") {
+      segment = [];
+      lists.push(segment);
+    } else if (frame.role === "stop") stop = frame;
+    else segment.push(frame);
   }
   // A walk that did not end leaves nothing behind its last cut.
-  if (lists.at(-1)?.length === 0) lists.pop();
+  if (segment.length === 0) lists.pop();
   return { lists, stop };
 }
 

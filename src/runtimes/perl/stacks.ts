@@ -13,7 +13,7 @@ import {
   PERL_XSUB_CODE,
 } from "../../../build/abi.ts";
 import type { Drained, PerlInterpreter } from "../../addon/drained.ts";
-import { forgetBelow } from "../forget-below.ts";
+import { SlidingColumn } from "../../tick/sliding-column.ts";
 import type { NewFrames } from "../new-frames.ts";
 import type { Interleaver, MergedFrame } from "../reader.ts";
 import {
@@ -22,16 +22,30 @@ import {
   type NativeFrame,
   type NativeRole,
   type PerlFrame,
+  type PerlRole,
 } from "./interleave.ts";
+
+/** Roles by their numbers in columns; 0 stands for a frame that has none of its own. */
+const NATIVE_ROLES: readonly NativeRole[] = [
+  "other",
+  "run-loop",
+  "perl-run",
+  "perl-parse",
+  "perl-destruct",
+  "call",
+  "interpreter",
+  "stop",
+];
+const PERL_ROLES: readonly (PerlRole | undefined)[] = [undefined, "frame", "main", "cut", "stop"];
 
 export class PerlStacks implements Interleaver {
   readonly interpreter = INTERPRETER_PERL;
   readonly #interpreters = new Map<number, PerlInterpreter>();
   /** Roles of the native frames of interpreters and of stops, by number; any other frame is plain. */
-  readonly #roles = new Map<number, NativeRole>();
-  readonly #perl = new Map<number, PerlFrame>();
+  readonly #nativeRoles = new SlidingColumn();
+  readonly #perlRoles = new SlidingColumn();
   /** Numbers of functions by the numbers of native frames beside Perl frames, and of XSUBs. */
-  readonly #code = new Map<number, number>();
+  readonly #code = new SlidingColumn();
   /** How many stacks could not be paired since the last call of `takeUnpaired`. */
   #unpaired = 0;
 
@@ -41,7 +55,9 @@ export class PerlStacks implements Interleaver {
       if (perl) this.#interpreters.set(id, perl);
       else this.#interpreters.delete(id);
     }
-    for (const map of [this.#roles, this.#perl, this.#code]) forgetBelow(map, forgottenFrames);
+    for (const column of [this.#nativeRoles, this.#perlRoles, this.#code]) {
+      column.forgetBelow(forgottenFrames);
+    }
     for (let index = 0; index < frames.length; index++) this.#registerFrame(frames, index);
   }
 
@@ -49,7 +65,7 @@ export class PerlStacks implements Interleaver {
     const number = frames.first + index;
     if (frames.meta(index) === 0) {
       // Code of files has a mark beside Perl frames; what has none is plain, unless it is a stop.
-      if (frames.kind(index) === FRAME_STOP) this.#roles.set(number, "stop");
+      if (frames.kind(index) === FRAME_STOP) this.#setNativeRole(number, "stop");
       return;
     }
     if (frames.interpreter(index) !== INTERPRETER_PERL && !frames.isCode(index)) return;
@@ -58,13 +74,20 @@ export class PerlStacks implements Interleaver {
       this.#code.set(number, frames.functionNumber(index));
     }
     if (kind === 0 || kind === INTERPRETED_NATIVE || kind === INTERPRETED_FOLDED) {
-      const role = this.#role(frames, index);
-      if (role !== "other") this.#roles.set(number, role);
-    } else if (kind === PERL_CUT) this.#perl.set(number, { number, role: "cut" });
-    else if (kind === INTERPRETED_STOP) this.#perl.set(number, { number, role: "stop" });
+      this.#setNativeRole(number, this.#role(frames, index));
+    } else if (kind === PERL_CUT) this.#setPerlRole(number, "cut");
+    else if (kind === INTERPRETED_STOP) this.#setPerlRole(number, "stop");
     else if (kind !== PERL_XSUB && kind !== PERL_XSUB_CODE) {
-      this.#perl.set(number, { number, role: kind === PERL_MAIN ? "main" : "frame" });
+      this.#setPerlRole(number, kind === PERL_MAIN ? "main" : "frame");
     }
+  }
+
+  #setNativeRole(number: number, role: NativeRole): void {
+    if (role !== "other") this.#nativeRoles.set(number, NATIVE_ROLES.indexOf(role));
+  }
+
+  #setPerlRole(number: number, role: PerlRole): void {
+    this.#perlRoles.set(number, PERL_ROLES.indexOf(role));
   }
 
   takeUnpaired(): number {
@@ -79,11 +102,15 @@ export class PerlStacks implements Interleaver {
     outcome: number,
   ): readonly MergedFrame[] {
     const native: NativeFrame[] = [];
-    for (const number of numbers) native.push({ number, role: this.#roles.get(number) ?? "other" });
+    for (let at = 0; at < numbers.length; at++) {
+      const number = numbers[at] ?? 0;
+      native.push({ number, role: NATIVE_ROLES[this.#nativeRoles.get(number)] ?? "other" });
+    }
     const perl: PerlFrame[] = [];
-    for (const number of perlNumbers) {
-      const frame = this.#perl.get(number);
-      if (frame) perl.push(frame);
+    for (let at = 0; at < perlNumbers.length; at++) {
+      const number = perlNumbers[at] ?? 0;
+      const role = PERL_ROLES[this.#perlRoles.get(number)];
+      if (role) perl.push({ number, role });
     }
     // The outcome does not say which of the two walks hit its limit. A Perl walk that reached the code outside of
     // any sub did not.
@@ -99,14 +126,12 @@ export class PerlStacks implements Interleaver {
    * Finds the sub written in C that the leaf calls, if the thread is in its code: it is the native frame next to
    * the innermost run loop that has the sub's function.
    */
-  #findXsub(
-    native: readonly NativeFrame[],
-    [sub = 0, xsubCode = 0]: Uint32Array,
-  ): CalledXsub | undefined {
-    const code = this.#perl.has(sub) ? undefined : this.#code.get(xsubCode);
-    if (!code) return undefined;
+  #findXsub(native: readonly NativeFrame[], perlNumbers: Uint32Array): CalledXsub | undefined {
+    const sub = perlNumbers[0] ?? 0;
+    const code = this.#perlRoles.get(sub) === 0 ? this.#code.get(perlNumbers[1] ?? 0) : 0;
+    if (code === 0) return undefined;
     for (let at = native.findIndex(({ role }) => role === "run-loop") - 1; at >= 0; at--) {
-      if (this.#code.get(native[at]?.number ?? -1) === code) return { number: sub, at };
+      if (this.#code.get(native[at]?.number ?? 0) === code) return { number: sub, at };
     }
     return undefined;
   }

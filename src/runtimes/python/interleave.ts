@@ -50,7 +50,8 @@ export function interleave(
   truncated = false,
 ): Merged {
   const { segments, stop } = split(python);
-  const isOpen = truncated || native.some(({ role }) => role === "stop");
+  const isStopped = native.some(({ role }) => role === "stop");
+  const isOpen = truncated || isStopped;
   const isLost = placeByNumber(segments, native, isOpen);
   const unpaired = isLost && !isOpen && stop.length === 0;
   const hidesNative = segments.length > 0;
@@ -61,17 +62,20 @@ export function interleave(
   const places = new Map<number, number[]>();
   for (const { at, frames: own } of segments) {
     const place = Math.min(at ?? native.length, native.length);
-    places.set(place, [...(places.get(place) ?? []), ...own]);
+    const inner = places.get(place);
+    places.set(place, inner ? [...inner, ...own] : own);
   }
   // Frames of which nothing is known are further out than all that is known.
   const outermost = places.get(native.length) ?? [];
-  native.forEach(({ number, role }, index) => {
-    push(places.get(index) ?? []);
+  let index = 0;
+  for (const { number, role } of native) {
+    const own = places.get(index++);
+    if (own) push(own);
     if (role === "stop") push(outermost);
     const folded = hidesNative && (role === "evaluation" || role === "interpreter");
     frames.push({ number, native: true, folded });
-  });
-  if (!native.some(({ role }) => role === "stop")) push(outermost);
+  }
+  if (!isStopped) push(outermost);
   push(stop);
   return { frames, unpaired };
 }

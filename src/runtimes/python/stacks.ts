@@ -1,5 +1,6 @@
 /** Says where the Python frames of a stack belong among its native frames. */
 import {
+  INTERPRETED_KIND_MASK,
   INTERPRETED_STOP,
   INTERPRETER_PYTHON,
   OUTCOME_TRUNCATED,
@@ -9,11 +10,14 @@ import {
   PYTHON_PLACE,
 } from "../../../build/abi.ts";
 import type { Drained } from "../../addon/drained.ts";
-import { forgetBelow } from "../forget-below.ts";
+import { SlidingColumn } from "../../tick/sliding-column.ts";
 import type { InterpreterFiles } from "../interpreter-files.ts";
 import type { NewFrames } from "../new-frames.ts";
 import type { Interleaver, MergedFrame } from "../reader.ts";
 import { interleave, type NativeFrame, type NativeRole, type PythonWord } from "./interleave.ts";
+
+/** Roles by their numbers in columns; 0 stands for a frame that has none of its own. */
+const NATIVE_ROLES: readonly NativeRole[] = ["other", "evaluation", "interpreter", "stop"];
 
 const ROLES: ReadonlyMap<number, PythonWord["role"]> = new Map([
   [PYTHON_FRAME, "frame"],
@@ -23,12 +27,16 @@ const ROLES: ReadonlyMap<number, PythonWord["role"]> = new Map([
   [INTERPRETED_STOP, "stop"],
 ]);
 
+/** Where the place lies in a word of the column. */
+const PLACE_SHIFT = 4;
+
 export class PythonStacks implements Interleaver {
   readonly interpreter = INTERPRETER_PYTHON;
   readonly #files: InterpreterFiles;
   /** Roles of native frames of interpreters and of stops, by number; any other frame is plain. */
-  readonly #roles = new Map<number, NativeRole>();
-  readonly #words = new Map<number, PythonWord>();
+  readonly #nativeRoles = new SlidingColumn();
+  /** What Python's words are, by number: one of enum python_kind, and above it the place. */
+  readonly #words = new SlidingColumn();
   /** How many stacks could not be paired since the last call of `takeUnpaired`. */
   #unpaired = 0;
 
@@ -38,16 +46,17 @@ export class PythonStacks implements Interleaver {
 
   /** Takes in new frames, once their files are known; forgets the frames that nothing refers to any more. */
   ingest({ forgottenFrames }: Drained, frames: NewFrames): void {
-    for (const map of [this.#roles, this.#words]) forgetBelow(map, forgottenFrames);
+    for (const column of [this.#nativeRoles, this.#words]) column.forgetBelow(forgottenFrames);
     for (let index = 0; index < frames.length; index++) this.#registerFrame(frames, index);
   }
 
   #registerFrame(frames: NewFrames, index: number): void {
     const number = frames.first + index;
     if (frames.interpreter(index) === INTERPRETER_PYTHON) {
-      const role = ROLES.get(frames.interpretedKind(index));
-      if (role)
-        this.#words.set(number, { number, role, place: Number(frames.word(index) & 0xffffn) });
+      const kind = frames.interpretedKind(index);
+      if (!ROLES.has(kind)) return;
+      const place = Number(frames.word(index) & 0xffffn);
+      this.#words.set(number, (place << PLACE_SHIFT) | kind);
       return;
     }
     if (frames.isCode(index)) {
@@ -55,17 +64,28 @@ export class PythonStacks implements Interleaver {
       if (frames.meta(index) === 0) return;
       const evaluates = this.#files.evaluates(frames.file(index), frames.offset(index));
       if (evaluates !== undefined)
-        this.#roles.set(number, evaluates ? "evaluation" : "interpreter");
-    } else if (frames.isStop(index) && frames.meta(index) === 0) this.#roles.set(number, "stop");
+        this.#setNativeRole(number, evaluates ? "evaluation" : "interpreter");
+    } else if (frames.isStop(index) && frames.meta(index) === 0) {
+      this.#setNativeRole(number, "stop");
+    }
+  }
+
+  #setNativeRole(number: number, role: NativeRole): void {
+    this.#nativeRoles.set(number, NATIVE_ROLES.indexOf(role));
   }
 
   interleave(native: Uint32Array, own: Uint32Array, outcome: number): readonly MergedFrame[] {
     const natives: NativeFrame[] = [];
-    for (const number of native) natives.push({ number, role: this.#roles.get(number) ?? "other" });
+    for (let at = 0; at < native.length; at++) {
+      const number = native[at] ?? 0;
+      natives.push({ number, role: NATIVE_ROLES[this.#nativeRoles.get(number)] ?? "other" });
+    }
     const words: PythonWord[] = [];
-    for (const number of own) {
+    for (let at = 0; at < own.length; at++) {
+      const number = own[at] ?? 0;
       const word = this.#words.get(number);
-      if (word) words.push(word);
+      const role = ROLES.get(word & INTERPRETED_KIND_MASK);
+      if (role) words.push({ number, role, place: word >>> PLACE_SHIFT });
     }
     const { frames, unpaired } = interleave(natives, words, outcome === OUTCOME_TRUNCATED);
     if (unpaired) this.#unpaired++;

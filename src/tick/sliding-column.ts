@@ -1,5 +1,5 @@
 /** A column of numbers of which only a stretch is kept. */
-import { release } from "../tick/numbers.ts";
+import { release } from "./numbers.ts";
 
 /** Numbers by a key that only grows, of which the lowest keys are forgotten from time to time. */
 export class SlidingColumn {
