@@ -53,7 +53,7 @@ export const HARNESSES: readonly Harness[] = [
       "elf/lzma_section.cpp",
       "go/go_functions.cpp",
     ],
-    longest: 16_384,
+    longest: 65_536,
   },
   {
     name: "lines",

@@ -75,6 +75,21 @@ function debugFrame(programs: readonly (readonly number[])[]): Buffer {
   ]);
 }
 
+/** A symbol table of so many functions one after the other, weak ones among them. */
+function symbolTable(count: number): Buffer {
+  const [WEAK_FUNCTION, GLOBAL_FUNCTION] = [0x22, 0x12];
+  const entries = Array.from({ length: count }, (_, at) =>
+    Buffer.concat([
+      u32(1),
+      Buffer.from([at % 3 === 0 ? WEAK_FUNCTION : GLOBAL_FUNCTION, 0]),
+      u16(1),
+      // Neighbours in the table are none in the code.
+      u64(0x401000 + ((at * 5) % 4096), 1),
+    ]),
+  );
+  return Buffer.concat(entries);
+}
+
 /** The expressions of DWARF that are understood: of a PLT, of a signal frame, of an aligned stack; and plain ones. */
 const EXPRESSIONS = [
   [0x0e, 16, 0x0f, 11, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22],
@@ -290,6 +305,12 @@ export function writeSeeds(into: string): void {
   const isSymbol = (name: string): boolean => /^\.(text|symtab|strtab|dynsym|dynstr)$/.test(name);
   const symbols = partsOf(plain, isSymbol);
   add("symbols", "plain", withDebugFile(symbols));
+  const names = part(".strtab", Buffer.from("\0function\0"));
+  // Above 2,048 they are sorted in another way.
+  for (const count of [3, 2100]) {
+    const table = part(".symtab", symbolTable(count));
+    add("symbols", `functions-${count}`, withDebugFile(elf(code, table, names)));
+  }
   const textOf = partsOf(plain, (name) => name === ".text").subarray(1);
   const id = part(
     ".note.gnu.build-id",
