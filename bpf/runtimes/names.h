@@ -11,7 +11,7 @@
 #include "../walk.h"
 
 /* Names that user space was sent: the memory of the walk alone. */
-MAP(sent_names, LRU_HASH, 16384, __u64, __u8);
+MAP(sent_names, LRU_HASH, 8192, __u64, __u8);
 
 /* Starts a new name. Its hash begins with the generation: after a renewal of the stacks no old one comes again. */
 static __always_inline void begin_name(struct walk *w, __u16 interpreter, __u16 kind)
