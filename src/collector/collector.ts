@@ -30,7 +30,7 @@ export const COUNTERS: readonly CounterDefinition[] = counterFile.counters;
 
 const { SamplesTaken: SAMPLES_TAKEN } = COUNTER_IDS;
 
-const TOO_MANY_FUNCTIONS = "more functions ran than are told apart: start polytop anew";
+const TOO_MANY_FUNCTIONS = "more new functions ran than are told apart";
 
 /** What was drained since the last tick: a long refresh is drained several times. */
 interface Gathered {
@@ -81,6 +81,8 @@ export class Collector {
   readonly #ancestors: Ancestors;
   readonly #sweepPath: string;
   #activity: Activity;
+  /** Ids of functions that nothing refers to any more. */
+  #forgotten: number[] = [];
   #gathered: Gathered | undefined;
   #closed = false;
   #sweeps = false;
@@ -245,7 +247,9 @@ export class Collector {
     const { events, notices } = this.#events.take();
     const gone = this.#targets.check();
     if (gone.changed) this.#sampler.setTargets(this.#targets.sampled());
-    return this.#writer.take(
+    const isLarge = this.#functions.isLarge;
+    if (isLarge) this.#writer.renew();
+    const delta = this.#writer.take(
       {
         time: gathered.time,
         intervalSeconds: gathered.seconds,
@@ -267,7 +271,16 @@ export class Collector {
         ],
       },
       this.#functions.takeAdded(),
+      this.#forgotten,
     );
+    this.#forgotten = isLarge ? this.#forgetFunctions() : [];
+    return delta;
+  }
+
+  /** Forgets the functions of which no frame is left; the next delta begins a new store, which knows none yet. */
+  #forgetFunctions(): number[] {
+    this.#frames.forget();
+    return this.#functions.forget(this.#stacks.functions());
   }
 
   /** What a tick says of its first event; `clock` is what the CPU's time is sampled by. */

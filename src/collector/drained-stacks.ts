@@ -24,7 +24,7 @@ export class DrainedStacks {
   readonly #frameNumbers = new SlidingColumn();
   #details = new Map<number, FrameDetail>();
   /** For each function the number in the store of the frame that stands for all that are merged. */
-  readonly #mergedFrames = new SlidingColumn();
+  readonly #mergedFrames = new Map<number, number>();
   /** The stacks as they came, one after the other; for each where it begins and 1, and its number in the store and 1. */
   #words = new Numbers();
   readonly #places = new SlidingColumn();
@@ -40,8 +40,6 @@ export class DrainedStacks {
     this.#isProbe = isProbe;
     this.#writer = writer;
     this.#mergesFrames = mergesFrames;
-    // Functions are met in any order: the column has room from the lowest id on.
-    this.#mergedFrames.set(0, 0);
   }
 
   /** Takes in frames, numbered on from `first`. */
@@ -133,6 +131,11 @@ export class DrainedStacks {
     };
   }
 
+  /** The ids of the functions of all frames. */
+  functions(): Set<number> {
+    return new Set(this.#functions.values());
+  }
+
   /** The number in the store of a frame; undefined if it is not in use there. */
   frameNumber(number: number): number | undefined {
     this.#followGeneration();
@@ -156,7 +159,7 @@ export class DrainedStacks {
   #enterFrame(id: number, detail: FrameDetail | undefined): number {
     if (detail || !this.#mergesFrames) return this.#writer.frame(id, detail);
     const known = this.#mergedFrames.get(id);
-    if (known !== 0) return known;
+    if (known !== undefined) return known;
     const entered = this.#writer.frame(id);
     this.#mergedFrames.set(id, entered);
     return entered;
@@ -166,12 +169,8 @@ export class DrainedStacks {
   #followGeneration(): void {
     if (this.#generation === this.#writer.generation) return;
     this.#generation = this.#writer.generation;
-    for (const column of [
-      this.#frameNumbers,
-      this.#mergedFrames,
-      this.#stackNumbers,
-      this.#idleNumbers,
-    ]) {
+    this.#mergedFrames.clear();
+    for (const column of [this.#frameNumbers, this.#stackNumbers, this.#idleNumbers]) {
       column.clear();
     }
   }

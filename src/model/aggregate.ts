@@ -190,7 +190,11 @@ export function aggregate(ticks: readonly Tick[], options: AggregateOptions): Ag
   const known = ticks[0]?.store.functions;
   return {
     samples: sums.samples,
-    functions: functions.rows((id) => known?.info(id) ?? NO_FRAMES, options.filter, options.first),
+    functions: functions.rows(
+      (place) => known?.info(place) ?? NO_FRAMES,
+      options.filter,
+      options.first,
+    ),
     processes: sums.processes,
     outcomes: sums.outcomes,
     runtimes: sums.runtimes,

@@ -13,6 +13,8 @@ export { ROOT };
 
 /** Above this the tree is made anew when most of it is empty. */
 const MANY_NODES = 50_000;
+/** A tree of all that ran since the start begins anew beyond: 20 MB. */
+const MOST_NODES = 400_000;
 
 const ALL: FunctionInfo = { id: -1, runtime: "native", name: "all", module: "" };
 
@@ -52,7 +54,8 @@ export class CallTree {
   readonly #bottomUp: boolean;
   /** Its frames are ids of functions. */
   readonly #tree = new PrefixTree();
-  #functionOf: (id: number) => FunctionInfo = () => ALL;
+  /** By their ids: a tree may outlive the stores that it was made of. */
+  readonly #functions = new Map<number, FunctionInfo>();
   #paths: number[] = [1];
   #firsts: Int32Array = new Int32Array(1024);
   #nexts: Int32Array = new Int32Array(1024);
@@ -77,7 +80,6 @@ export class CallTree {
   /** Adds the samples of a tick, or takes them out. */
   add(tick: Tick, sign: 1 | -1): void {
     const { store } = tick;
-    this.#functionOf = (id) => store.functions.info(id);
     let places = this.#places.get(store);
     if (!places) {
       places = new Places(this.#selection.of(store));
@@ -93,8 +95,9 @@ export class CallTree {
     this.#stale = true;
   }
 
-  /** Whether it is mostly empty nodes and should be made anew. */
+  /** Whether it is mostly empty nodes, or too many, and should be made anew. */
   get isWorn(): boolean {
+    if (this.size > MOST_NODES) return true;
     if (this.size < MANY_NODES) return false;
     this.#sum();
     let used = 0;
@@ -114,7 +117,7 @@ export class CallTree {
   #placeTopDown(stack: number, places: Places): number {
     const { shown } = places;
     const { store } = shown;
-    const { stackLeaves, nodeBacks, nodeFrames, frameFunctions } = store.columns;
+    const { stackLeaves, nodeBacks, nodeFrames } = store.columns;
     const unknown: number[] = [];
     let at = stackLeaves.at(stack);
     let node: number | undefined;
@@ -128,22 +131,24 @@ export class CallTree {
     for (let i = unknown.length - 1; i >= 0; i--) {
       const storeNode = unknown[i] ?? ROOT;
       const frame = nodeFrames.at(storeNode);
-      if (hidden[frame] === 0) node = this.#child(node, frameFunctions.at(frame));
+      if (hidden[frame] === 0) node = this.#child(node, store.functionOf(frame));
       places.set(storeNode, node);
     }
     return node === ROOT ? this.#insert(shown.standIn(stack).toReversed(), store) : node;
   }
 
   /** The node below the root by some frames, the outermost one of the tree first. */
-  #insert(frames: readonly number[], { columns: { frameFunctions } }: Store): number {
-    return frames.reduce((node, frame) => this.#child(node, frameFunctions.at(frame)), ROOT);
+  #insert(frames: readonly number[], store: Store): number {
+    return frames.reduce((node, frame) => this.#child(node, store.functionOf(frame)), ROOT);
   }
 
-  #child(parent: number, id: number): number {
+  #child(parent: number, info: FunctionInfo): number {
+    const { id } = info;
     const before = this.size;
     const node = this.#tree.child(parent, id);
     if (node < before) return node;
     if (node >= this.#firsts.length) this.#grow();
+    this.#functions.set(id, info);
     this.#paths.push(pathId(this.#paths[parent] ?? 1, id));
     this.#nexts[node] = this.#firsts[parent] ?? 0;
     this.#firsts[parent] = node;
@@ -171,7 +176,7 @@ export class CallTree {
   }
 
   functionOf(node: number): FunctionInfo {
-    return node === ROOT ? ALL : this.#functionOf(this.#tree.frameOf(node));
+    return (node === ROOT ? undefined : this.#functions.get(this.#tree.frameOf(node))) ?? ALL;
   }
 
   /** Samples in this node and below. */

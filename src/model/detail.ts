@@ -96,7 +96,7 @@ export function functionDetail(
     samples += weight;
     const { store } = shown;
     const frames = shown.frames(stack);
-    const isOpened = (frame: number): boolean => store.columns.frameFunctions.at(frame) === id;
+    const isOpened = (frame: number): boolean => store.functionOf(frame).id === id;
     const inner = frames.findIndex(isOpened);
     const first = frames[inner];
     if (first === undefined) return;

@@ -32,16 +32,19 @@ class LazyFunctionRow implements FunctionRow {
   readonly line?: number;
   readonly note?: string;
   readonly why?: Reason;
+  /** The place of its function in the lists. */
+  readonly #place: number;
   readonly #lists: CountLists;
   #made: { pids: PidCount[]; all: number } | undefined;
 
-  constructor(info: FunctionInfo, counts: RowCounts, lists: CountLists) {
+  constructor(info: FunctionInfo, counts: RowCounts, place: number, lists: CountLists) {
     this.function = info;
     this.self = counts.self;
     this.total = counts.total;
     if (counts.line !== undefined) this.line = counts.line;
     if (counts.note !== undefined) this.note = counts.note;
     if (counts.why !== undefined) this.why = counts.why;
+    this.#place = place;
     this.#lists = lists;
   }
 
@@ -55,7 +58,7 @@ class LazyFunctionRow implements FunctionRow {
 
   #processes(): { pids: PidCount[]; all: number } {
     if (!this.#made) {
-      const entries = this.#lists.entries(this.function.id);
+      const entries = this.#lists.entries(this.#place);
       const pids = entries.slice(0, MAX_PIDS).map(({ key, count }) => ({ pid: key, count }));
       this.#made = { pids, all: entries.length };
     }
@@ -73,13 +76,13 @@ class Slots {
   within = new Float64Array(FIRST_ROOM);
   self = new Float64Array(FIRST_ROOM);
   total = new Float64Array(FIRST_ROOM);
-  /** Ids of the functions with a weight in one process, and in any. */
+  /** Places of the functions with a weight in one process, and in any. */
   touched: Int32Array = new Int32Array(FIRST_ROOM);
   used: Int32Array = new Int32Array(FIRST_ROOM);
   /** The stamp of the stack that was counted last. */
   stamp = 0;
 
-  /** Makes room for ids below `count`. */
+  /** Makes room for places below `count`. */
   reserve(count: number): void {
     if (count <= this.seen.length) return;
     this.seen = grown(this.seen, count);
@@ -113,7 +116,7 @@ export class FunctionCounts {
   readonly #notes = new Map<number, string>();
   readonly #reasons = new CountLists();
   readonly #slots = takeSlots();
-  /** Lengths of the lists of ids. */
+  /** Lengths of the lists of places. */
   #used = 0;
   #touched = 0;
   /** Runtimes of the frames of the stack that was counted last as bits, hidden frames too. */
@@ -137,15 +140,15 @@ export class FunctionCounts {
     let held = 0;
     for (let node = columns.stackLeaves.at(stack); node !== ROOT; node -= backs[node] ?? node) {
       const frame = nodeFrames[node] ?? 0;
-      const id = functions[frame] ?? 0;
-      held |= 1 << (runtimes[id] ?? 0);
+      const place = functions[frame] ?? 0;
+      held |= 1 << (runtimes[place] ?? 0);
       if (hidden[frame] === 1) continue;
       if (leaf < 0) leaf = frame;
-      if (seen[id] === stamp) continue;
-      seen[id] = stamp;
-      this.#touch(id, weight);
+      if (seen[place] === stamp) continue;
+      seen[place] = stamp;
+      this.#touch(place, weight);
       const line = lines[frame] ?? 0;
-      if (line !== 0) this.#lines.add(id, line - 1, weight);
+      if (line !== 0) this.#lines.add(place, line - 1, weight);
     }
     this.held = held;
     if (leaf < 0) leaf = this.#countStandIn(shown, stack, weight);
@@ -153,38 +156,38 @@ export class FunctionCounts {
     if (own >= 0) leaf = own;
     const wait = store.waitOf(stack);
     if (wait !== 0) this.#reasons.add(functions[leaf] ?? 0, wait & WAIT_REASON_MASK, weight);
-    const id = functions[leaf] ?? 0;
-    slots.self[id] = (slots.self[id] ?? 0) + weight;
+    const place = functions[leaf] ?? 0;
+    slots.self[place] = (slots.self[place] ?? 0) + weight;
     const note = store.noteOf(leaf);
-    if (note !== undefined) this.#notes.set(id, note);
-    return runtimes[id] ?? 0;
+    if (note !== undefined) this.#notes.set(place, note);
+    return runtimes[place] ?? 0;
   }
 
   /** Counts what stands for a stack of which nothing is shown; says its innermost frame. */
   #countStandIn(shown: Shown, stack: number, weight: number): number {
     const frames = shown.standIn(stack);
-    const ids = frames.map((frame) => shown.store.columns.frameFunctions.at(frame));
-    for (const id of new Set(ids)) this.#touch(id, weight);
+    const places = frames.map((frame) => shown.store.columns.frameFunctions.at(frame));
+    for (const place of new Set(places)) this.#touch(place, weight);
     return frames[0] ?? 0;
   }
 
-  #touch(id: number, weight: number): void {
+  #touch(place: number, weight: number): void {
     const { within, touched } = this.#slots;
-    const before = within[id] ?? 0;
-    if (before === 0) touched[this.#touched++] = id;
-    within[id] = before + weight;
+    const before = within[place] ?? 0;
+    if (before === 0) touched[this.#touched++] = place;
+    within[place] = before + weight;
   }
 
   /** The stacks counted since the last call were those of `pid`. */
   endProcess(pid: number): void {
     const { within, total, touched, used } = this.#slots;
     for (let i = 0; i < this.#touched; i++) {
-      const id = touched[i] ?? 0;
-      const weight = within[id] ?? 0;
-      within[id] = 0;
-      if (total[id] === 0) used[this.#used++] = id;
-      total[id] = (total[id] ?? 0) + weight;
-      this.#pids.push(id, pid, weight);
+      const place = touched[i] ?? 0;
+      const weight = within[place] ?? 0;
+      within[place] = 0;
+      if (total[place] === 0) used[this.#used++] = place;
+      total[place] = (total[place] ?? 0) + weight;
+      this.#pids.push(place, pid, weight);
     }
     this.#touched = 0;
   }
@@ -194,7 +197,7 @@ export class FunctionCounts {
    * To be called once, when everything is counted.
    */
   rows(
-    infoOf: (id: number) => FunctionInfo,
+    infoOf: (place: number) => FunctionInfo,
     filter: Filter | undefined,
     first?: FirstRows,
   ): FunctionRow[] {
@@ -204,18 +207,18 @@ export class FunctionCounts {
     const least = first && !filter?.hasFunctionTerms ? this.#least(first) : 0;
     const ranked = first?.by === "self" ? self : total;
     for (let i = 0; i < this.#used; i++) {
-      const id = used[i] ?? 0;
-      const info = infoOf(id);
-      const isWanted = (ranked[id] ?? 0) >= least;
+      const place = used[i] ?? 0;
+      const info = infoOf(place);
+      const isWanted = (ranked[place] ?? 0) >= least;
       if (isWanted && !(filter?.hasFunctionTerms && !filter.matchesFunction(info))) {
-        const [line, note] = [this.#lines.busiest(id), this.#notes.get(id)];
-        const reason = this.#reasons.busiest(id);
+        const [line, note] = [this.#lines.busiest(place), this.#notes.get(place)];
+        const reason = this.#reasons.busiest(place);
         const why = reason === undefined ? undefined : reasonOf(reason);
-        const counts = { self: self[id] ?? 0, total: total[id] ?? 0, line, note, why };
-        rows.push(new LazyFunctionRow(info, counts, this.#pids));
+        const counts = { self: self[place] ?? 0, total: total[place] ?? 0, line, note, why };
+        rows.push(new LazyFunctionRow(info, counts, place, this.#pids));
       }
-      self[id] = 0;
-      total[id] = 0;
+      self[place] = 0;
+      total[place] = 0;
     }
     freeSlots = this.#slots;
     return rows;
@@ -225,7 +228,7 @@ export class FunctionCounts {
   #least({ by, count }: FirstRows): number {
     const weights = this.#slots[by];
     const used = this.#slots.used.subarray(0, this.#used);
-    const ranked = Float64Array.from(used, (id) => weights[id] ?? 0).sort();
+    const ranked = Float64Array.from(used, (place) => weights[place] ?? 0).sort();
     return ranked[ranked.length - count] ?? 0;
   }
 }

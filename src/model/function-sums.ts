@@ -12,6 +12,9 @@ interface Entry {
   why: Reason | undefined;
 }
 
+/** Beyond so many functions, a sum of all that ran since the start keeps the larger half: processes make ever new ones. */
+const MOST_FUNCTIONS = 20_000;
+
 /** Sums of aggregates; knows no processes, whose number has no bound. */
 export class FunctionSums implements Sum {
   readonly #aggregate: (tick: Tick) => Aggregate;
@@ -34,9 +37,17 @@ export class FunctionSums implements Sum {
       }
       entry.self += sign * row.self;
       entry.total += sign * row.total;
+      if (entry.total <= 0) this.#entries.delete(id);
       if (row.line !== undefined) entry.line = row.line;
       if (row.why !== undefined) entry.why = row.why;
     }
+  }
+
+  /** Forgets the functions with the fewest samples, where there are very many; nothing may be taken out afterwards. */
+  forgetLeast(): void {
+    if (this.#entries.size <= MOST_FUNCTIONS) return;
+    const ranked = [...this.#entries].sort(([, a], [, b]) => b.total - a.total);
+    for (const [id] of ranked.slice(MOST_FUNCTIONS / 2)) this.#entries.delete(id);
   }
 
   /** Own and total samples of a function. */
@@ -49,7 +60,6 @@ export class FunctionSums implements Sum {
     const current = new Map(now.functions.map((row) => [row.function.id, row]));
     const rows: FunctionRow[] = [];
     for (const entry of this.#entries.values()) {
-      if (entry.total <= 0) continue;
       const row = current.get(entry.function.id);
       const line = row?.line ?? entry.line;
       const why = row?.why ?? entry.why;

@@ -98,7 +98,7 @@ export class History {
   /** About the memory of what is kept. */
   get bytes(): number {
     let bytes = this.#countBytes;
-    for (const store of this.#stores.keys()) bytes += store.bytes;
+    for (const store of this.#stores.keys()) bytes += store.bytes + store.functionBytes;
     return bytes;
   }
 

@@ -146,10 +146,8 @@ export class TickEncoder {
     const news = [...stacks].filter((stack) => numbers.stacks[stack] === undefined);
     // Functions get numbers in the order of their ids: a replay then orders equal rows as they were.
     const met = new Set(news.flatMap((stack) => store.framesOf(stack)));
-    const functions = new Set(Array.from(met, (frame) => store.columns.frameFunctions.at(frame)));
-    for (const id of [...functions].sort((a, b) => a - b)) {
-      dictionary.function(store.functions.info(id));
-    }
+    const functions = new Set(Array.from(met, (frame) => store.functionOf(frame)));
+    for (const info of [...functions].sort((a, b) => a.id - b.id)) dictionary.function(info);
     for (const stack of news) {
       const frames = store.framesOf(stack).reverse();
       const listed = frames.map((frame) => {

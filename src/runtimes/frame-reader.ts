@@ -23,8 +23,8 @@ export interface NamedFrames {
 /** So many texts of bodies are kept: most are a tier, and generic arguments of few methods. */
 const MAX_BODIES = 20_000;
 
-/** So many methods of files are known by their numbers. */
-const MAX_METHODS = 100_000;
+/** So many functions of files are known by their numbers: copies of one file have numbers of their own. */
+const MAX_NUMBERS = 100_000;
 
 const FOLDED: FrameDetail = { folded: true };
 
@@ -33,10 +33,8 @@ export class FrameReader {
   readonly #readers: readonly RuntimeReader[];
   readonly #functions: FunctionTable;
   readonly #counters: ReadonlyMap<number, CounterDefinition>;
-  /** Frames of files' code that were met, by the number of their function (Drained.functions). */
-  readonly #code: (NumberedFrame | undefined)[] = [];
-  /** Methods of files by their numbers. */
-  readonly #methods = new Map<number, NumberedFrame>();
+  /** Frames of files' code and of methods of files that were met, by the number of their function (Drained.functions). */
+  readonly #numbered = new Map<number, NumberedFrame>();
   /** Details by the text of the body: one object for all frames. */
   readonly #bodies = new Map<string, FrameDetail>();
 
@@ -72,6 +70,11 @@ export class FrameReader {
     return frames;
   }
 
+  /** Forgets the ids of functions: what is met again is named again. */
+  forget(): void {
+    this.#numbered.clear();
+  }
+
   #frame(frames: NewFrames, index: number): NumberedFrame {
     if (frames.isCode(index)) {
       const frame = this.#codeOfFile(frames, index);
@@ -79,36 +82,38 @@ export class FrameReader {
     }
     if (frames.isStop(index)) return this.#intern(this.#stop(frames, index));
     const number = frames.functionNumber(index);
-    const known = this.#methods.get(number);
+    const known = this.#numbered.get(number);
     if (known) return known;
     for (const reader of this.#readers) {
       const frame = reader.symbolize?.(frames, index);
-      if (frame) return this.#keepMethod(number, frame);
+      if (frame) return this.#nameMethod(number, frame);
     }
     return this.#intern({ function: unread(`kind ${frames.kind(index)}`) });
   }
 
   /** A method is named once for all processes, where it has a number and nothing is said of its bodies. */
-  #keepMethod(number: number, frame: NamedFrame): NumberedFrame {
+  #nameMethod(number: number, frame: NamedFrame): NumberedFrame {
     const { body, whyUnnamed } = frame.function;
     const numbered = this.#intern(frame);
-    if (number === 0 || body !== undefined || whyUnnamed !== undefined) return numbered;
-    if (this.#methods.size >= MAX_METHODS) this.#methods.clear();
-    this.#methods.set(number, numbered);
+    if (body === undefined && whyUnnamed === undefined) this.#keep(number, numbered);
     return numbered;
+  }
+
+  #keep(number: number, frame: NumberedFrame): void {
+    if (number === 0) return;
+    if (this.#numbered.size >= MAX_NUMBERS) this.#numbered.clear();
+    this.#numbered.set(number, frame);
   }
 
   /** The code of a function is named once: hot loops bring many addresses of few functions. */
   #codeOfFile(frames: NewFrames, index: number): NumberedFrame {
     const number = frames.functionNumber(index);
-    const known = this.#code[number];
+    const known = this.#numbered.get(number);
     if (known) return known;
     const frame = this.#intern({
       function: this.#nameCode(frames.file(index), frames.offset(index)),
     });
-    if (number === 0) return frame;
-    while (this.#code.length < number) this.#code.push(undefined);
-    this.#code[number] = frame;
+    this.#keep(number, frame);
     return frame;
   }
 

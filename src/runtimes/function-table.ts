@@ -1,4 +1,4 @@
-/** Functions by their names: each different one has one id. */
+/** Functions by their names: each different one has one id, until it is forgotten. */
 import { cleanName } from "../tick/clean-name.ts";
 import { FIRST_FUNCTION, NO_FRAMES, STAND_INS } from "../tick/functions.ts";
 import type { Runtime } from "../tick/runtimes.ts";
@@ -14,11 +14,16 @@ interface ModuleFunctions {
 }
 
 /**
- * So many functions are told apart, and so many characters of names are kept: some 200 MB in both threads. A busy
- * machine has a tenth after a day.
+ * When so many functions, or characters of their names, came since the last time, those are forgotten that are in no
+ * stack any more: a machine that builds and runs ever other programs has new ones all the time. They take 8 MB in both
+ * threads.
  */
-const MAX_FUNCTIONS = 300_000;
-const MAX_CHARACTERS = 30_000_000;
+const MANY_FUNCTIONS = 20_000;
+const MANY_CHARACTERS = 2_000_000;
+/** So many times as much are told apart until then. */
+const AT_MOST = 2;
+/** The highest number that a column holds stands for none. */
+const LAST_ID = 2 ** 32 - 2;
 /** What stands for the others of a runtime. */
 const TOO_MANY = "[too many functions]";
 
@@ -28,14 +33,29 @@ export class FunctionTable {
   readonly #modules = new Map<Runtime, Map<string, ModuleFunctions>>();
   /** The same modules by runtime and clean name. */
   readonly #cleanModules = new Map<Runtime, Map<string, ModuleFunctions>>();
-  #count = FIRST_FUNCTION;
+  #next = FIRST_FUNCTION;
   #added: FunctionInfo[] = [];
-  readonly #infos: FunctionInfo[] = [...STAND_INS];
+  readonly #infos = new Map(STAND_INS.map((info) => [info.id, info]));
   #characters = 0;
+  /** What was in stacks when functions were forgotten last: it cannot be helped. */
+  #kept = { functions: 0, characters: 0 };
 
   /** Says whether further functions are not told apart. */
   get isFull(): boolean {
-    return this.#count >= MAX_FUNCTIONS || this.#characters >= MAX_CHARACTERS;
+    return this.#exceeds(AT_MOST) || this.#next > LAST_ID;
+  }
+
+  /** Says whether functions should be forgotten. */
+  get isLarge(): boolean {
+    return this.#exceeds(1);
+  }
+
+  #exceeds(times: number): boolean {
+    const { functions, characters } = this.#kept;
+    return (
+      this.#infos.size >= functions + times * MANY_FUNCTIONS ||
+      this.#characters >= characters + times * MANY_CHARACTERS
+    );
   }
 
   /** Returns the id of a function; its names are cleaned here, once. */
@@ -48,23 +68,43 @@ export class FunctionTable {
     const known = ids.get(name);
     if (known !== undefined) return known;
     if (this.isFull && named.name !== TOO_MANY) return this.#other(runtime);
-    const id = this.#count++;
+    const id = this.#next++;
     this.#characters += name.length;
     ids.set(name, id);
     const unnamed = whyUnnamed === undefined ? {} : { whyUnnamed };
     const info = { id, runtime, name, module, ...unnamed };
     this.#added.push(info);
-    this.#infos.push(info);
+    this.#infos.set(id, info);
     return id;
   }
 
   #other(runtime: Runtime): number {
-    const whyUnnamed = "more functions ran since the start than are told apart: start anew";
+    const whyUnnamed = "more new functions ran in a moment than are told apart";
     return this.intern({ runtime, name: TOO_MANY, module: "", whyUnnamed });
   }
 
   /** Returns the function of an id. */
-  readonly info = (id: number): FunctionInfo => this.#infos[id] ?? NO_FRAMES;
+  readonly info = (id: number): FunctionInfo => this.#infos.get(id) ?? NO_FRAMES;
+
+  /** Forgets all functions but these, and returns the ids that were theirs: they are not given again. */
+  forget(kept: ReadonlySet<number>): number[] {
+    const forgotten: number[] = [];
+    this.#modules.clear();
+    this.#cleanModules.clear();
+    this.#characters = 0;
+    for (const [id, info] of this.#infos) {
+      if (id < FIRST_FUNCTION) continue;
+      if (kept.has(id)) {
+        this.#module(info.runtime, info.module).ids.set(info.name, id);
+        this.#characters += info.name.length;
+        continue;
+      }
+      this.#infos.delete(id);
+      forgotten.push(id);
+    }
+    this.#kept = { functions: this.#infos.size, characters: this.#characters };
+    return forgotten;
+  }
 
   #module(runtime: Runtime, named: string): ModuleFunctions {
     const modules = innerMap(this.#modules, runtime);

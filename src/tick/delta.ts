@@ -21,13 +21,15 @@ import { WAITS, type Wait } from "./waits.ts";
 /** A column whose memory can be handed over to another thread. */
 type Column = Uint32Array<ArrayBuffer>;
 
-/** What a refresh adds to those before it. Columns are those of a Store. */
+/** What a refresh adds to those before it. Columns are those of a Store, but frames have the ids of functions. */
 export interface TickDelta {
   readonly header: TickHeader;
   /** A new store begins: all numbering but that of functions starts anew. */
   readonly renewed: boolean;
-  /** New functions; ids go on from those before. */
+  /** New functions. */
   readonly functions: readonly FunctionInfo[];
+  /** Ids of functions that neither this delta nor a later one refers to; only with a new store. */
+  readonly forgotten?: readonly number[];
   readonly texts: readonly string[];
   readonly columns: Readonly<Record<ColumnName, Column>>;
   readonly tasks: readonly Task[];
@@ -52,6 +54,8 @@ export class TickAssembler {
   readonly #functions = new Functions();
   readonly #family = new Family();
   #store = new Store(this.#functions, this.#family);
+  /** Stores that somebody may still look at: a screen that is frozen, a history, a sum. */
+  #older: WeakRef<Store>[] = [];
 
   /** The store of the latest tick. */
   get store(): Store {
@@ -59,11 +63,22 @@ export class TickAssembler {
   }
 
   assemble(delta: TickDelta): Tick {
+    if (delta.renewed) this.#renew(delta.forgotten ?? []);
     this.#functions.append(delta.functions);
-    if (delta.renewed) this.#store = new Store(this.#functions, this.#family);
     this.#store.append(delta);
     const [counts, others] = [withLength(delta.counts), delta.others?.map(withLength)];
     return { ...delta.header, counts, ...(others ? { others } : {}), store: this.#store };
+  }
+
+  #renew(forgotten: readonly number[]): void {
+    this.#older.push(new WeakRef(this.#store));
+    this.#store = new Store(this.#functions, this.#family);
+    this.#functions.leave(forgotten);
+    this.#older = this.#older.filter((store) => store.deref() !== undefined);
+    if (!this.#functions.hasLeaving) return;
+    const used = new Uint8Array(this.#functions.length);
+    for (const store of this.#older) store.deref()?.markFunctions(used);
+    this.#functions.forget(used);
   }
 }
 
@@ -195,6 +210,7 @@ export class DeltaWriter {
   #filling = new Filling(new PrefixTree());
   #isRenewed = true;
   readonly #columns = eachColumn(() => new News());
+  #isRenewalAsked = false;
   /** For each event. */
   readonly #counts = [new NewCounts()];
   /** Grows when all numbers that were given before are void. */
@@ -248,8 +264,17 @@ export class DeltaWriter {
     this.#counts[event].add(stack, task, weight);
   }
 
-  /** What is new since the last call, and all that was counted since then. */
-  take(header: TickHeader, functions: readonly FunctionInfo[]): TickDelta {
+  /** The delta behind the next one begins a new store. */
+  renew(): void {
+    this.#isRenewalAsked = true;
+  }
+
+  /** What is new since the last call, and all that was counted since then; `forgotten` as in TickDelta. */
+  take(
+    header: TickHeader,
+    functions: readonly FunctionInfo[],
+    forgotten: readonly number[] = [],
+  ): TickDelta {
     const filling = this.#filling;
     const taken = this.#counts.map((counts) => counts.take());
     const [counts = noCounts(), ...others] = Array.from(
@@ -261,6 +286,7 @@ export class DeltaWriter {
       header,
       renewed: this.#isRenewed,
       functions,
+      ...(forgotten.length > 0 ? { forgotten } : {}),
       texts: filling.texts.takeNews(),
       columns: { ...eachColumn((name) => this.#columns[name].take()), ...nodes },
       tasks: filling.tasks.slice(filling.sentTasks),
@@ -269,7 +295,8 @@ export class DeltaWriter {
     };
     filling.sentNodes = filling.tree.size;
     filling.sentTasks = filling.tasks.length;
-    this.#isRenewed = filling.isFull(delta.counts.stacks.length);
+    this.#isRenewed = this.#isRenewalAsked || filling.isFull(delta.counts.stacks.length);
+    this.#isRenewalAsked = false;
     if (this.#isRenewed) {
       this.#filling = new Filling(filling.tree);
       this.generation++;

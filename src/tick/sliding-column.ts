@@ -28,6 +28,11 @@ export class SlidingColumn {
     return place >= 0 && place < this.#length ? (this.#values[place] ?? 0) : 0;
   }
 
+  /** The values of all keys that are kept. */
+  values(): Uint32Array {
+    return this.#values.subarray(0, this.#length);
+  }
+
   /** Sets all values to 0. */
   clear(): void {
     this.#values.fill(0);

@@ -22,8 +22,8 @@ export interface Frame extends FrameDetail {
 }
 
 /**
- * The columns of a store. A frame has an id of a function, a line and 1, numbers of a note and of a body and 1 (0 for
- * none), and flags. A node of the tree has its number less that of its parent, and its frame. A stack has the node of
+ * The columns of a store. A frame has the place of a function (Functions), a line and 1, numbers of a note and of a
+ * body and 1 (0 for none), and flags. A node of the tree has its number less that of its parent, and its frame. A stack has the node of
  * its innermost frame, ROOT if it has none, the place of its outcome in OUTCOMES, and how its thread waits (Wait).
  */
 export const COLUMNS = [
@@ -49,6 +49,8 @@ export function eachColumn<T>(make: (name: ColumnName) => T): Record<ColumnName,
 /** A rough figure for the memory of a thread's texts and numbers. */
 const TASK_BYTES = 200;
 const TEXT_BYTES = 60;
+/** The same of a function beside its names. */
+const FUNCTION_BYTES = 200;
 
 export class Store {
   readonly functions: Functions;
@@ -58,6 +60,7 @@ export class Store {
   /** Threads that were sampled, and processes above theirs that were not. */
   readonly tasks: Task[] = [];
   readonly texts: string[] = [];
+  #functionBytes = 0;
 
   constructor(functions: Functions, family: Family) {
     this.family = family;
@@ -81,7 +84,13 @@ export class Store {
   }
 
   /** Takes in what is new; its arrays are used up. */
-  append({ texts, columns, tasks }: TickDelta): void {
+  append({ texts, columns, tasks, functions }: TickDelta): void {
+    for (const { name } of functions) this.#functionBytes += FUNCTION_BYTES + 2 * name.length;
+    const { frameFunctions } = columns;
+    // A delta has the ids of functions.
+    for (let i = 0; i < frameFunctions.length; i++) {
+      frameFunctions[i] = this.functions.placeOf(frameFunctions[i] ?? 0);
+    }
     for (const text of texts) this.texts.push(text);
     for (const task of tasks) {
       this.tasks.push(task);
@@ -110,6 +119,12 @@ export class Store {
       frames.push(nodeFrames.at(node));
     }
     return frames;
+  }
+
+  /** Sets `used` to 1 at the places of its functions. */
+  markFunctions(used: Uint8Array): void {
+    const { values } = this.columns.frameFunctions;
+    for (let frame = 0; frame < this.frameCount; frame++) used[values[frame] ?? 0] = 1;
   }
 
   functionOf(frame: number): FunctionInfo {
@@ -158,5 +173,10 @@ export class Store {
   get bytes(): number {
     const numbers = COLUMNS.reduce((sum, name) => sum + this.columns[name].bytes, 0);
     return numbers + this.tasks.length * TASK_BYTES + this.texts.length * TEXT_BYTES;
+  }
+
+  /** About the memory of the functions that came with it: they may stay for as long as it does. */
+  get functionBytes(): number {
+    return this.#functionBytes;
   }
 }

@@ -16,7 +16,7 @@ export const OUTCOMES: readonly Outcome[] = OUTCOME_WORDS;
 
 /** A function is (runtime, name, module), never an address and never a pid. Interned: equal functions are the same object. */
 export interface FunctionInfo {
-  /** Stable in one run, dense from 0. */
+  /** Never given to another function in one run; one that comes again keeps it for whoever holds on to it. */
   readonly id: number;
   readonly runtime: Runtime;
   /** Clean: no control characters, at most 512 characters. `[reason]` for the end of a broken stack. */

@@ -56,7 +56,7 @@ export function waitingThreads(tick: Tick, functionId: number, choice: Choice): 
       isIn.get(stack) ??
       (stateOf(store.waitOf(stack)) !== "running" &&
         shown.counts(stack) &&
-        shown.frames(stack).some((frame) => store.columns.frameFunctions.at(frame) === functionId));
+        shown.frames(stack).some((frame) => store.functionOf(frame).id === functionId));
     isIn.set(stack, known);
     return known;
   };

@@ -170,6 +170,7 @@ export class Selectors {
   since(tick: Tick, state: ViewState): { sums: FunctionSums; seconds: number } {
     this.picture(tick, state);
     const { since } = this.#chosen(state);
+    since.sum.forgetLeast();
     if (!since.update(this.#history, this.clearedAt, tick, SINCE_BUDGET)) this.pending = true;
     return { sums: since.sum, seconds: since.seconds };
   }
@@ -239,6 +240,7 @@ export class Selectors {
     choice.others.set(name, known);
     const from = span === "since" ? this.clearedAt : tick.time - RECENT_SECONDS * 1000;
     const covered = known[span];
+    if (span === "since") covered.sum.forgetLeast();
     const budget = span === "since" ? SINCE_BUDGET : TREE_BUDGET;
     if (!covered.update(this.#history, from, tick, budget)) this.pending = true;
     return { name, rows: byId(covered.sum.rows(now)) };

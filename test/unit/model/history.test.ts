@@ -230,6 +230,27 @@ test("sums over a stretch are those of its ticks, a part at a time", () => {
   expect(covered.sum.samples).toBe(aggregate(ticks.slice(10, 20), SHOW).samples);
 });
 
+test("sums since the start keep the functions with the most samples where there are very many", () => {
+  const maker = new StoreMaker();
+  const stacks = new TickMaker();
+  const many = Array.from({ length: 20_001 }, (_, i) => ({
+    stack: stacks.stack([`n:made_${i}`]),
+    task: task(1, "x"),
+    count: i === 7 ? 1000 : 1,
+  }));
+  const sums = new FunctionSums((tick) => aggregate([tick], SHOW));
+  sums.add(makeTick(many.slice(1), { time: 1000 }, maker), 1);
+  sums.forgetLeast();
+  const now = aggregate([makeTick([], { time: 2000 }, maker)], SHOW);
+  expect(sums.rows(now)).toHaveLength(20_000);
+  sums.add(makeTick(many.slice(0, 1), { time: 2000 }, maker), 1);
+  sums.forgetLeast();
+  const rows = sums.rows(now);
+  expect(rows).toHaveLength(10_000);
+  expect(rows.find((row) => row.function.name === "made_7")).toMatchObject({ total: 1000 });
+  expect(sums.samples).toBe(21_000);
+});
+
 test("history lines stand still within a stretch and step by doublings", () => {
   expect([0, 0.1, 0.5, 0.9, 1.7, 100].map((share) => level(share, 8))).toEqual([0, 1, 2, 3, 4, 8]);
   expect(drawTrail([undefined, 0, 0.5, 100], ASCII_GLYPHS)).toBe("  :#");

@@ -1,0 +1,89 @@
+/** Functions that come, go for lack of anybody who refers to them, and come again. */
+import { expect, test } from "vitest";
+import { DeltaWriter, TickAssembler } from "../../../src/tick/delta.ts";
+import { FIRST_FUNCTION, Functions, NO_FRAMES } from "../../../src/tick/functions.ts";
+import { PLACES } from "../../../src/tick/runtimes.ts";
+import type { FunctionInfo, Tick } from "../../../src/tick/tick.ts";
+import { makeTick, stackCounts, task } from "../../support/ticks.ts";
+
+const info = (id: number, name: string, runtime: FunctionInfo["runtime"] = "native") =>
+  ({ id: FIRST_FUNCTION + id, runtime, name, module: "program" }) as const;
+
+const used = (functions: Functions, ...places: readonly number[]): Uint8Array => {
+  const marks = new Uint8Array(functions.length);
+  for (const place of places) marks[place] = 1;
+  return marks;
+};
+
+test("the place of a function that is forgotten is given to another, and no earlier", () => {
+  const functions = new Functions();
+  const [gone, stays] = [info(0, "gone"), info(1, "stays")];
+  functions.append([gone, stays]);
+  const [first, second] = [functions.placeOf(gone.id), functions.placeOf(stays.id)];
+  functions.leave([gone.id, stays.id]);
+  functions.forget(used(functions, first, second));
+  expect([functions.info(first), functions.info(second)]).toEqual([gone, stays]);
+  expect(functions.hasLeaving).toBe(true);
+  functions.forget(used(functions, second));
+  expect(functions.info(first)).toBe(NO_FRAMES);
+  expect(functions.placeOf(gone.id)).toBe(NO_FRAMES.id);
+  expect(functions.info(second)).toBe(stays);
+  const { length } = functions;
+  const other = info(2, "other", "perl");
+  functions.append([other]);
+  expect(functions.length).toBe(length);
+  expect(functions.placeOf(other.id)).toBe(first);
+  expect(functions.info(first)).toBe(other);
+  expect(functions.runtimes[first]).toBe(PLACES.perl);
+});
+
+test("a function that comes again is the same one to whoever holds it, in stores and outside of them", () => {
+  const functions = new Functions();
+  const [inStore, outside] = [info(0, "in a store"), info(1, "in a sum")];
+  functions.append([inStore, outside]);
+  const place = functions.placeOf(inStore.id);
+  functions.leave([inStore.id, outside.id]);
+  functions.forget(used(functions, place));
+  functions.append([info(2, "in a store"), info(3, "in a sum")]);
+  expect(functions.placeOf(FIRST_FUNCTION + 2)).toBe(place);
+  expect(functions.info(place)).toBe(inStore);
+  expect(functions.info(functions.placeOf(FIRST_FUNCTION + 3))).toBe(outside);
+  // They can leave again, by the ids that they have now.
+  functions.leave([FIRST_FUNCTION + 2, FIRST_FUNCTION + 3]);
+  functions.forget(used(functions));
+  expect(functions.hasLeaving).toBe(false);
+  expect(functions.info(place)).toBe(NO_FRAMES);
+  functions.append([info(4, "in a store")]);
+  expect(functions.info(functions.placeOf(FIRST_FUNCTION + 4))).toBe(inStore);
+});
+
+test("the stand-ins of every source never leave", () => {
+  const functions = new Functions();
+  functions.leave([NO_FRAMES.id]);
+  expect(functions.hasLeaving).toBe(false);
+});
+
+test("ticks from before functions were forgotten say what they said", () => {
+  const { counts: _counts, store: _store, ...header } = makeTick([]);
+  const [writer, assembler] = [new DeltaWriter(), new TickAssembler()];
+  const count = (...ids: readonly number[]): void => {
+    const frames = ids.map((id) => writer.frame(FIRST_FUNCTION + id));
+    writer.count(writer.stack(frames, 0), writer.task(task(1, "worker")), 1);
+  };
+  const functionsOf = (tick: Tick) =>
+    stackCounts(tick).flatMap(({ stack }) => stack.frames.map((frame) => frame.function));
+  count(0, 1);
+  const before = assembler.assemble(writer.take(header, [info(0, "again"), info(1, "gone")]));
+  const [again, gone] = functionsOf(before);
+  count(0);
+  writer.renew();
+  assembler.assemble(writer.take(header, []));
+  count(2, 3);
+  const news = [info(2, "again"), info(3, "new")];
+  const after = assembler.assemble(writer.take(header, news, [FIRST_FUNCTION, FIRST_FUNCTION + 1]));
+  expect(after.store).not.toBe(before.store);
+  expect(functionsOf(before)).toEqual([info(0, "again"), info(1, "gone")]);
+  expect(functionsOf(before)).toEqual([again, gone]);
+  expect(functionsOf(after)[0]).toBe(again);
+  expect(functionsOf(after)[1]).toEqual(info(3, "new"));
+});
