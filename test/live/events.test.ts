@@ -1,6 +1,6 @@
 /** Events other than the CPU's time: how often functions were called, who called them, and what is refused. */
 import { expect, test } from "vitest";
-import { needsSampling, polytop } from "../support/polytop.ts";
+import { launcher, needsSampling, polytop } from "../support/polytop.ts";
 import type { Snapshot } from "../support/profile.ts";
 import { workload } from "../support/workloads.ts";
 
@@ -80,6 +80,17 @@ test("system calls of a Perl sub are counted in it", async (context) => {
   expect(found.hits).toBeGreaterThan(2900);
   expect(found.hits).toBeLessThan(3200);
   expect(found.totalOf("main::put") / found.hits).toBeGreaterThan(0.8);
+});
+
+test("tracepoints are there for root where nobody has mounted their file system", async (context) => {
+  needsSampling(context);
+  const places = "/sys/kernel/tracing /sys/kernel/debug/tracing";
+  const script = `for place in ${places}; do umount -q -l $place; done; exec "$0" --once -e syscalls:sys_enter_wrote`;
+  const refused = await polytop(["--mount", "/bin/sh", "-c", script, launcher], {
+    command: "/usr/bin/unshare",
+  });
+  expect(refused.stderr).toContain("did you mean syscalls:sys_enter_write");
+  expect(refused.status).toBe(3);
 });
 
 test.for([

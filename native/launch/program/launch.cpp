@@ -18,6 +18,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "events/tracing_mount.h"
 #include "util/priority.h"
 
 namespace {
@@ -68,13 +69,26 @@ bool giveUpAllBut(uint64_t needed) {
   return syscall(SYS_capset, &header, sets) == 0;
 }
 
+/// Tracepoints are read in the file system for tracing. Where nobody has mounted it, only who still has CAP_SYS_ADMIN
+/// can have it: it is had here, in no folder of the machine, and left to polytop.
+void keepTracing() {
+  for (const char* place : polytop::kTracingPlaces) {
+    if (polytop::isTracing(place)) return;
+  }
+  const int mount = polytop::mountTracing();
+  if (mount >= 0) dup2(mount, polytop::kTracingDescriptor);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc < 2) return 2;
   polytop::raisePriority();
   // Without CAP_SETPCAP root has few rights anyway, say in a container; it goes on with those.
-  if (geteuid() == 0) giveUpAllBut(neededHere());
+  if (geteuid() == 0) {
+    keepTracing();
+    giveUpAllBut(neededHere());
+  }
   execvp(argv[1], argv + 1);
   const char* const parts[] = {"polytop: ", argv[1], ": ", strerror(errno), "\n"};
   for (const char* part : parts) write(STDERR_FILENO, part, strlen(part));
