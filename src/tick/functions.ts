@@ -26,6 +26,9 @@ export const STAND_INS: readonly FunctionInfo[] = [KERNEL_ONLY, NO_FRAMES];
 /** The id of the first function that a source names itself. */
 export const FIRST_FUNCTION = STAND_INS.length;
 
+/** So many functions that left are found again by their names: an attacker may make thousands a second. */
+const MOST_LEFT = 20_000;
+
 /** A function that left, and the id that it had last. */
 interface Left {
   readonly info: WeakRef<FunctionInfo>;
@@ -128,8 +131,10 @@ export class Functions {
       this.#infos[place] = NO_FRAMES;
       this.#free.push(place);
     }
+    let many = this.#left.size - MOST_LEFT;
+    // The oldest come first.
     for (const [key, { info }] of this.#left) {
-      if (info.deref() === undefined) this.#left.delete(key);
+      if (many-- > 0 || info.deref() === undefined) this.#left.delete(key);
     }
   }
 }

@@ -57,6 +57,18 @@ test("a function that comes again is the same one to whoever holds it, in stores
   expect(functions.info(functions.placeOf(FIRST_FUNCTION + 4))).toBe(inStore);
 });
 
+test("of very many functions that left, the latest are found again", () => {
+  const functions = new Functions();
+  const many = Array.from({ length: 20_001 }, (_, i) => info(i, `made ${i}`));
+  functions.append(many);
+  functions.leave(many.map(({ id }) => id));
+  functions.forget(used(functions));
+  functions.append([info(30_000, "made 0"), info(30_001, "made 20000")]);
+  const again = (id: number) => functions.info(functions.placeOf(FIRST_FUNCTION + id));
+  expect(again(30_000)).toEqual(info(30_000, "made 0"));
+  expect(again(30_001)).toBe(many.at(-1));
+});
+
 test("the stand-ins of every source never leave", () => {
   const functions = new Functions();
   functions.leave([NO_FRAMES.id]);
