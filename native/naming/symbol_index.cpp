@@ -61,9 +61,20 @@ uint64_t SymbolIndex::keyOf(uint32_t start, uint64_t offset) const {
 }
 
 const SymbolIndex::Name& SymbolIndex::nameOf(uint64_t key) {
+  boundNames();
   const auto [name, isNew] = names_.try_emplace(key);
-  if (isNew) wanted_.push_back(key);
+  if (isNew) {
+    wanted_.push_back(key);
+    nameBytes_ += kNameBytes;
+  }
   return name->second;
+}
+
+void SymbolIndex::boundNames() {
+  if (nameBytes_ <= kMaxNameBytes) return;
+  names_.clear();
+  wanted_.clear();
+  nameBytes_ = 0;
 }
 
 std::optional<Symbol> SymbolIndex::find(uint64_t offset, uint64_t functionStart) {
@@ -102,6 +113,7 @@ WantedNames SymbolIndex::takeWanted() {
     taken.functions.push_back(key);
     taken.request.functions.push_back({first, static_cast<uint32_t>(symbols.size()) - first});
   }
+  asked_ += taken.functions.size();
   return taken;
 }
 
@@ -116,14 +128,12 @@ std::vector<int> SymbolIndex::sourcesOf(int program) const {
 }
 
 void SymbolIndex::take(const std::vector<uint64_t>& functions, std::vector<std::string> names) {
+  asked_ -= std::min(asked_, functions.size());
   for (size_t i = 0; i < functions.size() && i < names.size(); i++) {
-    if (nameBytes_ > kMaxNameBytes) {
-      names_.clear();
-      wanted_.clear();
-      nameBytes_ = 0;
-    }
-    nameBytes_ += names[i].size() + kNameBytes;
-    names_.insert_or_assign(functions[i], Name{std::move(names[i]), true});
+    boundNames();
+    const auto [name, isNew] = names_.try_emplace(functions[i]);
+    nameBytes_ += names[i].size() + (isNew ? kNameBytes : 0) - name->second.text.size();
+    name->second = {std::move(names[i]), true};
   }
 }
 

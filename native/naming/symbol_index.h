@@ -43,7 +43,9 @@ class SymbolIndex {
   /// if it is not known.
   uint64_t startOf(uint64_t offset, uint64_t functionStart);
 
-  bool isWanting() const { return !wanted_.empty(); }
+  /// Whether names are wanted that can be asked for now: so many wait at most, where a program runs ever other
+  /// functions of a file that takes long to read.
+  bool isWanting() const { return !wanted_.empty() && asked_ < kMostAsked; }
   /// The names that are wanted, as many as can be asked for at once; they count as asked for.
   WantedNames takeWanted();
   /// The open files that hold the names of both tables. They stay open with the index and the program. Any thread may
@@ -56,6 +58,8 @@ class SymbolIndex {
   size_t memoryBytes() const;
 
  private:
+  static constexpr size_t kMostAsked = size_t{32} * NameRequest::kMaxFunctions;
+
   int sourceOf(const NamePlace& place, int program) const;
   template <typename Visit>
   void eachHolding(uint64_t offset, uint64_t functionStart, Visit visit) const;
@@ -71,12 +75,15 @@ class SymbolIndex {
     std::string text;
     bool isRead = false;  ///< else it is wanted, or was asked for
   };
-  /// The name of a function.
+  /// The name of a function; valid until the next call.
   const Name& nameOf(uint64_t key);
+  /// Forgets all names where they take too much: what is met again is asked for again.
+  void boundNames();
 
   /// By start << 32 | size of the shortest symbol that holds the offset.
   std::unordered_map<uint64_t, Name> names_;
   std::vector<uint64_t> wanted_;
+  size_t asked_ = 0;  ///< functions whose names were asked for and did not come yet
   size_t nameBytes_ = 0;
 };
 
