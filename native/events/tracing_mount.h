@@ -11,8 +11,7 @@ namespace polytop {
 /// Where the kernel's file system for tracing is mounted on most machines.
 constexpr const char* kTracingPlaces[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
 
-/// The descriptor of a mount of it that the launcher leaves, where none of the places has it. bin/polytop sees to it
-/// that so many may be open.
+/// The descriptor of a mount of it that the launcher leaves, where none of the places has it and so many may be open.
 constexpr int kTracingDescriptor = 255;
 
 /// Says whether it is there, and may be read.

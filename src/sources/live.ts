@@ -151,7 +151,9 @@ class WorkerSource implements LiveSource {
   lookUpLines(functionId: number | undefined): Promise<string | undefined> {
     if (functionId !== this.#linesOf) this.#lines.clear();
     this.#linesOf = functionId;
-    return this.#ask((id) => ({ kind: "lines", id, function: functionId }));
+    const { functions } = this.#assembler.store;
+    const sent = functionId === undefined ? undefined : functions.sentId(functionId);
+    return this.#ask((id) => ({ kind: "lines", id, function: sent }));
   }
 
   readonly lineOf = (store: Store, frame: number): SourceLine | undefined =>

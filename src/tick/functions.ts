@@ -50,6 +50,8 @@ export class Functions {
   readonly #leaving = new Map<number, number>();
   /** By its names each function that left and that somebody may still hold: a sum, a mark. */
   readonly #left = new Map<string, Left>();
+  /** The ids that deltas have for functions that came again, by their own. */
+  readonly #again = new Map<number, number>();
   /** For each function the place of its runtime in EVERY_RUNTIME. */
   #runtimes = new Uint8Array(1024);
 
@@ -72,7 +74,9 @@ export class Functions {
     for (const info of infos) {
       const left = this.#takeLeft(info);
       const place = this.#placeOfLeft(left) ?? this.#free.pop() ?? this.#infos.length;
-      this.#infos[place] = left?.info.deref() ?? info;
+      const held = left?.info.deref();
+      if (held) this.#again.set(held.id, info.id);
+      this.#infos[place] = held ?? info;
       this.#places.set(info.id, place);
       if (place === this.#runtimes.length) this.#runtimes = longer(this.#runtimes);
       this.#runtimes[place] = PLACES[info.runtime];
@@ -99,6 +103,11 @@ export class Functions {
   /** The place of a function by the id that deltas have for it; what is not there has no frames either. */
   placeOf(id: number): number {
     return this.#places.get(id) ?? NO_FRAMES.id;
+  }
+
+  /** The id that deltas have for a function by its own. */
+  sentId(id: number): number {
+    return this.#again.get(id) ?? id;
   }
 
   /** The function at a place. */
@@ -128,6 +137,7 @@ export class Functions {
       if (used[place] === 1) continue;
       this.#leaving.delete(place);
       this.#places.delete(id);
+      this.#again.delete(this.info(place).id);
       this.#infos[place] = NO_FRAMES;
       this.#free.push(place);
     }

@@ -48,6 +48,9 @@ test("a function that comes again is the same one to whoever holds it, in stores
   expect(functions.placeOf(FIRST_FUNCTION + 2)).toBe(place);
   expect(functions.info(place)).toBe(inStore);
   expect(functions.info(functions.placeOf(FIRST_FUNCTION + 3))).toBe(outside);
+  // Who asks the other side about one asks by the id that it has there.
+  expect(functions.sentId(inStore.id)).toBe(FIRST_FUNCTION + 2);
+  expect(functions.sentId(outside.id)).toBe(FIRST_FUNCTION + 3);
   // They can leave again, by the ids that they have now.
   functions.leave([FIRST_FUNCTION + 2, FIRST_FUNCTION + 3]);
   functions.forget(used(functions));
