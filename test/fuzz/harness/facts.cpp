@@ -29,7 +29,8 @@ void readAll(const ElfImage& image) {
   readPythonFile(image);
   findDotnetRuntime(image);
   readV8File(image);
-  readNeededFiles(image);
+  NeededFiles again;
+  mustHold(decodeNeeded(encodeNeeded(readNeededFiles(image)), again), "what is written can be read");
   findStaticProbes(image);
   findFunctions(image, nullptr, true);
 }

@@ -322,6 +322,10 @@ export function writeSeeds(into: string): void {
   execFileSync("objcopy", ["--only-keep-debug", "--strip-debug", plain, join(made, "small")]);
   const xz = spawnSync("xz", ["--stdout", plain]).stdout;
   add("symbols", "debug-data", withDebugFile(elf(textOf, part(".gnu_debugdata", xz))));
+  const [packedSymbols, stripped] = [join(made, "symbols.xz"), compile(made, "stripped", ["-s"])];
+  writeFileSync(packedSymbols, xz);
+  execFileSync("objcopy", ["--add-section", `.gnu_debugdata=${packedSymbols}`, stripped]);
+  add("facts", "debug-data", readFileSync(stripped));
   const runtimes = ["-O1", "-g0", "-DRUNTIMES", "-s"];
   for (const [name, flags] of [
     ["python13", []],
@@ -332,6 +336,22 @@ export function writeSeeds(into: string): void {
     add("facts", name, readFileSync(compile(made, name, [...runtimes, ...flags])));
   }
   add("facts", "packed", readFileSync(packed));
+  const linked = ["-DNEEDED", "-Wl,--no-as-needed,-lm,-lc,-rpath,/one:/two", "-s"];
+  add("facts", "needed", readFileSync(compile(made, "needed", linked)));
+  const script = join(made, "versions.map");
+  writeFileSync(script, "ONE { local: none; };\nTWO { global: versioned; } ONE;\n");
+  const versioned = ["-DVERSIONS", `-Wl,--version-script=${script}`];
+  add("facts", "versions", readFileSync(compile(made, "versions", versioned)));
+  add("facts", "versions-stripped", readFileSync(compile(made, "exported", [...versioned, "-s"])));
+  add("facts", "probes", readFileSync(compile(made, "probes", ["-O1", "-DPROBES"])));
+  for (const [name, defined] of [
+    ["v8", ["-DV8_MAJOR=14", "-DV8_MINOR=6", "-DV8_CODE=200"]],
+    ["v8-number", ["-DV8_MAJOR=14", "-DV8_MINOR=6", "-DV8_CODE=-1"]],
+    ["v8-layout", ["-DV8_MAJOR=13", "-DV8_MINOR=6", "-DV8_CODE=200"]],
+    ["v8-version", ["-DV8_MAJOR=9", "-DV8_MINOR=1", "-DV8_CODE=200"]],
+  ] as const) {
+    add("facts", name, readFileSync(compile(made, name, ["-O1", "-s", ...defined])));
+  }
   for (const [at, name] of MANGLED.entries()) add("demangle", String(at), name);
   add("pe", "image", Buffer.concat([Buffer.from("a"), assembly()]));
   add(
