@@ -83,5 +83,7 @@ while (performance.now() < latest && (numbers[0] ?? 0) < runs) {
   const batch = Array.from({ length: BATCH }, () => mutate(kept, chance, target.longest));
   for (const input of batch) tryOne(input);
   if (takeNews().length > 0) for (const input of batch) keepIfNew(input);
+  // What a WeakRef points at stays until the turn that made it ends.
+  await new Promise((resolve) => setImmediate(resolve));
 }
 parentPort?.postMessage({ inputs: kept } satisfies Said);
