@@ -1,6 +1,6 @@
 /** The program: reads the command line, runs the command, and ends with its exit status. Each command is read when it runs. */
 import { print, stopOnErrors, warn } from "./commands/lifetime.ts";
-import { compileSparingly } from "./machine/engine.ts";
+import { compactRegularly, compileSparingly } from "./machine/engine.ts";
 import { helpText, versionText } from "./options/option-table.ts";
 import { parseOptions } from "./options/options.ts";
 import { EXIT_FAILED } from "./tick/errors.ts";
@@ -38,6 +38,7 @@ async function main(): Promise<number> {
 }
 
 compileSparingly();
+compactRegularly();
 process.on("uncaughtException", fail);
 process.on("unhandledRejection", fail);
 stopOnErrors(process.stdout);

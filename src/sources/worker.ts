@@ -14,6 +14,7 @@ import {
 } from "../collector/budget.ts";
 import { Collector, type CollectorOptions } from "../collector/collector.ts";
 import type { FrameLines } from "../collector/native-lines.ts";
+import { compactRegularly } from "../machine/engine.ts";
 import { putCollectorSecond } from "../machine/priority.ts";
 import { buffersOf, type TickDelta } from "../tick/delta.ts";
 import { UserError } from "../tick/errors.ts";
@@ -199,6 +200,7 @@ function serve(setup: WorkerSetup): void {
   const { releaseUnusedMemory } = loadAddon();
   setTimeout(releaseUnusedMemory, START_MILLISECONDS).unref();
   setInterval(releaseUnusedMemory, RELEASE_MILLISECONDS).unref();
+  compactRegularly();
 }
 
 async function answerLines(
