@@ -71,9 +71,12 @@ const SymbolIndex::Name& SymbolIndex::nameOf(uint64_t key) {
 }
 
 void SymbolIndex::boundNames() {
-  if (nameBytes_ <= kMaxNameBytes) return;
-  names_.clear();
-  wanted_.clear();
+  if (nameBytes_ > kMaxNameBytes) forgetNames();
+}
+
+void SymbolIndex::forgetNames() {
+  names_ = {};
+  wanted_ = {};
   nameBytes_ = 0;
 }
 

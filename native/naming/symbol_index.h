@@ -53,6 +53,8 @@ class SymbolIndex {
   std::vector<int> sourcesOf(int program) const;
   /// Takes names that were read: one for each function, empty where it has none.
   void take(const std::vector<uint64_t>& functions, std::vector<std::string> names);
+  /// Forgets all names: those of functions that are met again are read again.
+  void forgetNames();
 
   size_t size() const { return entries_.size(); }
   size_t memoryBytes() const;
@@ -77,7 +79,7 @@ class SymbolIndex {
   };
   /// The name of a function; valid until the next call.
   const Name& nameOf(uint64_t key);
-  /// Forgets all names where they take too much: what is met again is asked for again.
+  /// Forgets all names where they take too much.
   void boundNames();
 
   /// By start << 32 | size of the shortest symbol that holds the offset.

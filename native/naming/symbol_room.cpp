@@ -74,6 +74,15 @@ SymbolRoom::Clock::duration SymbolRoom::timeForUsers(Clock::time_point now) {
 void SymbolRoom::beginRefresh() {
   spent_ = {};
   deliver();
+  if (Clock::now() - namesForgotten_ >= kNamesKept) forgetNames();
+}
+
+void SymbolRoom::forgetNames() {
+  namesForgotten_ = Clock::now();
+  for (const Held& it : held_) {
+    const std::shared_ptr<OpenFile> file = it.file.lock();
+    if (file && file->symbols()) file->symbols()->forgetNames();
+  }
 }
 
 void SymbolRoom::deliver() {

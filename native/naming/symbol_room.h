@@ -29,6 +29,8 @@ class SymbolRoom {
   /// Has the names read that are wanted of files, in the same way.
   void readNames(const std::vector<std::shared_ptr<OpenFile>>& files);
   void beginRefresh();
+  /// Forgets the names of all files, as happens from time to time: most were of functions that are not met again.
+  void forgetNames();
   /// Whether a file had to wait since the last call that returned true; at most once in some seconds, since all frames
   /// are named anew for it.
   bool mustNameAgain();
@@ -47,6 +49,7 @@ class SymbolRoom {
   static constexpr std::chrono::milliseconds kTimeForUsers{200};
   static constexpr int kPartForUsers = 10;
   static constexpr std::chrono::seconds kPause{10};
+  static constexpr std::chrono::minutes kNamesKept{10};
   static constexpr size_t kMaxNotices = 3;
 
   struct Held {
@@ -81,6 +84,7 @@ class SymbolRoom {
   Clock::time_point savedUntil_ = Clock::now();
   bool hasWaited_ = false;
   Clock::time_point namedAgain_;
+  Clock::time_point namesForgotten_ = Clock::now();
   std::vector<std::string> notices_;
 };
 

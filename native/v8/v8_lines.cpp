@@ -94,8 +94,8 @@ void V8Lines::append(std::vector<interpreted_frame>& into, uint64_t name, const 
 }
 
 uint32_t V8Lines::lineOf(uint64_t script, SourcePosition position) const {
-  const auto lines = scripts_.find(script);
-  return lines == scripts_.end() || !position.isKnown() ? 0 : lines->second.lineOf(position.offset());
+  const ScriptLines* lines = findIn(scripts_, olderScripts_, script);
+  return lines && position.isKnown() ? lines->lineOf(position.offset()) : 0;
 }
 
 void V8Lines::correct(std::span<InterpretedStack> stacks) {
@@ -166,6 +166,8 @@ void V8Lines::renew() {
   olderCodes_ = std::exchange(codes_, {});
   olderTranslations_ = std::exchange(translations_, {});
   codeBytes_ = 0;
+  olderScripts_ = std::exchange(scripts_, {});
+  scriptBytes_ = 0;
 }
 
 }  // namespace polytop

@@ -51,6 +51,7 @@ class V8Lines : public FrameLines {
   using Functions = std::unordered_map<uint64_t, Function>;
   using Codes = std::unordered_map<uint64_t, CompiledCalls>;
   using Translations = std::unordered_map<uint64_t, TranslatedCalls>;
+  using Scripts = std::unordered_map<uint64_t, ScriptLines>;
 
   void correct(InterpretedStack& stack) const;
   /// The frames that are shown for these of V8.
@@ -82,9 +83,10 @@ class V8Lines : public FrameLines {
   Codes olderCodes_;
   Translations translations_;  ///< by name of the code
   Translations olderTranslations_;
-  size_t codeBytes_ = 0;                               ///< of codes_ and translations_
-  std::unordered_map<uint64_t, ScriptLines> scripts_;  ///< by key
-  size_t scriptBytes_ = 0;
+  size_t codeBytes_ = 0;  ///< of codes_ and translations_
+  Scripts scripts_;       ///< by key
+  Scripts olderScripts_;
+  size_t scriptBytes_ = 0;  ///< of scripts_
   size_t readable_ = kReadable;
 };
 

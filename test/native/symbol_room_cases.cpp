@@ -104,6 +104,9 @@ int main(int, char** argv) {
   std::shared_ptr<OpenFile> touched = openAgain(made[0]);
   check(nameIn(all, touched) == "f" && all.bytes() == one, "one index for an inode");
   check(files[0]->lacksSymbols() && nameIn(all, files[0]) == "f" && all.bytes() == one, "and back again");
+  all.forgetNames();
+  check(all.bytes() < one && !files[0]->lacksSymbols(), "names are forgotten, and no symbols");
+  check(nameIn(all, files[0]) == "f" && all.bytes() == one, "what is met again is read again");
   files[0] = openAgain(made[0]);
   check(all.bytes() == 0, "they go with their file");
 

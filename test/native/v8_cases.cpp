@@ -241,9 +241,13 @@ void testFrames() {
   check(isEqual(at(9, 0), ofV8(9, V8_BYTECODE)), "what is not known keeps its name");
   check(isEqual(shown(lines, ofV8(1, V8_MERGED)), ofV8(70, V8_MERGED)), "no line");
   lines.renew();
-  check(at(1, 0).name == 70, "what was known before is still referred to");
+  check(isEqual(at(1, 7), ofV8(70, V8_BYTECODE, 2)), "what was known before is still referred to");
   lines.renew();
   check(at(1, 0).name == 1, "and then forgotten");
+  takeFunction(lines, 1, 70, tableOf({{1, true, position(0)}, {5, true, position(5)}}, false));
+  check(isEqual(at(1, 7), ofV8(70, V8_BYTECODE)), "its script too");
+  takeScript(lines, "one\ntwo\nthree");
+  check(at(1, 7).line == 2, "until it comes again");
 }
 
 void testOthers() {
