@@ -207,18 +207,22 @@ function opTree(): Buffer {
   return Buffer.concat([Buffer.from([255, 1, 255]), memory]);
 }
 
-/** A table of one page with two rows, as stored_table.cpp writes it. */
+/** A table of two pages with three rows of two rules, as stored_table.cpp writes it. */
 function storedTable(): Buffer {
-  const rule = Buffer.alloc(32);
+  const list = (count: number, items: Buffer): Buffer => Buffer.concat([u64(count), items]);
+  const text = (value: string): Buffer => list(value.length, Buffer.from(value));
+  const rules = Buffer.alloc(32);
+  rules.writeInt32LE(8, 8);
+  rules.writeInt32LE(16, 24);
   return Buffer.concat([
-    u32(0, 1, 1, 1),
-    u64(1),
-    u32(9, 0),
-    u32(1, 1),
-    u32(0),
-    u64(4096),
-    Buffer.from(".eh_frame"),
-    rule.subarray(0, 0),
+    u64(2),
+    Buffer.from([0]),
+    text(".eh_frame"),
+    text(""),
+    list(2, rules),
+    list(2, u32(1, 2, 3, 1)),
+    list(3, u32(0, (1 << 12) | 16, 0)),
+    list(2, u64(4096, 4112)),
   ]);
 }
 
