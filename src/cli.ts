@@ -1,5 +1,5 @@
 /** The program: reads the command line, runs the command, and ends with its exit status. Each command is read when it runs. */
-import { print, stopOnErrors, warn } from "./commands/lifetime.ts";
+import { print, refuseDebuggers, stopOnErrors, warn } from "./commands/lifetime.ts";
 import { compactRegularly, compileSparingly } from "./machine/engine.ts";
 import { helpText, versionText } from "./options/option-table.ts";
 import { parseOptions } from "./options/options.ts";
@@ -37,6 +37,7 @@ async function main(): Promise<number> {
   }
 }
 
+refuseDebuggers();
 compileSparingly();
 compactRegularly();
 process.on("uncaughtException", fail);

@@ -23,6 +23,14 @@ export const stopped: AbortSignal = stop.signal;
 /** The command that was started; signals are for it then, and polytop ends with it. */
 let command: StartedCommand | undefined;
 
+/**
+ * Takes the signal at which Node.js opens a port for debuggers: whoever is on the machine could run what he likes as
+ * polytop's user there.
+ */
+export function refuseDebuggers(): void {
+  process.on("SIGUSR1", () => {});
+}
+
 /** Ends the run at a signal. A second signal does not wait for anything. */
 export function stopOnSignals(): void {
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {

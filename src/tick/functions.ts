@@ -26,8 +26,8 @@ export const STAND_INS: readonly FunctionInfo[] = [KERNEL_ONLY, NO_FRAMES];
 /** The id of the first function that a source names itself. */
 export const FIRST_FUNCTION = STAND_INS.length;
 
-/** So many functions that left are found again by their names: an attacker may make thousands a second. */
-const MOST_LEFT = 20_000;
+/** So many functions that left are found again by names of so many characters: an attacker may make thousands a second. */
+const MOST_LEFT = { functions: 20_000, characters: 2_000_000 };
 
 /** A function that left, and the id that it had last. */
 interface Left {
@@ -141,10 +141,20 @@ export class Functions {
       this.#infos[place] = NO_FRAMES;
       this.#free.push(place);
     }
-    let many = this.#left.size - MOST_LEFT;
+    this.#boundLeft();
+  }
+
+  #boundLeft(): void {
+    let functions = this.#left.size;
+    let characters = 0;
+    for (const key of this.#left.keys()) characters += key.length;
     // The oldest come first.
     for (const [key, { info }] of this.#left) {
-      if (many-- > 0 || info.deref() === undefined) this.#left.delete(key);
+      const isMuch = functions > MOST_LEFT.functions || characters > MOST_LEFT.characters;
+      if (!isMuch && info.deref() !== undefined) continue;
+      this.#left.delete(key);
+      functions--;
+      characters -= key.length;
     }
   }
 }

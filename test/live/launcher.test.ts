@@ -49,6 +49,20 @@ describe("the launcher", () => {
     expect(status).toBe(0);
   });
 
+  test("opens no port for debuggers at a signal", async (context) => {
+    needsSampling(context);
+    let seen = 0;
+    const { stderr, status } = await polytop(["--batch", "-d", "0.1"], {
+      onStdout: (_text, pid) => {
+        seen++;
+        if (seen === 1) process.kill(pid, "SIGUSR1");
+        if (seen === 10) process.kill(pid, "SIGTERM");
+      },
+    });
+    expect(stderr).not.toMatch(/debug/i);
+    expect(status).toBe(0);
+  });
+
   test("becomes Node: no second process stays", async (context) => {
     needsSampling(context);
     let program = "";

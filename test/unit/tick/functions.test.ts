@@ -72,6 +72,19 @@ test("of very many functions that left, the latest are found again", () => {
   expect(again(30_001)).toBe(many.at(-1));
 });
 
+test("of functions with long names fewer are found again", () => {
+  const functions = new Functions();
+  const many = Array.from({ length: 3000 }, (_, i) => info(i, `made ${i}${"x".repeat(1000)}`));
+  functions.append(many);
+  functions.leave(many.map(({ id }) => id));
+  functions.forget(used(functions));
+  const names = [many[0], many.at(-1)].map((it) => it?.name ?? "");
+  functions.append(names.map((name, i) => info(30_000 + i, name)));
+  const again = (id: number) => functions.info(functions.placeOf(FIRST_FUNCTION + id));
+  expect(again(30_000)).not.toBe(many[0]);
+  expect(again(30_001)).toBe(many.at(-1));
+});
+
 test("the stand-ins of every source never leave", () => {
   const functions = new Functions();
   functions.leave([NO_FRAMES.id]);
