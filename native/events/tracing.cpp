@@ -22,9 +22,7 @@ FileDescriptor mountAside() {
 }  // namespace
 
 std::string openTracing() {
-  for (const char* place : kTracingPlaces) {
-    if (isTracing(place)) return place;
-  }
+  if (const char* place = findTracing()) return place;
   const std::string left = pathOf(kTracingDescriptor);
   if (isTracing(left.c_str())) return left;
   static const FileDescriptor mount = mountAside();

@@ -8,17 +8,23 @@
 
 namespace polytop {
 
-/// Where the kernel's file system for tracing is mounted on most machines.
-constexpr const char* kTracingPlaces[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
-
-/// The descriptor of a mount of it that the launcher leaves, where none of the places has it and so many may be open.
+/// The descriptor of a mount of it that the launcher leaves, where it is mounted nowhere and so many may be open.
 constexpr int kTracingDescriptor = 255;
 
-/// Says whether it is there, and may be read.
+/// Says whether the kernel's file system for tracing is there, and may be read.
 inline bool isTracing(const char* path) {
   constexpr long kMagic = 0x74726163;  // TRACEFS_MAGIC of include/uapi/linux/magic.h
   struct statfs facts = {};
   return statfs(path, &facts) == 0 && facts.f_type == kMagic && access(path, R_OK | X_OK) == 0;
+}
+
+/// Where the file system is mounted, of the places where most machines have it; null: in none of them.
+inline const char* findTracing() {
+  constexpr const char* kPlaces[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
+  for (const char* place : kPlaces) {
+    if (isTracing(place)) return place;
+  }
+  return nullptr;
 }
 
 /// Mounts it nowhere (fsopen() and fsmount(), Linux 5.2), to be read only. Returns a descriptor; -1 with errno where it

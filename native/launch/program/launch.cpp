@@ -72,9 +72,7 @@ bool giveUpAllBut(uint64_t needed) {
 /// Tracepoints are read in the file system for tracing. Where nobody has mounted it, only who still has CAP_SYS_ADMIN
 /// can have it: it is had here, in no folder of the machine, and left to polytop.
 void keepTracing() {
-  for (const char* place : polytop::kTracingPlaces) {
-    if (polytop::isTracing(place)) return;
-  }
+  if (polytop::findTracing()) return;
   const int mount = polytop::mountTracing();
   if (mount >= 0) dup2(mount, polytop::kTracingDescriptor);
 }

@@ -323,7 +323,6 @@ export function writeSeeds(into: string): void {
   add("symbols", "debug-file", withDebugFile(elf(textOf, id), Buffer.concat([symbols, id])));
   const link = part(".gnu_debuglink", Buffer.concat([Buffer.from("x\0\0\0"), u32(0)]));
   add("symbols", "debug-link", withDebugFile(elf(textOf, link), symbols));
-  execFileSync("objcopy", ["--only-keep-debug", "--strip-debug", plain, join(made, "small")]);
   const xz = spawnSync("xz", ["--stdout", plain]).stdout;
   add("symbols", "debug-data", withDebugFile(elf(textOf, part(".gnu_debugdata", xz))));
   const [packedSymbols, stripped] = [join(made, "symbols.xz"), compile(made, "stripped", ["-s"])];
