@@ -91,13 +91,13 @@ export function descendants(pid: number): { readonly pid: number; readonly comm:
   return found;
 }
 
-/** Resident memory of a process and all that it started. */
-export function treeMegabytes(pid: number): number {
+/** Resident memory of a process and all that it started: all of it, or what is of no file. */
+export function treeMegabytes(pid: number, field: "VmRSS" | "RssAnon" = "VmRSS"): number {
   let sum = 0;
   for (const it of [pid, ...descendants(pid).map((child) => child.pid)]) {
     try {
       const status = readFileSync(`/proc/${it}/status`, "latin1");
-      sum += 1024 * Number(/^VmRSS:\s*(\d+)/m.exec(status)?.[1] ?? 0);
+      sum += 1024 * Number(new RegExp(`^${field}:\\s*(\\d+)`, "m").exec(status)?.[1] ?? 0);
     } catch {
       // It has ended.
     }
