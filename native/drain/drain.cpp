@@ -354,7 +354,8 @@ void Drain::renewIfFull(size_t counted) {
   const bool isNamedAgain = files_->naming.mustNameAgain();
   // The same functions have other starts when their symbols are known.
   if (isNamedAgain) files_->naming.renumber();
-  if (files_->catalog.wantsRenewal() || isNamedAgain || stacks_.mustRenewFrames()) return renewFrames();
+  const bool isAsked = std::exchange(isRenewalAsked_, false);
+  if (files_->catalog.wantsRenewal() || isNamedAgain || isAsked || stacks_.mustRenewFrames()) return renewFrames();
   const bool areLinesFull = std::any_of(lines_.begin(), lines_.end(), [](const auto& it) { return it->isFull(); });
   if (!stacks_.mustRenewStacks() && !areLinesFull) return;
   session_->renewStacks();

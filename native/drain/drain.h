@@ -93,6 +93,8 @@ class Drain {
   /// Leaves out of the next drain what was counted until now; what became known of stacks and files stays
   /// in it.
   void restart();
+  /// With the next drain frames start anew: those that no stack since the renewal before has are forgotten.
+  void askForRenewal() { isRenewalAsked_ = true; }
   /// For how long it was sampled since the last drain or restart.
   double sampledSeconds() const;
   /// Drains what events count too, from now on; they must stay.
@@ -137,6 +139,7 @@ class Drain {
   std::vector<std::unique_ptr<FrameLines>> lines_;  ///< of each interpreter
   std::vector<InterpretedStack> interpreted_;       ///< their lines are read together
   MapEntries<count_key, count_value> countEntries_;
+  bool isRenewalAsked_ = false;
   std::bitset<1 << 16> sampledFiles_;  ///< by id: in a stack that was counted since the last drain
 
   uint64_t bootedAt_ = 0;  ///< ns since 1970, as the clock said at the start

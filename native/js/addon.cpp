@@ -56,8 +56,8 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
          method<&Sampler::frameNumber>("frameNumber"), method<&Sampler::setFrequency>("setFrequency"),
          method<&Sampler::setEvents>("setEvents"), method<&Sampler::prepare>("prepare"),
          method<&Sampler::follow>("follow"), method<&Sampler::describe>("describe"), method<&Sampler::lines>("lines"),
-         method<&Sampler::sweep>("sweep"), method<&Sampler::readMemory>("readMemory"),
-         InstanceMethod<&Sampler::close>("close")});
+         method<&Sampler::renewFrames>("renewFrames"), method<&Sampler::sweep>("sweep"),
+         method<&Sampler::readMemory>("readMemory"), InstanceMethod<&Sampler::close>("close")});
   }
 
   /// new Sampler({objectPath, sources, frequency, drainSeconds, targets, byFunction, withoutClock,
@@ -195,6 +195,12 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
         parts_->drain.restart();
       }
     }
+    return info.Env().Undefined();
+  }
+
+  /// renewFrames(): numbers frames anew, so that those that are met no more are forgotten.
+  Napi::Value renewFrames(const Napi::CallbackInfo& info) {
+    parts_->drain.askForRenewal();
     return info.Env().Undefined();
   }
 

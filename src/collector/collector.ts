@@ -277,9 +277,13 @@ export class Collector {
     return delta;
   }
 
-  /** Forgets the functions of which no frame is left; the next delta begins a new store, which knows none yet. */
+  /**
+   * Forgets the functions of which no frame is left; the next delta begins a new store, which knows none yet. Frames
+   * are met anew, so that the next time none is left of functions that came before this one.
+   */
   #forgetFunctions(): number[] {
     this.#frames.forget();
+    this.#sampler.renewFrames();
     return this.#functions.forget(this.#stacks.functions());
   }
 

@@ -4,6 +4,10 @@ import { runInNewContext } from "node:vm";
 
 /** Each time takes a thread some 40 ms, and what V8 compiles anew behind it. */
 const COMPACT_MILLISECONDS = 10 * 60_000;
+/** What was forgotten waits so long at least, lest who makes ever new names has it done all the time. */
+const LEAST_MILLISECONDS = 15_000;
+
+let compactedAt = -Infinity;
 
 /**
  * Has V8 optimise functions later, and with fewer threads (Node.js 22 to 26 know the flag). A refresh is done in some
@@ -19,11 +23,19 @@ export function compactRegularly(): void {
   setInterval(compact, COMPACT_MILLISECONDS).unref();
 }
 
+/** Compacts the heap of the calling thread behind this turn, in which much was forgotten; not twice in a quarter minute. */
+export function compactSoon(): void {
+  if (performance.now() - compactedAt < LEAST_MILLISECONDS) return;
+  compactedAt = performance.now();
+  setImmediate(compact);
+}
+
 /**
  * Moves what is in use in the heap of the calling thread together, and gives the rest back to the system. V8 by itself
  * leaves holes where functions and stacks were forgotten: its heaps grew for hours by what was never in use at once.
  */
 export function compact(): void {
+  compactedAt = performance.now();
   setFlagsFromString("--expose-gc");
   // Only a context that is made after that has the function.
   const collect = runInNewContext("gc") as NodeJS.GCFunction;

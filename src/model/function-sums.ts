@@ -12,13 +12,17 @@ interface Entry {
   why: Reason | undefined;
 }
 
-/** Beyond so many functions, a sum of all that ran since the start keeps the larger half: processes make ever new ones. */
-const MOST_FUNCTIONS = 20_000;
+/**
+ * Beyond so many functions, or characters of their names, a sum of all that ran since the start keeps the larger ones,
+ * half as much: processes make ever new ones.
+ */
+const MOST = { functions: 20_000, characters: 4_000_000 };
 
 /** Sums of aggregates; knows no processes, whose number has no bound. */
 export class FunctionSums implements Sum {
   readonly #aggregate: (tick: Tick) => Aggregate;
   readonly #entries = new Map<number, Entry>();
+  #characters = 0;
   samples = 0;
 
   constructor(aggregate: (tick: Tick) => Aggregate) {
@@ -34,10 +38,11 @@ export class FunctionSums implements Sum {
       if (!entry) {
         entry = { function: row.function, self: 0, total: 0, line: undefined, why: undefined };
         this.#entries.set(id, entry);
+        this.#characters += row.function.name.length;
       }
       entry.self += sign * row.self;
       entry.total += sign * row.total;
-      if (entry.total <= 0) this.#entries.delete(id);
+      if (entry.total <= 0) this.#forget(entry);
       if (row.line !== undefined) entry.line = row.line;
       if (row.why !== undefined) entry.why = row.why;
     }
@@ -45,9 +50,23 @@ export class FunctionSums implements Sum {
 
   /** Forgets the functions with the fewest samples, where there are very many; nothing may be taken out afterwards. */
   forgetLeast(): void {
-    if (this.#entries.size <= MOST_FUNCTIONS) return;
-    const ranked = [...this.#entries].sort(([, a], [, b]) => b.total - a.total);
-    for (const [id] of ranked.slice(MOST_FUNCTIONS / 2)) this.#entries.delete(id);
+    if (!this.#exceeds(1)) return;
+    for (const entry of [...this.#entries.values()].sort((a, b) => a.total - b.total)) {
+      if (!this.#exceeds(1 / 2)) break;
+      this.#forget(entry);
+    }
+  }
+
+  /** Whether there is more than so many times what may be. */
+  #exceeds(times: number): boolean {
+    return (
+      this.#entries.size > times * MOST.functions || this.#characters > times * MOST.characters
+    );
+  }
+
+  #forget({ function: { id, name } }: Entry): void {
+    this.#entries.delete(id);
+    this.#characters -= name.length;
   }
 
   /** Own and total samples of a function. */

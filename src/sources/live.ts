@@ -6,6 +6,7 @@ import counterFile from "../../bpf/counters.json" with { type: "json" };
 import { loadAddon } from "../addon/binding.ts";
 import type { ResolvedEvent } from "../addon/events.ts";
 import type { FrameLines } from "../collector/native-lines.ts";
+import { compactSoon } from "../machine/engine.ts";
 import { nativeFolder, samplingObject } from "../machine/native-folder.ts";
 import { startOfProcess } from "../machine/process-start.ts";
 import { TickAssembler } from "../tick/delta.ts";
@@ -209,6 +210,8 @@ class WorkerSource implements LiveSource {
       this.#addon.comeBeforeHelpers();
       if (reply.delta.renewed) this.#lines.clear();
       this.#publish({ tick: this.#assembler.assemble(reply.delta) });
+      // The store before is held by nobody, or by few, and functions go with theirs.
+      if (reply.delta.forgotten) compactSoon();
     }
     if (reply.kind === "ready") this.#start.resolve();
     if (reply.kind === "failed") {

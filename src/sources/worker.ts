@@ -14,7 +14,7 @@ import {
 } from "../collector/budget.ts";
 import { Collector, type CollectorOptions } from "../collector/collector.ts";
 import type { FrameLines } from "../collector/native-lines.ts";
-import { compactRegularly } from "../machine/engine.ts";
+import { compactRegularly, compactSoon } from "../machine/engine.ts";
 import { putCollectorSecond } from "../machine/priority.ts";
 import { buffersOf, type TickDelta } from "../tick/delta.ts";
 import { UserError } from "../tick/errors.ts";
@@ -157,6 +157,7 @@ class Schedule {
         this.#lastTick = now - due < this.#seconds * 500 ? due : now;
         const delta = this.#tick();
         reply({ kind: "tick", delta }, buffersOf(delta));
+        if (delta.forgotten) compactSoon();
       }
       this.#plan();
     } catch (error) {

@@ -251,6 +251,26 @@ test("sums since the start keep the functions with the most samples where there 
   expect(sums.samples).toBe(21_000);
 });
 
+test("sums since the start keep fewer functions where their names are long", () => {
+  const maker = new StoreMaker();
+  const stacks = new TickMaker();
+  const many = Array.from({ length: 8_000 }, (_, i) => ({
+    stack: stacks.stack([`n:${`made_${i}`.padEnd(512, "_")}`]),
+    task: task(1, "x"),
+    count: 1 + i,
+  }));
+  const sums = new FunctionSums((tick) => aggregate([tick], SHOW));
+  const now = aggregate([makeTick([], { time: 2000 }, maker)], SHOW);
+  sums.add(makeTick(many.slice(0, 7_000), { time: 1000 }, maker), 1);
+  sums.forgetLeast();
+  expect(sums.rows(now)).toHaveLength(7_000);
+  sums.add(makeTick(many.slice(7_000), { time: 2000 }, maker), 1);
+  sums.forgetLeast();
+  const rows = sums.rows(now);
+  expect(rows).toHaveLength(3_906);
+  expect(Math.min(...rows.map((row) => row.total))).toBe(8_000 - 3_905);
+});
+
 test("history lines stand still within a stretch and step by doublings", () => {
   expect([0, 0.1, 0.5, 0.9, 1.7, 100].map((share) => level(share, 8))).toEqual([0, 1, 2, 3, 4, 8]);
   expect(drawTrail([undefined, 0, 0.5, 100], ASCII_GLYPHS)).toBe("  :#");
