@@ -93,7 +93,7 @@ class Drain {
   /// Leaves out of the next drain what was counted until now; what became known of stacks and files stays
   /// in it.
   void restart();
-  /// With the next drain frames start anew: those that no stack since the renewal before has are forgotten.
+  /// Frames start anew with the next drain; those that are met no more are forgotten with the renewal behind it.
   void askForRenewal() { isRenewalAsked_ = true; }
   /// For how long it was sampled since the last drain or restart.
   double sampledSeconds() const;
@@ -139,8 +139,8 @@ class Drain {
   std::vector<std::unique_ptr<FrameLines>> lines_;  ///< of each interpreter
   std::vector<InterpretedStack> interpreted_;       ///< their lines are read together
   MapEntries<count_key, count_value> countEntries_;
-  bool isRenewalAsked_ = false;
   std::bitset<1 << 16> sampledFiles_;  ///< by id: in a stack that was counted since the last drain
+  bool isRenewalAsked_ = false;
 
   uint64_t bootedAt_ = 0;  ///< ns since 1970, as the clock said at the start
   uint64_t lastTime_ = 0;

@@ -20,7 +20,7 @@ const PARTS = 6;
 /** What a process held at one time. */
 interface Look {
   readonly megabytes: number;
-  /** Of these, memory of no file: the kernel cannot take it back, and gives nothing to it unasked. */
+  /** Of these, memory of no file: pages of files come and go as the kernel finds room for them. */
   readonly anonymous: number;
   readonly descriptors: number;
   readonly maps: number;
@@ -90,17 +90,18 @@ const partOf = (looks: readonly Look[], part: number): Look[] =>
 
 function rowsOf(what: string, looks: readonly Look[]): Row[] {
   const parts = Array.from({ length: PARTS }, (_, part) => partOf(looks, part));
-  const megabytes = parts.map((part) => mean(part.map((it) => it.megabytes)));
-  const anonymous = parts.map((part) => mean(part.map((it) => it.anonymous)));
+  const meansOf = (of: keyof Look): number[] => parts.map((part) => mean(part.map((it) => it[of])));
+  const listed = (means: readonly number[]): string => means.map((it) => it.toFixed(0)).join(" ");
+  const megabytes = meansOf("megabytes");
   const [early = 0, late = 0] = [megabytes[1], megabytes.at(-1)];
   // A leak raises the mean as surely as the most, which one fault's second decides.
   const flat = (of: "descriptors" | "maps"): Row => {
-    const means = parts.map((part) => mean(part.map((it) => it[of])));
+    const means = meansOf(of);
     const most = Math.max(0, ...looks.map((it) => it[of]));
     return {
       what: `${what}: ${of} in each sixth of the time, the last against the second`,
       bar: "≤ 105 %",
-      figure: `${means.map((it) => it.toFixed(0)).join(" ")}, at most ${most}`,
+      figure: `${listed(means)}, at most ${most}`,
       samples: looks.length,
       ok: (means.at(-1) ?? 0) <= 1.05 * (means[1] ?? 0),
     };
@@ -109,14 +110,14 @@ function rowsOf(what: string, looks: readonly Look[]): Row[] {
     {
       what: `${what}: MB in each sixth of the time, the last against the second`,
       bar: "within 3 %",
-      figure: `${megabytes.map((it) => it.toFixed(0)).join(" ")}: ${(100 * (late / early - 1)).toFixed(1)} %`,
+      figure: `${listed(megabytes)}: ${(100 * (late / early - 1)).toFixed(1)} %`,
       samples: looks.length,
       ok: Math.abs(late / early - 1) <= 0.03,
     },
     {
       what: `${what}: MB of no file in each sixth of the time`,
       bar: "",
-      figure: anonymous.map((it) => it.toFixed(0)).join(" "),
+      figure: listed(meansOf("anonymous")),
       samples: looks.length,
     },
     flat("descriptors"),
