@@ -9,6 +9,7 @@ import { floors } from "./floor.ts";
 import { growth } from "./growth.ts";
 import { keyDelays } from "./keys.ts";
 import { processCosts } from "./process.ts";
+import { soaks } from "./soak.ts";
 import { sourceSwitches } from "./sources.ts";
 import { startTimes } from "./start.ts";
 import { viewCosts } from "./view.ts";
@@ -22,6 +23,7 @@ await measure([
   ...growth,
   ...waitCosts,
   ...viewCosts,
+  ...soaks,
   ...viewRefreshes,
   ...keyDelays,
   ...sourceSwitches,

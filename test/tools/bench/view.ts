@@ -1,18 +1,14 @@
 /** What the live view costs, in a real terminal. */
-import { readFileSync } from "node:fs";
 import type { TestTerminal } from "../../screen/terminal.ts";
 import { compileLoop } from "../../support/loads.ts";
 import type { Row, Section } from "../../support/measure.ts";
 import { during, familyNanoseconds, sleep } from "../../support/profile.ts";
+import { residentMegabytes } from "../../support/watched.ts";
 import { type BenchLoad, LOADS } from "./loads.ts";
 import { close, openLive, openPerf, written } from "./terminals.ts";
 
 const SETTLED_SECONDS = 5;
 const MEASURED_SECONDS = 12;
-
-/** Resident memory of a process in MB, VmRSS of proc_pid_status(5). */
-const residentMegabytes = (pid: number): number =>
-  (Number(/^VmRSS:\s*(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) * 1024) / 1e6;
 
 interface View {
   /** Percent of one CPU. */
@@ -119,43 +115,6 @@ async function starts(): Promise<Row[]> {
   ];
 }
 
-const SOAK_MINUTES = 10;
-
-/** Resident memory each half minute; what grows at the end as fast as at the beginning is a leak. */
-async function soak({ title, start }: BenchLoad): Promise<Row[]> {
-  return during(start(), async () => {
-    const terminal = await openLive(200, 60);
-    try {
-      const megabytes: number[] = [];
-      for (let i = 0; i < SOAK_MINUTES * 2; i++) {
-        await sleep(30);
-        megabytes.push(residentMegabytes(terminal.pid));
-        if (process.env.POLYTOP_DEBUG) console.error(megabytes.at(-1)?.toFixed(1));
-      }
-      const mean = (from: number, to: number): number =>
-        megabytes.slice(from, to).reduce((sum, it) => sum + it, 0) / (to - from);
-      const [middle, end] = [mean(6, 12), mean(-6 + megabytes.length, megabytes.length)];
-      const most = Math.max(...megabytes);
-      return [
-        {
-          what: `${title}: live view, 200×60, ${SOAK_MINUTES} minutes: resident memory`,
-          bar: `≤ ${MEMORY} MB`,
-          figure: `${most.toFixed(0)} MB at most`,
-          ok: most <= MEMORY,
-        },
-        {
-          what: "  minutes 8 to 10 against minutes 4 to 6",
-          bar: "≤ 1.05",
-          figure: `${(end / middle).toFixed(3)} (${middle.toFixed(1)} → ${end.toFixed(1)} MB)`,
-          ok: end <= 1.05 * middle,
-        },
-      ];
-    } finally {
-      await close(terminal);
-    }
-  });
-}
-
 export const viewCosts: readonly Section[] = [
   ...LOADS.map((load) => ({
     name: `view-${load.name}`,
@@ -164,10 +123,4 @@ export const viewCosts: readonly Section[] = [
   })),
   { name: "bytes", about: "bytes to the terminal a refresh", run: bytes },
   { name: "start", about: "start to the first screen with data", run: starts },
-  ...LOADS.map((load) => ({
-    name: `soak-${load.name}`,
-    about: `memory of the live view over ten minutes; ${load.title}`,
-    onlyByName: true,
-    run: () => soak(load),
-  })),
 ];
