@@ -91,6 +91,19 @@ export function readMethodInstance(reader: CompressedReader): MethodInstance {
   return { module, isMemberRef, row, owner, methodArguments };
 }
 
+/**
+ * Passes over the signature of a generic instance, as readMethodInstance() would: an image has tens of thousands, of
+ * which few are ever named. Throws Unreadable for one of a form that is not known.
+ */
+export function skipMethodInstance(reader: CompressedReader): void {
+  const flags = reader.next();
+  if (flags & (SLOT | CONSTRAINED)) throw new Unreadable("a signature is of an unknown form");
+  if (flags & UPDATE_CONTEXT) reader.next();
+  if (flags & OWNER_TYPE) skipType(reader, 0);
+  reader.next();
+  if (flags & METHOD_INSTANTIATION) skipTypes(reader, 0);
+}
+
 /** Finds the module of a definition: it is the one that defines its type. */
 function moduleOf(owner: SignatureType): ModuleIndex {
   if ("token" in owner) return owner.module;
@@ -121,16 +134,42 @@ function readType(reader: CompressedReader, module: ModuleIndex, depth = 0): Sig
     if (!("token" in type)) throw new Unreadable("a signature has an instance of no type");
     return { ...type, typeArguments: readTypes(reader, reader.next(), depth) };
   }
-  if (kind === ARRAY) return readArray(reader, readType(reader, module, depth + 1));
+  if (kind === ARRAY) {
+    const element = readType(reader, module, depth + 1);
+    const rank = readArrayShape(reader);
+    return { element, suffix: `[${rank > 1 ? ",".repeat(rank - 1) : "*"}]` };
+  }
   throw new Unreadable("a signature has a type of an unknown kind");
 }
 
-/** Reads the shape of an array: rank, sizes, lower bounds. */
-function readArray(reader: CompressedReader, element: SignatureType): SignatureType {
+/** Reads the shape of an array: rank, sizes, lower bounds. Returns the rank. */
+function readArrayShape(reader: CompressedReader): number {
   const rank = reader.next();
   if (rank < 1 || rank > MAX_RANK) throw new Unreadable("a signature has an array of no rank");
   for (let list = 0; list < 2; list++) {
     for (let left = reader.next(); left > 0; left--) reader.next();
   }
-  return { element, suffix: `[${rank > 1 ? ",".repeat(rank - 1) : "*"}]` };
+  return rank;
+}
+
+function skipTypes(reader: CompressedReader, depth: number): void {
+  const count = reader.next();
+  if (count > MAX_ARGUMENTS) throw new Unreadable("it has too many generic arguments");
+  for (let left = count; left > 0; left--) skipType(reader, depth + 1);
+}
+
+function skipType(reader: CompressedReader, depth: number): void {
+  if (depth > MAX_DEPTH) throw new Unreadable("a signature is nested too deep");
+  const kind = reader.next();
+  if (kind === VALUE_TYPE || kind === CLASS) {
+    reader.next();
+    return;
+  }
+  if (NAMES.has(kind)) return;
+  if (kind === MODULE_OVERRIDE) reader.next();
+  else if (kind !== INSTANCE && kind !== ARRAY && !SUFFIXES.has(kind))
+    throw new Unreadable("a signature has a type of an unknown kind");
+  skipType(reader, depth + 1);
+  if (kind === INSTANCE) skipTypes(reader, depth);
+  if (kind === ARRAY) readArrayShape(reader);
 }

@@ -7,7 +7,12 @@ import { firstWhere } from "../../binary-search.ts";
 import type { Bytes } from "../bytes.ts";
 import type { Directory, PeImage } from "../image.ts";
 import { type ImageMethod, type ImageModule, instanceMethod } from "../instance-name.ts";
-import { CORE_MODULE, type MethodInstance, readMethodInstance } from "../instance-signature.ts";
+import {
+  CORE_MODULE,
+  type MethodInstance,
+  readMethodInstance,
+  skipMethodInstance,
+} from "../instance-signature.ts";
 import { Unreadable } from "../memory.ts";
 import { CompressedReader, type Metadata } from "../metadata.ts";
 import { Work } from "../work.ts";
@@ -195,7 +200,7 @@ export class ReadyToRunImage {
       if (left-- === 0) throw new Unreadable("a table of its image is damaged");
       const signature = new CompressedReader(bytes, at, at + MAX_SIGNATURE);
       try {
-        readMethodInstance(signature);
+        skipMethodInstance(signature);
         this.#methods[entryPoint(reader, signature.at)] = at * 2 + 1;
         this.#work.take(signature.at - at);
       } catch (error) {
