@@ -75,6 +75,9 @@ export function printCells(cells: readonly string[], widths: readonly number[]):
 
 const print = (cells: readonly string[]): void => printCells(cells, WIDTHS);
 
+export const mean = (values: readonly number[]): number =>
+  values.reduce((sum, value) => sum + value, 0) / values.length;
+
 export const percent = (part: number, whole: number, digits = 2): string =>
   whole > 0 ? `${((100 * part) / whole).toFixed(digits)} %` : "nothing sampled";
 

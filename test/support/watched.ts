@@ -93,19 +93,21 @@ export function descendants(pid: number): { readonly pid: number; readonly comm:
 
 type MemoryField = "VmRSS" | "RssAnon";
 
-/** Resident memory of a process in MB, all of it or what is of no file (proc_pid_status(5)); 0 where it has ended. */
+/** Resident memory of a process in MB, all of it or what is of no file (proc_pid_status(5)); throws once it has ended. */
 export function residentMegabytes(pid: number, field: MemoryField = "VmRSS"): number {
-  try {
-    const status = readFileSync(`/proc/${pid}/status`, "latin1");
-    return (1024 * Number(new RegExp(`^${field}:\\s*(\\d+)`, "m").exec(status)?.[1] ?? 0)) / 1e6;
-  } catch {
-    return 0;
-  }
+  const status = readFileSync(`/proc/${pid}/status`, "latin1");
+  return (1024 * Number(new RegExp(`^${field}:\\s*(\\d+)`, "m").exec(status)?.[1] ?? 0)) / 1e6;
 }
 
 /** Resident memory in MB of a process and all that it started. */
-export const treeMegabytes = (pid: number, field: MemoryField = "VmRSS"): number =>
-  [pid, ...descendants(pid).map((child) => child.pid)].reduce(
-    (sum, it) => sum + residentMegabytes(it, field),
-    0,
-  );
+export function treeMegabytes(pid: number, field: MemoryField = "VmRSS"): number {
+  let sum = 0;
+  for (const it of [pid, ...descendants(pid).map((child) => child.pid)]) {
+    try {
+      sum += residentMegabytes(it, field);
+    } catch {
+      // It has ended.
+    }
+  }
+  return sum;
+}

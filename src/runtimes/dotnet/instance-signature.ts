@@ -92,8 +92,9 @@ export function readMethodInstance(reader: CompressedReader): MethodInstance {
 }
 
 /**
- * Passes over the signature of a generic instance, as readMethodInstance() would: an image has tens of thousands, of
- * which few are ever named. Throws Unreadable for one of a form that is not known.
+ * Passes over the signature of a generic instance, to where readMethodInstance() ends: an image has tens of thousands,
+ * of which few are ever named. Throws Unreadable for one of a form that is not known; what its parts mean is not
+ * looked at.
  */
 export function skipMethodInstance(reader: CompressedReader): void {
   const flags = reader.next();

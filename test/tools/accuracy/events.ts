@@ -1,7 +1,7 @@
 /** Events against programs that know how often they happen, and against `perf stat` on the same run. */
 import { execFileSync, spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { Lacking, type Row, type Section } from "../../support/measure.ts";
+import { Lacking, mean, type Row, type Section } from "../../support/measure.ts";
 import { launcher, polytop, root } from "../../support/polytop.ts";
 import type { Snapshot } from "../../support/profile.ts";
 import { workload } from "../../support/workloads.ts";
@@ -286,7 +286,6 @@ async function cost(): Promise<Row[]> {
   const own = busy.map(({ self }) => self.cpuPercent);
   const nanoseconds = (rate: number): number => 1e9 / rate;
   const beyond = nanoseconds(probed) - nanoseconds(counted);
-  const mean = own.reduce((sum, one) => sum + one, 0) / own.length;
   return [
     {
       what: `an event of ${(probed / 1e6).toFixed(2)} M/s: calls cost alone / counted by perf / by polytop`,
@@ -302,7 +301,7 @@ async function cost(): Promise<Row[]> {
     {
       what: "of a CPU, as polytop itself says, hits included",
       bar: "",
-      figure: `${mean.toFixed(1)} %`,
+      figure: `${mean(own).toFixed(1)} %`,
     },
   ];
 }

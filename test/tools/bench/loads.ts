@@ -28,6 +28,9 @@ export interface Bars {
   readonly complete: number;
 }
 
+/** What polytop may take beside any load, in MB. */
+export const MEMORY = { process: 110, live: 130 };
+
 export interface BenchLoad {
   readonly name: string;
   readonly title: string;

@@ -1,9 +1,9 @@
 /** What polytop costs once it has run for a while: ten minutes of each load, without a screen and in a real terminal. */
-import type { Row, Section } from "../../support/measure.ts";
+import { mean, type Row, type Section } from "../../support/measure.ts";
 import { launcher } from "../../support/polytop.ts";
 import { during, familyNanoseconds, type Running, sleep, start } from "../../support/profile.ts";
 import { residentMegabytes } from "../../support/watched.ts";
-import { type BenchLoad, LOADS } from "./loads.ts";
+import { type BenchLoad, LOADS, MEMORY } from "./loads.ts";
 import { close, openLive } from "./terminals.ts";
 
 const MINUTES = 10;
@@ -17,7 +17,8 @@ interface Look {
   readonly at: number;
 }
 
-interface Watched {
+/** One of the two, what it may cost, and what it did. */
+interface Soaked {
   readonly what: string;
   readonly pid: number;
   readonly megabytes: number;
@@ -25,20 +26,20 @@ interface Watched {
   readonly looks: Look[];
 }
 
-function look({ pid, looks }: Watched): void {
+function look({ pid, looks }: Soaked): void {
   looks.push({
     megabytes: residentMegabytes(pid),
     nanoseconds: familyNanoseconds(pid),
     at: performance.now() * 1e6,
   });
+  if (process.env.POLYTOP_DEBUG) console.error(looks.at(-1));
 }
 
 /** The looks of these minutes, the first minute being 0. */
 const within = (looks: readonly Look[], from: number, to: number): readonly Look[] =>
   looks.slice(from * LOOKS_A_MINUTE, to * LOOKS_A_MINUTE);
 
-const meanMegabytes = (looks: readonly Look[]): number =>
-  looks.reduce((sum, { megabytes }) => sum + megabytes, 0) / looks.length;
+const meanMegabytes = (looks: readonly Look[]): number => mean(looks.map((it) => it.megabytes));
 
 /** In percent of one CPU, from the first of the looks to the last. */
 function percentOfCpu(looks: readonly Look[]): number {
@@ -47,7 +48,7 @@ function percentOfCpu(looks: readonly Look[]): number {
   return (100 * (last.nanoseconds - first.nanoseconds)) / (last.at - first.at);
 }
 
-function rowsOf({ what, megabytes, percent, looks }: Watched): Row[] {
+function rowsOf({ what, megabytes, percent, looks }: Soaked): Row[] {
   const most = Math.max(...looks.map((it) => it.megabytes));
   const middle = meanMegabytes(within(looks, 4, 6));
   const end = meanMegabytes(within(looks, 8, MINUTES));
@@ -79,36 +80,30 @@ const openJson = (): Running => start("env", ["POLYTOP_BUDGET=0", launcher, "--j
 
 /** Both beside each other on the same load: each is a small part of what the other samples. */
 async function soak({ title, start: begin, bars }: BenchLoad): Promise<Row[]> {
-  return during(begin(), () => {
-    const json = openJson();
-    return during([json], async () => {
-      const terminal = await openLive(200, 60, { POLYTOP_BUDGET: "0" });
-      try {
-        const watched: Watched[] = [
-          {
-            what: `${title}: --json`,
-            pid: json.pid,
-            megabytes: 110,
-            percent: bars.process,
-            looks: [],
-          },
-          {
-            what: `${title}: live view, 200×60`,
-            pid: terminal.pid,
-            megabytes: 130,
-            percent: bars.live,
-            looks: [],
-          },
-        ];
-        for (let i = 0; i < MINUTES * LOOKS_A_MINUTE; i++) {
-          await sleep(60 / LOOKS_A_MINUTE);
-          watched.forEach(look);
-        }
-        return watched.flatMap(rowsOf);
-      } finally {
-        await close(terminal);
-      }
+  const load = begin();
+  const json = openJson();
+  return during([...load, json], async () => {
+    const terminal = await openLive(200, 60, { POLYTOP_BUDGET: "0" });
+    const one = (what: string, pid: number, of: "process" | "live"): Soaked => ({
+      what: `${title}: ${what}`,
+      pid,
+      megabytes: MEMORY[of],
+      percent: bars[of],
+      looks: [],
     });
+    const both = [
+      one("--json", json.pid, "process"),
+      one("live view, 200×60", terminal.pid, "live"),
+    ];
+    try {
+      for (let i = 0; i < MINUTES * LOOKS_A_MINUTE; i++) {
+        await sleep(60 / LOOKS_A_MINUTE);
+        both.forEach(look);
+      }
+      return both.flatMap(rowsOf);
+    } finally {
+      await close(terminal);
+    }
   });
 }
 

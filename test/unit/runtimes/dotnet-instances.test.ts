@@ -103,7 +103,7 @@ describe("instances of a method", () => {
     expect(readCount).toBeGreaterThan(200);
   });
 
-  test("of no known form are passed over by nobody", () => {
+  test("of no known form are not passed over", () => {
     const skip = (...bytes: number[]) =>
       skipMethodInstance(new CompressedReader(Buffer.from(bytes), 0, bytes.length));
     expect(() => skip(0x08, 1)).toThrow("unknown form");
