@@ -3,19 +3,21 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { expect, test } from "vitest";
+import { SECOND_CPU } from "../support/cpu-time.ts";
 import { compileLoop, perlLoop } from "../support/loads.ts";
 import { isRunning, launcher, needsSampling, polytop } from "../support/polytop.ts";
 import { during, type Snapshot, sampleJson, sleep, start } from "../support/profile.ts";
 import { descendants } from "../support/watched.ts";
 import { workload } from "../support/workloads.ts";
 
-const CPU = "/sys/devices/system/cpu/cpu1/online";
 const PERL = "sub spin_here { my $n = 0; $n += $_ for 1 .. 1000 } spin_here() while 1";
 const LAST_PID = "/proc/sys/kernel/ns_last_pid";
 
 test("a CPU goes offline and comes back", async (context) => {
   needsSampling(context);
-  if (!existsSync(CPU)) return context.skip("no CPU can be taken offline here");
+  if (!existsSync(SECOND_CPU)) return context.skip("no CPU can be taken offline here");
+  // A run that was killed may have left it offline.
+  writeFileSync(SECOND_CPU, "1");
   const count = cpus().length;
   try {
     const sums = await during([start(workload("split.c"))], () =>
@@ -23,8 +25,8 @@ test("a CPU goes offline and comes back", async (context) => {
         seconds: 4,
         delay: 0.5,
         onLine: (line) => {
-          if (line === 2) writeFileSync(CPU, "0");
-          if (line === 5) writeFileSync(CPU, "1");
+          if (line === 2) writeFileSync(SECOND_CPU, "0");
+          if (line === 5) writeFileSync(SECOND_CPU, "1");
         },
       }),
     );
@@ -33,7 +35,7 @@ test("a CPU goes offline and comes back", async (context) => {
     expect(seen.at(-1)).toBe(count);
     for (const { samples } of sums.snapshots) expect(samples).toBeGreaterThan(0);
   } finally {
-    writeFileSync(CPU, "1");
+    writeFileSync(SECOND_CPU, "1");
   }
 });
 

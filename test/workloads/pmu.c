@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * To be preloaded: a machine with another PMU than it has. PMU=works: hardware events are the clock, in truth;
- * PMU=dead: they can be opened and never count; PMU=partial: only on the first CPU; PMU=<errno>: they are refused.
+ * PMU=dead: they can be opened and never count; PMU=partial: on all CPUs but the last; PMU=<errno>: they are refused.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 typedef long (*system_call)(long, long, long, long, long, long, long);
 typedef int (*device_call)(int, unsigned long, void*);
@@ -35,7 +36,7 @@ long syscall(long number, ...) {
     changed.type = PERF_TYPE_SOFTWARE;
     changed.config = strcmp(pmu, "dead") ? PERF_COUNT_SW_CPU_CLOCK : PERF_COUNT_SW_DUMMY;
     a[0] = (long)&changed;
-    errno = strcmp(pmu, "partial") ? atoi(pmu) : (int)a[2] > 0 ? ENODEV : 0;
+    errno = strcmp(pmu, "partial") ? atoi(pmu) : (int)a[2] == sysconf(_SC_NPROCESSORS_ONLN) - 1 ? ENODEV : 0;
     if (errno) return -1;
   }
   long result = real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
