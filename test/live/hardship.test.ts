@@ -36,6 +36,8 @@ test.for([
   ],
   ["processes that are hidden", "mount -t proc -o hidepid=invisible proc /proc"],
   ["few open files", "ulimit -n 256"],
+  ["few addresses", "ulimit -v 2000000"],
+  ["little memory for data", "ulimit -d 1500000"],
   ["no tracing file system", "mount -t tmpfs none /sys/kernel/tracing"],
 ])("%s: it goes on", TIMEOUT, async ([, setUp = ""], context) => {
   needsSampling(context);
@@ -59,6 +61,19 @@ test("a disk without room for the recording: a line and status 1", TIMEOUT, asyn
   expect(stderr.trimEnd().split("\n").length).toBeLessThanOrEqual(2);
   expect(status).toBe(1);
 });
+
+test.for(["ulimit -v 1999999", "ulimit -d 1499999"])(
+  "too little memory to start, %s: a line that says so",
+  TIMEOUT,
+  async (setUp, context) => {
+    if (!canUnshare) return context.skip("no mount namespace can be made here");
+    const { status, stderr } = await without(setUp, JSON_LINES);
+    expect(stderr).toMatch(
+      /^polytop: memory is limited to \d+ kB, .*`ulimit -[vd] unlimited`.*\n$/,
+    );
+    expect(status).toBe(3);
+  },
+);
 
 test("too few open files to start: a line that says so", TIMEOUT, async (context) => {
   needsSampling(context);
