@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { needsSampling } from "../support/polytop.ts";
 import { during, sampleJson, sleep, start } from "../support/profile.ts";
+import { wrongSums } from "../support/sums.ts";
 import { workload } from "../support/workloads.ts";
 
 const MINUTE = 60;
@@ -22,10 +23,7 @@ test("polytop is stopped for a minute", { timeout: 150_000 }, async (context) =>
   );
   await resumed;
   expect(Math.max(...snapshots.map((it) => it.intervalSeconds))).toBeGreaterThan(MINUTE - 1);
-  for (const { samples, stacks } of snapshots) {
-    const { unique: _, ...outcomes } = stacks;
-    expect(Object.values(outcomes).reduce((sum, it) => sum + it, 0)).toBe(samples);
-  }
+  expect(snapshots.map(wrongSums)).toEqual(snapshots.map(() => ""));
   const last = snapshots.at(-1);
   expect(last?.functions.map(({ name }) => name)).toContain("sixty");
   expect(last?.intervalSeconds).toBeLessThan(MINUTE / 2);

@@ -8,14 +8,8 @@ import {
   withSteeredLoopback,
 } from "../../support/cpu-time.ts";
 import { Lacking, percent, type Row, type Section } from "../../support/measure.ts";
-import {
-  during,
-  type Running,
-  type Snapshot,
-  sampleJson,
-  sleep,
-  start,
-} from "../../support/profile.ts";
+import { during, type Running, sampleJson, sleep, start } from "../../support/profile.ts";
+import { wrongSums } from "../../support/sums.ts";
 import { workload } from "../../support/workloads.ts";
 
 const SECONDS = 10;
@@ -149,16 +143,6 @@ async function wakeUps(): Promise<Row[]> {
   return rows;
 }
 
-function isWhole({ samples, stacks, processes, functions }: Snapshot): boolean {
-  const { unique, ...outcomes } = stacks;
-  const sums = [
-    add(Object.values(outcomes)),
-    add(processes.map((it) => it.samples)),
-    add(functions.map((it) => it.self)),
-  ];
-  return unique >= 0 && sums.every((sum) => sum === samples);
-}
-
 /** A CPU goes and comes all the time. */
 async function cpusComeAndGo(): Promise<Row[]> {
   if (!existsSync(SECOND_CPU)) throw new Lacking("no CPU can be taken offline here");
@@ -177,7 +161,7 @@ async function cpusComeAndGo(): Promise<Row[]> {
         },
       }),
     );
-    const whole = snapshots.filter(isWhole).length;
+    const whole = snapshots.filter((it) => it.stacks.unique >= 0 && wrongSums(it) === "").length;
     // Two seconds after it came back.
     const settled = snapshots.filter((_, at) => at % 40 === 24 || at % 40 === 3);
     const both = settled.filter(

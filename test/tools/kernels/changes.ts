@@ -18,6 +18,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { SECOND_CPU } from "../../support/cpu-time.ts";
 import { during, type Running, type Snapshot, sampleJson, start } from "../../support/profile.ts";
+import { wrongSums } from "../../support/sums.ts";
 import { type ChangeFindings, FILES, FREEZE_MARK } from "./findings.ts";
 
 /** So many refreshes after a start or a change all tables are built, on emulated CPUs. */
@@ -140,17 +141,6 @@ async function changeFiles(): Promise<ChangeFindings[]> {
   }
 }
 
-function isWhole({ samples, stacks, processes, functions }: Snapshot): boolean {
-  const add = (values: readonly number[]): number => values.reduce((sum, it) => sum + it, 0);
-  const { unique: _, ...outcomes } = stacks;
-  const sums = [
-    add(Object.values(outcomes)),
-    add(processes.map((it) => it.samples)),
-    add(functions.map((it) => it.self)),
-  ];
-  return sums.every((sum) => sum === samples);
-}
-
 const setClock = (seconds: number): void => {
   const to = Math.round(Date.now() / 1000) + seconds;
   execFileSync("date", ["-s", `@${to}`], { stdio: "ignore" });
@@ -195,10 +185,11 @@ async function troubleMachine(): Promise<ChangeFindings[]> {
   return TROUBLES.map(({ what }, number) => {
     const first = SETTLED + number * TROUBLE_EVERY;
     const wrong = snapshots.slice(first, first + TROUBLE_EVERY).flatMap((it, at) => {
+      const sums = wrongSums(it);
       const busy = (it.samples + it.missed) / it.frequency / it.intervalSeconds;
       const isSampled = at < 2 || (it.cpus === 2 && busy > FEWEST_BUSY);
       return [
-        ...(isWhole(it) ? [] : [`refresh ${at} of it: the sums do not hold`]),
+        ...(sums === "" ? [] : [`refresh ${at} of it: ${sums}`]),
         ...(isSampled ? [] : [`refresh ${at} of it: ${busy.toFixed(2)} of ${it.cpus} CPUs`]),
       ];
     });

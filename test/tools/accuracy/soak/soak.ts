@@ -6,7 +6,8 @@ import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import type { Row, Section } from "../../../support/measure.ts";
 import { isRunning, launcher } from "../../../support/polytop.ts";
-import { type Snapshot, sleep } from "../../../support/profile.ts";
+import { sleep } from "../../../support/profile.ts";
+import { wrongSums } from "../../../support/sums.ts";
 import { treeMegabytes, Watched } from "../../../support/watched.ts";
 import { Churn } from "./churn.ts";
 import { FAULTS } from "./faults.ts";
@@ -37,20 +38,6 @@ function look(pid: number): Look {
 
 const add = (values: readonly number[]): number => values.reduce((sum, it) => sum + it, 0);
 const mean = (values: readonly number[]): number => add(values) / Math.max(1, values.length);
-
-/** What does not add up in a refresh with all its functions; empty: all does. */
-export function wrongSums({ samples, stacks, functions, processes }: Snapshot): string {
-  const { complete, guessed, truncated, broken } = stacks;
-  const sums = {
-    stacks: complete + guessed + truncated + broken,
-    functions: add(functions.map((it) => it.self)),
-    processes: add(processes.map((it) => it.samples)),
-  };
-  return Object.entries(sums)
-    .filter(([, sum]) => sum !== samples)
-    .map(([what, sum]) => `${what} ${sum} of ${samples}`)
-    .join(", ");
-}
 
 /** The live view in a terminal of its own. */
 class LiveView {
