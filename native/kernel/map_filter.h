@@ -52,7 +52,7 @@ class GatheringPause {
 
   static constexpr Milliseconds kShortest{4};
   /// The kernel's buffer holds more mappings than come in this time.
-  static constexpr Milliseconds kLongest{32};
+  static constexpr Milliseconds kLongest{64};
 
   Milliseconds length() const { return length_; }
   /// Something unknown was mapped, or nothing at all for a while: the next mapping may be that of a new program.

@@ -23,11 +23,14 @@ export type ReadMemory = (pid: number, address: bigint, size: number) => Uint8Ar
 /** The memory of one process. */
 export class ProcessMemory {
   readonly pid: number;
+  /** The same memory as it is at this moment, where `read` may keep what it has read. */
+  readonly now: ProcessMemory;
   readonly #read: ReadMemory;
 
-  constructor(read: ReadMemory, pid: number) {
+  constructor(read: ReadMemory, pid: number, readNow = read) {
     this.#read = read;
     this.pid = pid;
+    this.now = readNow === read ? this : new ProcessMemory(readNow, pid);
   }
 
   /** Exactly `size` bytes; throws Unreadable where a page is missing or the process is gone. */

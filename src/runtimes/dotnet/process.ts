@@ -92,21 +92,22 @@ export class DotnetProcess {
   method(start: number, methodDesc: number, by?: AllocatedBy): MethodName {
     const name = this.#parts.reader.name(methodDesc);
     // Code that was collected meanwhile may have given its place to another method, and all else with it.
-    if (this.#methodDescOf(start) !== methodDesc || (by && !this.#isAllocated(by)))
+    if (this.#methodDescOf(start, this.memory.now) !== methodDesc || (by && !this.#isAllocated(by)))
       throw new Unreadable("its code was collected");
     return name;
   }
 
   #isAllocated({ allocator, allocatorNumber }: AllocatedBy): boolean {
     if (allocator === 0n) return true;
-    return this.memory.bytes(Number(allocator), 8).readBigUInt64LE(0) === allocatorNumber;
+    return this.memory.now.bytes(Number(allocator), 8).readBigUInt64LE(0) === allocatorNumber;
   }
 
   /** Tells which body of its method the code at an address is. Throws Unreadable where it is not certain. */
   body(start: number): MethodBody {
     const methodDesc = this.#methodDescOf(start);
     const body = this.#parts.reader.body(start, methodDesc);
-    if (this.#methodDescOf(start) !== methodDesc) throw new Unreadable("its code was collected");
+    if (this.#methodDescOf(start, this.memory.now) !== methodDesc)
+      throw new Unreadable("its code was collected");
     return body;
   }
 
@@ -115,9 +116,9 @@ export class DotnetProcess {
     return this.#parts.reader.imageMethod(address, image);
   }
 
-  #methodDescOf(start: number): number {
-    const header = this.memory.pointer(start - 8);
-    return this.memory.pointer(header + this.#parts.layout.at["RealCodeHeader.MethodDesc"]);
+  #methodDescOf(start: number, memory = this.memory): number {
+    const header = memory.pointer(start - 8);
+    return memory.pointer(header + this.#parts.layout.at["RealCodeHeader.MethodDesc"]);
   }
 }
 

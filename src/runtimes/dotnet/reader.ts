@@ -14,9 +14,10 @@ import type { NamedFrame, NamedFunction, RuntimeReader } from "../reader.ts";
 import { PageBudget } from "./bytes.ts";
 import { ImageNames } from "./images.ts";
 import type { ImageMethod } from "./instance-name.ts";
-import { ProcessMemory, readOr } from "./memory.ts";
+import { ProcessMemory, type ReadMemory, readOr } from "./memory.ts";
 import type { MethodBody } from "./method.ts";
 import { DotnetProcess, type RuntimeFile } from "./process.ts";
+import { RecentPages } from "./recent-pages.ts";
 import { SharedTables } from "./shared-tables.ts";
 import type { Tier } from "./tier.ts";
 import { attempt, stub, unnamed } from "./unnamed.ts";
@@ -56,6 +57,8 @@ export class DotnetReader implements RuntimeReader {
   readonly #sampler: DotnetSampler;
   readonly #tellsBodies: boolean;
   readonly #processes = new Map<number, KnownProcess>();
+  readonly #readNow: ReadMemory;
+  readonly #recent: RecentPages;
   readonly #pages = new PageBudget(MAX_PAGE_BYTES);
   readonly #shared = new SharedTables(this.#pages);
   readonly #images: ImageNames;
@@ -68,6 +71,8 @@ export class DotnetReader implements RuntimeReader {
   constructor(sampler: DotnetSampler, { tellsBodies = true } = {}) {
     this.#sampler = sampler;
     this.#tellsBodies = tellsBodies;
+    this.#readNow = (pid, address, size) => sampler.readMemory(pid, address, size);
+    this.#recent = new RecentPages(this.#readNow);
     this.#images = new ImageNames(sampler, this.#pages);
   }
 
@@ -116,11 +121,15 @@ export class DotnetReader implements RuntimeReader {
       if (named.name !== before?.name || named.module !== before.module)
         yield [number, { function: named }];
     }
+    this.#recent.forget();
   }
 
   /** Resolves the methods met since the last call, while their processes live. */
   resolveSeen(): void {
-    for (const seen of this.#sampler.takeMethods()) this.#resolve(seen);
+    const methods = this.#sampler.takeMethods();
+    // They were met, as was what a drain tells of, before what is read from here on.
+    this.#recent.forget();
+    for (const seen of methods) this.#resolve(seen);
   }
 
   /** Names a frame word of FRAME_DOTNET. */
@@ -189,8 +198,9 @@ export class DotnetReader implements RuntimeReader {
     const runtime: RuntimeFile = { major, descriptor: Number(descriptor) };
     if (this.#processes.size >= MAX_PROCESSES) this.#forgetOldest();
     const memory = new ProcessMemory(
-      (id, address, size) => this.#sampler.readMemory(id, address, size),
+      (id, address, size) => this.#recent.read(id, address, size),
       pid,
+      this.#readNow,
     );
     const process = new DotnetProcess(memory, runtime, Number(bias), this.#shared.of(ownerOf(pid)));
     const next = { space, process, isNext: known !== undefined };
