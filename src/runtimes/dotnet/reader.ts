@@ -121,6 +121,7 @@ export class DotnetReader implements RuntimeReader {
       if (named.name !== before?.name || named.module !== before.module)
         yield [number, { function: named }];
     }
+    // This drain names nothing more, and the next one begins a round of its own.
     this.#recent.forget();
   }
 
