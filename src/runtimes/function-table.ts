@@ -15,13 +15,14 @@ interface ModuleFunctions {
 
 /**
  * When so many functions, or characters of their names, came since the last time, those are forgotten that are in no
- * stack any more: a machine that builds and runs ever other programs has new ones all the time. They take 4 MB in both
- * threads, and stay for two rounds.
+ * stack any more: a machine that builds and runs ever other programs has new ones all the time. They take 2 MB in both
+ * threads, and stay for two rounds. Rounds of 10,000 took 18 to 30 minutes beside builds and twenty users: what is held
+ * grew for more than an hour.
  */
-const MANY_FUNCTIONS = 10_000;
-const MANY_CHARACTERS = 1_000_000;
+const MANY_FUNCTIONS = 5000;
+const MANY_CHARACTERS = 500_000;
 /** So many times as much are told apart until then: one refresh of many CPUs may bring that. */
-const AT_MOST = 4;
+const AT_MOST = 8;
 /** The highest number that a column holds stands for none. */
 const LAST_ID = 2 ** 32 - 2;
 /** What stands for the others of a runtime. */
