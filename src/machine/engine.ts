@@ -3,7 +3,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
 /**
- * Each time takes a thread 30 to 110 ms, and what V8 compiles anew behind it: 0.05 to 0.08 % of a CPU. With 10 minutes
+ * Each time takes a thread 30 to 170 ms, and what V8 compiles anew behind it: 0.05 to 0.08 % of a CPU. With 10 minutes
  * between two, a live view on churn held 215 MB after two hours and still grew, with 3 it holds 174.
  */
 const COMPACT_MILLISECONDS = 3 * 60_000;
