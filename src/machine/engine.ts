@@ -7,7 +7,7 @@ import { runInNewContext } from "node:vm";
  * between two, a live view on churn held 215 MB after two hours and still grew, with 3 it holds 174.
  */
 const COMPACT_MILLISECONDS = 3 * 60_000;
-/** What was forgotten waits so long at least, lest who makes ever new names has it done all the time. */
+/** No compaction begins so soon after another: who makes ever new names would have it done all the time. */
 const LEAST_MILLISECONDS = 15_000;
 
 let compactedAt = -Infinity;
@@ -23,10 +23,10 @@ export function compileSparingly(): void {
 
 /** Compacts the heap of the calling thread every few minutes. */
 export function compactRegularly(): void {
-  setInterval(compact, COMPACT_MILLISECONDS).unref();
+  setInterval(compactSoon, COMPACT_MILLISECONDS).unref();
 }
 
-/** Compacts the heap of the calling thread behind this turn, in which much was forgotten; not twice in a quarter minute. */
+/** Compacts the heap of the calling thread behind this turn; not twice in a quarter minute. */
 export function compactSoon(): void {
   if (performance.now() - compactedAt < LEAST_MILLISECONDS) return;
   compactedAt = performance.now();
