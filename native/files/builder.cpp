@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "files/kept_parts.h"
 #include "mapped/identity.h"
 #include "mapped/mounts.h"
 #include "mapped/named_files.h"
@@ -54,8 +55,7 @@ bool isLarge(int fd) {
 
 }  // namespace
 
-void FileBuilder::open(const std::string& cacheFolder) {
-  cache_.open(cacheFolder);
+void FileBuilder::open() {
   queued_++;
   remoteFiles_.start(
       [this](const file_record& record, MappedFile file) { enqueue({.record = record, .file = std::move(file)}); });
@@ -96,7 +96,6 @@ void FileBuilder::close() {
   wake_.notifyAll();
   for (std::thread& worker : workers_) worker.join();
   workers_.clear();
-  cache_.close();
 }
 
 void FileBuilder::request(const file_record& record) {
@@ -265,17 +264,15 @@ ParsedFile FileBuilder::ask(int fd, Parser& parser, std::vector<uint8_t>& answer
 
 ParsedFile FileBuilder::parse(int fd, const file_key& key, const std::optional<FileContent>& content, Parser& parser) {
   ParsedFile parsed;
-  // Copies come from file systems that may say of a file whatever they like; a file in memory has no time.
-  const bool mayKeep = cache_.isOpen() && content && key.ctime != 0;
-  const CacheKey cacheKey = {key, content ? content->size : 0, mix(ownBuild(), changeOf(parserPath_))};
-  if (const auto stored = mayKeep ? cache_.read(cacheKey) : std::nullopt) {
+  std::optional<CacheKey> kept;
+  if (cache_.isOpen()) kept = cacheKeyOf(key, content, mix(ownBuild(), changeOf(parserPath_)));
+  if (const auto stored = kept ? cache_.read(*kept) : std::nullopt) {
     if (decodeParsed(*stored, catalog_.rules(), ownerOf(fd), parsed)) return parsed;
-    cache_.remove(cacheKey);
+    cache_.remove(*kept);
   }
   std::vector<uint8_t> answer;
   parsed = ask(fd, parser, answer);
-  if (mayKeep && parsed.table.fdeCount >= kWorthKeeping && !parsed.table.isLimited)
-    cache_.write(cacheKey, std::move(answer));
+  if (kept && parsed.table.fdeCount >= kWorthKeeping && !parsed.table.isLimited) cache_.write(*kept, std::move(answer));
   return parsed;
 }
 

@@ -29,18 +29,18 @@ namespace polytop {
  */
 class FileBuilder {
  public:
-  /// `parser`: the path of that program.
-  FileBuilder(Catalog& catalog, const std::string& parser)
+  /// `parser`: the path of that program. `cache`: where tables are kept from run to run, if it is open.
+  FileBuilder(Catalog& catalog, DiskCache& cache, const std::string& parser)
       : catalog_(catalog),
+        cache_(cache),
         parserPath_(parser),
         smallParser_(parser, kReadAtOnce),
         late_(parser, kReadLate),
         large_(parser, kReadInTurn) {}
   ~FileBuilder() { close(); }
 
-  /// Starts the threads, which read the vDSO first; the catalog must be open. `cacheFolder`: where tables are kept from
-  /// run to run, empty for nowhere.
-  void open(const std::string& cacheFolder);
+  /// Starts the threads, which read the vDSO first; the catalog must be open.
+  void open();
   void close();
 
   /// Queues a file that the kernel side asked for. Any thread may call it.
@@ -117,6 +117,7 @@ class FileBuilder {
   void take(BuiltFile& built, ParsedFile& parsed, int fd);
 
   Catalog& catalog_;
+  DiskCache& cache_;
   const std::string parserPath_;
   Parser smallParser_;
   Mutex mutex_;  ///< guards the queues
@@ -129,7 +130,6 @@ class FileBuilder {
   bool closing_ = false;
   std::vector<std::thread> workers_;
   RemoteFiles remoteFiles_;
-  DiskCache cache_;
 };
 
 }  // namespace polytop

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "cache/disk_cache.h"
 #include "files/builder.h"
 #include "files/catalog.h"
+#include "files/kept_parts.h"
 #include "files/naming.h"
 
 namespace polytop {
@@ -10,16 +12,21 @@ namespace polytop {
 /// The files that samples hit: what is known of them, what makes it known, and what it is asked for.
 struct Files {
   /// `parser`: the path of the program that reads them.
-  explicit Files(const std::string& parser) : builder(catalog, parser), naming(catalog, parser) {}
+  explicit Files(const std::string& parser)
+      : kept(catalog, cache), builder(catalog, cache, parser), naming(catalog, parser) {}
 
   Catalog catalog;
+  DiskCache cache;
+  KeptParts kept;
   FileBuilder builder;
   Naming naming;
 
-  /// `session` must outlive this object; `cacheFolder` as in FileBuilder::open(). Throws a Failure.
+  /// `session` must outlive this object. `cacheFolder`: where what was made of files is kept from run to run, empty for
+  /// nowhere. Throws a Failure.
   void open(const Session& session, const std::string& cacheFolder) {
     catalog.open(session);
-    builder.open(cacheFolder);
+    cache.open(cacheFolder);
+    builder.open();
   }
 };
 

@@ -40,6 +40,8 @@ class OpenFile {
   const FileDescriptor& root() const { return mapped_.root; }
   /// The path of that folder, as openUnderRoot() takes it.
   std::string rootPath() const;
+  /// What it held before its rows were read; nothing if it is a copy.
+  const std::optional<FileContent>& content() const { return content_; }
   /// As its process sees it, for display.
   const std::string& path() const { return mapped_.path; }
   /// Whether the file still holds what its rows were read from. A file that was no ELF file is a program's own memory,

@@ -48,16 +48,27 @@ constexpr uint32_t kEventsOfScreens = 3;
 class Sampler : public Napi::ObjectWrap<Sampler> {
  public:
   static Napi::Function define(Napi::Env env) {
-    return DefineClass(
-        env, "Sampler",
-        {method<&Sampler::drain>("drain"), method<&Sampler::setTargets>("setTargets"), method<&Sampler::name>("name"),
-         method<&Sampler::onMethods>("onMethods"), method<&Sampler::takeMethods>("takeMethods"),
-         method<&Sampler::readFile>("readFile"), method<&Sampler::fileId>("fileId"),
-         method<&Sampler::frameNumber>("frameNumber"), method<&Sampler::setFrequency>("setFrequency"),
-         method<&Sampler::setEvents>("setEvents"), method<&Sampler::prepare>("prepare"),
-         method<&Sampler::follow>("follow"), method<&Sampler::describe>("describe"), method<&Sampler::lines>("lines"),
-         method<&Sampler::renewFrames>("renewFrames"), method<&Sampler::sweep>("sweep"),
-         method<&Sampler::readMemory>("readMemory"), InstanceMethod<&Sampler::close>("close")});
+    return DefineClass(env, "Sampler",
+                       {method<&Sampler::drain>("drain"),
+                        method<&Sampler::setTargets>("setTargets"),
+                        method<&Sampler::name>("name"),
+                        method<&Sampler::onMethods>("onMethods"),
+                        method<&Sampler::takeMethods>("takeMethods"),
+                        method<&Sampler::readFile>("readFile"),
+                        method<&Sampler::kept>("kept"),
+                        method<&Sampler::keep>("keep"),
+                        method<&Sampler::fileId>("fileId"),
+                        method<&Sampler::frameNumber>("frameNumber"),
+                        method<&Sampler::setFrequency>("setFrequency"),
+                        method<&Sampler::setEvents>("setEvents"),
+                        method<&Sampler::prepare>("prepare"),
+                        method<&Sampler::follow>("follow"),
+                        method<&Sampler::describe>("describe"),
+                        method<&Sampler::lines>("lines"),
+                        method<&Sampler::renewFrames>("renewFrames"),
+                        method<&Sampler::sweep>("sweep"),
+                        method<&Sampler::readMemory>("readMemory"),
+                        InstanceMethod<&Sampler::close>("close")});
   }
 
   /// new Sampler({objectPath, sources, frequency, drainSeconds, targets, byFunction, withoutClock,
@@ -277,6 +288,20 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     return valueOf(info.Env(), Bytes{bytes.data(), bytes.size()});
   }
 
+  /// kept(file, offset, maker): a Buffer with what was kept of a part of a file; empty where nothing is.
+  Napi::Value kept(const Napi::CallbackInfo& info) {
+    const std::vector<uint8_t> bytes = parts_->files.kept.read(uint32At(info, 0), offsetAt(info, 1), textOf(info[2]));
+    return valueOf(info.Env(), Bytes{bytes.data(), bytes.size()});
+  }
+
+  /// keep(file, offset, maker, bytes): writes them for kept(), beside.
+  Napi::Value keep(const Napi::CallbackInfo& info) {
+    const Napi::Buffer<uint8_t> bytes = info[3].As<Napi::Buffer<uint8_t>>();
+    parts_->files.kept.write(uint32At(info, 0), offsetAt(info, 1), textOf(info[2]),
+                             {bytes.Data(), bytes.Data() + bytes.Length()});
+    return info.Env().Undefined();
+  }
+
   /// lines(file, offsets): a promise of the source lines there; file 0: what was read for it is freed.
   Napi::Value lines(const Napi::CallbackInfo& info) {
     const Napi::Float64Array offsets = info[1].As<Napi::Float64Array>();
@@ -288,15 +313,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
 
   /// fileId(key): the id of the file with this key, as takeMethods() spells it; 0 while it is not known.
   Napi::Value fileId(const Napi::CallbackInfo& info) {
-    const Napi::BigUint64Array words = info[0].As<Napi::BigUint64Array>();
-    file_key key = {};
-    if (words.ElementLength() == 4) {
-      key.inode = words[0];
-      key.ctime = words[1];
-      key.device = static_cast<uint32_t>(words[2]);
-      key.generation = static_cast<uint32_t>(words[3]);
-    }
-    return Napi::Number::New(info.Env(), parts_->files.catalog.idOf(key));
+    return Napi::Number::New(info.Env(), parts_->files.catalog.idOf(readFileKey(info[0])));
   }
 
   /// frameNumber(word, pid): the number of a frame of a process; 0 if it has none.

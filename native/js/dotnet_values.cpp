@@ -32,4 +32,15 @@ Napi::Array describeMethods(Napi::Env env, const std::vector<MethodInfo>& method
   });
 }
 
+file_key readFileKey(const Napi::Value& words) {
+  const Napi::BigUint64Array spelled = words.As<Napi::BigUint64Array>();
+  file_key key = {};
+  if (spelled.ElementLength() != 4) return key;
+  key.inode = spelled[0];
+  key.ctime = spelled[1];
+  key.device = static_cast<uint32_t>(spelled[2]);
+  key.generation = static_cast<uint32_t>(spelled[3]);
+  return key;
+}
+
 }  // namespace polytop

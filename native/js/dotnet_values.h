@@ -17,4 +17,7 @@ void describeDotnet(Napi::Env env, const FoundRuntime& runtime, Napi::Object& fi
 /// those of the file that the runtime is in.
 Napi::Array describeMethods(Napi::Env env, const std::vector<MethodInfo>& methods, Catalog& catalog);
 
+/// A key of a file as describeMethods() spells it; all 0 where it is spelled otherwise.
+file_key readFileKey(const Napi::Value& words);
+
 }  // namespace polytop

@@ -67,6 +67,14 @@ export interface Sampler {
   onMethods(callback: () => void): void;
   /** Reads bytes of a sampled file, shorter where it ends; with a name: of the file of that name in its folder. */
   readFile(file: number, offset: number, size: number, name?: string): Buffer;
+  /**
+   * What was kept of the part of a sampled file that begins at an offset, in this run or an earlier one, by the same
+   * maker: a text that tells the code that makes and reads it from others. Empty where nothing is kept, and where the
+   * file was written to since.
+   */
+  kept(file: number, offset: number, maker: string): Buffer;
+  /** Keeps bytes for kept(), beside; not where `cacheFolder` was left out, or nothing tells when the file changes. */
+  keep(file: number, offset: number, maker: string, bytes: Buffer): void;
   /** Finds the id of the file that a method is in; 0 while the file is not known. */
   fileId(key: BigUint64Array): number;
   /** Finds the number of a frame of a process by its word; 0 if it has none. */

@@ -7,6 +7,7 @@ import type { ImageMethod } from "./instance-name.ts";
 import { readOr, Unreadable } from "./memory.ts";
 import type { Metadata } from "./metadata.ts";
 import { ReadyToRunImage } from "./ready-to-run/image.ts";
+import { MAKER } from "./ready-to-run/kept-tables.ts";
 import { TimeShare } from "./work.ts";
 
 /** An image in a file: alone, or one of a single-file program. */
@@ -33,8 +34,11 @@ const NAME_BYTES = 256;
 /** So many assemblies of a file are looked at for one of a composite image. */
 const MAX_ASSEMBLIES = 4096;
 
+/** What it needs of the sampler. */
+export type ImageFiles = Pick<Sampler, "readFile" | "kept" | "keep">;
+
 export class ImageNames {
-  readonly #sampler: Pick<Sampler, "readFile">;
+  readonly #sampler: ImageFiles;
   readonly #pages: PageBudget;
   /** Places of the assemblies of a file, by its id: offset and size of each. */
   readonly #places = new Map<number, Float64Array>();
@@ -47,7 +51,7 @@ export class ImageNames {
   /** What is spent on a file that is read again and again. */
   readonly #time = new Map<number, TimeShare>();
 
-  constructor(sampler: Pick<Sampler, "readFile">, pages: PageBudget) {
+  constructor(sampler: ImageFiles, pages: PageBudget) {
     this.#sampler = sampler;
     this.#pages = pages;
   }
@@ -129,6 +133,10 @@ export class ImageNames {
         new PagedBytes(size, (at, count) => image.at(rva + at, count), this.#pages),
       component: (name, build) =>
         base === 0 ? this.#beside(file, name) : this.#inProgram(file, build),
+      kept: {
+        read: () => this.#sampler.kept(file, base, MAKER),
+        write: (bytes) => this.#sampler.keep(file, base, MAKER, bytes),
+      },
     });
   }
 

@@ -35,7 +35,7 @@ const MAX_PAGE_BYTES = 8 << 20;
 /** What the reader needs of the sampler. */
 type DotnetSampler = Pick<
   Sampler,
-  "readMemory" | "takeMethods" | "readFile" | "fileId" | "frameNumber"
+  "readMemory" | "takeMethods" | "readFile" | "kept" | "keep" | "fileId" | "frameNumber"
 >;
 
 interface KnownProcess {

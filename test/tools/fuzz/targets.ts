@@ -22,6 +22,7 @@ import { CodeMap } from "../../../src/runtimes/jit/code-map.ts";
 import { TickAssembler } from "../../../src/tick/delta.ts";
 import { UserError } from "../../../src/tick/errors.ts";
 import { makeMetadata } from "../../support/metadata.ts";
+import { NOTHING_KEPT } from "../../support/precompiled.ts";
 import { example, HEADER, recordingBytes, ticks } from "../../support/recordings.ts";
 
 /** A parser to be tried. */
@@ -200,7 +201,7 @@ const numbers = (...values: number[]): Buffer => Buffer.from(Uint32Array.from(va
 
 const CODE = 0x200;
 /** Ready-to-run sections: runtime functions, methods, instances, and parts that run seldom. */
-const [FUNCTIONS, METHODS, INSTANCES, COLD] = [102, 103, 109, 117];
+const [FUNCTIONS, METHODS, INSTANCES, COLD] = [102, 103, 109, 120];
 
 const METADATA = 0x42; // B of BSJB
 
@@ -214,6 +215,8 @@ const images: Target = {
     "runtimes/dotnet/ready-to-run/image.ts",
     "runtimes/dotnet/ready-to-run/header.ts",
     "runtimes/dotnet/ready-to-run/native-format.ts",
+    "runtimes/dotnet/ready-to-run/method-index.ts",
+    "runtimes/dotnet/ready-to-run/method-tables.ts",
     "runtimes/dotnet/instance-signature.ts",
   ],
   longest: 4096,
@@ -255,7 +258,7 @@ const images: Target = {
       return;
     }
     const names = new ImageNames(
-      { readFile: (_file, offset, size) => bytes.subarray(offset, offset + size) },
+      { readFile: (_file, offset, size) => bytes.subarray(offset, offset + size), ...NOTHING_KEPT },
       new PageBudget(1 << 20),
     );
     const assemblies = Float64Array.of(0, 1e15);

@@ -10,53 +10,18 @@ import { ModuleReader } from "../../../src/runtimes/dotnet/modules.ts";
 import { TypeReader } from "../../../src/runtimes/dotnet/types.ts";
 import { TimeShare, Work } from "../../../src/runtimes/dotnet/work.ts";
 import { makeMetadata } from "../../support/metadata.ts";
+import {
+  CODE,
+  functions,
+  HEADER,
+  makeImage,
+  NOTHING_KEPT,
+  SECTIONS,
+} from "../../support/precompiled.ts";
 
 const LONGEST = { timeout: 5000 };
 
-/** Ready-to-run sections: runtime functions, entry points of methods and of instances, assemblies, manifest. */
-const [FUNCTIONS, METHODS, INSTANCES, COMPONENTS, MANIFEST] = [102, 103, 109, 115, 112];
-const [COR, HEADER, CODE, TABLES] = [0x1400, 0x2000, 0x5000, 0x10000];
-
-/** A precompiled image whose sections lie one after the other, at their own addresses. */
-function makeImage(sections: ReadonlyMap<number, Buffer>): Buffer {
-  const metadata = makeMetadata([{ name: "<Module>" }, { name: "T", methods: ["M"] }]);
-  const parts = [...sections.entries(), [0, metadata] as const];
-  const size = TABLES + parts.reduce((sum, [, bytes]) => sum + bytes.length + 16, 0);
-  const image = Buffer.alloc(size);
-  image.write("MZ", 0, "latin1");
-  image.writeUInt32LE(0x80, 60);
-  image.write("PE\0\0", 0x80, "latin1");
-  image.writeUInt16LE(1, 0x86);
-  image.writeUInt16LE(240, 0x94);
-  image.writeUInt16LE(0x20b, 0x98);
-  image.writeUInt32LE(COR, 0x98 + 112 + 8 * 14);
-  [size - 0x1000, 0x1000, size - 0x1000, 0x1000].forEach((value, at) => {
-    image.writeUInt32LE(value, 0x98 + 240 + 8 + 4 * at);
-  });
-  image.writeUInt32LE(72, COR);
-  image.writeUInt32LE(HEADER, COR + 64);
-  image.write("RTR\0", HEADER, "latin1");
-  image.writeUInt32LE(sections.size, HEADER + 12);
-  let at = TABLES;
-  parts.forEach(([kind, bytes], index) => {
-    bytes.copy(image, at);
-    const entry = kind === 0 ? COR + 8 - 4 : HEADER + 16 + 12 * index;
-    if (kind !== 0) image.writeUInt32LE(kind, entry);
-    image.writeUInt32LE(at, entry + 4);
-    image.writeUInt32LE(bytes.length, entry + 8);
-    at += bytes.length + 16;
-  });
-  return image;
-}
-
-function functions(count: number): Buffer {
-  const table = Buffer.alloc(12 * count);
-  for (let at = 0; at < count; at++) {
-    table.writeUInt32LE(CODE + 16 * at, 12 * at);
-    table.writeUInt32LE(CODE + 16 * at + 16, 12 * at + 4);
-  }
-  return table;
-}
+const { FUNCTIONS, METHODS, INSTANCES, COMPONENTS, MANIFEST } = SECTIONS;
 
 /** A hash table with one bucket, whose entries all lead to one signature that has no end. */
 function endlessInstances(entries: number, tail: number): Buffer {
@@ -82,7 +47,7 @@ function nameIn(image: Buffer, times = 1): { readonly why: string; readonly byte
     bytes += size;
     return image.subarray(offset, offset + size);
   };
-  const names = new ImageNames({ readFile }, new PageBudget(4 << 20));
+  const names = new ImageNames({ readFile, ...NOTHING_KEPT }, new PageBudget(4 << 20));
   const file: SampledFile = {
     id: 1,
     path: "lib.dll",

@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import type { SampledFile, SeenMethod } from "../../../src/addon/drained.ts";
 import { DotnetReader } from "../../../src/runtimes/dotnet/reader.ts";
+import { NOTHING_KEPT } from "../../support/precompiled.ts";
 
 const WHY =
   "the process ended before it could be asked, or polytop may not read it (CAP_SYS_PTRACE)";
@@ -37,6 +38,7 @@ function after(methods: readonly SeenMethod[]): DotnetReader {
   const names = new DotnetReader({
     readMemory: () => Buffer.alloc(0),
     readFile: () => Buffer.alloc(0),
+    ...NOTHING_KEPT,
     fileId: () => 0,
     frameNumber: () => 0,
     takeMethods: () => methods,

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { DOTNET_STUBS, FRAME_DOTNET, FRAME_KIND_SHIFT } from "../../../build/abi.ts";
 import type { SeenMethod } from "../../../src/addon/drained.ts";
 import { DotnetReader } from "../../../src/runtimes/dotnet/reader.ts";
+import { NOTHING_KEPT } from "../../support/precompiled.ts";
 
 const KIND = BigInt(FRAME_DOTNET) << BigInt(FRAME_KIND_SHIFT);
 const word = KIND | BigInt(DOTNET_STUBS + 0x1000);
@@ -30,6 +31,7 @@ test("are renamed, with the number of their frame, where the name is another one
   const names = new DotnetReader({
     readMemory: () => Buffer.alloc(0),
     readFile: () => Buffer.alloc(0),
+    ...NOTHING_KEPT,
     fileId: () => 0,
     frameNumber: (asked, pid) => (asked === word && pid === 7 ? 42 : 0),
     takeMethods: () => waiting.splice(0),
