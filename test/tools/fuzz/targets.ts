@@ -22,7 +22,7 @@ import { CodeMap } from "../../../src/runtimes/jit/code-map.ts";
 import { TickAssembler } from "../../../src/tick/delta.ts";
 import { UserError } from "../../../src/tick/errors.ts";
 import { makeMetadata } from "../../support/metadata.ts";
-import { NOTHING_KEPT } from "../../support/precompiled.ts";
+import { makeImage, NARROW, NOTHING_KEPT, SECTIONS } from "../../support/precompiled.ts";
 import { example, HEADER, recordingBytes, ticks } from "../../support/recordings.ts";
 
 /** A parser to be tried. */
@@ -162,46 +162,18 @@ const perfMaps: Target = {
   },
 };
 
-/** A precompiled image with these sections, which lie behind each other. */
-function makeImage(sections: ReadonlyMap<number, Buffer>): Buffer {
-  const [cor, header, first] = [0x300, 0x360, 0x400];
-  const metadata = makeMetadata([
-    { name: "<Module>" },
-    { name: "T`1", methods: ["M", "N"], parameters: ["A"] },
-  ]);
-  const parts = [...sections.entries(), [0, metadata] as const];
-  const image = Buffer.alloc(parts.reduce((sum, [, { length }]) => sum + length + 8, first));
-  image.write("MZ", 0, "latin1");
-  image.writeUInt32LE(0x80, 60);
-  image.write("PE\0\0", 0x80, "latin1");
-  image.writeUInt16LE(1, 0x86);
-  image.writeUInt16LE(240, 0x94);
-  image.writeUInt16LE(0x20b, 0x98);
-  image.writeUInt32LE(cor, 0x98 + 112 + 8 * 14);
-  for (const [at, value] of [image.length - 0x100, 0x100, image.length - 0x100, 0x100].entries()) {
-    image.writeUInt32LE(value, 0x98 + 240 + 8 + 4 * at);
-  }
-  image.writeUInt32LE(72, cor);
-  image.writeUInt32LE(header, cor + 64);
-  image.write("RTR\0", header, "latin1");
-  image.writeUInt32LE(sections.size, header + 12);
-  let at = first;
-  for (const [index, [kind, bytes]] of parts.entries()) {
-    bytes.copy(image, at);
-    const entry = kind === 0 ? cor + 4 : header + 16 + 12 * index;
-    if (kind !== 0) image.writeUInt32LE(kind, entry);
-    image.writeUInt32LE(at, entry + 4);
-    image.writeUInt32LE(bytes.length, entry + 8);
-    at += bytes.length + 8;
-  }
-  return image;
-}
+/** A small precompiled image with these sections. */
+const imageOf = (sections: ReadonlyMap<number, Buffer>): Buffer =>
+  makeImage(
+    sections,
+    [{ name: "<Module>" }, { name: "T`1", methods: ["M", "N"], parameters: ["A"] }],
+    NARROW,
+  );
 
 const numbers = (...values: number[]): Buffer => Buffer.from(Uint32Array.from(values).buffer);
 
 const CODE = 0x200;
-/** Ready-to-run sections: runtime functions, methods, instances, and parts that run seldom. */
-const [FUNCTIONS, METHODS, INSTANCES, COLD] = [102, 103, 109, 120];
+const { FUNCTIONS, METHODS, INSTANCES, COLD } = SECTIONS;
 
 const METADATA = 0x42; // B of BSJB
 
@@ -232,13 +204,13 @@ const images: Target = {
         { name: "A", namespace: "B", methods: ["m"] },
         { name: "C`1", outer: 2, parameters: ["T"] },
       ]),
-      makeImage(
+      imageOf(
         new Map([
           [FUNCTIONS, functions],
           [METHODS, methods],
         ]),
       ),
-      makeImage(
+      imageOf(
         new Map([
           [FUNCTIONS, functions],
           [METHODS, methods],
