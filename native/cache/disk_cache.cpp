@@ -43,17 +43,6 @@ struct Header {
 };
 static_assert(std::has_unique_object_representations_v<Header>);
 
-uint64_t hashBytes(const uint8_t* bytes, size_t size, uint64_t hash) {
-  size_t at = 0;
-  for (; at + sizeof(uint64_t) <= size; at += sizeof(uint64_t)) {
-    uint64_t word = 0;
-    memcpy(&word, bytes + at, sizeof word);
-    hash = mix(hash, word);
-  }
-  for (; at < size; at++) hash = mix(hash, bytes[at]);
-  return hash;
-}
-
 std::string nameOf(const CacheKey& key) {
   const auto* bytes = reinterpret_cast<const uint8_t*>(&key);
   char name[40];

@@ -25,9 +25,8 @@ void KeptParts::write(uint32_t file, uint64_t offset, const std::string& maker, 
 std::optional<CacheKey> KeptParts::keyOf(uint32_t file, uint64_t offset, const std::string& maker) {
   const std::shared_ptr<OpenFile> found = cache_.isOpen() ? catalog_.open(file) : nullptr;
   if (!found || !found->isUnchanged()) return std::nullopt;
-  uint64_t hash = mix(ownBuild(), offset);
-  for (const char character : maker) hash = mix(hash, static_cast<uint8_t>(character));
-  return cacheKeyOf(catalog_.keyOf(file), found->content(), hash);
+  const auto* text = reinterpret_cast<const uint8_t*>(maker.data());
+  return cacheKeyOf(catalog_.keyOf(file), found->content(), hashBytes(text, maker.size(), mix(ownBuild(), offset)));
 }
 
 }  // namespace polytop
