@@ -62,13 +62,12 @@ static __always_inline __u64 dotnet_image_of(struct dotnet_walk *d, __u64 module
 }
 
 /*
- * Puts into the record which row of which image's metadata the method is, so that it can be named by a file when the
- * process is gone. What cannot be told here is left 0: user space asks the process.
+ * Puts into the record which row of which image's metadata the method is. What cannot be told here is left 0: user
+ * space asks the process.
  */
 __noinline int dotnet_describe_method(void)
 {
 	struct walk *w = current_walk();
-	struct mapping found;
 	__u32 flags;
 
 	if (!w)
@@ -101,8 +100,21 @@ __noinline int dotnet_describe_method(void)
 	if (READ_USER(&module, type + module))
 		return 0;
 	r->image = dotnet_image_of(d, module);
-	if (!r->image)
+	return 0;
+}
+
+/*
+ * Puts into the record which file its image is in, and where, so that the method can be named by the file when the
+ * process is gone. Both are left 0 for an image that lies in memory of no file.
+ */
+__noinline int dotnet_place_image(void)
+{
+	struct walk *w = current_walk();
+	struct mapping found;
+
+	if (!w)
 		return 0;
+	struct method_record *r = &w->dotnet.record;
 	w->address = r->image;
 	find_vma();
 	struct vm_area_struct *vma = w->vma;
@@ -166,6 +178,8 @@ __noinline int dotnet_notice_method(__u32 kind)
 	__builtin_memset(&r->image_file, 0, sizeof(r->image_file));
 	if (kind == DOTNET_JIT && !r->name_length)
 		dotnet_describe_method();
+	if (r->image)
+		dotnet_place_image();
 	r->bias = d->process.bias;
 	r->space = d->method.program;
 	r->allocator = s->allocator;

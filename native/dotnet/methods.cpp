@@ -10,7 +10,8 @@ namespace polytop {
 /// Whether the file tells the name of a method.
 static bool isOfFile(const method_record& record) {
   const file_key& file = record.image_file;
-  return record.row > 0 && (file.inode || file.ctime || file.device || file.generation);
+  const bool isTold = record.row > 0 || record.kind == DOTNET_IMAGE;
+  return isTold && (file.inode || file.ctime || file.device || file.generation);
 }
 
 bool Methods::Method::operator==(const Method& other) const {
@@ -48,7 +49,7 @@ void Methods::number(const method_record& record) {
   // The word may have been another method's before.
   uint32_t number = 0;
   // A file without a time of its own may be written anew unnoticed.
-  if (isOfFile(record) && record.image_file.ctime) {
+  if (record.row > 0 && isOfFile(record) && record.image_file.ctime) {
     if (numbers_.size() >= kMaxNumbers) numbers_ = {};
     const auto [known, isNew] = numbers_.add({record.image_file, record.image_offset, record.row});
     if (isNew) known = ++lastNumber_;

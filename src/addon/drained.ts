@@ -78,7 +78,7 @@ export interface SeenMethod {
   readonly methodDesc: bigint;
   /** Address of its image, 0 if it is not known. */
   readonly image: bigint;
-  /** Its row in the metadata of the image, 0 if it is not known. */
+  /** Its row in the metadata of the image, 0 if it is not known or the method is precompiled. */
   readonly row: number;
   /** The file that holds the image, for fileId(), all 0 if none does; and where in it the image is. */
   readonly imageFile: BigUint64Array;

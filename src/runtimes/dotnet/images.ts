@@ -75,8 +75,16 @@ export class ImageNames {
   method(file: number, offset: number): ImageMethod {
     const [base] = this.#placeOf(file, offset);
     const placed = this.#at(file, base);
-    const tables = placed.tables ?? this.#openTables(file, base, placed);
-    return tables.method(placed.image.rvaOfOffset(offset - base));
+    return this.#tables(file, base, placed).method(placed.image.rvaOfOffset(offset - base));
+  }
+
+  /** Names the method at an RVA of the image at an offset of a file; throws Unreadable where it cannot be told. */
+  methodOfRva(file: number, base: number, rva: number): ImageMethod {
+    return this.#tables(file, base, this.#at(file, base)).method(rva);
+  }
+
+  #tables(file: number, base: number, placed: PlacedImage): ReadyToRunImage {
+    return placed.tables ?? this.#openTables(file, base, placed);
   }
 
   #openTables(file: number, base: number, placed: PlacedImage): ReadyToRunImage {

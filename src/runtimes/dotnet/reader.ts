@@ -147,14 +147,14 @@ export class DotnetReader implements RuntimeReader {
 
   #awaited(process: DotnetProcess, word: bigint): NamedFunction {
     const awaited = process.awaited(word);
-    const byFile = awaited ? this.#nameByFile(process, awaited) : undefined;
-    return byFile ?? this.#byAddress(process, word);
+    if (!awaited) return this.#byAddress(process, word);
+    return this.#nameByFile(process, awaited) ?? this.#nameByProcess(process, awaited);
   }
 
   #byAddress(process: DotnetProcess, word: bigint): NamedFunction {
     return process.keep(
       word,
-      attempt(() => process.methodAt(Number(word & START_MASK))),
+      attempt(() => process.methodAt(startOf(word))),
     );
   }
 
@@ -163,33 +163,38 @@ export class DotnetReader implements RuntimeReader {
     if (!known) return;
     const { process, isNext } = known;
     const { word, pid } = seen;
-    const start = Number(word & START_MASK);
     const before = process.known(word);
     if (isNext || before || process.awaited(word)) this.#changed.push({ word, pid, before });
     if (seen.name.length > 0) {
       const name = Buffer.from(seen.name).toString("utf8");
       const body: Tier = "compiled once";
       process.keep(seen.word, { runtime: "dotnet", name, module: DYNAMIC_MODULE, body });
-    } else if (seen.row > 0 && seen.imageFile.some((it) => it > 0n)) {
+    } else if (isOfFile(seen)) {
       // The file names it, as soon as it is known, whether the process lives or not.
       process.await(seen.word, seen);
       this.#nameByFile(process, seen);
     } else {
-      const named =
-        seen.methodDesc > 0n
-          ? attempt(() => process.method(start, Number(seen.methodDesc), seen))
-          : precompiled(() => process.imageMethod(start, Number(seen.image)));
-      process.keep(seen.word, named);
+      this.#nameByProcess(process, seen);
     }
   }
 
   #nameByFile(process: DotnetProcess, seen: SeenMethod): NamedFunction | undefined {
     const file = this.#sampler.fileId(seen.imageFile);
     if (file === 0) return undefined;
-    return process.keep(
-      seen.word,
-      attempt(() => this.#images.methodOfRow(file, seen.imageOffset, seen.row)),
-    );
+    const { word, imageOffset, row } = seen;
+    const rva = startOf(word) - Number(seen.image);
+    const named = isPrecompiled(seen)
+      ? precompiled(() => this.#images.methodOfRva(file, imageOffset, rva))
+      : attempt(() => this.#images.methodOfRow(file, imageOffset, row));
+    return process.keep(word, named);
+  }
+
+  #nameByProcess(process: DotnetProcess, seen: SeenMethod): NamedFunction {
+    const { word, methodDesc, image } = seen;
+    const named = isPrecompiled(seen)
+      ? precompiled(() => process.imageMethod(startOf(word), Number(image)))
+      : attempt(() => process.method(startOf(word), Number(methodDesc), seen));
+    return process.keep(word, named);
   }
 
   #process({ pid, space, major, descriptor, bias }: SeenMethod): KnownProcess | undefined {
@@ -218,6 +223,15 @@ export class DotnetReader implements RuntimeReader {
   }
 }
 
+/** The address that the code of a frame word starts at. */
+const startOf = (word: bigint): number => Number(word & START_MASK);
+
+const isPrecompiled = ({ methodDesc }: SeenMethod): boolean => methodDesc === 0n;
+
+/** Whether the file of its image tells the name of a method. */
+const isOfFile = (seen: SeenMethod): boolean =>
+  (seen.row > 0 || isPrecompiled(seen)) && seen.imageFile.some((it) => it > 0n);
+
 const withoutBody = ({ body: _body, ...rest }: NamedFunction): NamedFunction => rest;
 
 /** The user that a process runs as; -1 if the process is gone. */
@@ -236,7 +250,7 @@ function precompiled(resolve: () => ImageMethod): NamedFunction {
 /** Spells the body at a frame word; empty where it cannot be told. It may have become certain since the last time. */
 function bodyOf(process: DotnetProcess, word: bigint, named: NamedFunction): string {
   if (named.body !== undefined || named.whyUnnamed !== undefined) return named.body ?? "";
-  return readOr(() => bodyText(process.body(Number(word & START_MASK))), "");
+  return readOr(() => bodyText(process.body(startOf(word))), "");
 }
 
 /** Spells a body: `tier 1  TKey=System.Int32  TValue=System.__Canon` */
