@@ -11,7 +11,6 @@
 
 #include "files/kept_parts.h"
 #include "mapped/identity.h"
-#include "mapped/mounts.h"
 #include "mapped/named_files.h"
 #include "mapped/running_files.h"
 #include "mapped/vdso.h"
@@ -34,12 +33,6 @@ constexpr off_t kLargeFile = 24 << 20;
 constexpr size_t kTrimRows = 50'000;
 /// Tables of fewer functions are built as fast as they are found on the disk.
 constexpr uint64_t kWorthKeeping = 200;
-
-/// Whether an announced file is one of a disk's. Others may never answer, and on overlayfs newer kernels (6.17)
-/// announce an inode that no walk meets.
-bool isOnDisk(const file_record& record) {
-  return record.key.device >> 20 != 0 && !isRemoteDevice(record.tgid, record.key.device);
-}
 
 /// When a program of polytop's own was last installed.
 uint64_t changeOf(const std::string& path) {
@@ -227,6 +220,11 @@ void FileBuilder::attempt(Job& job, FairQueue<Job>& queue, Work work) {
   }
   std::lock_guard lock(mutex_);
   queue.charge(user, clockNanoseconds(CLOCK_MONOTONIC) - begun);
+}
+
+bool FileBuilder::isOnDisk(const file_record& record) {
+  return record.key.device >> 20 != 0 &&
+         localDevices_.holds(record.tgid, record.key.device, clockNanoseconds(CLOCK_MONOTONIC));
 }
 
 bool FileBuilder::openFile(Job& job) {

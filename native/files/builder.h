@@ -13,6 +13,7 @@
 #include "files/catalog.h"
 #include "files/probe.h"
 #include "mapped/mapped_file.h"
+#include "mapped/mounts.h"
 #include "mapped/remote_file.h"
 #include "parser/parsed_file.h"
 #include "parser/parser.h"
@@ -99,6 +100,9 @@ class FileBuilder {
   void postpone(Job job, Lane& lane);
   void buildSmall();
   void buildIn(Lane& lane);
+  /// Whether an announced file is one of a disk's. Others may never answer, and on overlayfs newer kernels (6.17)
+  /// announce an inode that no walk meets.
+  bool isOnDisk(const file_record& record);
   /// False if there is nothing to build.
   bool openFile(Job& job);
   void buildSmallJob(Job& job, Allowance& allowance);
@@ -129,6 +133,7 @@ class FileBuilder {
   std::atomic<size_t> queued_ = 0;
   bool closing_ = false;
   std::vector<std::thread> workers_;
+  LocalDevices localDevices_;  ///< used by the thread that opens files
   RemoteFiles remoteFiles_;
 };
 

@@ -50,9 +50,17 @@ bool isRemote(int fd, uint32_t tgid) {
   return !mount || isRemoteType(mount->type);
 }
 
-bool isRemoteDevice(uint32_t tgid, uint32_t device) {
+bool LocalDevices::holds(uint32_t tgid, uint32_t device, uint64_t now) {
+  if (now >= since_ + kGoodFor) {
+    known_.clear();
+    since_ = now;
+  }
+  if (known_.contains(device)) return true;
+  // A process may not see the mount that another one sees: only what was found is remembered.
   const std::optional<Mount> mount = findMount(tgid, [&](const Mount& it) { return it.device == device; });
-  return !mount || isRemoteType(mount->type);
+  if (!mount || isRemoteType(mount->type)) return false;
+  known_.insert(device);
+  return true;
 }
 
 std::vector<std::string> visiblePaths(const file_record& record) {
