@@ -17,6 +17,9 @@ export interface RuntimeFile {
 /** The number that the allocator of what may be collected had, and the address of it; 0: it cannot be collected. */
 type AllocatedBy = Pick<SeenMethod, "allocator" | "allocatorNumber">;
 
+/** Which method code is of, 0 if it is precompiled; and whether its address may be given to another one. */
+type MetCode = Pick<SeenMethod, "methodDesc" | "isCollectible">;
+
 const MAX_NAMES = 200_000;
 /** This many methods without a name, and none with one, are no accident. */
 const MISFITS = 8;
@@ -48,8 +51,8 @@ export class DotnetProcess {
     return this.#opened;
   }
 
-  /** Takes in which method the code at an address is of. */
-  meet(start: number, { methodDesc, isCollectible }: SeenMethod): void {
+  /** Takes in which method the code at an address is of, for body(). */
+  meet(start: number, { methodDesc, isCollectible }: MetCode): void {
     if (this.#lasting.size >= MAX_NAMES) this.#lasting.clear();
     if (isCollectible || methodDesc === 0n) this.#lasting.delete(start);
     else this.#lasting.set(start, Number(methodDesc));

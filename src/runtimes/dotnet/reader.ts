@@ -164,7 +164,7 @@ export class DotnetReader implements RuntimeReader {
     const { process, isNext } = known;
     const { word, pid } = seen;
     const before = process.known(word);
-    process.meet(startOf(word), seen);
+    if (this.#tellsBodies) process.meet(startOf(word), seen);
     if (isNext || before || process.awaited(word)) this.#changed.push({ word, pid, before });
     if (seen.name.length > 0) {
       const name = Buffer.from(seen.name).toString("utf8");
