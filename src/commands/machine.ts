@@ -19,23 +19,24 @@ export async function openMachine(
   options: RunOptions | RecordOptions,
   isWatched: boolean,
 ): Promise<{ source: LiveSource; frequency: number }> {
-  const { openLiveSource, startThread } = await import("../sources/live.ts");
+  const { collectHere, openLiveSource, startThread } = await import("../sources/live.ts");
   const preflight = await import("../doctor/preflight.ts");
   const { checkMachine, checkNativeFiles, checkPids, clampFrequency } = preflight;
   checkPids(options.pids);
   checkMachine();
   checkNativeFiles();
-  const thread = startThread();
+  // What this thread starts is sampled as the command's, also what a collector on it would start for itself.
+  const collecting = isWatched || options.program ? startThread() : collectHere();
   // Where the kernel verifies the BPF programs on one CPU, both threads share the other: this one reads on once the
   // other is loaded, and while that waits.
-  if (isWatched) thread.once("message", () => void import("../screen/run.ts"));
+  if (isWatched) collecting.once("message", () => void import("../screen/run.ts"));
   const { frequency, notice } = clampFrequency(options.frequency);
   if (notice) warn(notice);
   const { delaySeconds, pids, cache } = options;
   const { event, events, period } = await eventsOf(options);
   const firstSeconds = event === CPU_TIME && !events ? QUICK_LOOK_SECONDS : FIRST_LOOK_SECONDS;
   const budget = budgetPercent(process.env);
-  const source = await openLiveSource(thread, {
+  const source = await openLiveSource(collecting, {
     event,
     ...(events ? { events } : {}),
     ...(period === undefined ? {} : { period }),

@@ -1,4 +1,4 @@
-/** Ticks of this machine, live: starts the collecting thread and speaks with it. */
+/** Ticks of this machine, live: begins to collect and speaks with what does. */
 import { constants } from "node:os";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
@@ -14,7 +14,13 @@ import { EXIT_CANNOT, EXIT_FAILED, UserError } from "../tick/errors.ts";
 import type { EventName } from "../tick/events.ts";
 import type { CounterDefinition, SourceEvent, SourceLine, TickSource } from "../tick/source.ts";
 import type { Store } from "../tick/store.ts";
-import type { WorkerReply, WorkerRequest, WorkerSetup } from "./worker.ts";
+import type {
+  Collecting,
+  CollectingReply,
+  CollectingRequest,
+  CollectingSetup,
+} from "./collecting.ts";
+import { SameThread } from "./same-thread.ts";
 
 export interface LiveOptions {
   /** Whose time is counted, where any is. */
@@ -56,16 +62,22 @@ const { EPERM, EACCES } = constants.errno;
  * Starts the collecting thread, which has nothing to do yet: it takes a tenth of a second, in which others work. The
  * addon must be whole.
  */
-export const startThread = (): Worker =>
+export const startThread = (): Collecting =>
   // Else it would share a CPU with the thread on which the kernel verifies the BPF programs, and be there after that.
   loadAddon().passTurn(
     () => new Worker(new URL("./worker.js", import.meta.url), { resourceLimits: HEAP_LIMITS }),
   );
 
+/** Collects on this thread, and comes first as that of a screen does. */
+export const collectHere = (): Collecting => new SameThread();
+
 /** Starts sampling. Rejects with a UserError that says what this machine or user lacks. */
-export async function openLiveSource(worker: Worker, options: LiveOptions): Promise<LiveSource> {
+export async function openLiveSource(
+  collecting: Collecting,
+  options: LiveOptions,
+): Promise<LiveSource> {
   const native = nativeFolder();
-  const setup: WorkerSetup = {
+  const setup: CollectingSetup = {
     sampler: {
       objectPath: samplingObject(),
       sweepPath: join(native, "wait.bpf.o"),
@@ -85,18 +97,18 @@ export async function openLiveSource(worker: Worker, options: LiveOptions): Prom
     firstDelaySeconds: options.firstDelaySeconds ?? options.delaySeconds,
     ...(options.budgetPercent === undefined ? {} : { budgetPercent: options.budgetPercent }),
   };
-  const source = new WorkerSource(worker);
-  worker.postMessage(setup);
+  const source = new CollectedSource(collecting);
+  collecting.postMessage(setup);
   await source.ready;
   return source;
 }
 
-class WorkerSource implements LiveSource {
+class CollectedSource implements LiveSource {
   readonly counters: readonly CounterDefinition[] = counterFile.counters;
   readonly ready: Promise<void>;
   /** Rejects where sampling ends by itself. */
   readonly ended: Promise<void>;
-  readonly #worker: Worker;
+  readonly #collecting: Collecting;
   readonly #addon = loadAddon();
   readonly #start = Promise.withResolvers<void>();
   readonly #end = Promise.withResolvers<void>();
@@ -112,14 +124,14 @@ class WorkerSource implements LiveSource {
   /** The thread is there no more. */
   #exited = false;
 
-  constructor(worker: Worker) {
-    this.#worker = worker;
+  constructor(collecting: Collecting) {
+    this.#collecting = collecting;
     this.ended = this.#end.promise;
     this.ready = this.#start.promise;
     this.ended.catch(this.#start.reject);
-    worker.on("message", (reply: WorkerReply) => this.#receive(reply));
-    worker.on("error", (error) => this.#fail(whyEnded(error), error.stack));
-    worker.once("exit", (code) => {
+    collecting.on("message", (reply) => this.#receive(reply));
+    collecting.on("error", (error) => this.#fail(whyEnded(error), error.stack));
+    collecting.once("exit", (code) => {
       this.#exited = true;
       this.#fail(`its thread ended with status ${code}`);
     });
@@ -168,7 +180,7 @@ class WorkerSource implements LiveSource {
   }
 
   /** Sends a request; resolves to the answer. */
-  #ask(request: (id: number) => WorkerRequest): Promise<string | undefined> {
+  #ask(request: (id: number) => CollectingRequest): Promise<string | undefined> {
     if (this.#failure) return Promise.resolve(this.#failure.message);
     const id = this.#nextRequest++;
     const answer = new Promise<string | undefined>((resolve) => this.#answers.set(id, resolve));
@@ -195,16 +207,16 @@ class WorkerSource implements LiveSource {
     // Among very many threads the end of each takes its time, and all are waited for.
     this.#addon.endFirst();
     return new Promise((resolve) => {
-      this.#worker.once("exit", () => resolve());
+      this.#collecting.once("exit", () => resolve());
       this.#send({ kind: "close" });
     });
   }
 
-  #send(request: WorkerRequest): void {
-    this.#worker.postMessage(request);
+  #send(request: CollectingRequest): void {
+    this.#collecting.postMessage(request);
   }
 
-  #receive(reply: WorkerReply): void {
+  #receive(reply: CollectingReply): void {
     if (reply.kind === "tick") {
       // It is drawn now, and keys are waited for behind it.
       this.#addon.comeBeforeHelpers();
@@ -243,7 +255,7 @@ function whyEnded(error: Error & { readonly code?: unknown }): string {
 }
 
 /** Why sampling could not start, with what to do about it. */
-function startError(failed: WorkerReply & { kind: "failed" }): UserError {
+function startError(failed: CollectingReply & { kind: "failed" }): UserError {
   if (failed.exitCode !== undefined) return new UserError(failed.message, failed.exitCode);
   const [what = "sampling cannot start", ...log] = failed.message.split("\n");
   const isDenied = failed.errno === EPERM || failed.errno === EACCES;

@@ -1,6 +1,6 @@
 /** Ticks of the built program: its collecting thread alone, without the command line around it. */
 import { Worker } from "node:worker_threads";
-import type { WorkerReply, WorkerSetup } from "../../src/sources/worker.ts";
+import type { CollectingReply, CollectingSetup } from "../../src/sources/collecting.ts";
 import { TickAssembler } from "../../src/tick/delta.ts";
 import type { Tick } from "../../src/tick/tick.ts";
 import { dist } from "./polytop.ts";
@@ -22,7 +22,7 @@ export interface LiveTicksOptions {
 /** Samples for a while, and returns its ticks, one a second. */
 export async function liveTicks(options: LiveTicksOptions): Promise<Tick[]> {
   const { seconds, frequency, samples = 0, pids = [], byFunction = false, onReady } = options;
-  const setup: WorkerSetup = {
+  const setup: CollectingSetup = {
     sampler: {
       objectPath: `${dist}polytop.bpf.o`,
       sweepPath: `${dist}wait.bpf.o`,
@@ -44,7 +44,7 @@ export async function liveTicks(options: LiveTicksOptions): Promise<Tick[]> {
   let taken = 0;
   await new Promise<void>((resolve, reject) => {
     worker.on("error", reject);
-    worker.on("message", (reply: WorkerReply) => {
+    worker.on("message", (reply: CollectingReply) => {
       if (reply.kind === "ready") onReady?.();
       if (reply.kind === "failed") reject(new Error(reply.message));
       if (reply.kind === "tick") {
