@@ -1,12 +1,11 @@
 /** What a sample costs in the kernel, against the least that is possible. */
-import { execFileSync, spawn } from "node:child_process";
-import { mkdirSync } from "node:fs";
+import { execFileSync } from "node:child_process";
 import { cpus } from "node:os";
 import { runNanoseconds, withStats } from "../../support/bpftool.ts";
 import { Lacking, type Row, type Section } from "../../support/measure.ts";
-import { root } from "../../support/polytop.ts";
 import { during, sampleJson, start } from "../../support/profile.ts";
 import { workload } from "../../support/workloads.ts";
+import { StackId, type Totals } from "./stackid.ts";
 
 /** _start, two of glibc, main and leaf stand around descend: 124 frames. */
 const DEPTH = 124 - 5;
@@ -14,54 +13,6 @@ const FREQUENCY = 999;
 /** Measured from the end of one refresh to the end of another, each of a second. */
 const FIRST_LINE = 2;
 const LAST_LINE = 14;
-
-/** Builds the program to compare with: the loader, and the BPF object beside it. */
-function buildStackId(): { readonly loader: string; readonly object: string } {
-  const folder = `${root}build/bench/`;
-  const sources = `${root}test/tools/bench/`;
-  const [loader, object] = [`${folder}stackid`, `${folder}stackid.bpf.o`];
-  mkdirSync(folder, { recursive: true });
-  const bpf = ["-g", "-O2", "-target", "bpf", "-isystem", "/usr/include/x86_64-linux-gnu", "-c"];
-  execFileSync("clang-19", [...bpf, `${sources}stackid.bpf.c`, "-o", object]);
-  execFileSync("gcc", ["-O2", `${sources}stackid.c`, "-o", loader, "-lbpf"]);
-  return { loader, object };
-}
-
-/** Totals since the start. */
-interface Totals {
-  readonly nanoseconds: number;
-  readonly samples: number;
-}
-
-/** The comparison, running. */
-class StackId {
-  readonly #child;
-  #answer: ((line: string) => void) | undefined;
-
-  constructor(pid: number) {
-    const { loader, object } = buildStackId();
-    this.#child = spawn(loader, [object, String(pid), String(FREQUENCY)], {
-      stdio: ["pipe", "pipe", "inherit"],
-    });
-    this.#child.stdout.setEncoding("utf8").on("data", (text: string) => this.#answer?.(text));
-    this.#child.on("exit", () => this.#answer?.(""));
-  }
-
-  async totals(): Promise<Totals> {
-    const line = new Promise<string>((resolve) => {
-      this.#answer = resolve;
-    });
-    this.#child.stdin.write("\n");
-    const nanoseconds = runNanoseconds(this.#child.pid ?? -1);
-    const [samples = 0, taken = 0] = (await line).split(" ").map(Number);
-    if (samples === 0 || taken < samples * 0.9) throw new Lacking("bpf_get_stackid does not work");
-    return { nanoseconds, samples };
-  }
-
-  close(): void {
-    this.#child.stdin.end();
-  }
-}
 
 /**
  * One of them often shares its CPU with other programs, which costs caches, the other has one for itself:
@@ -85,7 +36,7 @@ async function compare(): Promise<Row[]> {
   ];
   return during(programs, ([plain = -1, framePointer = -1]) =>
     withStats(async () => {
-      const stackId = new StackId(framePointer);
+      const stackId = new StackId(framePointer, FREQUENCY);
       const theirs: Promise<Totals>[] = [];
       const ours: number[] = [];
       const sums = await sampleJson({
@@ -101,6 +52,7 @@ async function compare(): Promise<Row[]> {
       });
       const [from, to] = await Promise.all(theirs);
       stackId.close();
+      if (!to || to.taken < 0.9 * to.samples) throw new Lacking("bpf_get_stackid does not work");
       const measured = sums.snapshots.slice(FIRST_LINE, LAST_LINE);
       const samples = measured.reduce((total, snapshot) => total + snapshot.samples, 0);
       const own = ((ours[1] ?? Number.NaN) - (ours[0] ?? 0)) / samples;
@@ -119,7 +71,7 @@ async function compare(): Promise<Row[]> {
           what: "  times bpf_get_stackid on the same code with frame pointers",
           bar: "≤ 1.1",
           figure: `${(own / least).toFixed(2)} (${least.toFixed(0)} ns)`,
-          samples: (to?.samples ?? 0) - (from?.samples ?? 0),
+          samples: to.samples - (from?.samples ?? 0),
           ok: own <= 1.1 * least,
         },
       ];

@@ -1,10 +1,12 @@
-/** What a Node program costs that does nothing: the least that polytop can cost. */
+/** The least that polytop can cost: a Node program that does nothing, and a BPF program that only takes stacks. */
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { withStats } from "../../support/bpftool.ts";
 import type { Section } from "../../support/measure.ts";
 import { during, familyNanoseconds, sleep } from "../../support/profile.ts";
 import { LOADS } from "./loads.ts";
 import { MEASURED_SECONDS, SETTLED_SECONDS } from "./process.ts";
+import { StackId } from "./stackid.ts";
 
 const PROGRAM = fileURLToPath(new URL("idle-node.mjs", import.meta.url));
 
@@ -26,6 +28,28 @@ async function idleCost(): Promise<number> {
   }
 }
 
+/**
+ * The BPF time of bpf_get_stackid() for each sample of 99 Hz, the stack of user code alone, in percent of one CPU. It
+ * follows frame pointers, which most code has not: its stacks are a few frames.
+ */
+async function stackIdCost(): Promise<string> {
+  return withStats(async () => {
+    const stackId = new StackId(0, 99);
+    try {
+      await sleep(SETTLED_SECONDS);
+      const [before, begin] = [await stackId.totals(), performance.now()];
+      await sleep(MEASURED_SECONDS);
+      const after = await stackId.totals();
+      const nanoseconds = after.nanoseconds - before.nanoseconds;
+      const each = nanoseconds / (after.samples - before.samples) / 1000;
+      const percent = nanoseconds / (1e4 * (performance.now() - begin));
+      return `${percent.toFixed(2)} % of one CPU (${each.toFixed(1)} µs a sample)`;
+    } finally {
+      stackId.close();
+    }
+  });
+}
+
 export const floors: readonly Section[] = [
   {
     name: "floor",
@@ -37,6 +61,21 @@ export const floors: readonly Section[] = [
           what: `${title}: a Node program that prints 50 rows a second and does nothing else`,
           bar: "",
           figure: `${(await during(start(), idleCost)).toFixed(2)} % of one CPU`,
+        });
+      return rows;
+    },
+  },
+  {
+    name: "floor-bpf",
+    about:
+      "a BPF program that only takes the stacks of user code by bpf_get_stackid, 99 Hz, beside each load",
+    run: async () => {
+      const rows = [];
+      for (const { title, start } of LOADS)
+        rows.push({
+          what: `${title}: BPF of bpf_get_stackid alone, 99 Hz`,
+          bar: "",
+          figure: await during(start(), stackIdCost),
         });
       return rows;
     },

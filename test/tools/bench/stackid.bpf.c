@@ -8,7 +8,7 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-const volatile __u32 wanted = 0; /* the process that is sampled */
+const volatile __u32 wanted = 0; /* the process that is sampled; 0: all */
 
 struct {
   __uint(type, BPF_MAP_TYPE_STACK_TRACE);
@@ -23,8 +23,8 @@ volatile __u64 taken = 0;
 
 SEC("perf_event")
 int stackid(void* context) {
-  if (bpf_get_current_pid_tgid() >> 32 != wanted) return 0;
+  if (wanted && bpf_get_current_pid_tgid() >> 32 != wanted) return 0;
   __sync_fetch_and_add(&samples, 1);
-  if (bpf_get_stackid(context, &stacks, BPF_F_USER_STACK) >= 0) __sync_fetch_and_add(&taken, 1);
+  if (bpf_get_stackid(context, &stacks, BPF_F_USER_STACK | BPF_F_REUSE_STACKID) >= 0) __sync_fetch_and_add(&taken, 1);
   return 0;
 }

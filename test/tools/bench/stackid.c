@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// stackid OBJECT PID FREQUENCY: samples a process with the program of stackid.bpf.c on every CPU until its
-// standard input ends. For each line of it, prints how many samples there were by then, and of how many of
+// stackid OBJECT PID FREQUENCY: samples a process, or all for 0, with the program of stackid.bpf.c on every CPU until
+// its standard input ends. For each line of it, prints how many samples there were by then, and of how many of
 // them a stack was had.
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
