@@ -174,7 +174,7 @@ __noinline int dotnet_notice_method(__u32 kind)
 	r->image = kind == DOTNET_IMAGE ? s->begin : 0;
 	r->image_offset = 0;
 	r->row = 0;
-	r->collectible = s->collectible ? 1 : 0;
+	r->reserved = 0;
 	__builtin_memset(&r->image_file, 0, sizeof(r->image_file));
 	if (kind == DOTNET_JIT && !r->name_length)
 		dotnet_describe_method();

@@ -38,8 +38,8 @@ void Methods::add(const method_record& record, size_t size) {
   // The kernel side has told of it and will not again: JavaScript asks the process itself then.
   if (waiting_.size() >= kMaxWaiting) return;
   waiting_.push_back({record.word, record.method_desc, record.image, record.image_offset, record.image_file, record.row,
-                      record.bias, record.space, record.tgid, record.file, record.collectible != 0, record.allocator,
-                      record.allocator_number, std::string(record.name, length)});
+                      record.bias, record.space, record.tgid, record.file, record.allocator, record.allocator_number,
+                      std::string(record.name, length)});
   if (woken_ || length > 0 || isOfFile(record) || !wake_) return;
   woken_ = true;
   wake_();

@@ -27,8 +27,8 @@ Napi::Array describeMethods(Napi::Env env, const std::vector<MethodInfo>& method
                   "bias", Big{method.bias}, "space", Big{method.space}, "pid", method.pid, "imageFile",
                   std::vector<uint64_t>{key.inode, key.ctime, key.device, key.generation}, "imageOffset",
                   method.imageOffset, "row", method.row, "major", runtime.major, "descriptor", Big{runtime.descriptor},
-                  "isCollectible", method.isCollectible, "allocator", Big{method.allocator}, "allocatorNumber",
-                  Big{method.allocatorNumber}, "name", Bytes{method.name.data(), method.name.size()});
+                  "allocator", Big{method.allocator}, "allocatorNumber", Big{method.allocatorNumber}, "name",
+                  Bytes{method.name.data(), method.name.size()});
   });
 }
 

@@ -91,8 +91,6 @@ export interface SeenMethod {
   /** The runtime's version, and the address of its contract descriptor in the file's headers (0: none). */
   readonly major: number;
   readonly descriptor: bigint;
-  /** Its code may be collected, and its address given to another method. */
-  readonly isCollectible: boolean;
   /** What its memory was allocated by, if that may be collected: the address of its number (0: not), and that number. */
   readonly allocator: bigint;
   readonly allocatorNumber: bigint;

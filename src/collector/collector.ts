@@ -22,7 +22,7 @@ import { Ancestors } from "./ancestors.ts";
 import { DrainedStacks } from "./drained-stacks.ts";
 import { DrainedTasks } from "./drained-tasks.ts";
 import { CountedEvents, isProbe } from "./events.ts";
-import { type FrameLines, NativeLines } from "./native-lines.ts";
+import { FrameLookup, type LookedUp } from "./frame-lookup.ts";
 import { TargetWatch } from "./target-watch.ts";
 import { DrainedWaits } from "./waits.ts";
 
@@ -68,7 +68,7 @@ export class Collector {
   readonly #readers: readonly RuntimeReader[];
   readonly #frames: FrameReader;
   readonly #interpreted: InterpretedStacks;
-  readonly #lines: NativeLines;
+  readonly #lookup: FrameLookup;
   readonly #host = cleanName(hostname());
   readonly #targets: TargetWatch;
   /** Nobody asks for lines then. */
@@ -116,8 +116,8 @@ export class Collector {
       ...(this.#activity === "running" ? {} : { sweepPath }),
       sources: this.#event.sources,
     });
-    this.#lines = new NativeLines(this.#sampler);
     this.#readers = runtimeReaders(addon, this.#sampler, !options.byFunction);
+    this.#lookup = new FrameLookup(this.#sampler, (word, owner) => this.#bodyOf(word, owner));
     this.#sampler.onMethods(() => this.#resolveSeen());
     this.#targets = new TargetWatch(options.targets);
     this.#mergesStacks = options.byFunction ?? false;
@@ -170,9 +170,17 @@ export class Collector {
     this.#sampler.setFrequency(frequency);
   }
 
-  /** Source lines of the frames of a native function; see NativeLines. */
-  lines(functionId: number | undefined): Promise<FrameLines> {
-    return this.#lines.find(functionId, this.#stacks);
+  /** Looks up the frames of a function; see FrameLookup. */
+  lookUp(functionId: number | undefined): Promise<LookedUp> {
+    return this.#lookup.find(functionId, this.#stacks);
+  }
+
+  #bodyOf(word: bigint, owner: number): string | undefined {
+    for (const reader of this.#readers) {
+      const body = reader.bodyOf?.(word, owner);
+      if (body !== undefined) return cleanName(body);
+    }
+    return undefined;
   }
 
   close(): void {
@@ -189,13 +197,13 @@ export class Collector {
   drain(): void {
     const drained = this.#sampler.drain();
     const frames = new NewFrames(drained);
-    this.#lines.forget(
+    this.#lookup.forget(
       drained.forgottenFrames,
       drained.files.map(({ id }) => id),
     );
     for (const reader of this.#readers) reader.ingest?.(drained, frames);
     const named = this.#frames.read(frames);
-    if (!this.#mergesStacks) this.#lines.registerFrames(frames, named.functions);
+    if (!this.#mergesStacks) this.#lookup.registerFrames(frames, named.functions);
     this.#interpreted.ingest(drained, frames);
     const stacks = this.#interpreted.merge(drained.stacks);
     for (const reader of this.#readers) reader.addCounts?.(drained.counters);

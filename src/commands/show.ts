@@ -62,7 +62,7 @@ export async function showLive(
     unicode: speaksUtf8(process.env),
     host: recorded?.host ?? hostname(),
     signal: stopped,
-    write: (ticks, lineOf) => writeTicks(ticks, header, lineOf),
+    write: (ticks, factsOf) => writeTicks(ticks, header, factsOf),
     ...(iterations === undefined ? {} : { iterations }),
     // Users, cgroups and processes of this machine say nothing about those of a recording.
     remote: recorded !== undefined,

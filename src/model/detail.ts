@@ -1,5 +1,5 @@
 /** One function from near: who calls it, what it calls, which lines and bodies, which processes. */
-import type { LineOf } from "../tick/source.ts";
+import type { FactsOf } from "../tick/source.ts";
 import type { FunctionInfo, Tick } from "../tick/tick.ts";
 import type { PidCount } from "./aggregate.ts";
 import { type Choice, type SelectedCount, selectionOf } from "./selection.ts";
@@ -40,7 +40,7 @@ export interface FunctionDetail {
 
 /** What the detail can be told besides what is left out of it. */
 export interface DetailOptions extends Choice {
-  readonly lineOf?: LineOf;
+  readonly factsOf?: FactsOf;
 }
 
 class Counter<K> {
@@ -111,10 +111,9 @@ export function functionDetail(
     if (isOpened(shown.leaf(stack))) self += weight;
     callees.add(functionAt(inner - 1), weight);
     callers.add(functionAt(outer + 1), weight);
-    const source = options.lineOf?.(store, first);
+    const { source, body = store.bodyOf(first) } = options.factsOf?.(store, first) ?? {};
     const line = source?.line ?? store.lineOf(first);
     if (line !== undefined) lines.add(line, weight, source?.file);
-    const body = store.bodyOf(first);
     if (body !== undefined) bodies.add(body, weight);
     processes.add(task.pid, weight);
     comms.set(task.pid, task.comm);

@@ -6,7 +6,7 @@ import type { RecordingHeader } from "../recording/format.ts";
 import { RecordingWriter } from "../recording/writer.ts";
 import { bytes, duration, thousands } from "../text/format.ts";
 import { cleanName } from "../tick/clean-name.ts";
-import type { CounterDefinition, LineOf } from "../tick/source.ts";
+import type { CounterDefinition, FactsOf } from "../tick/source.ts";
 import type { Tick } from "../tick/tick.ts";
 import type { Sink } from "./sink.ts";
 
@@ -55,13 +55,13 @@ export function recordingSink(path: string, header: RecordingHeader): RecordingS
 const SLICE_MS = 8;
 
 /**
- * Writes ticks into a new file in the current directory, with the lines that `lineOf` knows; returns its name.
+ * Writes ticks into a new file in the current directory, with what `factsOf` knows of frames; returns its name.
  * Rejects with a UserError.
  */
 export async function writeTicks(
   ticks: readonly Tick[],
   header: RecordingHeader,
-  lineOf?: LineOf,
+  factsOf?: FactsOf,
   now = new Date(),
 ): Promise<string> {
   const path = recordingName(header.host, now);
@@ -69,7 +69,7 @@ export async function writeTicks(
   try {
     let begin = performance.now();
     for (const tick of ticks) {
-      writer.add(tick, lineOf);
+      writer.add(tick, factsOf);
       if (performance.now() - begin < SLICE_MS) continue;
       await setImmediate();
       begin = performance.now();

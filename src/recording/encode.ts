@@ -3,7 +3,7 @@
 import { Interner } from "../tick/interner.ts";
 import { PrefixTree } from "../tick/prefix-tree.ts";
 import { RUNTIME_ROWS } from "../tick/runtimes.ts";
-import type { LineOf } from "../tick/source.ts";
+import type { FactsOf } from "../tick/source.ts";
 import { ROOT, type Store } from "../tick/store.ts";
 import type { Counts, FunctionInfo, Task, Tick } from "../tick/tick.ts";
 import { ByteWriter } from "./bytes.ts";
@@ -89,14 +89,15 @@ class Dictionary {
   }
 
   /** Numbers a frame: frames of a store that say the same are one. */
-  frame(store: Store, frame: number, lineOf: LineOf | undefined): number {
+  frame(store: Store, frame: number, factsOf: FactsOf | undefined): number {
     const text = (value: string | undefined): number | undefined =>
       value === undefined ? undefined : this.string(value);
+    const { source, body = store.bodyOf(frame) } = factsOf?.(store, frame) ?? {};
     const row: FrameRow = {
       function: this.function(store.functionOf(frame)),
-      line: lineOf?.(store, frame)?.line ?? store.lineOf(frame),
+      line: source?.line ?? store.lineOf(frame),
       note: text(store.noteOf(frame)),
-      body: text(store.bodyOf(frame)),
+      body: text(body),
       folded: store.isFolded(frame),
     };
     const key = `${row.function} ${row.line} ${row.note} ${row.body} ${row.folded}`;
@@ -136,8 +137,8 @@ export class TickEncoder {
     return this.#out.length;
   }
 
-  /** Encodes a tick; `lineOf` knows lines of frames that its store does not. */
-  add(tick: Tick, lineOf?: LineOf): void {
+  /** Encodes a tick; `factsOf` knows of frames what its store does not. */
+  add(tick: Tick, factsOf?: FactsOf): void {
     const { store } = tick;
     const everyCounts = [tick.counts, ...(tick.others ?? [])];
     const dictionary = this.#dictionary;
@@ -151,7 +152,7 @@ export class TickEncoder {
     for (const stack of news) {
       const frames = store.framesOf(stack).reverse();
       const listed = frames.map((frame) => {
-        numbers.frames[frame] ??= dictionary.frame(store, frame, lineOf);
+        numbers.frames[frame] ??= dictionary.frame(store, frame, factsOf);
         return numbers.frames[frame];
       });
       numbers.stacks[stack] = dictionary.stack(listed, howOf(store, stack));

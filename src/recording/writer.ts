@@ -11,7 +11,7 @@ import {
   writeSync,
 } from "node:fs";
 import { UserError } from "../tick/errors.ts";
-import type { LineOf } from "../tick/source.ts";
+import type { FactsOf } from "../tick/source.ts";
 import type { Tick } from "../tick/tick.ts";
 import { packChunk, prefix } from "./chunks.ts";
 import { TickEncoder } from "./encode.ts";
@@ -77,11 +77,11 @@ export class RecordingWriter {
     return this.#ticks;
   }
 
-  /** Writes a tick; `lineOf` knows lines of frames that the store does not. */
-  add(tick: Tick, lineOf?: LineOf): void {
+  /** Writes a tick; `factsOf` knows of frames what the store does not. */
+  add(tick: Tick, factsOf?: FactsOf): void {
     if (this.#state !== "open") return;
     this.#guard(() => {
-      this.#encoder.add(tick, lineOf);
+      this.#encoder.add(tick, factsOf);
       this.#ticks++;
       this.#pendingSeconds += tick.intervalSeconds;
       if (this.#pendingSeconds >= FLUSH_SECONDS || this.#encoder.length >= FLUSH_BYTES) {

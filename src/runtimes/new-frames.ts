@@ -100,6 +100,11 @@ export class NewFrames {
     return this.#drained.owners[index] ?? 0;
   }
 
+  /** All of these as they came. */
+  get owners(): Uint32Array {
+    return this.#drained.owners;
+  }
+
   /** The meta field (struct interpreted_frame) of a frame in a stack with interpreted ones; 0 in other stacks. */
   meta(index: number): number {
     return this.#extras[index * 2 + 1] ?? 0;

@@ -60,6 +60,11 @@ export interface RuntimeReader {
   symbolize?(frames: NewFrames, index: number): NamedFrame | undefined;
   /** Names the function at an offset of a file, once for each function; undefined where it is another runtime's. */
   symbolizeCode?(file: number, offset: number): NamedFunction | undefined;
+  /**
+   * Tells which body of its function a frame word is in its process, now that somebody looks at the function; undefined
+   * where that is another runtime's, or cannot be told.
+   */
+  bodyOf?(word: bigint, owner: number): string | undefined;
   /** Puts the frames of its interpreter among the native ones, where the kernel side sends them apart. */
   readonly interleaver?: Interleaver;
   /** Adds what the reader itself counted since the last call to increments of counters, by their ids. */

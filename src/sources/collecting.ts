@@ -12,7 +12,7 @@ import {
   startBudget,
 } from "../collector/budget.ts";
 import { Collector, type CollectorOptions } from "../collector/collector.ts";
-import type { FrameLines } from "../collector/native-lines.ts";
+import { type LookedUp, notLookedUp } from "../collector/frame-lookup.ts";
 import { compactSoon } from "../machine/engine.ts";
 import { buffersOf, type TickDelta } from "../tick/delta.ts";
 import { UserError } from "../tick/errors.ts";
@@ -33,7 +33,7 @@ export type CollectingRequest =
   | { readonly kind: "waits"; readonly id: number }
   | { readonly kind: "events"; readonly id: number; readonly events: readonly ResolvedEvent[] }
   | { readonly kind: "flush"; readonly id: number }
-  | { readonly kind: "lines"; readonly id: number; readonly function: number | undefined }
+  | { readonly kind: "frames"; readonly id: number; readonly function: number | undefined }
   | { readonly kind: "close" };
 
 /** What it sends. */
@@ -42,7 +42,7 @@ export type CollectingReply =
   | { readonly kind: "ready" }
   | { readonly kind: "tick"; readonly delta: TickDelta }
   | { readonly kind: "answer"; readonly id: number; readonly error: string | undefined }
-  | { readonly kind: "lines"; readonly id: number; readonly found: FrameLines }
+  | { readonly kind: "frames"; readonly id: number; readonly found: LookedUp }
   | {
       readonly kind: "failed";
       readonly message: string;
@@ -209,7 +209,7 @@ function serve(setup: CollectingSetup, port: CollectingPort): void {
       schedule.flush();
       port.reply(tryIt(request.id, () => collector.setEvents(request.events)));
     }
-    if (request.kind === "lines") void findLines(collector, request).then(port.reply);
+    if (request.kind === "frames") void lookUp(collector, request).then(port.reply);
     if (request.kind === "flush") {
       schedule.flush();
       port.reply({ kind: "answer", id: request.id, error: undefined });
@@ -225,15 +225,15 @@ function serve(setup: CollectingSetup, port: CollectingPort): void {
   setInterval(releaseUnusedMemory, RELEASE_MILLISECONDS).unref();
 }
 
-async function findLines(
+async function lookUp(
   collector: Collector,
-  { id, function: wanted }: CollectingRequest & { kind: "lines" },
+  { id, function: wanted }: CollectingRequest & { kind: "frames" },
 ): Promise<CollectingReply> {
   try {
-    return { kind: "lines", id, found: await collector.lines(wanted) };
+    return { kind: "frames", id, found: await collector.lookUp(wanted) };
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    return { kind: "lines", id, found: { files: [], lines: new Uint32Array(), why } };
+    return { kind: "frames", id, found: notLookedUp(why) };
   }
 }
 

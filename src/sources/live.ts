@@ -5,14 +5,14 @@ import { Worker } from "node:worker_threads";
 import counterFile from "../../bpf/counters.json" with { type: "json" };
 import { loadAddon } from "../addon/binding.ts";
 import type { ResolvedEvent } from "../addon/events.ts";
-import type { FrameLines } from "../collector/native-lines.ts";
+import type { LookedUp } from "../collector/frame-lookup.ts";
 import { compactSoon } from "../machine/engine.ts";
 import { nativeFolder, samplingObject } from "../machine/native-folder.ts";
 import { startOfProcess } from "../machine/process-start.ts";
 import { TickAssembler } from "../tick/delta.ts";
 import { EXIT_CANNOT, EXIT_FAILED, UserError } from "../tick/errors.ts";
 import type { EventName } from "../tick/events.ts";
-import type { CounterDefinition, SourceEvent, SourceLine, TickSource } from "../tick/source.ts";
+import type { CounterDefinition, FrameFacts, SourceEvent, TickSource } from "../tick/source.ts";
 import type { Store } from "../tick/store.ts";
 import type {
   Collecting,
@@ -115,9 +115,9 @@ class CollectedSource implements LiveSource {
   readonly #assembler = new TickAssembler();
   readonly #listeners = new Set<(event: SourceEvent) => void>();
   readonly #answers = new Map<number, (error: string | undefined) => void>();
-  /** Lines of one function's frames by their numbers in the store of the latest tick. */
-  readonly #lines = new Map<number, SourceLine>();
-  #linesOf: number | undefined;
+  /** What was looked up of one function's frames, by their numbers in the store of the latest tick. */
+  readonly #facts = new Map<number, FrameFacts>();
+  #factsOf: number | undefined;
   #nextRequest = 1;
   #closed = false;
   #failure: UserError | undefined;
@@ -161,22 +161,24 @@ class CollectedSource implements LiveSource {
     if (!this.#closed) await this.#ask((id) => ({ kind: "flush", id }));
   }
 
-  lookUpLines(functionId: number | undefined): Promise<string | undefined> {
-    if (functionId !== this.#linesOf) this.#lines.clear();
-    this.#linesOf = functionId;
+  lookUp(functionId: number | undefined): Promise<string | undefined> {
+    if (functionId !== this.#factsOf) this.#facts.clear();
+    this.#factsOf = functionId;
     const { functions } = this.#assembler.store;
     const sent = functionId === undefined ? undefined : functions.sentId(functionId);
-    return this.#ask((id) => ({ kind: "lines", id, function: sent }));
+    return this.#ask((id) => ({ kind: "frames", id, function: sent }));
   }
 
-  readonly lineOf = (store: Store, frame: number): SourceLine | undefined =>
-    store === this.#assembler.store ? this.#lines.get(frame) : undefined;
+  readonly factsOf = (store: Store, frame: number): FrameFacts | undefined =>
+    store === this.#assembler.store ? this.#facts.get(frame) : undefined;
 
-  #learnLines({ files, lines }: FrameLines): void {
+  #learn({ files, lines, bodies }: LookedUp): void {
     for (let at = 0; at + 2 < lines.length; at += 3) {
       const file = files[lines[at + 1] ?? 0];
-      if (file) this.#lines.set(lines[at] ?? 0, { file, line: lines[at + 2] ?? 0 });
+      const line = lines[at + 2] ?? 0;
+      if (file) this.#facts.set(lines[at] ?? 0, { source: { file, line } });
     }
+    for (const [frame, body] of bodies) this.#facts.set(frame, { body });
   }
 
   /** Sends a request; resolves to the answer. */
@@ -220,7 +222,7 @@ class CollectedSource implements LiveSource {
     if (reply.kind === "tick") {
       // It is drawn now, and keys are waited for behind it.
       this.#addon.comeBeforeHelpers();
-      if (reply.delta.renewed) this.#lines.clear();
+      if (reply.delta.renewed) this.#facts.clear();
       this.#publish({ tick: this.#assembler.assemble(reply.delta) });
       // The store before is held by nobody, or by few, and functions go with theirs.
       if (reply.delta.forgotten) compactSoon();
@@ -231,8 +233,8 @@ class CollectedSource implements LiveSource {
       this.#fail(reply.message, reply.stack);
     }
     if (reply.kind === "answer") this.#answer(reply.id, reply.error);
-    if (reply.kind === "lines") {
-      this.#learnLines(reply.found);
+    if (reply.kind === "frames") {
+      this.#learn(reply.found);
       this.#answer(reply.id, reply.found.why || undefined);
     }
   }

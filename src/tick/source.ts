@@ -28,8 +28,15 @@ export interface SourceLine {
   readonly line: number;
 }
 
-/** The line of a frame of a store, where it was looked up. */
-export type LineOf = (store: Store, frame: number) => SourceLine | undefined;
+/** What was looked up of a frame, when somebody looked at its function. */
+export interface FrameFacts {
+  readonly source?: SourceLine;
+  /** See Frame.body. */
+  readonly body?: string;
+}
+
+/** The facts of a frame of a store, where it was looked up. */
+export type FactsOf = (store: Store, frame: number) => FrameFacts | undefined;
 
 /** A refresh, why there was none, or what is to be known of the source from now on. */
 export type SourceEvent =
@@ -53,11 +60,11 @@ export interface TickSource {
   /** Brings the tick of what there is since the last one, before its time; resolves when listeners have it. */
   flush?(): Promise<void>;
   /**
-   * Looks up the source lines of a native function's frames in the ticks so far; `lineOf` knows them when it
-   * resolves, to why there are none. Undefined frees what was read for that.
+   * Looks up the frames of a function in the ticks so far: the source lines of native ones, the bodies of .NET's.
+   * `factsOf` knows them when it resolves, to why there are no lines. Undefined frees what was read for that.
    */
-  lookUpLines?(functionId: number | undefined): Promise<string | undefined>;
-  readonly lineOf?: LineOf;
+  lookUp?(functionId: number | undefined): Promise<string | undefined>;
+  readonly factsOf?: FactsOf;
   /** Sets the time between refreshes. */
   setInterval(seconds: number): void;
   /** Resolves when there will be no more, and rejects where that is a failure; a source without it has no end. */

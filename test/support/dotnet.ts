@@ -217,7 +217,7 @@ export async function sampleMethods(pid: number, seconds: number): Promise<Sampl
       for (const word of drained.frames) {
         if (Number(word >> BigInt(FRAME_KIND_SHIFT)) !== FRAME_DOTNET) continue;
         if ((word & FRAME_VALUE_MASK) < DOTNET_STUBS) continue;
-        const { name, module, body = "" } = names.name(word, pid);
+        const { name, module, body = names.bodyOf(word, pid) ?? "" } = names.name(word, pid);
         found.set(word, { start: word & START_MASK, name, module, body });
       }
     }

@@ -17,9 +17,6 @@ export interface RuntimeFile {
 /** The number that the allocator of what may be collected had, and the address of it; 0: it cannot be collected. */
 type AllocatedBy = Pick<SeenMethod, "allocator" | "allocatorNumber">;
 
-/** Which method code is of, 0 if it is precompiled; and whether its address may be given to another one. */
-type MetCode = Pick<SeenMethod, "methodDesc" | "isCollectible">;
-
 const MAX_NAMES = 200_000;
 /** This many methods without a name, and none with one, are no accident. */
 const MISFITS = 8;
@@ -31,8 +28,6 @@ export class DotnetProcess {
   #opened: { readonly layout: Layout; readonly reader: MethodReader } | undefined;
   readonly #awaited = new Map<bigint, SeenMethod>();
   readonly #names = new Map<bigint, NamedFunction>();
-  /** MethodDescs by where their code starts, of code that is never collected: it stays that of the same method. */
-  readonly #lasting = new Map<number, number>();
   #isNamed = false;
   #refusals = 0;
   #lastRefusal = "";
@@ -49,13 +44,6 @@ export class DotnetProcess {
   get #parts(): { readonly layout: Layout; readonly reader: MethodReader } {
     this.#opened ??= this.#open();
     return this.#opened;
-  }
-
-  /** Takes in which method the code at an address is of, for body(). */
-  meet(start: number, { methodDesc, isCollectible }: MetCode): void {
-    if (this.#lasting.size >= MAX_NAMES) this.#lasting.clear();
-    if (isCollectible || methodDesc === 0n) this.#lasting.delete(start);
-    else this.#lasting.set(start, Number(methodDesc));
   }
 
   /** The name that is known of a frame word. */
@@ -116,9 +104,6 @@ export class DotnetProcess {
 
   /** Tells which body of its method the code at an address is. Throws Unreadable where it is not certain. */
   body(start: number): MethodBody {
-    const lasting = this.#lasting.get(start);
-    // What surely is the same method need not be looked up, and looked up again: each takes a read of its own.
-    if (lasting !== undefined) return this.#parts.reader.body(start, lasting);
     const methodDesc = this.#methodDescOf(start);
     const body = this.#parts.reader.body(start, methodDesc);
     if (this.#methodDescOf(start, this.memory.now) !== methodDesc)

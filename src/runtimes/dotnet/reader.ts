@@ -4,10 +4,12 @@ import {
   DOTNET_GENERATION_SHIFT,
   DOTNET_STUBS,
   FRAME_DOTNET,
+  FRAME_KIND_SHIFT,
   FRAME_VALUE_MASK,
 } from "../../../build/abi.ts";
 import type { Drained, SeenMethod } from "../../addon/drained.ts";
 import type { Sampler } from "../../addon/sampler.ts";
+import { startOfProcess } from "../../machine/process-start.ts";
 import { cleanName } from "../../tick/clean-name.ts";
 import type { NewFrames } from "../new-frames.ts";
 import type { NamedFrame, NamedFunction, RuntimeReader } from "../reader.ts";
@@ -22,6 +24,7 @@ import { SharedTables } from "./shared-tables.ts";
 import type { Tier } from "./tier.ts";
 import { attempt, stub, unnamed } from "./unnamed.ts";
 
+const KIND_SHIFT = BigInt(FRAME_KIND_SHIFT);
 const STUB_LIMIT = BigInt(DOTNET_STUBS);
 const START_MASK = (1n << BigInt(DOTNET_GENERATION_SHIFT)) - 1n;
 /** The name that stands for the assembly of a method that has none. */
@@ -41,6 +44,8 @@ type DotnetSampler = Pick<
 interface KnownProcess {
   /** Identifies the address space: exec makes another, and another process may get the pid. */
   readonly space: bigint;
+  /** Tells the process from another one that gets the pid. */
+  readonly startTime: string | undefined;
   /** Whether another process had the pid before, whose frame words may come again. */
   readonly isNext: boolean;
   readonly process: DotnetProcess;
@@ -67,7 +72,7 @@ export class DotnetReader implements RuntimeReader {
   /** Notices about files, by their id. */
   readonly #refused = new Map<number, string>();
 
-  /** `tellsBodies`: the bodies of methods are told apart, which takes reading the memory of their processes. */
+  /** `tellsBodies`: names say which body of a method they are of, where its file or its first sight tells that. */
   constructor(sampler: DotnetSampler, { tellsBodies = true } = {}) {
     this.#sampler = sampler;
     this.#tellsBodies = tellsBodies;
@@ -140,9 +145,23 @@ export class DotnetReader implements RuntimeReader {
     const known = this.#processes.get(pid);
     if (!known) return unnamed("its process was not known when it was met");
     const named = known.process.known(word) ?? this.#awaited(known.process, word);
-    if (!this.#tellsBodies) return named.body === undefined ? named : withoutBody(named);
-    const body = bodyOf(known.process, word, named);
-    return body === "" ? named : { ...named, body };
+    return this.#tellsBodies || named.body === undefined ? named : withoutBody(named);
+  }
+
+  /**
+   * Reads the body of compiled code out of the memory of its process: not before somebody looks at the method, as that
+   * takes many reads, and a build has hundreds of methods in each of its processes.
+   */
+  bodyOf(word: bigint, pid: number): string | undefined {
+    if (Number(word >> KIND_SHIFT) !== FRAME_DOTNET) return undefined;
+    const known = this.#processes.get(pid);
+    if (!known || known.startTime !== startOfProcess(pid)) return undefined;
+    if (known.process.known(word)?.whyUnnamed !== undefined) return undefined;
+    // It is there now, whatever was read of the process before.
+    this.#recent.forget();
+    const body = readOr(() => bodyText(known.process.body(startOf(word))), "");
+    this.#recent.forget();
+    return body === "" ? undefined : body;
   }
 
   #awaited(process: DotnetProcess, word: bigint): NamedFunction {
@@ -164,7 +183,6 @@ export class DotnetReader implements RuntimeReader {
     const { process, isNext } = known;
     const { word, pid } = seen;
     const before = process.known(word);
-    if (this.#tellsBodies) process.meet(startOf(word), seen);
     if (isNext || before || process.awaited(word)) this.#changed.push({ word, pid, before });
     if (seen.name.length > 0) {
       const name = Buffer.from(seen.name).toString("utf8");
@@ -210,7 +228,7 @@ export class DotnetReader implements RuntimeReader {
       this.#readNow,
     );
     const process = new DotnetProcess(memory, runtime, Number(bias), this.#shared.of(ownerOf(pid)));
-    const next = { space, process, isNext: known !== undefined };
+    const next = { space, startTime: startOfProcess(pid), process, isNext: known !== undefined };
     this.#processes.delete(pid);
     this.#processes.set(pid, next);
     return next;
@@ -246,12 +264,6 @@ function precompiled(resolve: () => ImageMethod): NamedFunction {
     const { name, module, genericArguments = [] } = resolve();
     return { name, module, body: bodyText({ tier, genericArguments }) };
   });
-}
-
-/** Spells the body at a frame word; empty where it cannot be told. It may have become certain since the last time. */
-function bodyOf(process: DotnetProcess, word: bigint, named: NamedFunction): string {
-  if (named.body !== undefined || named.whyUnnamed !== undefined) return named.body ?? "";
-  return readOr(() => bodyText(process.body(startOf(word))), "");
 }
 
 /** Spells a body: `tier 1  TKey=System.Int32  TValue=System.__Canon` */

@@ -208,7 +208,7 @@ async function writeShown(session: Session): Promise<void> {
   }
   const ticks = session.history.recorded(WRITTEN_SECONDS, tick);
   try {
-    const path = await session.write(ticks, session.lines.of);
+    const path = await session.write(ticks, session.lookedUp.factsOf);
     const first = ticks[0]?.time ?? tick.time;
     session.say(`written: ${clock((tick.time - first) / 1000 + tick.intervalSeconds)} to ${path}`);
   } catch (error) {

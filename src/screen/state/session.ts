@@ -10,7 +10,7 @@ import { parsePids } from "../../model/pids.ts";
 import { Totals } from "../../model/totals.ts";
 import { ofActivity } from "../../model/waits/activity.ts";
 import type { TerminalActions } from "../../terminal/window.tsx";
-import type { CounterDefinition, LineOf, SourceEvent, TickSource } from "../../tick/source.ts";
+import type { CounterDefinition, FactsOf, SourceEvent, TickSource } from "../../tick/source.ts";
 import { type Tick, tasksOf } from "../../tick/tick.ts";
 import type { Activity } from "../../tick/waits.ts";
 import { bindingFor } from "../keys/lookup.ts";
@@ -19,9 +19,9 @@ import { VIEWS, viewOf } from "../views/registry.ts";
 import type { View } from "../views/view.ts";
 import { chooseEvents } from "./choose-events.ts";
 import { complete, type Facts } from "./complete.ts";
+import { LookedUpFrames } from "./looked-up.ts";
 import { completePrompt, recall, withPromptText } from "./prompt.ts";
 import { Selectors } from "./selectors.ts";
-import { SourceLines } from "./source-lines.ts";
 import {
   initialState,
   isPrompt,
@@ -67,7 +67,7 @@ export interface ListShape {
 }
 
 /** Writes ticks to a file and says where; rejects with what was wrong. */
-export type WriteTicks = (ticks: readonly Tick[], lineOf: LineOf) => Promise<string>;
+export type WriteTicks = (ticks: readonly Tick[], factsOf: FactsOf) => Promise<string>;
 
 /** Knows events, and how to count others from now on. */
 export interface EventTools {
@@ -100,7 +100,7 @@ export class Session {
   readonly history = new History();
   readonly totals = new Totals();
   readonly selectors: Selectors;
-  readonly lines: SourceLines;
+  readonly lookedUp: LookedUpFrames;
   readonly counters: readonly CounterDefinition[];
   readonly source: TickSource;
   readonly write: WriteTicks | undefined;
@@ -120,7 +120,7 @@ export class Session {
     this.write = tools.write;
     this.events = tools.events;
     this.selectors = new Selectors(this.history);
-    this.lines = new SourceLines(source, () => this.changed());
+    this.lookedUp = new LookedUpFrames(source, () => this.changed());
     this.counters = source.counters;
     this.state = initialState(options);
   }
@@ -209,7 +209,7 @@ export class Session {
     const next = change(this.state, ...rest);
     const isFiltered = next.filterText !== this.state.filterText;
     this.state = isFiltered ? fromTheTop(next) : next;
-    this.lines.follow(openFunction(this.state));
+    this.lookedUp.follow(openFunction(this.state));
     this.#version++;
   }
 

@@ -85,11 +85,11 @@ function detailOf(
   ticks: readonly Tick[],
   memo: Memo<FunctionDetail>,
 ): FunctionDetail {
-  const { state, lines, selectors } = session;
+  const { state, lookedUp, selectors } = session;
   const { filter, kernel, nativeFrames } = state;
   const opened = openFunction(state) ?? -1;
-  const key = [tick, ticks.length, opened, filter, kernel, nativeFrames, lines.version];
-  const options = { ...selectors.options(state), lineOf: lines.of };
+  const key = [tick, ticks.length, opened, filter, kernel, nativeFrames, lookedUp.version];
+  const options = { ...selectors.options(state), factsOf: lookedUp.factsOf };
   return memo.of(key, () => functionDetail(ticks, opened, options));
 }
 
@@ -136,8 +136,8 @@ function functionBody(
     theme.bold(text(theme.nameOf(info))),
     ` ${fitPieces(facts, width - 2, 3, theme)}`,
     ...(info.whyUnnamed ? wrapped(`no name: ${info.whyUnnamed}`) : []),
-    ...(info.runtime === "native" && detail.lines.length === 0 && session.lines.why
-      ? wrapped(`no lines: ${session.lines.why}`)
+    ...(info.runtime === "native" && detail.lines.length === 0 && session.lookedUp.whyNoLines
+      ? wrapped(`no lines: ${session.lookedUp.whyNoLines}`)
       : []),
     "",
   ];

@@ -1,7 +1,7 @@
 /** Tiers and generic arguments of the bodies of .NET methods out of recorded memory, against the runtime's own words. */
 import { expect, test } from "vitest";
 import { layoutOf } from "../../../src/runtimes/dotnet/layout.ts";
-import { ProcessMemory, type ReadMemory, Unreadable } from "../../../src/runtimes/dotnet/memory.ts";
+import { ProcessMemory, Unreadable } from "../../../src/runtimes/dotnet/memory.ts";
 import type { MethodBody } from "../../../src/runtimes/dotnet/method.ts";
 import { DotnetProcess } from "../../../src/runtimes/dotnet/process.ts";
 import { bodyText } from "../../../src/runtimes/dotnet/reader.ts";
@@ -48,30 +48,6 @@ test.each(VERSIONS)(".NET %i: generic arguments are the runtime's, the method's 
   expect(told).toContain("TItem=Truth.Mix+Pair  TOther=Truth.Mix+Weight");
   expect(told).toContain("TItem=Truth.Mix+Weight  TOther=Truth.Mix+Pair");
 });
-
-test.each(VERSIONS)(
-  ".NET %i: code that is never collected is not asked again whose it is",
-  (major) => {
-    const recording = readRecording(major);
-    const headers = new Set(recording.methods.map(({ start }) => BigInt(start - 8)));
-    const memory = recordedMemory(recording);
-    const read: ReadMemory = (pid, address, size) =>
-      headers.has(address) ? Buffer.alloc(0) : memory(pid, address, size);
-    const process = new DotnetProcess(
-      new ProcessMemory(read, 1),
-      recording,
-      recording.bias,
-      noCache(),
-    );
-    for (const { body, at } of bodiesOf(major)) {
-      const { start = 0, methodDesc = 0 } = recording.methods[at] ?? {};
-      process.meet(start, { methodDesc: BigInt(methodDesc), isCollectible: false });
-      expect(process.body(start)).toEqual(body);
-      process.meet(start, { methodDesc: BigInt(methodDesc), isCollectible: true });
-      expect(() => process.body(start)).toThrow(Unreadable);
-    }
-  },
-);
 
 /** A process whose method at 0x1000 has bodies in a list that was made up; `next` of each: its index. */
 function listed(bodies: readonly { code: number; tier: number; next: number; of?: number }[]) {

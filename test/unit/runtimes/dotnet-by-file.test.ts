@@ -35,7 +35,6 @@ const seen = (more: Partial<SeenMethod> = {}): SeenMethod => ({
   pid: GONE,
   major: 10,
   descriptor: 0n,
-  isCollectible: false,
   allocator: 0n,
   allocatorNumber: 0n,
   name: Buffer.alloc(0),

@@ -28,7 +28,6 @@ const seen = (pid: number, word: number, name = ""): SeenMethod => ({
   pid,
   major: 10,
   descriptor: 0n,
-  isCollectible: false,
   allocator: 0n,
   allocatorNumber: 0n,
   name: Buffer.from(name),

@@ -21,7 +21,6 @@ const seen = (space: number, name: string): SeenMethod => ({
   pid: 7,
   major: 10,
   descriptor: 0n,
-  isCollectible: false,
   allocator: 0n,
   allocatorNumber: 0n,
   name: Buffer.from(name),

@@ -1,8 +1,8 @@
-/** Which frames are asked for source lines: each once, and none whose file is another one by now. */
+/** Which frames are looked up: each once, and none whose file is another one by now. */
 import { expect, test } from "vitest";
-import { FRAME_FILE_SHIFT } from "../../../build/abi.ts";
+import { FRAME_DOTNET, FRAME_FILE_SHIFT, FRAME_KIND_SHIFT } from "../../../build/abi.ts";
 import type { Drained } from "../../../src/addon/drained.ts";
-import { NativeLines, type StoreNumbers } from "../../../src/collector/native-lines.ts";
+import { FrameLookup, type StoreNumbers } from "../../../src/collector/frame-lookup.ts";
 import { NewFrames } from "../../../src/runtimes/new-frames.ts";
 
 /** Frames of code: file and offset of each. */
@@ -13,6 +13,7 @@ function frames(first: number, code: readonly (readonly [file: number, offset: n
     firstFrame: first,
     frames: BigUint64Array.from(code, word),
     extras: new BigUint64Array(code.length),
+    owners: new Uint32Array(code.length),
   } as Drained);
 }
 
@@ -26,7 +27,7 @@ function lookUp() {
       return Promise.resolve({ files: ["", `file${file}.c`], lines, why: "" });
     },
   };
-  return { asked, lines: new NativeLines(sampler) };
+  return { asked, lines: new FrameLookup(sampler, () => undefined) };
 }
 
 /** Who knows frames of a store by the number that they came with, and 1000. */
@@ -102,5 +103,35 @@ test("frames that no tick counts are asked for once one does, and all again in a
     [3, 10],
     [3, 20],
     [3, 10, 20],
+  ]);
+});
+
+test("bodies of the compiled frames of one function, each read once out of its process", async () => {
+  const word = (start: number): bigint =>
+    (BigInt(FRAME_DOTNET) << BigInt(FRAME_KIND_SHIFT)) | BigInt(start);
+  const read: (readonly [bigint, number])[] = [];
+  const lookup = new FrameLookup(
+    { lines: () => Promise.resolve({ files: [], lines: new Uint32Array(), why: "" }) },
+    (at, owner) => {
+      read.push([at, owner]);
+      return owner === 41 ? "tier 1" : undefined;
+    },
+  );
+  const words = [word(0x1000), word(0x2000), word(0x1000), word(0x3000)];
+  lookup.registerFrames(
+    new NewFrames({
+      firstFrame: 10,
+      frames: BigUint64Array.from(words),
+      extras: new BigUint64Array(words.length),
+      // What means the same in all processes is no code that one of them compiled.
+      owners: Uint32Array.of(41, 41, 42, 0),
+    } as Drained),
+    Uint32Array.of(7, 8, 7, 7),
+  );
+  expect((await lookup.find(7, STORE)).bodies).toEqual([[1010, "tier 1"]]);
+  expect((await lookup.find(7, STORE)).bodies).toEqual([]);
+  expect(read).toEqual([
+    [word(0x1000), 41],
+    [word(0x1000), 42],
   ]);
 });

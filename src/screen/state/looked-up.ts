@@ -1,15 +1,15 @@
-/** Has the source lines of the function looked up whose page is open. */
-import type { LineOf, TickSource } from "../../tick/source.ts";
+/** Has the frames of the function looked up whose page is open: source lines and bodies. */
+import type { FactsOf, TickSource } from "../../tick/source.ts";
 
 /** Looks up what is new with each refresh, one request at a time. */
-export class SourceLines {
+export class LookedUpFrames {
   readonly #source: TickSource;
   readonly #changed: () => void;
   #wanted: number | undefined;
   /** Why there are no lines of the wanted function. */
   #why: string | undefined;
   #isAsking = false;
-  /** Grows when lines may have become known. */
+  /** Grows when something may have become known. */
   version = 0;
 
   constructor(source: TickSource, changed: () => void) {
@@ -17,7 +17,7 @@ export class SourceLines {
     this.#changed = changed;
   }
 
-  /** Wants the lines of a function, or of none; to be called again when there are new frames. */
+  /** Wants the frames of a function, or of none; to be called again when there are new ones. */
   follow(wanted: number | undefined): void {
     if (wanted === undefined && this.#wanted === undefined) return;
     if (wanted !== this.#wanted) this.#why = undefined;
@@ -26,19 +26,19 @@ export class SourceLines {
   }
 
   /** Why there are no lines of the function that is open; undefined if there are, or nobody knows yet. */
-  get why(): string | undefined {
+  get whyNoLines(): string | undefined {
     return this.#why;
   }
 
-  /** The line of a frame of a store, where it was looked up. */
-  readonly of: LineOf = (store, frame) => this.#source.lineOf?.(store, frame);
+  /** What was looked up of a frame of a store. */
+  readonly factsOf: FactsOf = (store, frame) => this.#source.factsOf?.(store, frame);
 
   async #ask(): Promise<void> {
-    const { lookUpLines } = this.#source;
-    if (!lookUpLines) return;
+    const { lookUp } = this.#source;
+    if (!lookUp) return;
     this.#isAsking = true;
     const asked = this.#wanted;
-    const why = await lookUpLines.call(this.#source, asked);
+    const why = await lookUp.call(this.#source, asked);
     this.#isAsking = false;
     if (asked !== this.#wanted) {
       void this.#ask();
