@@ -25,7 +25,7 @@ export async function openMachine(
   checkPids(options.pids);
   checkMachine();
   checkNativeFiles();
-  // What this thread starts is sampled as the command's, also what a collector on it would start for itself.
+  // Whatever this thread starts is sampled as the command's: a collector on it would start programs of its own.
   const collecting = isWatched || options.program ? startThread() : collectHere();
   // Where the kernel verifies the BPF programs on one CPU, both threads share the other: this one reads on once the
   // other is loaded, and while that waits.

@@ -68,7 +68,7 @@ export const startThread = (): Collecting =>
     () => new Worker(new URL("./worker.js", import.meta.url), { resourceLimits: HEAP_LIMITS }),
   );
 
-/** Collects on this thread, and comes first as that of a screen does. */
+/** Collects on this thread, where no key is waited for. */
 export const collectHere = (): Collecting => new SameThread();
 
 /** Starts sampling. Rejects with a UserError that says what this machine or user lacks. */

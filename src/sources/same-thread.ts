@@ -1,6 +1,6 @@
 /**
- * Collecting on the thread that prints: where no key is waited for, a thread of its own would be there for nothing, and
- * takes 20 MB and two fifths of what a start costs, for a second V8 and what that compiles.
+ * Collecting on the thread that prints. Where no key is waited for, a thread of its own would be there for nothing; it
+ * takes 20 MB for a second V8, which compiles everything for itself.
  */
 import { EventEmitter } from "node:events";
 import { putCollectorSecond } from "../machine/priority.ts";

@@ -1,8 +1,9 @@
 /** .NET programs of each version and shape, sampled as a user would. */
 import { describe, expect, test } from "vitest";
+import { TestTerminal } from "../screen/terminal.ts";
 import { dotnetProgram, isComposite, SHAPES, type Shape } from "../support/dotnet.ts";
 import { Lacking } from "../support/measure.ts";
-import { needsSampling } from "../support/polytop.ts";
+import { launcher, needsSampling } from "../support/polytop.ts";
 import { during, hasRun, sampleFolded, sampleJson, share, start } from "../support/profile.ts";
 import { workload } from "../support/workloads.ts";
 
@@ -56,6 +57,35 @@ describe.each(tested)("$name", (shape) => {
 const installed = SHAPES.slice(0, 1);
 
 describe.each(installed)("$name", (shape) => {
+  test("the page of a method tells which of its bodies run", {
+    timeout: TIMEOUT,
+  }, async (context) => {
+    needsSampling(context);
+    const found = built(shape);
+    if ("why" in found) return context.skip(found.why);
+    const program = start(found.program, ["mix"]);
+    await during([program], async () => {
+      await hasRun(program.pid, 2);
+      // The program's own methods: those of the libraries are precompiled, as their files tell.
+      const terminal = new TestTerminal(launcher, ["-p", String(program.pid), "-f", "Truth."], {
+        columns: 100,
+        rows: 30,
+        env: { LANG: "C.UTF-8" },
+      });
+      try {
+        await terminal.until((text) => /SELF%.*\n.*Truth\./.test(text), "a method", 30_000);
+        terminal.type("j");
+        await terminal.until((text) => text.includes("▶"), "a selected row", 30_000);
+        terminal.type("\r");
+        const told = /code: .*% (tier [01]|OSR|compiled once)/;
+        await terminal.until((text) => told.test(text), "its bodies", 30_000);
+      } finally {
+        terminal.type("q");
+        await terminal.exited;
+      }
+    });
+  });
+
   test("a collected dynamic method never lends its name", { timeout: TIMEOUT }, async (context) => {
     const found = built(shape);
     if ("why" in found) return context.skip(found.why);
