@@ -16,7 +16,7 @@ import type { NamedFrame, NamedFunction, RuntimeReader } from "../reader.ts";
 import { PageBudget } from "./bytes.ts";
 import { ImageNames } from "./images.ts";
 import type { ImageMethod } from "./instance-name.ts";
-import { ProcessMemory, type ReadMemory, readOr } from "./memory.ts";
+import { ProcessMemory, type ReadMemory, readOr, Unreadable } from "./memory.ts";
 import type { MethodBody } from "./method.ts";
 import { DotnetProcess, type RuntimeFile } from "./process.ts";
 import { RecentPages } from "./recent-pages.ts";
@@ -30,6 +30,12 @@ const START_MASK = (1n << BigInt(DOTNET_GENERATION_SHIFT)) - 1n;
 /** The name that stands for the assembly of a method that has none. */
 const DYNAMIC_MODULE = "[dynamic]";
 const MAX_PROCESSES = 512;
+/** With each process that comes, so many of those that are known are looked at: whether they have ended. */
+const LOOKS = 4;
+/** So many drains after anything of a process was met or named last, what it ran before its end is named. */
+const DRAINS_KEPT = 5;
+/** The limit for pids of processes that were forgotten. */
+const MAX_PIDS = 65_536;
 /** The screen has no room for more notices. */
 const MAX_NOTICES = 3;
 /** The limit for pages of metadata of all images together. */
@@ -49,6 +55,8 @@ interface KnownProcess {
   /** Whether another process had the pid before, whose frame words may come again. */
   readonly isNext: boolean;
   readonly process: DotnetProcess;
+  /** The number of the drain before which something of it was met or named last. */
+  usedIn: number;
 }
 
 /** A word that was met before, and what it was named then in the same process. */
@@ -62,6 +70,9 @@ export class DotnetReader implements RuntimeReader {
   readonly #sampler: DotnetSampler;
   readonly #tellsBodies: boolean;
   readonly #processes = new Map<number, KnownProcess>();
+  /** Pids of processes that were forgotten: their frame words may come again. */
+  readonly #pids = new Set<number>();
+  #drains = 0;
   readonly #readNow: ReadMemory;
   readonly #recent: RecentPages;
   readonly #pages = new PageBudget(MAX_PAGE_BYTES);
@@ -118,6 +129,7 @@ export class DotnetReader implements RuntimeReader {
   *renamed(): Iterable<readonly [number, NamedFrame]> {
     const changed = this.#changed;
     this.#changed = [];
+    this.#drains++;
     for (const { word, pid, before } of changed) {
       const number = this.#sampler.frameNumber(word, pid);
       if (number === 0) continue;
@@ -144,6 +156,7 @@ export class DotnetReader implements RuntimeReader {
     if (value < STUB_LIMIT) return stub(Number(value));
     const known = this.#processes.get(pid);
     if (!known) return unnamed("its process was not known when it was met");
+    known.usedIn = this.#drains;
     const named = known.process.known(word) ?? this.#awaited(known.process, word);
     return this.#tellsBodies || named.body === undefined ? named : withoutBody(named);
   }
@@ -156,10 +169,11 @@ export class DotnetReader implements RuntimeReader {
     if (Number(word >> KIND_SHIFT) !== FRAME_DOTNET) return undefined;
     const known = this.#processes.get(pid);
     if (!known || known.startTime !== startOfProcess(pid)) return undefined;
-    if (known.process.known(word)?.whyUnnamed !== undefined) return undefined;
+    const { name, whyUnnamed } = this.name(word, pid);
+    if (whyUnnamed !== undefined) return undefined;
     // It is there now, whatever was read of the process before.
     this.#recent.forget();
-    const body = readOr(() => bodyText(known.process.body(startOf(word))), "");
+    const body = readOr(() => bodyText(bodyOf(known.process, startOf(word), name)), "");
     this.#recent.forget();
     return body === "" ? undefined : body;
   }
@@ -218,9 +232,13 @@ export class DotnetReader implements RuntimeReader {
 
   #process({ pid, space, major, descriptor, bias }: SeenMethod): KnownProcess | undefined {
     const known = this.#processes.get(pid);
-    if (known?.space === space) return known;
+    if (known?.space === space) {
+      known.usedIn = this.#drains;
+      return known;
+    }
     if (major === 0) return undefined;
     const runtime: RuntimeFile = { major, descriptor: Number(descriptor) };
+    this.#forgetEnded();
     if (this.#processes.size >= MAX_PROCESSES) this.#forgetOldest();
     const memory = new ProcessMemory(
       (id, address, size) => this.#recent.read(id, address, size),
@@ -228,16 +246,48 @@ export class DotnetReader implements RuntimeReader {
       this.#readNow,
     );
     const process = new DotnetProcess(memory, runtime, Number(bias), this.#shared.of(ownerOf(pid)));
-    const next = { space, startTime: startOfProcess(pid), process, isNext: known !== undefined };
+    const next: KnownProcess = {
+      space,
+      startTime: startOfProcess(pid),
+      process,
+      isNext: known !== undefined || this.#pids.has(pid),
+      usedIn: this.#drains,
+    };
     this.#processes.delete(pid);
     this.#processes.set(pid, next);
     return next;
   }
 
+  /** A build starts some processes a second, and keeps names of each: those that have ended go, a few at a time. */
+  #forgetEnded(): void {
+    let left = LOOKS;
+    for (const [pid, known] of this.#processes) {
+      if (left-- === 0) return;
+      const isUsed = this.#drains - known.usedIn <= DRAINS_KEPT;
+      if (!isUsed && known.startTime !== startOfProcess(pid)) {
+        this.#forget(pid);
+        continue;
+      }
+      // It is looked at again behind all others.
+      this.#processes.delete(pid);
+      this.#processes.set(pid, known);
+    }
+  }
+
   #forgetOldest(): void {
     for (const pid of this.#processes.keys()) {
-      this.#processes.delete(pid);
+      this.#forget(pid);
       if (this.#processes.size < MAX_PROCESSES / 2) return;
+    }
+  }
+
+  #forget(pid: number): void {
+    this.#processes.delete(pid);
+    this.#pids.delete(pid);
+    this.#pids.add(pid);
+    for (const oldest of this.#pids) {
+      if (this.#pids.size <= MAX_PIDS) return;
+      this.#pids.delete(oldest);
     }
   }
 }
@@ -256,6 +306,12 @@ const withoutBody = ({ body: _body, ...rest }: NamedFunction): NamedFunction => 
 /** The user that a process runs as; -1 if the process is gone. */
 function ownerOf(pid: number): number {
   return statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid ?? -1;
+}
+
+/** Throws Unreadable where the address was given to another method since the one of that name was met there. */
+function bodyOf(process: DotnetProcess, start: number, name: string): MethodBody {
+  if (process.methodAt(start).name !== name) throw new Unreadable("its code was collected");
+  return process.body(start);
 }
 
 function precompiled(resolve: () => ImageMethod): NamedFunction {
