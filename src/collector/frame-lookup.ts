@@ -1,4 +1,7 @@
-/** Source lines of native frames and bodies of .NET ones: looked up for one function at a time, when somebody looks at it. */
+/**
+ * Source lines of native frames and bodies of .NET ones: looked up for one function at a time, when somebody looks at
+ * it.
+ */
 
 import {
   FRAME_DOTNET,

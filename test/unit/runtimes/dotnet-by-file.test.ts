@@ -2,8 +2,9 @@
 import { expect, test } from "vitest";
 import { FRAME_DOTNET, FRAME_KIND_SHIFT } from "../../../build/abi.ts";
 import type { SeenMethod } from "../../../src/addon/drained.ts";
-import { DotnetReader } from "../../../src/runtimes/dotnet/reader.ts";
-import { CODE, functions, makeImage, NOTHING_KEPT, SECTIONS } from "../../support/precompiled.ts";
+import type { DotnetReader } from "../../../src/runtimes/dotnet/reader.ts";
+import { dotnetReader, seenMethod } from "../../support/dotnet-reader.ts";
+import { CODE, functions, makeImage, SECTIONS } from "../../support/precompiled.ts";
 
 /** Larger than any pid (PID_MAX_LIMIT). */
 const GONE = 4_194_305;
@@ -23,33 +24,23 @@ const program = Buffer.concat([Buffer.alloc(IMAGE_OFFSET), image]);
 
 const WORD = (BigInt(FRAME_DOTNET) << BigInt(FRAME_KIND_SHIFT)) | BigInt(IMAGE_ADDRESS + CODE);
 
-const seen = (more: Partial<SeenMethod> = {}): SeenMethod => ({
-  word: WORD,
-  methodDesc: 0n,
-  image: BigInt(IMAGE_ADDRESS),
-  row: 0,
-  imageFile: KEY,
-  imageOffset: IMAGE_OFFSET,
-  bias: 0n,
-  space: 1n,
-  pid: GONE,
-  major: 10,
-  descriptor: 0n,
-  allocator: 0n,
-  allocatorNumber: 0n,
-  name: Buffer.alloc(0),
-  ...more,
-});
+const seen = (more: Partial<SeenMethod> = {}): SeenMethod =>
+  seenMethod({
+    word: WORD,
+    methodDesc: 0n,
+    image: BigInt(IMAGE_ADDRESS),
+    imageFile: KEY,
+    imageOffset: IMAGE_OFFSET,
+    pid: GONE,
+    ...more,
+  });
 
 /** A reader that met one method of a process that is gone; `fileId` says which file its key stands for. */
 function met(method: SeenMethod, fileId: () => number): DotnetReader {
-  const reader = new DotnetReader({
-    readMemory: () => Buffer.alloc(0),
+  const reader = dotnetReader({
     readFile: (file, offset, size) =>
       file === 5 ? program.subarray(offset, offset + size) : Buffer.alloc(0),
-    ...NOTHING_KEPT,
     fileId: (key) => (key.every((it, at) => it === KEY[at]) ? fileId() : 0),
-    frameNumber: () => 0,
     takeMethods: () => [method],
   });
   reader.resolveSeen();

@@ -1,8 +1,8 @@
 /** Runtimes of .NET that are not understood are told of, and only these. */
 import { expect, test } from "vitest";
 import type { SampledFile, SeenMethod } from "../../../src/addon/drained.ts";
-import { DotnetReader } from "../../../src/runtimes/dotnet/reader.ts";
-import { NOTHING_KEPT } from "../../support/precompiled.ts";
+import type { DotnetReader } from "../../../src/runtimes/dotnet/reader.ts";
+import { dotnetReader, seenMethod } from "../../support/dotnet-reader.ts";
 
 const WHY =
   "the process ended before it could be asked, or polytop may not read it (CAP_SYS_PTRACE)";
@@ -16,33 +16,12 @@ const file = (more: Partial<SampledFile>): SampledFile => ({
   ...more,
 });
 
-const seen = (pid: number, word: number, name = ""): SeenMethod => ({
-  word: BigInt(word),
-  methodDesc: 0x5000n,
-  image: 0n,
-  row: 0,
-  imageFile: new BigUint64Array(4),
-  imageOffset: 0,
-  bias: 0n,
-  space: BigInt(pid),
-  pid,
-  major: 10,
-  descriptor: 0n,
-  allocator: 0n,
-  allocatorNumber: 0n,
-  name: Buffer.from(name),
-});
+const seen = (pid: number, word: number, name = ""): SeenMethod =>
+  seenMethod({ word: BigInt(word), space: BigInt(pid), pid, name: Buffer.from(name) });
 
 /** Names of processes in whose memory nothing can be read, after these methods were met. */
 function after(methods: readonly SeenMethod[]): DotnetReader {
-  const names = new DotnetReader({
-    readMemory: () => Buffer.alloc(0),
-    readFile: () => Buffer.alloc(0),
-    ...NOTHING_KEPT,
-    fileId: () => 0,
-    frameNumber: () => 0,
-    takeMethods: () => methods,
-  });
+  const names = dotnetReader({ takeMethods: () => methods });
   names.resolveSeen();
   return names;
 }

@@ -1,37 +1,18 @@
 /** Processes of .NET that have ended are forgotten, and what they left never lends a name to who gets their pids. */
 import { expect, test } from "vitest";
 import type { SeenMethod } from "../../../src/addon/drained.ts";
-import { DotnetReader } from "../../../src/runtimes/dotnet/reader.ts";
-import { NOTHING_KEPT } from "../../support/precompiled.ts";
+import { dotnetReader, seenMethod } from "../../support/dotnet-reader.ts";
 import { start } from "../../support/profile.ts";
 
 const WORD = 0x10000n;
 
-const seen = (pid: number, name: string, space = BigInt(pid)): SeenMethod => ({
-  word: WORD,
-  methodDesc: 0x5000n,
-  image: 0n,
-  row: 0,
-  imageFile: new BigUint64Array(4),
-  imageOffset: 0,
-  bias: 0n,
-  space,
-  pid,
-  major: 10,
-  descriptor: 0n,
-  allocator: 0n,
-  allocatorNumber: 0n,
-  name: Buffer.from(name),
-});
+const seen = (pid: number, name: string, space = BigInt(pid)): SeenMethod =>
+  seenMethod({ word: WORD, space, pid, name: Buffer.from(name) });
 
 /** A reader, and what it is told of methods before the next drain. */
 function reader() {
   const methods: SeenMethod[] = [];
-  const names = new DotnetReader({
-    readMemory: () => Buffer.alloc(0),
-    readFile: () => Buffer.alloc(0),
-    ...NOTHING_KEPT,
-    fileId: () => 0,
+  const names = dotnetReader({
     frameNumber: () => 77,
     takeMethods: () => methods.splice(0),
   });
