@@ -57,7 +57,7 @@ interface Wanted {
 }
 
 /** Tells the body at a word of FRAME_DOTNET in a process; undefined where it cannot be told. */
-export type ReadBody = (word: bigint, owner: number) => string | undefined;
+type ReadBody = (word: bigint, owner: number) => string | undefined;
 
 /** Stands in place of a function's id. */
 const NONE = -1;

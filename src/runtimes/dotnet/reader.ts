@@ -71,7 +71,7 @@ export class DotnetReader implements RuntimeReader {
   readonly #tellsBodies: boolean;
   readonly #processes = new Map<number, KnownProcess>();
   /** Pids of processes that were forgotten: their frame words may come again. */
-  readonly #pids = new Set<number>();
+  readonly #forgotten = new Set<number>();
   #drains = 0;
   readonly #readNow: ReadMemory;
   readonly #recent: RecentPages;
@@ -250,7 +250,7 @@ export class DotnetReader implements RuntimeReader {
       space,
       startTime: startOfProcess(pid),
       process,
-      isNext: known !== undefined || this.#pids.has(pid),
+      isNext: known !== undefined || this.#forgotten.has(pid),
       usedIn: this.#drains,
     };
     this.#processes.delete(pid);
@@ -283,11 +283,11 @@ export class DotnetReader implements RuntimeReader {
 
   #forget(pid: number): void {
     this.#processes.delete(pid);
-    this.#pids.delete(pid);
-    this.#pids.add(pid);
-    for (const oldest of this.#pids) {
-      if (this.#pids.size <= MAX_PIDS) return;
-      this.#pids.delete(oldest);
+    this.#forgotten.delete(pid);
+    this.#forgotten.add(pid);
+    for (const oldest of this.#forgotten) {
+      if (this.#forgotten.size <= MAX_PIDS) return;
+      this.#forgotten.delete(oldest);
     }
   }
 }
