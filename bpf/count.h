@@ -26,8 +26,13 @@ struct {
 	__array(values, struct count_map);
 } counts SEC(".maps");
 
-/* Stacks that user space was sent, by hash: the memory of the program alone. */
-MAP(sent_stacks, LRU_HASH, 16384, __u64, __u8);
+/*
+ * Stacks that user space was sent: their hashes, each in the slot that its bits say. A stack that lost its slot to
+ * another one is sent again when it is next counted first, which user space does not mind; to keep all of them in a
+ * hash map took a third of the time of a new stack. The memory of the program alone.
+ */
+#define SENT_STACK_BITS 15
+MAP(sent_stacks, ARRAY, 1 << SENT_STACK_BITS, __u32, __u64);
 
 volatile __u32 epoch = 0; /* 0 or 1: the half of `counts` that is written; user space switches it */
 /* User space sets these before the load. */
@@ -39,9 +44,10 @@ static __always_inline __u32 send_stack(struct walk *w)
 {
 	__u64 size = sizeof(w->record) + w->record.frame_count * sizeof(__u64) +
 		     w->record.interpreted_count * sizeof(struct interpreted_frame);
-	__u8 one = 1;
+	__u32 slot = hash_slot(w->record.hash, SENT_STACK_BITS);
+	__u64 *sent = bpf_map_lookup_elem(&sent_stacks, &slot);
 
-	if (bpf_map_lookup_elem(&sent_stacks, &w->record.hash))
+	if (!sent || *sent == w->record.hash)
 		return 0;
 	if (send_interpreted(w))
 		return COUNTER_SamplesLostRingFull;
@@ -50,15 +56,24 @@ static __always_inline __u32 send_stack(struct walk *w)
 	size &= RECORD_BYTES - 1;
 	if (bpf_ringbuf_output(&records, &w->record, size, unhurried()))
 		return COUNTER_SamplesLostRingFull;
-	bpf_map_update_elem(&sent_stacks, &w->record.hash, &one, BPF_ANY);
+	*sent = w->record.hash;
 	return 0;
 }
 
-/* Says who the task is, for the first count of a stack in an epoch. */
-static __always_inline void describe_task(struct count_value *value, struct task_struct *task, int is_process)
-{
-	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
+/* So long a task is taken for what it was when it was described: it may have given itself another name since. */
+#define DESCRIPTION_NANOSECONDS 200000000ULL
 
+/* Says in w->task who the task is, for the first count of a stack in an epoch. */
+static __always_inline void describe_task(struct walk *w, struct task_struct *task, int is_process)
+{
+	struct count_value *value = &w->task;
+	__u64 now = bpf_ktime_get_ns();
+
+	/* A thread at work has new stacks all the time, and what says who it is lies far apart in the kernel's memory.
+	 */
+	if (is_process && w->described == task && w->described_program == w->program && now < w->described_until)
+		return;
+	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
 	value->start_time = BPF_CORE_READ(leader, start_boottime);
 	value->cgroup = bpf_get_current_cgroup_id();
 	struct task_struct *parent = BPF_CORE_READ(leader, real_parent, group_leader);
@@ -70,6 +85,10 @@ static __always_inline void describe_task(struct count_value *value, struct task
 		__builtin_memset(value->comm, 0, sizeof(value->comm));
 		__builtin_memcpy(value->comm, INTERRUPTS_COMM, sizeof(INTERRUPTS_COMM));
 	}
+	/* The kernel's own threads run no program: they are described each time. */
+	w->described = is_process && w->program ? task : NULL;
+	w->described_program = w->program;
+	w->described_until = now + DESCRIPTION_NANOSECONDS;
 }
 
 /* Counts the walked stack, `weight` times. Returns the counter that says what became of the sample. */
@@ -99,7 +118,7 @@ static __always_inline __u32 count_stack(struct walk *w, struct task_struct *tas
 	if (loss)
 		return loss;
 	w->task.count = weight;
-	describe_task(&w->task, task, tid != 0);
+	describe_task(w, task, tid != 0);
 	if (bpf_map_update_elem(map, &key, &w->task, BPF_NOEXIST))
 		return COUNTER_SamplesLostCountsFull;
 	return COUNTER_SamplesCounted;

@@ -221,6 +221,7 @@ static __always_inline void start_walk(struct walk *w, __u32 tgid)
 	w->process_frames = 0;
 	w->record_lost = 0;
 	w->mappings_changed = 0;
+	w->program = 0;
 	w->stop = 0;
 	w->user_frames = 0;
 	w->record.type = RECORD_STACK;

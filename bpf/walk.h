@@ -126,7 +126,10 @@ struct walk {
 	struct name_record name; /* scratch: a name being made */
 	struct file_record file; /* scratch: a request */
 	__u8 window[WINDOW_BYTES];
-	struct count_value task; /* scratch for a new count */
+	struct count_value task; /* scratch for a new count: it says who the task is that was described last */
+	struct task_struct *described;
+	__u64 described_program; /* its program_of() then */
+	__u64 described_until;   /* from this time on it must be described again */
 	struct stack_record record;
 	__u64 frames[MAX_WORDS]; /* continues `record` */
 };

@@ -110,7 +110,6 @@ __noinline int dotnet_describe_method(void)
 __noinline int dotnet_place_image(void)
 {
 	struct walk *w = current_walk();
-	struct mapping found;
 
 	if (!w)
 		return 0;
@@ -123,11 +122,15 @@ __noinline int dotnet_place_image(void)
 	struct file *file = BPF_CORE_READ(vma, vm_file);
 	if (!file)
 		return 0;
-	describe_file(w, vma, file, &found);
-	if (found.state == MAPPING_ANONYMOUS)
-		return 0;
+	int is_memory_file = identify_file(w, BPF_CORE_READ(file, f_inode));
+	if (!bpf_map_lookup_elem(&file_ids, &w->file.key)) {
+		/* It holds code that the process generates. */
+		if (is_memory_file)
+			return 0;
+		ask_for_file();
+	}
 	r->image_file = w->file.key;
-	r->image_offset = r->image - BPF_CORE_READ(vma, vm_start) + found.offset;
+	r->image_offset = file_offset(vma, r->image);
 	return 0;
 }
 

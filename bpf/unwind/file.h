@@ -20,6 +20,29 @@ MAP(asked_files, LRU_HASH, 2048, struct file_key, __u8);
 /* Grows when a file id is taken back, which cached mappings may hold: user space writes. */
 volatile __u32 files_version = 0;
 
+/*
+ * The id of a file that was met before: processes share most of theirs, and to make the key of one takes a dozen places
+ * of the kernel's memory. Its inode may be another file's by now: then it has another number, or another ctime, or is
+ * of another file system, as that of a user who chooses both (FUSE).
+ */
+struct known_file {
+	__u64 inode;  /* its address */
+	__u64 number; /* inode_number() */
+	__u64 ctime;
+	__u32 version; /* files_version of that time */
+	__u32 id;
+};
+_Static_assert(sizeof(struct known_file) == 32, "two in a line of the CPU's cache");
+
+#define KNOWN_FILE_BITS 7
+
+struct known_files {
+	struct known_file slots[1 << KNOWN_FILE_BITS];
+};
+
+/* The memory of the walk alone. */
+MAP(known_files, PERCPU_ARRAY, 1, __u32, struct known_files);
+
 /* When the content of the file or what its inode says last changed, in nanoseconds. */
 static __always_inline __u64 inode_ctime(struct inode *inode)
 {
@@ -91,9 +114,8 @@ static __always_inline void describe_anonymous(struct mapping *m)
  * Puts the identity of a file and the number of its file system into w->file. Returns whether it is a file in memory
  * without a name.
  */
-static __always_inline int identify_file(struct walk *w, struct file *file)
+static __always_inline int identify_file(struct walk *w, struct inode *inode)
 {
-	struct inode *inode = BPF_CORE_READ(file, f_inode);
 	struct file_key *key = &w->file.key;
 
 	/*
@@ -110,6 +132,50 @@ static __always_inline int identify_file(struct walk *w, struct file *file)
 	return is_memory_file;
 }
 
+/* The number of an inode, mixed with its file system. */
+static __always_inline __u64 inode_number(struct inode *inode)
+{
+	return mix((__u64)BPF_CORE_READ(inode, i_sb), BPF_CORE_READ(inode, i_ino));
+}
+
+static __always_inline struct known_file *known_file_slot(__u64 inode)
+{
+	__u32 zero = 0;
+	struct known_files *known = bpf_map_lookup_elem(&known_files, &zero);
+
+	return known ? &known->slots[hash_slot(inode, KNOWN_FILE_BITS)] : NULL;
+}
+
+/*
+ * The id of the file of the inode at an address, if it was met before; else 0. A global function, as the next one: both
+ * keep little on the stack where that is deepest.
+ */
+__noinline __u32 find_known_file(__u64 inode)
+{
+	struct known_file *known = known_file_slot(inode);
+
+	if (!known || known->inode != inode || known->version != files_version ||
+	    known->number != inode_number((struct inode *)inode) || known->ctime != inode_ctime((struct inode *)inode))
+		return 0;
+	return known->id;
+}
+
+/* Remembers the id of the file of the inode at an address, which is no file in memory without a name. */
+__noinline int remember_file(__u64 inode, __u32 id)
+{
+	struct known_file *known = known_file_slot(inode);
+	struct walk *w = current_walk();
+
+	if (!known || !w)
+		return 0;
+	known->inode = inode;
+	known->number = inode_number((struct inode *)inode);
+	known->ctime = inode_ctime((struct inode *)inode);
+	known->version = w->files_version;
+	known->id = id;
+	return 0;
+}
+
 /*
  * Says which file the VMA maps and what is known of it, in all but the range of the mapping. Returns whether that
  * holds as long as the mappings are unchanged; else user space was asked, and it must be looked up again.
@@ -117,23 +183,31 @@ static __always_inline int identify_file(struct walk *w, struct file *file)
 static __always_inline int describe_file(struct walk *w, struct vm_area_struct *vma, struct file *file,
 					 struct mapping *m)
 {
-	int is_memory_file = identify_file(w, file);
+	struct inode *inode = BPF_CORE_READ(file, f_inode);
 
 	describe_anonymous(m);
 	m->offset = BPF_CORE_READ(vma, vm_pgoff) << 12;
-	if (!is_memory_file)
-		m->state = FILE_PENDING;
-	__u32 *id = bpf_map_lookup_elem(&file_ids, &w->file.key);
-	if (!id && is_memory_file && generates_code(w))
-		return 1;
+	__u32 id = find_known_file((__u64)inode);
 	if (!id) {
-		ask_for_file();
-		return 0;
+		int is_memory_file = identify_file(w, inode);
+
+		if (!is_memory_file)
+			m->state = FILE_PENDING;
+		__u32 *found = bpf_map_lookup_elem(&file_ids, &w->file.key);
+		if (!found && is_memory_file && generates_code(w))
+			return 1;
+		if (!found) {
+			ask_for_file();
+			return 0;
+		}
+		id = *found;
+		if (!is_memory_file)
+			remember_file((__u64)inode, id);
 	}
-	struct file_entry *entry = bpf_map_lookup_elem(&files, id);
+	struct file_entry *entry = bpf_map_lookup_elem(&files, &id);
 	if (!entry)
 		return 0;
-	m->file = *id;
+	m->file = id;
 	m->state = entry->state;
 	m->interpreter = entry->interpreter;
 	m->interpreter_index = entry->interpreter_index;

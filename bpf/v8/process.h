@@ -14,7 +14,7 @@ static __always_inline void v8_try_program(struct walk *w)
 
 	if (!program)
 		return;
-	identify_file(w, program);
+	identify_file(w, BPF_CORE_READ(program, f_inode));
 	__u32 *id = bpf_map_lookup_elem(&file_ids, &w->file.key);
 	if (!id)
 		return;
