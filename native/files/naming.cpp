@@ -17,10 +17,10 @@ NamedOffset Naming::name(uint32_t file, uint64_t offset) {
   const std::shared_ptr<OpenFile> found = catalog_.open(file);
   if (!found) return {};
   symbols_.makeReady({found});
-  NamedOffset named = found->name(offset);
+  NamedOffset named = found->name(offset, refresh_);
   if (!found->wantsNames()) return named;
   symbols_.readNames({found});
-  return found->name(offset);
+  return found->name(offset, refresh_);
 }
 
 uint32_t Naming::functionOf(uint32_t file, uint64_t offset) {

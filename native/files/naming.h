@@ -35,7 +35,10 @@ class Naming {
   /// Functions get other numbers from now on: ids of files were given to others.
   void renumber() { functions_ = {}; }
   /// Begins a refresh: how long symbols are read in each is bounded.
-  void beginRefresh() { symbols_.beginRefresh(); }
+  void beginRefresh() {
+    refresh_++;
+    symbols_.beginRefresh();
+  }
   /// Which files could not be read since the last call, and why: for users.
   std::vector<std::string> takeNotices() { return symbols_.takeNotices(); }
   /// CPU time of the parsers that run now, in nanoseconds.
@@ -55,6 +58,7 @@ class Naming {
   /// Numbers of functions that were met, by file id << FRAME_FILE_SHIFT | file offset of their start.
   FlatMap<uint64_t, uint32_t, NumberHash> functions_;
   uint32_t nextFunction_ = 1;
+  uint64_t refresh_ = 1;
 };
 
 }  // namespace polytop

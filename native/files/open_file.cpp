@@ -42,7 +42,14 @@ bool OpenFile::lacksSymbols() const {
   return state_ == Symbols::kAreMissing && isElf_ && file().valid() && (failures_ == 0 || Clock::now() >= retryAt_);
 }
 
+bool OpenFile::isUnchangedIn(uint64_t refresh) {
+  if (lookedIn_ != refresh) wasUnchanged_ = isUnchanged();
+  lookedIn_ = refresh;
+  return wasUnchanged_;
+}
+
 void OpenFile::takeSymbols(std::unique_ptr<SymbolIndex> symbols) {
+  lookedIn_ = 0;
   if (!symbols) return noteFailure();
   state_ = Symbols::kAreThere;
   // Asked behind the reading, as for each name.
@@ -50,6 +57,7 @@ void OpenFile::takeSymbols(std::unique_ptr<SymbolIndex> symbols) {
 }
 
 void OpenFile::noteNames(bool isRead) {
+  lookedIn_ = 0;
   if (isRead)
     failures_ = 0;
   else
@@ -94,7 +102,7 @@ uint64_t OpenFile::functionStart(uint64_t offset) {
   return symbol ? symbol : start;
 }
 
-NamedOffset OpenFile::name(uint64_t offset) {
+NamedOffset OpenFile::name(uint64_t offset, uint64_t refresh) {
   NamedOffset named;
   uint64_t start = enclosingStart(offset);
   if (symbols_) {
@@ -105,7 +113,7 @@ NamedOffset OpenFile::name(uint64_t offset) {
   }
   if (start) named.address = addressOf(start);
   // Asked behind the reading: nothing that was written meanwhile is told.
-  return isUnchanged() ? named : NamedOffset{};
+  return isUnchangedIn(refresh) ? named : NamedOffset{};
 }
 
 int OpenFile::besideOf(const std::string& name) {

@@ -75,8 +75,9 @@ class OpenFile {
   bool isOfOneInode(const OpenFile& other) const;
 
   /// The function that holds a file offset, by the symbols if they are there. Where its name is not read yet, it has
-  /// none and is wanted.
-  NamedOffset name(uint64_t offset);
+  /// none and is wanted. `refresh` is another number for each drain: whether the file is unchanged is asked once in it,
+  /// behind all that was read of it until then.
+  NamedOffset name(uint64_t offset, uint64_t refresh);
   /// The file offset where that function starts, 0 if it is not known.
   uint64_t functionStart(uint64_t offset);
   /// Bytes of the file, fewer where it ends; with a name: of the file of that name in its folder, none without one.
@@ -89,6 +90,8 @@ class OpenFile {
   uint64_t enclosingStart(uint64_t offset) const;
   /// The address in the file's headers of a file offset.
   uint64_t addressOf(uint64_t offset) const;
+  /// isUnchanged(), asked at most once in a refresh between two readings.
+  bool isUnchangedIn(uint64_t refresh);
   /// The descriptor of another file in the folder, -1 if there is none.
   int besideOf(const std::string& name);
 
@@ -105,6 +108,8 @@ class OpenFile {
   std::shared_ptr<SymbolIndex> symbols_;
   int failures_ = 0;  ///< one after the other
   Clock::time_point retryAt_;
+  uint64_t lookedIn_ = 0;  ///< the refresh in which it was asked whether it is unchanged; 0: not since the last reading
+  bool wasUnchanged_ = false;
 };
 
 }  // namespace polytop

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/cpu_events.h"
 
+#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -9,16 +10,20 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <fstream>
+#include <cstdlib>
 #include <utility>
 
+#include "util/bytes.h"
 #include "util/clock.h"
+#include "util/file_descriptor.h"
 
 namespace polytop {
 
 namespace {
 
 constexpr const char* kOnline = "/sys/devices/system/cpu/online";
+/// The kernel writes at most a page.
+constexpr size_t kOnlineBytes = 4096;
 
 /// Ticks a second on a CPU that rests: fewer than an idle kernel's own timers, and a load is met within 1/8 s.
 constexpr uint32_t kRestingHz = 8;
@@ -34,15 +39,16 @@ constexpr useconds_t kLookMicroseconds = 1000;
 }  // namespace
 
 std::vector<uint32_t> onlineCpus() {
-  // A list such as `0-3,8`.
-  std::ifstream file(kOnline);
+  // A list such as `0-3,8`. It is asked for at each drain: a stream would take most of the time.
+  const FileDescriptor file(open(kOnline, O_RDONLY | O_CLOEXEC));
+  char text[kOnlineBytes] = {};
+  readSome(file.get(), 0, text, sizeof text - 1);
   std::vector<uint32_t> cpus;
-  unsigned first = 0, last = 0;
-  while (file >> first) {
-    last = first;
-    if (file.peek() == '-') file.ignore() && file >> last;
-    for (unsigned cpu = first; cpu <= last && cpu < 65536; cpu++) cpus.push_back(cpu);
-    if (file.peek() == ',') file.ignore();
+  for (char* at = text; *at >= '0' && *at <= '9';) {
+    const unsigned long first = strtoul(at, &at, 10);
+    const unsigned long last = *at == '-' ? strtoul(at + 1, &at, 10) : first;
+    for (unsigned long cpu = first; cpu <= last && cpu < 65536; cpu++) cpus.push_back(static_cast<uint32_t>(cpu));
+    if (*at == ',') at++;
   }
   return cpus;
 }

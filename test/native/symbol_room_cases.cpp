@@ -47,12 +47,29 @@ std::vector<std::shared_ptr<OpenFile>> openAll(std::vector<LyingElf>& made) {
   return files;
 }
 
+/// The number of the refresh that began last.
+uint64_t refresh = 0;
+
 std::string nameIn(SymbolRoom& room, const std::shared_ptr<OpenFile>& file) {
+  refresh++;
   room.beginRefresh();
   room.makeReady({file});
   file->functionStart(0x1000);
   room.readNames({file});
-  return file->name(0x1000).name;
+  return file->name(0x1000, refresh).name;
+}
+
+/// A file that is written to names nothing from the next refresh on, nor once something was read of it since.
+void testWriting(SymbolReader& reader) {
+  std::vector<LyingElf> made(1);
+  const std::shared_ptr<OpenFile> file = openAll(made)[0];
+  SymbolRoom room(reader);
+  check(nameIn(room, file) == "f", "an unchanged file names");
+  check(ftruncate(made[0].file.fd(), 1 << 20) == 0, "the file is written to");
+  check(file->name(0x1000, refresh).name == "f", "what was sampled before is named in this refresh");
+  file->noteNames(true);
+  check(file->name(0x1000, refresh).name.empty(), "not behind a further reading");
+  check(nameIn(room, file).empty(), "nor in the next refresh");
 }
 
 /// What ten users who read all that they may leave to others: to another user, and to root.
@@ -118,6 +135,7 @@ int main(int, char** argv) {
   check(!files[2]->lacksSymbols() && files[3]->lacksSymbols(), "what is asked for stays");
   check(!room.mustNameAgain(), "nothing had to wait");
   testOrder(reader);
+  testWriting(reader);
   if (geteuid() == 0) testUsers(reader, one);
   return reportChecks();
 }
