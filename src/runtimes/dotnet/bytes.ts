@@ -5,6 +5,10 @@ export interface Bytes {
   readonly length: number;
   /** Exactly `size` bytes; throws RangeError behind the end, and what reading them throws. */
   slice(at: number, size: number): Buffer;
+  /** The little-endian number of 1, 2 or 4 bytes at an offset; throws as slice() does. */
+  number(at: number, size: number): number;
+  /** The bytes from an offset to the next 0, which is among the next `room`; undefined where none is. Throws likewise. */
+  untilZero(at: number, room: number): Buffer | undefined;
 }
 
 const PAGE = 4096;
@@ -51,6 +55,16 @@ export class WholeBytes implements Bytes {
     check(this, at, size);
     return this.#bytes.subarray(at, at + size);
   }
+
+  number(at: number, size: number): number {
+    check(this, at, size);
+    return numberIn(this.#bytes, at, size);
+  }
+
+  untilZero(at: number, room: number): Buffer | undefined {
+    check(this, at, room);
+    return cutAtZero(this.#bytes.subarray(at, at + room));
+  }
 }
 
 /** Bytes that are read when they are asked for. */
@@ -85,6 +99,22 @@ export class PagedBytes implements Bytes {
     return Buffer.concat(pages).subarray(start, start + size);
   }
 
+  /** No part of a page is made for it: a table is searched by numbers of some bytes. */
+  number(at: number, size: number): number {
+    const start = at % PAGE;
+    if (start + size > PAGE) return numberIn(this.slice(at, size), 0, size);
+    check(this, at, size);
+    return numberIn(this.#page((at - start) / PAGE), start, size);
+  }
+
+  /** Most texts are short: the page behind the one in which they begin is not looked at then. */
+  untilZero(at: number, room: number): Buffer | undefined {
+    check(this, at, room);
+    const start = at % PAGE;
+    if (start + room <= PAGE) return cutAtZero(this.slice(at, room));
+    return cutAtZero(this.slice(at, PAGE - start)) ?? cutAtZero(this.slice(at, room));
+  }
+
   #page(number: number): Buffer {
     const known = this.#young.get(number);
     if (known) return known;
@@ -94,6 +124,17 @@ export class PagedBytes implements Bytes {
     this.#young.set(number, page);
     return page;
   }
+}
+
+function numberIn(bytes: Buffer, at: number, size: number): number {
+  let value = 0;
+  for (let i = size - 1; i >= 0; i--) value = value * 256 + (bytes[at + i] ?? 0);
+  return value;
+}
+
+function cutAtZero(bytes: Buffer): Buffer | undefined {
+  const end = bytes.indexOf(0);
+  return end < 0 ? undefined : bytes.subarray(0, end);
 }
 
 function check({ length }: Bytes, at: number, size: number): void {

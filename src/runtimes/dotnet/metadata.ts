@@ -250,7 +250,7 @@ export class Metadata {
     if (!table || !place || row < 1 || row > table.rows)
       throw new Unreadable("its metadata has no such row");
     const at = table.start + (row - 1) * table.width + place[0];
-    return this.#bytes.slice(at, place[1]).readUIntLE(0, place[1]);
+    return this.#bytes.number(at, place[1]);
   }
 
   #coded(table: number, row: number, column: number, kind: Column): Reference {
@@ -264,10 +264,9 @@ export class Metadata {
     const start = this.#strings.start + this.#value(table, row, column);
     const room = Math.min(this.#strings.end - start, MAX_NAME_BYTES);
     if (room < 1) throw new Unreadable("a name is not among those of its metadata");
-    const bytes = this.#bytes.slice(start, room);
-    const end = bytes.indexOf(0);
-    if (end < 0) throw new Unreadable("a name in its metadata has no end");
-    return bytes.toString("utf8", 0, end);
+    const bytes = this.#bytes.untilZero(start, room);
+    if (!bytes) throw new Unreadable("a name in its metadata has no end");
+    return bytes.toString("utf8");
   }
 
   /** A name that cannot be empty. */

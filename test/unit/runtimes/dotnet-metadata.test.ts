@@ -1,7 +1,12 @@
 /** Metadata of .NET assemblies: what is there is read, what is wrong ends in a reason, always soon. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type Bytes, PageBudget, PagedBytes } from "../../../src/runtimes/dotnet/bytes.ts";
+import {
+  type Bytes,
+  PageBudget,
+  PagedBytes,
+  WholeBytes,
+} from "../../../src/runtimes/dotnet/bytes.ts";
 import { PeImage } from "../../../src/runtimes/dotnet/image.ts";
 import { Unreadable } from "../../../src/runtimes/dotnet/memory.ts";
 import { Metadata } from "../../../src/runtimes/dotnet/metadata.ts";
@@ -170,6 +175,32 @@ test("a page that is used again and again outlives those that are read once", ()
   }
   expect(reads.filter((page) => page === 0)).toHaveLength(1);
   expect(reads).toHaveLength(100);
+});
+
+test("numbers and texts are the same by pages as of the whole, across the border of two pages too", () => {
+  const bytes = Buffer.from(
+    Uint8Array.from({ length: 2 * 4096 + 77 }, (_, at) => (at * 37) % 251 || 1),
+  );
+  for (const at of [10, 4096, 4100, bytes.length - 1]) bytes[at] = 0;
+  const [pages, whole] = [paged(bytes), new WholeBytes(bytes)];
+  for (const at of [0, 4, 4092, 4093, 4094, 4095, 4096, 8190, bytes.length - 4]) {
+    for (const size of [1, 2, 4]) {
+      expect(pages.number(at, size)).toBe(bytes.readUIntLE(at, size));
+      expect(whole.number(at, size)).toBe(bytes.readUIntLE(at, size));
+    }
+    for (const room of [1, 8, 300]) {
+      if (at + room > bytes.length) continue;
+      const end = bytes.subarray(at, at + room).indexOf(0);
+      const text = end < 0 ? undefined : bytes.subarray(at, at + end);
+      expect(pages.untilZero(at, room)).toEqual(text);
+      expect(whole.untilZero(at, room)).toEqual(text);
+    }
+  }
+  for (const source of [pages, whole]) {
+    expect(() => source.number(bytes.length - 3, 4)).toThrow(RangeError);
+    expect(() => source.number(-1, 2)).toThrow(RangeError);
+    expect(() => source.untilZero(bytes.length - 3, 4)).toThrow(RangeError);
+  }
 });
 
 test("an image of any bytes ends in a reason", () => {
