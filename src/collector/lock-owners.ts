@@ -36,7 +36,8 @@ export function fileLockHolders(text: string): Map<number, number> {
 /** Answers for one refresh. */
 export class LockOwners {
   readonly #known = new Map<string, number>();
-  readonly #own = namespaceOf("self");
+  /** The namespace of polytop itself, once somebody asked. */
+  #own: string | undefined;
   #files: Map<number, number> | undefined;
   #asked = 0;
 
@@ -55,6 +56,7 @@ export class LockOwners {
   #find(pid: number, number: number): number {
     const namespace = namespaceOf(pid);
     if (namespace === undefined) return 0;
+    this.#own ??= namespaceOf("self");
     if (namespace === this.#own) return existsSync(`/proc/${pid}/task/${number}`) ? number : 0;
     let threads: string[] = [];
     try {

@@ -1,12 +1,14 @@
 /** Counts by two keys, for the inner loop of the aggregate. */
 
-/** Counts by (function, second key) as linked lists in arrays that grow. */
+const FIRST_ROOM = 1024;
+
+/** Counts by (function, second key) as linked lists in arrays that grow. Most refreshes have none of some kinds. */
 export class CountLists {
-  private keys: Int32Array = new Int32Array(1024);
-  private counts = new Float64Array(1024);
-  private next: Int32Array = new Int32Array(1024);
+  private keys: Int32Array = new Int32Array(0);
+  private counts = new Float64Array(0);
+  private next: Int32Array = new Int32Array(0);
   private used = 1;
-  private heads: Int32Array = new Int32Array(1024);
+  private heads: Int32Array = new Int32Array(0);
 
   /** Adds to the entry of a key: walks those of the slot, which are few. */
   add(slot: number, key: number, count: number): void {
@@ -21,8 +23,8 @@ export class CountLists {
 
   /** Puts an entry for a key that this slot does not have yet. */
   push(slot: number, key: number, count: number): void {
-    if (slot >= this.heads.length) this.heads = grown(this.heads, slot + 1);
-    if (this.used === this.keys.length) this.grow();
+    if (slot >= this.heads.length) this.heads = grown(this.heads, Math.max(slot + 1, FIRST_ROOM));
+    if (this.used >= this.keys.length) this.grow();
     const at = this.used++;
     this.keys[at] = key;
     this.counts[at] = count;
@@ -52,7 +54,7 @@ export class CountLists {
   }
 
   private grow(): void {
-    const size = this.keys.length * 2;
+    const size = Math.max(this.keys.length * 2, FIRST_ROOM);
     this.keys = grown(this.keys, size);
     this.next = grown(this.next, size);
     this.counts = grownWeights(this.counts, size);

@@ -28,14 +28,21 @@ const HOLDER_FRAMES = 40;
 
 /** A sink that writes each refresh as one line of JSON. */
 export function jsonSink(options: SinkOptions): Sink {
+  const zeros = zerosOf(options.counters);
   return {
-    tick: (tick) => `${JSON.stringify(snapshot(tick, options))}\n`,
+    tick: (tick) => `${JSON.stringify(snapshot(tick, options, zeros))}\n`,
     end: () => "",
   };
 }
 
-/** One refresh in the form that is promised. */
-function snapshot(tick: Tick, options: SinkOptions): object {
+/**
+ * One refresh in the form that is promised. It tells every counter, those at 0 too: a reader need not know which exist.
+ */
+function snapshot(
+  tick: Tick,
+  options: SinkOptions,
+  zeros: Readonly<Record<string, number>>,
+): object {
   const sums = sumsOf(tick, options);
   const { samples } = sums;
   const others = otherSums(tick, options);
@@ -63,7 +70,7 @@ function snapshot(tick: Tick, options: SinkOptions): object {
       .toSorted((a, b) => b.samples - a.samples || a.pid - b.pid)
       .map((row) => processObject(row, samples, states)),
     ...(isWaiting(tick) ? { waiting: waitingObject(tick) } : {}),
-    metrics: metrics(tick, options.counters),
+    metrics: { ...zeros, ...tick.metrics },
     self: ownCost(tick.self),
   };
 }
@@ -206,8 +213,5 @@ function holderObjects(tick: Tick): object[] {
   }));
 }
 
-/** Every counter, those that stand at 0 too: a reader need not know which exist. */
-function metrics(tick: Tick, counters: readonly CounterDefinition[]): Record<string, number> {
-  const zeros = Object.fromEntries(counters.map(({ name }) => [name, 0]));
-  return { ...zeros, ...tick.metrics };
-}
+const zerosOf = (counters: readonly CounterDefinition[]): Readonly<Record<string, number>> =>
+  Object.fromEntries(counters.map(({ name }) => [name, 0]));

@@ -62,6 +62,8 @@ const LATE_LOOK_MILLISECONDS = 200;
 /** The first picture is on the screen by then, and what runs now is what will run. */
 const START_MILLISECONDS = 1500;
 const RELEASE_MILLISECONDS = 30_000;
+/** To release takes 5 ms, as the kernel walks all of the program's pages for it: not where so little has come since. */
+const RELEASED_AT_LEAST_BYTES = 10e6;
 
 /** What collects, as who shows its ticks sees it: a Worker is one. */
 export interface Collecting {
@@ -221,8 +223,19 @@ function serve(setup: CollectingSetup, port: CollectingPort): void {
     }
   });
   port.reply({ kind: "ready" });
-  setTimeout(releaseUnusedMemory, START_MILLISECONDS).unref();
-  setInterval(releaseUnusedMemory, RELEASE_MILLISECONDS).unref();
+  const release = releasing(releaseUnusedMemory);
+  setTimeout(release, START_MILLISECONDS).unref();
+  setInterval(release, RELEASE_MILLISECONDS).unref();
+}
+
+/** Releases memory where that is worth its time. */
+function releasing(releaseUnusedMemory: () => void): () => void {
+  let left = 0;
+  return () => {
+    if (process.memoryUsage.rss() < left + RELEASED_AT_LEAST_BYTES) return;
+    releaseUnusedMemory();
+    left = process.memoryUsage.rss();
+  };
 }
 
 async function lookUp(
