@@ -8,6 +8,8 @@
 #include <cstring>
 #include <tuple>
 
+#include "util/flat_map.h"
+
 namespace polytop {
 
 namespace {
@@ -80,14 +82,18 @@ void PerlLines::addFrames(InterpretedStack& stack) {
 
 std::vector<PerlLines::Statement> PerlLines::newStatements() const {
   std::vector<Statement> statements;
+  // The frames of a drain have few statements: most are met again and again.
+  FlatMap<PerlStatements::Key, uint32_t, PerlStatements::KeyHash> met;
   for (const Frame& frame : frames_) {
+    const auto [mark, isNew] = met.add({frame.tgid, frame.site.statement});
+    if (!isNew) continue;
+    mark = 1;
     if (!statements_.find(frame.tgid, frame.site.statement))
       statements.push_back({frame.tgid, frame.perl, frame.site.statement});
   }
+  // Those of a page come one after the other.
   const auto key = [](const Statement& it) { return std::tuple(it.tgid, it.address); };
   std::sort(statements.begin(), statements.end(), [key](const auto& a, const auto& b) { return key(a) < key(b); });
-  const auto isSame = [key](const auto& a, const auto& b) { return key(a) == key(b); };
-  statements.erase(std::unique(statements.begin(), statements.end(), isSame), statements.end());
   return statements;
 }
 

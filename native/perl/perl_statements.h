@@ -19,6 +19,16 @@ namespace polytop {
  */
 class PerlStatements {
  public:
+  /// Which statement is meant: of which process, and where it is.
+  struct Key {
+    uint32_t tgid;
+    uint64_t address;
+    bool operator==(const Key&) const = default;
+  };
+  struct KeyHash {
+    size_t operator()(const Key& it) const { return mix(it.address, it.tgid); }
+  };
+
   /// Statements kept at most, and lines of ops kept at most: twice as many for a while.
   PerlStatements(size_t maxStatements, size_t maxLines) : maxStatements_(maxStatements), maxLines_(maxLines) {}
 
@@ -42,14 +52,6 @@ class PerlStatements {
   size_t size() const { return current_.size() + previous_.size(); }
 
  private:
-  struct Key {
-    uint32_t tgid;
-    uint64_t address;
-    bool operator==(const Key&) const = default;
-  };
-  struct KeyHash {
-    size_t operator()(const Key& it) const { return mix(it.address, it.tgid); }
-  };
   struct Kept {
     PerlStatement statement;
     uint32_t refresh;  ///< in which it was last found unchanged
