@@ -125,8 +125,10 @@ export class Collector {
       this.#readers.flatMap(({ interleaver }) => (interleaver ? [interleaver] : [])),
     );
     this.#frames = new FrameReader(this.#readers, COUNTERS, this.#functions);
-    this.#stacks = new DrainedStacks(this.#writer, this.#mergesStacks, (id) =>
-      isProbe(this.#functions.info(id)),
+    this.#stacks = new DrainedStacks(
+      this.#writer,
+      this.#mergesStacks,
+      (id) => this.#events.areOthers && isProbe(this.#functions.info(id)),
     );
     this.#tasks = new DrainedTasks(this.#writer);
     this.#waits = new DrainedWaits(this.#writer, this.#stacks, this.#tasks, this.#functions.info);

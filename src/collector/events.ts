@@ -36,6 +36,7 @@ export interface Rate {
 export class CountedEvents {
   #counted: readonly Counted[] = [];
   #places = new Map<number, number>();
+  #areOthers = false;
   readonly #rate: Rate;
 
   constructor(events: readonly ResolvedEvent[], rate: Rate) {
@@ -64,6 +65,7 @@ export class CountedEvents {
       samples: 0,
     }));
     this.#places = new Map(this.#counted.map(({ number }, place) => [number, place]));
+    this.#areOthers = events.some(({ setup }) => setup);
   }
 
   /** As they were asked for. */
@@ -78,7 +80,7 @@ export class CountedEvents {
 
   /** Whether there is any but the CPU's time. */
   get areOthers(): boolean {
-    return this.#counted.some(({ event }) => event.setup);
+    return this.#areOthers;
   }
 
   /** The events that the addon is to count. */

@@ -208,9 +208,8 @@ export class FunctionCounts {
     const ranked = first?.by === "self" ? self : total;
     for (let i = 0; i < this.#used; i++) {
       const place = used[i] ?? 0;
-      const info = infoOf(place);
-      const isWanted = (ranked[place] ?? 0) >= least;
-      if (isWanted && !(filter?.hasFunctionTerms && !filter.matchesFunction(info))) {
+      const info = (ranked[place] ?? 0) >= least ? infoOf(place) : undefined;
+      if (info && !(filter?.hasFunctionTerms && !filter.matchesFunction(info))) {
         const [line, note] = [this.#lines.busiest(place), this.#notes.get(place)];
         const reason = this.#reasons.busiest(place);
         const why = reason === undefined ? undefined : reasonOf(reason);
@@ -227,8 +226,9 @@ export class FunctionCounts {
   /** What a function must have to be among the first. */
   #least({ by, count }: FirstRows): number {
     const weights = this.#slots[by];
-    const used = this.#slots.used.subarray(0, this.#used);
-    const ranked = Float64Array.from(used, (place) => weights[place] ?? 0).sort();
-    return ranked[ranked.length - count] ?? 0;
+    const { used } = this.#slots;
+    const ranked = new Float64Array(this.#used);
+    for (let i = 0; i < ranked.length; i++) ranked[i] = weights[used[i] ?? 0] ?? 0;
+    return ranked.sort()[ranked.length - count] ?? 0;
   }
 }
