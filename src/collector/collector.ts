@@ -251,8 +251,7 @@ export class Collector {
     const { event, cpus: sampled, frequency, tickNanoseconds } = this.#sampler.describe();
     // Where nothing that runs is sampled, no event says how many there are.
     const cpus = sampled || availableParallelism();
-    const metrics: Record<string, number> = {};
-    for (const { id, name } of COUNTERS) metrics[name] = gathered.counters[id] ?? 0;
+    const metrics = metricsOf(gathered.counters);
     const lost = gathered.counters[COUNTER_IDS.WaitLostNanoseconds] ?? 0;
     const { events, notices } = this.#events.take();
     const gone = this.#targets.check();
@@ -338,6 +337,20 @@ export class Collector {
       parts,
     };
   }
+}
+
+const NO_METRICS: Readonly<Record<string, number>> = Object.fromEntries(
+  COUNTERS.map(({ name }) => [name, 0]),
+);
+
+/** Increments of counters by their names; most stand still. */
+function metricsOf(counters: Float64Array): Record<string, number> {
+  const metrics = { ...NO_METRICS };
+  for (const { id, name } of COUNTERS) {
+    const value = counters[id] ?? 0;
+    if (value !== 0) metrics[name] = value;
+  }
+  return metrics;
 }
 
 const emptyGathered = ({ counters }: Drained): Gathered => ({
