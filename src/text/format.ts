@@ -184,10 +184,22 @@ const WIDE: readonly (readonly [number, number])[] = [
   [0x20000, 0x3fffd],
 ];
 
+/** Widths and 1 of the characters below this one that were met: what a screen is drawn with, and most names. */
+const KNOWN_BELOW = 0x3000;
+const knownWidths = new Uint8Array(KNOWN_BELOW);
+
 /** Says how many cells one character takes. */
 export function characterWidth(character: string): number {
   const code = character.codePointAt(0) ?? 0;
   if (code < 0x300) return 1;
+  const known = knownWidths[code] ?? 0;
+  if (known > 0) return known - 1;
+  const width = findWidth(character, code);
+  if (code < KNOWN_BELOW) knownWidths[code] = width + 1;
+  return width;
+}
+
+function findWidth(character: string, code: number): number {
   if (ZERO_WIDTH.test(character)) return 0;
   for (const [first, last] of WIDE) if (code >= first && code <= last) return 2;
   return EMOJI.test(character) ? 2 : 1;
