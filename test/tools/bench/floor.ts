@@ -1,4 +1,4 @@
-/** The least that polytop can cost: a Node program that does nothing, and a BPF program that only takes stacks. */
+/** The least that polytop can cost: a Node program that does nothing, and a BPF program that has the kernel do all. */
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { withStats } from "../../support/bpftool.ts";
@@ -29,8 +29,8 @@ async function idleCost(): Promise<number> {
 }
 
 /**
- * The BPF time of bpf_get_stackid() for each sample of 99 Hz, the stack of user code alone, in percent of one CPU. It
- * follows frame pointers, which most code has not: its stacks are a few frames.
+ * The BPF time of counting both stacks of each sample by bpf_get_stackid(), at 99 Hz, in percent of one CPU. It follows
+ * frame pointers, which most code has not: its stacks of user code are a few frames.
  */
 async function stackIdCost(): Promise<string> {
   return withStats(async () => {
@@ -68,12 +68,12 @@ export const floors: readonly Section[] = [
   {
     name: "floor-bpf",
     about:
-      "a BPF program that only takes the stacks of user code by bpf_get_stackid, 99 Hz, beside each load",
+      "a BPF program that counts what bpf_get_stackid finds, few frames of most stacks, 99 Hz, beside each load",
     run: async () => {
       const rows = [];
       for (const { title, start } of LOADS)
         rows.push({
-          what: `${title}: BPF of bpf_get_stackid alone, 99 Hz`,
+          what: `${title}: BPF that counts what bpf_get_stackid finds, 99 Hz`,
           bar: "",
           figure: await during(start(), stackIdCost),
         });
