@@ -13,17 +13,18 @@ namespace polytop {
 
 namespace {
 
-constexpr size_t kShardBytes = size_t{SHARD_ROWS} * sizeof(uint32_t);
+constexpr size_t kBlockBytes = size_t{BLOCK_ROWS} * sizeof(uint32_t);
 
 /// So many more are made where one is full: 4 MB.
 constexpr size_t kShardsAtOnce = 8;
 
 size_t wholePages(size_t bytes) { return (bytes + 4095) & ~size_t{4095}; }
 
-/// The memory of a BPF array that was made with BPF_F_MMAPABLE.
+/// The memory of a BPF array that was made with BPF_F_MMAPABLE, from an element on that begins a page.
 template <typename Element>
-Element* mapArray(int fd, size_t count) {
-  void* memory = mmap(nullptr, wholePages(count * sizeof(Element)), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+Element* mapArray(int fd, size_t count, size_t first = 0) {
+  void* memory = mmap(nullptr, wholePages(count * sizeof(Element)), PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+                      static_cast<off_t>(first * sizeof(Element)));
   return memory == MAP_FAILED ? nullptr : static_cast<Element*>(memory);
 }
 
@@ -64,7 +65,7 @@ void Extents::release(uint32_t first, uint32_t count, uint32_t rangeFirst) {
 }
 
 RowStore::~RowStore() {
-  unmapShards();
+  unmapBlock();
   if (pages_) munmap(pages_, wholePages(MAX_PAGES * sizeof(page_entry)));
   if (rules_) munmap(rules_, wholePages(MAX_RULES * sizeof(unwind_rule)));
   if (files_) munmap(files_, wholePages(MAX_FILES * sizeof(file_entry)));
@@ -96,7 +97,7 @@ bool RowStore::addShards() {
   if (bpf_map_update_batch(outerFd_, indexes.data(), descriptors.data(), &count, nullptr) != 0)
     count = bpf_map_update_elem(outerFd_, indexes.data(), descriptors.data(), BPF_ANY) == 0 ? 1 : 0;
   for (uint32_t i = 0; i < count; i++) {
-    shards_.push_back({std::move(maps[i])});
+    shards_.push_back(std::move(maps[i]));
     // Each block is a range of its own: the rows of one page never straddle two.
     for (uint32_t block = 0; block < SHARD_BLOCKS; block++)
       freeRows_.add(indexes[i] * SHARD_ROWS + block * BLOCK_ROWS, BLOCK_ROWS);
@@ -105,16 +106,19 @@ bool RowStore::addShards() {
 }
 
 uint32_t* RowStore::rowsAt(uint32_t first) {
-  Shard& shard = shards_[first / SHARD_ROWS];
-  if (!shard.rows) shard.rows = mapArray<uint32_t>(shard.map.get(), SHARD_ROWS);
-  return shard.rows ? shard.rows + first % SHARD_ROWS : nullptr;
+  const uint32_t block = first / BLOCK_ROWS;
+  if (!blockRows_ || block_ != block) {
+    unmapBlock();
+    block_ = block;
+    blockRows_ =
+        mapArray<uint32_t>(shards_[first / SHARD_ROWS].get(), BLOCK_ROWS, size_t{block % SHARD_BLOCKS} * BLOCK_ROWS);
+  }
+  return blockRows_ ? blockRows_ + first % BLOCK_ROWS : nullptr;
 }
 
-void RowStore::unmapShards() {
-  for (Shard& shard : shards_) {
-    if (shard.rows) munmap(shard.rows, kShardBytes);
-    shard.rows = nullptr;
-  }
+void RowStore::unmapBlock() {
+  if (blockRows_) munmap(blockRows_, kBlockBytes);
+  blockRows_ = nullptr;
 }
 
 bool RowStore::takeRows(uint32_t count, uint32_t& first) {
@@ -150,7 +154,7 @@ bool RowStore::place(const UnwindTable& table, RuleSet& rules, Placement& placem
     }
     uint32_t* to = taken ? rowsAt(first) : nullptr;
     if (!to) {
-      unmapShards();
+      unmapBlock();
       remove(placement);
       placement = {};
       return false;
@@ -158,7 +162,7 @@ bool RowStore::place(const UnwindTable& table, RuleSet& rules, Placement& placem
     for (uint32_t i = 0; i < page.count; i++) to[i] = table.rows[page.first + i];
     pages_[placement.firstPage + (page.page - base)] = {first, page.count};
   }
-  unmapShards();
+  unmapBlock();
   return true;
 }
 

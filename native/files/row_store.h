@@ -70,16 +70,16 @@ class RowStore {
   bool takeRows(uint32_t count, uint32_t& first);
   void publishRules(RuleSet& rules);
 
-  struct Shard {
-    FileDescriptor map;
-    uint32_t* rows = nullptr;  ///< mapped while rows are written only: it would count as memory of the process
-  };
-
+  /// Where rows are from one on, up to the end of their block. Valid until it is called for another block.
   uint32_t* rowsAt(uint32_t first);
-  void unmapShards();
+  void unmapBlock();
 
   int outerFd_ = -1;
-  std::vector<Shard> shards_;
+  std::vector<FileDescriptor> shards_;
+  /// The block that is mapped, while rows are written only: it would count as memory of the process. To map all of a
+  /// shard would take longer than to write the rows of most files.
+  uint32_t block_ = 0;
+  uint32_t* blockRows_ = nullptr;
   Extents freeRows_;
   Extents freePages_;
   page_entry* pages_ = nullptr;

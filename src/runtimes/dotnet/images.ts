@@ -44,6 +44,8 @@ export class ImageNames {
   readonly #places = new Map<number, Float64Array>();
   /** Images by the id of the file and the place in it; the image that was used last is the last. */
   readonly #images = new Map<string, PlacedImage>();
+  /** The image that was used last. */
+  #last: { readonly file: number; readonly base: number; readonly placed: PlacedImage } | undefined;
   /** Places of assemblies in a single-file program by their build, by the id of the file. */
   readonly #builds = new Map<number, ReadonlyMap<string, number>>();
   /** The memory that the images take together, roughly. */
@@ -73,7 +75,7 @@ export class ImageNames {
 
   /** Names the method at an offset of a file that holds() it; throws Unreadable where it cannot be told. */
   method(file: number, offset: number): ImageMethod {
-    const [base] = this.#placeOf(file, offset);
+    const base = this.#baseOf(file, offset);
     const placed = this.#at(file, base);
     return this.#tables(file, base, placed).method(placed.image.rvaOfOffset(offset - base));
   }
@@ -118,6 +120,9 @@ export class ImageNames {
   }
 
   #at(file: number, base: number): PlacedImage {
+    const last = this.#last;
+    // Frames of one image come one after the other.
+    if (last?.file === file && last.base === base) return last.placed;
     const key = `${file}:${base}`;
     const known = this.#images.get(key);
     const placed = known ?? this.#readImage(file, base);
@@ -125,6 +130,7 @@ export class ImageNames {
     this.#images.set(key, placed);
     if (!known) this.#heldBytes += placed.bytes;
     this.#forgetOldest(key);
+    this.#last = { file, base, placed };
     return placed;
   }
 
@@ -196,6 +202,7 @@ export class ImageNames {
   #forget(key: string, placed: PlacedImage): void {
     this.#images.delete(key);
     this.#heldBytes -= placed.bytes;
+    if (this.#last?.placed === placed) this.#last = undefined;
   }
 
   #forgetFile(file: number): void {
@@ -206,11 +213,12 @@ export class ImageNames {
     }
   }
 
-  #placeOf(file: number, offset: number): readonly [base: number, end: number] {
+  /** Where the assembly begins that holds an offset of a file: a single-file program has hundreds. */
+  #baseOf(file: number, offset: number): number {
     const places = this.#places.get(file) ?? new Float64Array();
     for (let at = places.length - 2; at >= 0; at -= 2) {
-      const [base = 0, size = 0] = places.subarray(at, at + 2);
-      if (offset >= base && offset < base + size) return [base, base + size];
+      const base = places[at] ?? 0;
+      if (offset >= base && offset < base + (places[at + 1] ?? 0)) return base;
     }
     throw new Unreadable("no assembly of the file holds it");
   }

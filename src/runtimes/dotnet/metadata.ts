@@ -42,8 +42,8 @@ interface Table {
   readonly start: number;
   readonly width: number;
   readonly rows: number;
-  /** Offset in the row and width of each column. */
-  readonly columns: readonly (readonly [offset: number, width: number])[];
+  /** Widths of the columns, one behind the other in a row. */
+  readonly columns: readonly number[];
 }
 
 /** A type of this or another assembly. */
@@ -246,11 +246,12 @@ export class Metadata {
 
   #value(number: number, row: number, column: number): number {
     const table = this.#tables.get(number);
-    const place = table?.columns[column];
-    if (!table || !place || row < 1 || row > table.rows)
+    const size = table?.columns[column];
+    if (!table || !size || row < 1 || row > table.rows)
       throw new Unreadable("its metadata has no such row");
-    const at = table.start + (row - 1) * table.width + place[0];
-    return this.#bytes.number(at, place[1]);
+    let at = table.start + (row - 1) * table.width;
+    for (let before = 0; before < column; before++) at += table.columns[before] ?? 0;
+    return this.#bytes.number(at, size);
   }
 
   #coded(table: number, row: number, column: number, kind: Column): Reference {
@@ -317,13 +318,11 @@ export class Metadata {
     }
     let at = start + counts + (heaps & 0x40 ? 4 : 0);
     for (const [table, schema] of SCHEMA.entries()) {
-      let width = 0;
-      const columns = schema.map((column): readonly [number, number] => {
-        const size = columnSize(column, heaps, rows);
-        width += size;
-        return [width - size, size];
-      });
       const count = rows[table] ?? 0;
+      // Most tables are empty: in nobody's way, and nobody looks into them.
+      if (count === 0) continue;
+      const columns = schema.map((column) => columnSize(column, heaps, rows));
+      const width = columns.reduce((sum, size) => sum + size, 0);
       this.#tables.set(table, { start: at, width, rows: count, columns });
       at += width * count;
       if (at > this.#bytes.length) throw new Unreadable("its metadata is cut");
@@ -336,7 +335,8 @@ function columnSize(column: Column, heaps: number, rows: readonly number[]): num
   if (column === "string") return heaps & 1 ? 4 : 2;
   if (column === "guid") return heaps & 2 ? 4 : 2;
   if (column === "blob") return heaps & 4 ? 4 : 2;
-  const most = Math.max(...column.tables.map((table) => rows[table] ?? 0));
+  let most = 0;
+  for (const table of column.tables) most = Math.max(most, rows[table] ?? 0);
   return most < 2 ** (16 - column.tagBits) ? 2 : 4;
 }
 
