@@ -28,8 +28,8 @@ struct {
 
 /*
  * Stacks that user space was sent: their hashes, each in the slot that its bits say. A stack that lost its slot to
- * another one is sent again when it is next counted first, which user space does not mind; to keep all of them in a
- * hash map took a third of the time of a new stack. The memory of the program alone.
+ * another one is sent again when it is next counted first, which user space does not mind: to put each into a hash map
+ * took longer. The memory of the program alone.
  */
 #define SENT_STACK_BITS 15
 MAP(sent_stacks, ARRAY, 1 << SENT_STACK_BITS, __u32, __u64);
@@ -64,14 +64,14 @@ static __always_inline __u32 send_stack(struct walk *w)
 #define DESCRIPTION_NANOSECONDS 200000000ULL
 
 /* Says in w->task who the task is, for the first count of a stack in an epoch. */
-static __always_inline void describe_task(struct walk *w, struct task_struct *task, int is_process)
+static __always_inline void describe_task(struct walk *w, struct task_struct *task, __u32 tid)
 {
+	int is_process = tid != 0;
 	struct count_value *value = &w->task;
 	__u64 now = bpf_ktime_get_ns();
 
-	/* A thread at work has new stacks all the time, and what says who it is lies far apart in the kernel's memory.
-	 */
-	if (is_process && w->described == task && w->described_program == w->program && now < w->described_until)
+	/* A thread at work has new stacks all the time, and what says who it is lies far apart in memory. */
+	if (w->described && w->described == tid && w->described_program == w->program && now < w->described_until)
 		return;
 	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
 	value->start_time = BPF_CORE_READ(leader, start_boottime);
@@ -86,7 +86,7 @@ static __always_inline void describe_task(struct walk *w, struct task_struct *ta
 		__builtin_memcpy(value->comm, INTERRUPTS_COMM, sizeof(INTERRUPTS_COMM));
 	}
 	/* The kernel's own threads run no program: they are described each time. */
-	w->described = is_process && w->program ? task : NULL;
+	w->described = w->program ? tid : 0;
 	w->described_program = w->program;
 	w->described_until = now + DESCRIPTION_NANOSECONDS;
 }
@@ -118,7 +118,7 @@ static __always_inline __u32 count_stack(struct walk *w, struct task_struct *tas
 	if (loss)
 		return loss;
 	w->task.count = weight;
-	describe_task(w, task, tid != 0);
+	describe_task(w, task, tid);
 	if (bpf_map_update_elem(map, &key, &w->task, BPF_NOEXIST))
 		return COUNTER_SamplesLostCountsFull;
 	return COUNTER_SamplesCounted;

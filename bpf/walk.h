@@ -127,7 +127,7 @@ struct walk {
 	struct file_record file; /* scratch: a request */
 	__u8 window[WINDOW_BYTES];
 	struct count_value task; /* scratch for a new count: it says who the task is that was described last */
-	struct task_struct *described;
+	__u32 described;         /* its tid; 0: it must be described again */
 	__u64 described_program; /* its program_of() then */
 	__u64 described_until;   /* from this time on it must be described again */
 	struct stack_record record;
