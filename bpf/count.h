@@ -60,7 +60,10 @@ static __always_inline __u32 send_stack(struct walk *w)
 	return 0;
 }
 
-/* So long a task is taken for what it was when it was described: it may have given itself another name since. */
+/*
+ * So long a thread is taken for what it was when it was described, but for its own name. A thread at work has new
+ * stacks all the time, and what says whose it is lies far apart in the kernel's memory.
+ */
 #define DESCRIPTION_NANOSECONDS 200000000ULL
 
 /* Says in w->task who the task is, for the first count of a stack in an epoch. */
@@ -70,9 +73,12 @@ static __always_inline void describe_task(struct walk *w, struct task_struct *ta
 	struct count_value *value = &w->task;
 	__u64 now = bpf_ktime_get_ns();
 
-	/* A thread at work has new stacks all the time, and what says who it is lies far apart in memory. */
-	if (w->described && w->described == tid && w->described_program == w->program && now < w->described_until)
+	bpf_get_current_comm(value->thread, sizeof(value->thread));
+	if (w->described && w->described == tid && w->described_program == w->program && now < w->described_until) {
+		if (tid == w->tgid)
+			__builtin_memcpy(value->comm, value->thread, sizeof(value->comm));
 		return;
+	}
 	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
 	value->start_time = BPF_CORE_READ(leader, start_boottime);
 	value->cgroup = bpf_get_current_cgroup_id();
@@ -80,7 +86,6 @@ static __always_inline void describe_task(struct walk *w, struct task_struct *ta
 	value->parent = visible_pid(parent, BPF_CORE_READ(parent, tgid));
 	value->uid = (__u32)bpf_get_current_uid_gid();
 	bpf_core_read(value->comm, sizeof(value->comm), &leader->comm);
-	bpf_get_current_comm(value->thread, sizeof(value->thread));
 	if (!is_process) {
 		__builtin_memset(value->comm, 0, sizeof(value->comm));
 		__builtin_memcpy(value->comm, INTERRUPTS_COMM, sizeof(INTERRUPTS_COMM));

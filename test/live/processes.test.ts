@@ -7,6 +7,7 @@ import { DrainedTasks } from "../../src/collector/drained-tasks.ts";
 import { DeltaWriter } from "../../src/tick/delta.ts";
 import { EVENTS } from "../../src/tick/events.ts";
 import { ENOUGH, Stacks, sampleEnough } from "../support/live.ts";
+import { liveTicks } from "../support/live-ticks.ts";
 import { dist, isRunning, needsSampling, polytop } from "../support/polytop.ts";
 import {
   during,
@@ -77,6 +78,27 @@ test("children that run in their parent's memory until they exec", async (contex
   expect(stacks.names).toContain("between");
   // vfork() of the GNU C library keeps its return address in a register.
   expect(stacks.complete).toBeGreaterThanOrEqual(0.97);
+});
+
+test("threads that follow each other keep their own names", async (context) => {
+  needsSampling(context);
+  const ticks = await during([start(workload("successors.c"))], (pids) =>
+    liveTicks({ seconds: 4, frequency: 999, samples: ENOUGH, pids }),
+  );
+  const names = new Map<string, Set<string>>();
+  for (const { store, counts } of ticks) {
+    for (let i = 0; i < counts.length; i++) {
+      const frames = store.framesOf(counts.stacks[i] ?? 0);
+      const own = frames.map((frame) => store.functionOf(frame).name).find((it) => /^in_/.test(it));
+      if (own === undefined) continue;
+      const known = names.get(own) ?? new Set();
+      names.set(own, known.add(store.tasks[counts.tasks[i] ?? 0]?.thread ?? ""));
+    }
+  }
+  expect(Object.fromEntries([...names].map(([own, threads]) => [own, [...threads]]))).toEqual({
+    in_first: ["is_first"],
+    in_second: ["is_second"],
+  });
 });
 
 describe("the filter by pid", () => {
