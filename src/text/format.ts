@@ -261,6 +261,10 @@ export function cell(
   cut: Cut = "end",
 ): string {
   if (width <= 0) return "";
+  // Most cells hold a number or a short name.
+  if (text.length <= width && PRINTABLE_ASCII.test(text)) {
+    return align === "left" ? text.padEnd(width) : text.padStart(width);
+  }
   const short = truncate(text, width, cut, glyphs);
   const gap = width - displayWidth(short);
   if (gap <= 0) return short;
