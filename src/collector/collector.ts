@@ -15,7 +15,7 @@ import { runtimeReaders } from "../runtimes/registry.ts";
 import { cleanName } from "../tick/clean-name.ts";
 import { DeltaWriter, type TickDelta } from "../tick/delta.ts";
 import { CPU_TIME, EVENTS, type EventName, type EventRow } from "../tick/events.ts";
-import type { CounterDefinition } from "../tick/source.ts";
+import { type CounterDefinition, zerosOf } from "../tick/source.ts";
 import type { EventInfo, OwnCost } from "../tick/tick.ts";
 import type { Activity } from "../tick/waits.ts";
 import { Ancestors } from "./ancestors.ts";
@@ -339,9 +339,7 @@ export class Collector {
   }
 }
 
-const NO_METRICS: Readonly<Record<string, number>> = Object.fromEntries(
-  COUNTERS.map(({ name }) => [name, 0]),
-);
+const NO_METRICS = zerosOf(COUNTERS);
 
 /** Increments of counters by their names; most stand still. */
 function metricsOf(counters: Float64Array): Record<string, number> {

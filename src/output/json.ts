@@ -16,7 +16,7 @@ import {
 import { deadlocks, processesAlone } from "../model/waits/stuck.ts";
 import { cleanName } from "../tick/clean-name.ts";
 import { listed } from "../tick/runtimes.ts";
-import type { CounterDefinition } from "../tick/source.ts";
+import { zerosOf } from "../tick/source.ts";
 import type { OwnCost, Tick } from "../tick/tick.ts";
 import { areSamples } from "../tick/units.ts";
 import { isUninterruptible, REASON_LABELS, reasonOf } from "../tick/waits.ts";
@@ -212,6 +212,3 @@ function holderObjects(tick: Tick): object[] {
     stack: stack.slice(0, HOLDER_FRAMES).map(({ name }) => cleanName(name)),
   }));
 }
-
-const zerosOf = (counters: readonly CounterDefinition[]): Readonly<Record<string, number>> =>
-  Object.fromEntries(counters.map(({ name }) => [name, 0]));

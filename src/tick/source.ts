@@ -22,6 +22,10 @@ export interface CounterDefinition {
   readonly hint: string;
 }
 
+/** All counters by their names, as long as none has counted anything. */
+export const zerosOf = (counters: readonly CounterDefinition[]): Readonly<Record<string, number>> =>
+  Object.fromEntries(counters.map(({ name }) => [name, 0]));
+
 /** A line of a source file. */
 export interface SourceLine {
   readonly file: string;
