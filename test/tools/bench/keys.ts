@@ -5,8 +5,8 @@ import { join } from "node:path";
 import type { TestTerminal } from "../../screen/terminal.ts";
 import { compileLoop } from "../../support/loads.ts";
 import type { Row, Section } from "../../support/measure.ts";
-import { root } from "../../support/polytop.ts";
 import { during, type Running, sleep, start } from "../../support/profile.ts";
+import { LOADS } from "./loads.ts";
 import { close, openFixture, openLive } from "./terminals.ts";
 import { LARGE } from "./views.ts";
 
@@ -72,38 +72,44 @@ async function pressKeys(terminal: TestTerminal): Promise<Answers> {
 const waitedMs = (pid: number): number =>
   Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, "latin1").split(" ")[1]) / 1e6;
 
-/** Presses the keys in a terminal that `open` starts with an environment. */
-async function answers(
+/** Presses the keys in a terminal that `open` starts beside the loads. */
+function answers(
   what: string,
-  open: (env: Readonly<Record<string, string>>) => Promise<TestTerminal>,
+  loads: readonly Running[],
+  open: () => Promise<TestTerminal>,
 ): Promise<Row[]> {
-  const folder = mkdtempSync(join(tmpdir(), "polytop-keys-"));
-  const file = join(folder, "delay");
-  const env = {
-    NODE_OPTIONS: `--import=${root}test/tools/bench/loop-delay.ts`,
-    LOOP_DELAY_FILE: file,
-  };
-  try {
-    return await during([compileLoop(), bigPrograms(folder)], async (loads) => {
-      const terminal = await open(env);
-      setSessionPriority([...loads, terminal.pid, process.pid], SESSION_NICE);
+  return during(loads, async (pids) => {
+    const terminal = await open();
+    try {
+      setSessionPriority([...pids, terminal.pid, process.pid], SESSION_NICE);
       await sleep(SETTLED_SECONDS);
       setOwnPriority(-20);
-      terminal.kill("SIGUSR2");
       const [begin, waited] = [performance.now(), waitedMs(terminal.pid)];
       const found = await pressKeys(terminal);
       const wait = (waitedMs(terminal.pid) - waited) / ((performance.now() - begin) / 1000);
-      setOwnPriority(0);
-      await close(terminal);
-      const { p99, max } = JSON.parse(readFileSync(file, "utf8")) as Record<string, number>;
-      const delay = `${p99?.toFixed(1)} p99, ${max?.toFixed(1)} max; ${wait.toFixed(1)} ms a second`;
       return [
-        answerRow(`a key to the screen, ${what}, two compilers, 100 MB programs`, found),
-        { what: "  its main thread: delay of events; waiting for a CPU", bar: "", figure: delay },
+        answerRow(`a key to the screen, ${what}`, found),
+        {
+          what: "  its main thread waits for a CPU",
+          bar: "",
+          figure: `${wait.toFixed(1)} ms a second`,
+        },
       ];
-    });
+    } finally {
+      setOwnPriority(0);
+      setSessionPriority([process.pid], 0);
+      await close(terminal);
+    }
+  });
+}
+
+/** The same beside two compilers and programs of 100 MB, each new to polytop. */
+async function crowdedAnswers(what: string, open: () => Promise<TestTerminal>): Promise<Row[]> {
+  const folder = mkdtempSync(join(tmpdir(), "polytop-keys-"));
+  const title = `${what}, two compilers, 100 MB programs`;
+  try {
+    return await answers(title, [compileLoop(), bigPrograms(folder)], open);
   } finally {
-    setSessionPriority([process.pid], 0);
     rmSync(folder, { recursive: true, force: true });
   }
 }
@@ -125,9 +131,15 @@ export const keyDelays: readonly Section[] = [
     name: "keys",
     about: "a key to the screen while nothing is idle",
     run: async () => [
-      ...(await answers("200×60", (env) => openLive(200, 60, env))),
-      ...(await answers("80×24", (env) => openLive(80, 24, env))),
-      ...(await answers("20,000 stacks", (env) => openFixture(200, 60, LARGE, env))),
+      ...(await crowdedAnswers("200×60", () => openLive(200, 60))),
+      ...(await crowdedAnswers("80×24", () => openLive(80, 24))),
+      ...(await crowdedAnswers("20,000 stacks", () => openFixture(200, 60, LARGE))),
     ],
   },
+  ...LOADS.map((load) => ({
+    name: `keys-${load.name}`,
+    about: `a key to the screen, 200×60; ${load.title}`,
+    onlyByName: true,
+    run: () => answers(load.title, load.start(), () => openLive(200, 60)),
+  })),
 ];

@@ -41,12 +41,11 @@ export async function openFixture(
   columns: number,
   rows: number,
   workload: Workload,
-  env: Readonly<Record<string, string>> = {},
 ): Promise<TestTerminal> {
   const terminal = new TestTerminal(process.execPath, [await bundleFixture()], {
     columns,
     rows,
-    env: { POLYTOP_FIXTURE: JSON.stringify({ workload }), ...env },
+    env: { POLYTOP_FIXTURE: JSON.stringify({ workload }) },
   });
   await terminal.until(hasData, "a screen with data", START_MS);
   return terminal;
