@@ -21,6 +21,14 @@ export function compileSparingly(): void {
   setFlagsFromString("--efficiency-mode");
 }
 
+/**
+ * Gives threads that start from now on a young space of 1 MB instead of the launcher's 4: the one that collects passes
+ * on most of what it makes in a refresh, and its processor time is the same with 5 MB less.
+ */
+export function startSmallHeaps(): void {
+  setFlagsFromString("--max-semi-space-size=1");
+}
+
 /** Compacts the heap of the calling thread every few minutes. */
 export function compactRegularly(): void {
   setInterval(compactSoon, COMPACT_MILLISECONDS).unref();

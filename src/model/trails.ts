@@ -7,6 +7,7 @@
 import type { Tick } from "../tick/tick.ts";
 import type { Aggregate } from "./aggregate.ts";
 import type { History } from "./history.ts";
+import { WeightsById } from "./weights-by-id.ts";
 
 /** Cells of the longest line. */
 export const TRAIL_CELLS = 16;
@@ -26,13 +27,15 @@ interface Bucket {
   /** Time of the last tick in it. */
   upTo: number;
   samples: number;
-  readonly self: Map<number, number>;
-  readonly total: Map<number, number>;
-  readonly pids: Map<number, number>;
+  readonly self: WeightsById;
+  readonly total: WeightsById;
+  readonly pids: WeightsById;
 }
 
+const TRAIL_KINDS = ["self", "total", "pids"] as const;
+
 /** Which of its numbers a line is about. */
-export type TrailKind = "self" | "total" | "pids";
+export type TrailKind = (typeof TRAIL_KINDS)[number];
 
 /** Keeps the buckets for one choice of what is shown; another choice starts anew. */
 export class Trails {
@@ -74,9 +77,9 @@ export class Trails {
         number,
         upTo: number * this.#cellMs - 1,
         samples: 0,
-        self: new Map(),
-        total: new Map(),
-        pids: new Map(),
+        self: new WeightsById(),
+        total: new WeightsById(),
+        pids: new WeightsById(),
       };
       this.#buckets.set(number, bucket);
     }
@@ -91,6 +94,9 @@ export class Trails {
       this.#add(bucket, tick);
     }
     bucket.upTo = end;
+    if (end === (number + 1) * this.#cellMs - 1) {
+      for (const kind of TRAIL_KINDS) bucket[kind].complete();
+    }
     return counts;
   }
 
@@ -100,10 +106,10 @@ export class Trails {
     const { self, total, pids } = bucket;
     for (const row of all.functions) {
       const { id } = row.function;
-      if (row.self > 0) self.set(id, (self.get(id) ?? 0) + row.self);
-      total.set(id, (total.get(id) ?? 0) + row.total);
+      if (row.self > 0) self.add(id, row.self);
+      total.add(id, row.total);
     }
-    for (const row of all.processes) pids.set(row.pid, (pids.get(row.pid) ?? 0) + row.samples);
+    for (const row of all.processes) pids.add(row.pid, row.samples);
   }
 
   #forget(last: number): void {
@@ -116,8 +122,6 @@ export class Trails {
   shares(kind: TrailKind, id: number, cells: number): (number | undefined)[] {
     return this.#shown
       .slice(-cells)
-      .map((one) =>
-        one && one.samples > 0 ? (100 * (one[kind].get(id) ?? 0)) / one.samples : undefined,
-      );
+      .map((one) => (one && one.samples > 0 ? (100 * one[kind].of(id)) / one.samples : undefined));
   }
 }

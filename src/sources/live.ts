@@ -6,7 +6,7 @@ import counterFile from "../../bpf/counters.json" with { type: "json" };
 import { loadAddon } from "../addon/binding.ts";
 import type { ResolvedEvent } from "../addon/events.ts";
 import type { LookedUp } from "../collector/frame-lookup.ts";
-import { compactSoon } from "../machine/engine.ts";
+import { compactSoon, startSmallHeaps } from "../machine/engine.ts";
 import { nativeFolder, samplingObject } from "../machine/native-folder.ts";
 import { startOfProcess } from "../machine/process-start.ts";
 import { TickAssembler } from "../tick/delta.ts";
@@ -62,11 +62,13 @@ const { EPERM, EACCES } = constants.errno;
  * Starts the collecting thread, which has nothing to do yet: it takes a tenth of a second, in which others work. The
  * addon must be whole.
  */
-export const startThread = (): Collecting =>
+export function startThread(): Collecting {
+  startSmallHeaps();
   // Else it would share a CPU with the thread on which the kernel verifies the BPF programs, and be there after that.
-  loadAddon().passTurn(
+  return loadAddon().passTurn(
     () => new Worker(new URL("./worker.js", import.meta.url), { resourceLimits: HEAP_LIMITS }),
   );
+}
 
 /** Collects on this thread, where no key is waited for. */
 export const collectHere = (): Collecting => new SameThread();
