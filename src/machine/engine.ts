@@ -12,13 +12,15 @@ const LEAST_MILLISECONDS = 15_000;
 
 let compactedAt = -Infinity;
 
-/**
- * Has V8 optimise functions later, and with fewer threads (Node.js 22 to 26 know the flag). A refresh is done in some
- * milliseconds however it is compiled, and V8's optimising compiler took a fifth of all that polytop cost in its first
- * half minute.
- */
+/** Has V8 optimise functions later, and with fewer threads (Node.js 22 to 26 know the flags). */
 export function compileSparingly(): void {
+  // A refresh is done in some milliseconds however it is compiled, and V8's optimising compiler took a fifth of all that
+  // polytop cost in its first half minute.
   setFlagsFromString("--efficiency-mode");
+  // The compiler before that one comes five times as late as by itself: what runs once a refresh is worth neither. Later
+  // still costs more beside compilers.
+  setFlagsFromString("--invocation-count-for-maglev=2000");
+  setFlagsFromString("--invocation-count-for-maglev-osr=600");
 }
 
 /**
