@@ -1,4 +1,5 @@
 /** The last minutes of ticks, so that a frozen screen can step back. */
+import { firstWhere } from "../tick/binary-search.ts";
 import type { Store } from "../tick/store.ts";
 import type { Counts, Tick } from "../tick/tick.ts";
 import type { Activity } from "../tick/waits.ts";
@@ -122,14 +123,8 @@ export class History {
 
   /** How many ticks are not younger than `time`: the place of the first that is. */
   placeAfter(time: number): number {
-    let low = 0;
-    let high = this.#ticks.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((this.#ticks[middle]?.time ?? 0) <= time) low = middle + 1;
-      else high = middle;
-    }
-    return low;
+    const ticks = this.#ticks;
+    return firstWhere(0, ticks.length, (index) => (ticks[index]?.time ?? 0) > time);
   }
 
   /** The tick `step` places after (or before) `tick`; the nearest one when that is out of reach. */

@@ -1,4 +1,5 @@
 /** Weights by id, of which many sets are kept: a set that is complete takes 8 bytes for each, a map some 40. */
+import { firstWhere } from "../tick/binary-search.ts";
 
 /** A set that still grows is a map; a complete one is two columns, in the order of the ids. */
 export class WeightsById {
@@ -25,13 +26,7 @@ export class WeightsById {
   of(id: number): number {
     if (this.#growing) return this.#growing.get(id) ?? 0;
     const ids = this.#ids;
-    let low = 0;
-    let high = ids.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((ids[middle] ?? 0) < id) low = middle + 1;
-      else high = middle;
-    }
-    return ids[low] === id ? (this.#weights[low] ?? 0) : 0;
+    const at = firstWhere(0, ids.length, (index) => (ids[index] ?? 0) >= id);
+    return ids[at] === id ? (this.#weights[at] ?? 0) : 0;
   }
 }

@@ -1,5 +1,5 @@
 /** Reads names out of the metadata of an assembly (ECMA-335 partition II, sections 22 to 24). */
-import { firstWhere } from "../binary-search.ts";
+import { firstWhere } from "../../tick/binary-search.ts";
 import { type Bytes, WholeBytes } from "./bytes.ts";
 import { Unreadable } from "./memory.ts";
 import {

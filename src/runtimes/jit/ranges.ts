@@ -1,5 +1,5 @@
 /** Ranges of addresses that do not overlap: which entry of a list each address belongs to. */
-import { firstWhere } from "../binary-search.ts";
+import { firstWhere } from "../../tick/binary-search.ts";
 
 /** Ranges by ascending start. They take 20 bytes each. */
 export class Ranges {

@@ -1,5 +1,5 @@
 /** Whose turn it is to have something read. native/turns/fair_queue.h does the same for files. */
-import { firstWhere } from "../binary-search.ts";
+import { firstWhere } from "../../tick/binary-search.ts";
 
 const ROOT = 0;
 /** Users that are remembered. */

@@ -1,8 +1,8 @@
 /** The functions of the kernel by address. */
 
 import type { KernelSymbolColumns } from "../../addon/binding.ts";
+import { firstWhere } from "../../tick/binary-search.ts";
 import { cleanName } from "../../tick/clean-name.ts";
-import { firstWhere } from "../binary-search.ts";
 
 /** The module of the kernel's own image. */
 export const KERNEL = "kernel";

@@ -1,5 +1,5 @@
 /** Finds the method that the code at an RVA of a precompiled image belongs to. */
-import { firstWhere } from "../../binary-search.ts";
+import { firstWhere } from "../../../tick/binary-search.ts";
 import { Unreadable } from "../memory.ts";
 import type { MethodTables } from "./method-tables.ts";
 
