@@ -170,7 +170,7 @@ uint32_t Drain::functionOf(uint64_t word, uint32_t owner) {
 
 Drained Drain::drain() {
   Drained drained;
-  files_->catalog.forgetEvicted();
+  drained.closedFiles = files_->catalog.forgetEvicted();
   files_->catalog.letGo(*session_, clockNanoseconds(CLOCK_MONOTONIC));
   files_->naming.beginRefresh();
   session_->followSettings();

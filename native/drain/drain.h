@@ -74,6 +74,7 @@ struct Drained {
   std::vector<double> waitTimes;
   Stacks::News news;
   std::vector<FileInfo> files;
+  std::vector<uint32_t> closedFiles;  ///< ids that may be given to other files later
 };
 
 /// Reads what the BPF program counted. A thread of its own empties the ring buffer

@@ -86,8 +86,8 @@ class Catalog {
   /// Makes room in the BPF maps where it runs out, at most once in some seconds: takes files long unseen back and gives
   /// those that waited their turn.
   void makeRoom(Session& session, uint64_t now);
-  /// Closes files that were taken back before.
-  void forgetEvicted();
+  /// Closes files that were taken back before, and returns their ids.
+  std::vector<uint32_t> forgetEvicted();
   /// Whether ids run out that a renewal of all frames would give back.
   bool wantsRenewal() const;
   /// The frames of all stacks are renewed from now on. Returns whether ids may go to other files therefore.

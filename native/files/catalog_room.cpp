@@ -169,13 +169,15 @@ void Catalog::admit(Session& session, const std::vector<uint32_t>& admitted) {
   session.forgetMappings();
 }
 
-void Catalog::forgetEvicted() {
+std::vector<uint32_t> Catalog::forgetEvicted() {
   std::lock_guard lock(mutex_);
-  for (const uint32_t id : std::exchange(evicted_, {})) {
+  std::vector<uint32_t> closed = std::exchange(evicted_, {});
+  for (const uint32_t id : closed) {
     starts_.giveBack(entries_[id].owner, entries_[id].starts);
     entries_.erase(id);
     quarantine_[0].push_back(id);
   }
+  return closed;
 }
 
 bool Catalog::wantsRenewal() const {

@@ -38,7 +38,7 @@ Napi::Object describeDrained(Napi::Env env, const Drained& drained, const std::v
                 news.firstFrame, "frames", news.frames, "functions", news.functions, "extras", news.extras, "names",
                 describeNames(env, news.names), "renewed", news.renewed, "owners", news.owners, "forgottenStacks",
                 news.forgottenStacks, "forgottenFrames", news.forgottenFrames, "files",
-                describeFiles(env, drained.files), "notices", notices);
+                describeFiles(env, drained.files), "closedFiles", drained.closedFiles, "notices", notices);
 }
 
 }  // namespace polytop

@@ -182,6 +182,8 @@ export interface Drained {
   readonly forgottenStacks: number;
   readonly forgottenFrames: number;
   readonly files: readonly SampledFile[];
+  /** Ids of files of which nothing can be read any more; other files may get the ids later. */
+  readonly closedFiles: Uint32Array;
   /** What users must know of reading memory of processes. */
   readonly notices: readonly string[];
 }

@@ -4,10 +4,11 @@ import type { Sampler } from "../../addon/sampler.ts";
 import { type PageBudget, PagedBytes } from "./bytes.ts";
 import { PeImage } from "./image.ts";
 import type { ImageMethod } from "./instance-name.ts";
+import { type KeptBytes, makerOf } from "./kept.ts";
+import { KeptNames } from "./kept-names.ts";
 import { readOr, Unreadable } from "./memory.ts";
 import type { Metadata } from "./metadata.ts";
 import { ReadyToRunImage } from "./ready-to-run/image.ts";
-import { MAKER } from "./ready-to-run/kept-tables.ts";
 import { TimeShare } from "./work.ts";
 
 /** An image in a file: alone, or one of a single-file program. */
@@ -15,8 +16,8 @@ interface PlacedImage {
   readonly image: PeImage;
   metadata: Metadata | undefined;
   tables: ReadyToRunImage | undefined;
-  /** Methods that were named, by row: each process that compiles them asks again. */
-  readonly named: Map<number, ImageMethod>;
+  /** Methods that were named, in this run or an earlier one: each process that has them asks again. */
+  readonly names: KeptNames;
   /** The memory that it takes, roughly. */
   bytes: number;
   /** Why its tables cannot be read. */
@@ -29,8 +30,8 @@ const IMAGE_BYTES = 16 << 10;
  * Images above this are forgotten, and read again when a new method of theirs is met: named methods need them no more.
  */
 const MAX_IMAGE_BYTES = 8 << 20;
-/** What a named method takes, roughly. */
-const NAME_BYTES = 256;
+const TABLES = makerOf("method tables");
+const NAMES = makerOf("method names");
 /** So many assemblies of a file are looked at for one of a composite image. */
 const MAX_ASSEMBLIES = 4096;
 
@@ -67,6 +68,11 @@ export class ImageNames {
     }
   }
 
+  /** Forgets what was read of files: the next file with the id may be another one. */
+  forgetFiles(ids: Iterable<number>): void {
+    for (const id of ids) this.#forgetFile(id);
+  }
+
   /** Says whether an offset of a file is precompiled managed code. */
   holds(file: number, offset: number): boolean {
     const first = this.#places.get(file)?.[0];
@@ -77,12 +83,24 @@ export class ImageNames {
   method(file: number, offset: number): ImageMethod {
     const base = this.#baseOf(file, offset);
     const placed = this.#at(file, base);
-    return this.#tables(file, base, placed).method(placed.image.rvaOfOffset(offset - base));
+    return this.#precompiled(file, base, placed, placed.image.rvaOfOffset(offset - base));
   }
 
   /** Names the method at an RVA of the image at an offset of a file; throws Unreadable where it cannot be told. */
   methodOfRva(file: number, base: number, rva: number): ImageMethod {
-    return this.#tables(file, base, this.#at(file, base)).method(rva);
+    return this.#precompiled(file, base, this.#at(file, base), rva);
+  }
+
+  #precompiled(file: number, base: number, placed: PlacedImage, rva: number): ImageMethod {
+    const known = placed.names.ofRva(rva);
+    if (known) return known;
+    const tables = this.#tables(file, base, placed);
+    const method = tables.method(rva);
+    // The names of a composite image come from other files: these may be replaced while that stays the same.
+    const isNamedByOthers = tables.isComposite && base === 0;
+    const range = isNamedByOthers ? undefined : tables.functionAt(rva);
+    if (range) this.#addName(placed, (names) => names.addFunction(range, method));
+    return method;
   }
 
   #tables(file: number, base: number, placed: PlacedImage): ReadyToRunImage {
@@ -109,14 +127,24 @@ export class ImageNames {
   /** Names the method of a row of the metadata of the image at an offset of a file. */
   methodOfRow(file: number, base: number, row: number): ImageMethod {
     const placed = this.#at(file, base);
-    const known = placed.named.get(row);
+    const known = placed.names.ofRow(row);
     if (known) return known;
     placed.metadata ??= placed.image.metadata(this.#pages);
     const { type, name } = placed.metadata.method(row);
     const method = { name: `${type}.${name}`, module: placed.metadata.assemblyName };
-    placed.named.set(row, method);
-    this.#grow(placed, NAME_BYTES);
+    this.#addName(placed, (names) => names.addRow(row, method));
     return method;
+  }
+
+  #addName(placed: PlacedImage, add: (names: KeptNames) => void): void {
+    const before = placed.names.memoryBytes;
+    add(placed.names);
+    this.#grow(placed, placed.names.memoryBytes - before);
+  }
+
+  /** Keeps the names that are new for the next run. */
+  keepNames(): void {
+    for (const { names } of this.#images.values()) names.save();
   }
 
   #at(file: number, base: number): PlacedImage {
@@ -135,9 +163,21 @@ export class ImageNames {
   }
 
   #readImage(file: number, base: number): PlacedImage {
-    const image = new PeImage((at, size) => this.#bytes(file, base + at, size), [false]);
+    const image = this.#peImage(file, base);
+    const names = new KeptNames(this.#keptOf(file, base, NAMES));
     const nothing = { metadata: undefined, tables: undefined, unreadable: undefined };
-    return { image, ...nothing, named: new Map(), bytes: IMAGE_BYTES };
+    return { image, ...nothing, names, bytes: IMAGE_BYTES + names.memoryBytes };
+  }
+
+  #peImage(file: number, base: number): PeImage {
+    return new PeImage((at, size) => this.#bytes(file, base + at, size), [false]);
+  }
+
+  #keptOf(file: number, base: number, maker: string): KeptBytes {
+    return {
+      read: () => this.#sampler.kept(file, base, maker),
+      write: (bytes) => this.#sampler.keep(file, base, maker, bytes),
+    };
   }
 
   #readTables(file: number, base: number, image: PeImage): ReadyToRunImage {
@@ -147,10 +187,7 @@ export class ImageNames {
         new PagedBytes(size, (at, count) => image.at(rva + at, count), this.#pages),
       component: (name, build) =>
         base === 0 ? this.#beside(file, name) : this.#inProgram(file, build),
-      kept: {
-        read: () => this.#sampler.kept(file, base, MAKER),
-        write: (bytes) => this.#sampler.keep(file, base, MAKER, bytes),
-      },
+      kept: this.#keptOf(file, base, TABLES),
     });
   }
 
@@ -170,7 +207,7 @@ export class ImageNames {
     this.#builds.set(file, builds);
     const base = builds.get(build);
     if (base === undefined) throw new Unreadable("its assembly is not in its program");
-    return this.#readImage(file, base).image.metadata(this.#pages);
+    return this.#peImage(file, base).metadata(this.#pages);
   }
 
   #findBuilds(file: number): Map<string, number> {
@@ -178,7 +215,7 @@ export class ImageNames {
     const places = this.#places.get(file) ?? new Float64Array();
     for (let at = 0; at < Math.min(places.length, 2 * MAX_ASSEMBLIES); at += 2) {
       const base = places[at] ?? 0;
-      const read = () => this.#readImage(file, base).image.metadata(this.#pages).moduleId;
+      const read = () => this.#peImage(file, base).metadata(this.#pages).moduleId;
       const build = readOr<string | undefined>(read, undefined);
       if (build !== undefined) builds.set(build, base);
     }
@@ -195,6 +232,7 @@ export class ImageNames {
   #forgetOldest(inUse: string): void {
     for (const [key, placed] of this.#images) {
       if (this.#heldBytes <= MAX_IMAGE_BYTES || key === inUse) return;
+      placed.names.save();
       this.#forget(key, placed);
     }
   }

@@ -34,6 +34,8 @@ const MAX_PROCESSES = 512;
 const LOOKS = 4;
 /** So many drains after anything of a process was met or named last, what it ran before its end is named. */
 const DRAINS_KEPT = 5;
+/** Names of methods of files are kept on the disk in the second drain and each so-many-th: a run that is killed has kept some. */
+const NAMES_KEPT_EVERY = 32;
 /** The limit for pids of processes that were forgotten. */
 const MAX_PIDS = 65_536;
 /** The screen has no room for more notices. */
@@ -92,7 +94,8 @@ export class DotnetReader implements RuntimeReader {
     this.#images = new ImageNames(sampler, this.#pages);
   }
 
-  ingest({ files }: Pick<Drained, "files">): void {
+  ingest({ files, closedFiles }: Pick<Drained, "files" | "closedFiles">): void {
+    this.#images.forgetFiles(closedFiles);
     this.#images.placeFiles(files);
     for (const { id, path, refused } of files) {
       if (refused === undefined) this.#refused.delete(id);
@@ -138,6 +141,7 @@ export class DotnetReader implements RuntimeReader {
       if (named.name !== before?.name || named.module !== before.module)
         yield [number, { function: named }];
     }
+    if (this.#drains % NAMES_KEPT_EVERY === 2) this.#images.keepNames();
     // This drain names nothing more, and the next one begins a round of its own.
     this.#recent.forget();
   }

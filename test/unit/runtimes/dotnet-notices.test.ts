@@ -29,11 +29,14 @@ function after(methods: readonly SeenMethod[]): DotnetReader {
 test("a file with a runtime of no known version, until its number is another file's", () => {
   const names = after([]);
   expect(names.notices()).toEqual([]);
-  names.ingest({ files: [file({ refused: ".NET 7 is not supported" })] });
+  names.ingest({
+    closedFiles: new Uint32Array(),
+    files: [file({ refused: ".NET 7 is not supported" })],
+  });
   expect(names.notices()).toEqual([
     ".NET 7 is not supported: its methods are not shown (/opt/\\x1b[31m/libcoreclr.so)",
   ]);
-  names.ingest({ files: [file({})] });
+  names.ingest({ closedFiles: new Uint32Array(), files: [file({})] });
   expect(names.notices()).toEqual([]);
 });
 
@@ -51,6 +54,9 @@ test("a process that lives and none of whose methods could be named", () => {
 
 test("not more than fit on the screen", () => {
   const names = after([]);
-  names.ingest({ files: [1, 2, 3, 4].map((id) => file({ id, refused: "not supported" })) });
+  names.ingest({
+    closedFiles: new Uint32Array(),
+    files: [1, 2, 3, 4].map((id) => file({ id, refused: "not supported" })),
+  });
   expect(names.notices()).toHaveLength(3);
 });

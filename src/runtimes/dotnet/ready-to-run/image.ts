@@ -6,12 +6,13 @@ import type { Bytes } from "../bytes.ts";
 import type { Directory, PeImage } from "../image.ts";
 import { type ImageMethod, type ImageModule, instanceMethod } from "../instance-name.ts";
 import { CORE_MODULE, type MethodInstance, readMethodInstance } from "../instance-signature.ts";
+import type { KeptBytes } from "../kept.ts";
 import { Unreadable } from "../memory.ts";
 import { CompressedReader, type Metadata } from "../metadata.ts";
 import { CompositeImage, isComposite, type OpenComponent } from "./composite.ts";
 import { type ReadyToRunSections, readSections } from "./header.ts";
-import { findMethodTables, type KeptBytes } from "./kept-tables.ts";
-import { MethodIndex } from "./method-index.ts";
+import { findMethodTables } from "./kept-tables.ts";
+import { type FunctionRange, MethodIndex } from "./method-index.ts";
 import { type Components, MAX_SIGNATURE, SECTION_INSTANCES } from "./method-tables.ts";
 
 /** So many names are kept: each process that runs a method asks for it again. */
@@ -73,6 +74,11 @@ export class ReadyToRunImage {
     if (place) this.#signatures = source.table(place);
   }
 
+  /** Whether it is the code of several assemblies. */
+  get isComposite(): boolean {
+    return this.#modules instanceof CompositeImage;
+  }
+
   /** The memory that the tables take, roughly. */
   get memoryBytes(): number {
     return this.#index.memoryBytes;
@@ -87,6 +93,11 @@ export class ReadyToRunImage {
     if (this.#named.size >= MAX_NAMED) this.#named.clear();
     this.#named.set(body, named);
     return named;
+  }
+
+  /** The function whose code is at an RVA; undefined where there is none. */
+  functionAt(rva: number): FunctionRange | undefined {
+    return this.#index.functionAt(rva);
   }
 
   /** Names the method whose body is the function with an index. */

@@ -1,6 +1,5 @@
 /** Keeps the tables of precompiled images from run to run: reading those of an image anew takes some 10 ms. */
-import { statSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+import type { KeptBytes } from "../kept.ts";
 import type { ReadyToRunSections } from "./header.ts";
 import {
   type Components,
@@ -10,13 +9,6 @@ import {
   wordsOf,
 } from "./method-tables.ts";
 
-/** Where bytes that belong to an image are kept from run to run. */
-export interface KeptBytes {
-  /** What was written last; empty where nothing is kept. */
-  read(): Buffer;
-  write(bytes: Buffer): void;
-}
-
 /**
  * Tables of fewer functions are read as fast as they are found on the disk: in the first refresh, when V8 has compiled
  * nothing of this, it takes 1 ms to read 300.
@@ -25,12 +17,6 @@ const WORTH_KEEPING = 64;
 const MAX_KEPT_BYTES = 8 << 20;
 /** Words in front of the tables: the lengths of all four in elements, and MethodTables.maxFunclets. */
 const HEADER_WORDS = 5;
-
-/** The file that this code is in; undefined where it was taken away since. */
-const CODE = statSync(fileURLToPath(import.meta.url), { bigint: true, throwIfNoEntry: false });
-
-/** Tells tables of this code from those of other versions, by when it was installed. */
-export const MAKER = `ready-to-run ${CODE?.ctimeNs ?? Date.now()}`;
 
 /** Returns the tables of an image as an earlier run kept them, else as readMethodTables() reads them. */
 export function findMethodTables(

@@ -9,6 +9,12 @@ export type FoundMethod =
   /** Where its signature is among those of the instances. */
   | { readonly signature: number };
 
+/** The RVAs of a function: from where it begins to where the next one does. */
+export interface FunctionRange {
+  readonly begin: number;
+  readonly end: number;
+}
+
 export class MethodIndex {
   readonly #tables: MethodTables;
 
@@ -40,6 +46,17 @@ export class MethodIndex {
       throw new Unreadable("its image does not say which method this code belongs to");
     if (method & 1) return { signature: method >>> 1 };
     return { component: this.#tables.components[body] ?? 0, row: method >>> 1 };
+  }
+
+  /** The function whose code is at an RVA; undefined where it is in front of all, or they are in no order. */
+  functionAt(rva: number): FunctionRange | undefined {
+    const { begins } = this.#tables;
+    const index = this.#functionAt(rva);
+    const [begin = Number.POSITIVE_INFINITY, end = Number.MAX_SAFE_INTEGER] = begins.subarray(
+      index,
+      index + 2,
+    );
+    return begin <= rva && rva < end ? { begin, end } : undefined;
   }
 
   /** Finds the index of the last function that begins at or before an RVA. */
