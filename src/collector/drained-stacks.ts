@@ -23,6 +23,8 @@ export class DrainedStacks {
   readonly #functions = new SlidingColumn();
   readonly #frameNumbers = new SlidingColumn();
   #details = new Map<number, FrameDetail>();
+  /** The frames of the stack that is entered, and what is left of longer ones. */
+  readonly #frames: number[] = [];
   /** For each function the number in the store of the frame that stands for all that are merged. */
   readonly #mergedFrames = new Map<number, number>();
   /** The stacks as they came, one after the other; for each where it begins and 1, and its number in the store and 1. */
@@ -109,12 +111,12 @@ export class DrainedStacks {
     const place = this.#places.get(number) - 1;
     if (place < 0) return undefined;
     const words = this.#words.values;
-    const frames: number[] = [];
+    const frames = this.#frames;
     const end = place + 3 + (words[place + 2] ?? 0);
     let first = place + 3;
     while (first < end - 1 && this.#isProbe(this.#functions.get(words[first] ?? 0))) first++;
-    for (let at = first; at < end; at++) frames.push(this.#frame(words[at] ?? 0));
-    const entered = this.#writer.stack(frames, words[place + 1] ?? 0, wait);
+    for (let at = first; at < end; at++) frames[at - first] = this.#frame(words[at] ?? 0);
+    const entered = this.#writer.stack(frames, words[place + 1] ?? 0, wait, end - first);
     numbers.set(number, entered + 1);
     return entered;
   }

@@ -7,15 +7,7 @@ import { Functions, STAND_INS } from "./functions.ts";
 import { Interner } from "./interner.ts";
 import { PrefixTree } from "./prefix-tree.ts";
 import { type ColumnName, eachColumn, FRAME_FOLDED, ROOT, Store } from "./store.ts";
-import {
-  type Counts,
-  type FrameDetail,
-  type FunctionInfo,
-  OUTCOMES,
-  type Task,
-  type Tick,
-  type TickHeader,
-} from "./tick.ts";
+import type { Counts, FrameDetail, FunctionInfo, Task, Tick, TickHeader } from "./tick.ts";
 import { WAITS, type Wait } from "./waits.ts";
 
 /** A column whose memory can be handed over to another thread. */
@@ -117,7 +109,8 @@ class News {
 class Filling {
   readonly texts = new Interner<string, string>();
   readonly tree: PrefixTree;
-  readonly stacks = new Map<number, number>();
+  /** The number of a stack and 1 by its node and how it ends and waits: pairs of numbers, as those of a tree are. */
+  readonly stacks: PrefixTree;
   readonly latestTasks = new Map<number, number>();
   readonly tasks: Task[] = [];
   /** The frames of the stack that was entered last, outermost first, and their nodes. */
@@ -128,16 +121,20 @@ class Filling {
   sentNodes = 1;
   sentTasks = 0;
 
-  /** `tree` has the room of the store before, which this one will need too. */
-  constructor(tree: PrefixTree) {
+  /** Trees that are given have the room of the store before, which this one will need too. */
+  constructor(tree = new PrefixTree(), stacks = new PrefixTree()) {
     tree.clear();
+    stacks.clear();
     this.tree = tree;
+    this.stacks = stacks;
   }
 
-  /** The node of a stack's innermost frame. Outer frames are mostly those of the stack before: these need no search. */
-  enter(frames: readonly number[]): number {
+  /**
+   * The node of the innermost of so many frames. Outer ones are mostly those of the stack before: these need no search.
+   */
+  enter(frames: readonly number[], length: number): number {
     const [lastFrames, lastNodes] = [this.#lastFrames, this.#lastNodes];
-    const last = frames.length - 1;
+    const last = length - 1;
     let depth = 0;
     while (depth <= last && lastFrames[depth] === frames[last - depth]) depth++;
     let node = depth > 0 ? (lastNodes[depth - 1] ?? ROOT) : ROOT;
@@ -147,7 +144,7 @@ class Filling {
       lastFrames[depth] = frame;
       lastNodes[depth] = node;
     }
-    lastFrames.length = frames.length;
+    lastFrames.length = length;
     return node;
   }
 
@@ -207,7 +204,7 @@ const noCounts = (): CountColumns => new NewCounts().take();
 
 /** Numbers what a source meets, and makes deltas of what is new. */
 export class DeltaWriter {
-  #filling = new Filling(new PrefixTree());
+  #filling = new Filling();
   #isRenewed = true;
   readonly #columns = eachColumn(() => new News());
   #isRenewalAsked = false;
@@ -230,18 +227,26 @@ export class DeltaWriter {
     return this.#filling.frames++;
   }
 
-  /** Numbers a stack: frames leaf first, the place of the outcome in OUTCOMES, and how the thread waits. */
-  stack(frames: readonly number[], outcome: number, wait: Wait = 0): number {
+  /**
+   * Numbers a stack: frames leaf first, the place of the outcome in OUTCOMES, how the thread waits, and how many of the
+   * frames there are.
+   */
+  stack(
+    frames: readonly number[],
+    outcome: number,
+    wait: Wait = 0,
+    length = frames.length,
+  ): number {
     const { stacks } = this.#filling;
-    const node = this.#filling.enter(frames);
-    const key = (node * OUTCOMES.length + outcome) * WAITS + wait;
-    const known = stacks.get(key);
-    if (known !== undefined) return known;
-    stacks.set(key, stacks.size);
-    this.#columns.stackLeaves.push(node);
-    this.#columns.stackOutcomes.push(outcome);
-    this.#columns.stackWaits.push(wait);
-    return stacks.size - 1;
+    const node = this.#filling.enter(frames, length);
+    const next = stacks.size;
+    const number = stacks.child(node, outcome * WAITS + wait);
+    if (number === next) {
+      this.#columns.stackLeaves.push(node);
+      this.#columns.stackOutcomes.push(outcome);
+      this.#columns.stackWaits.push(wait);
+    }
+    return number - 1;
   }
 
   /** Numbers a thread: one that says the same as it did the last time keeps its number. */
@@ -298,7 +303,7 @@ export class DeltaWriter {
     this.#isRenewed = this.#isRenewalAsked || filling.isFull(delta.counts.stacks.length);
     this.#isRenewalAsked = false;
     if (this.#isRenewed) {
-      this.#filling = new Filling(filling.tree);
+      this.#filling = new Filling(filling.tree, filling.stacks);
       this.generation++;
     }
     return delta;

@@ -20,9 +20,8 @@ const HEADER_WORDS = 2;
 const NAME_WORDS = 4;
 const MAX_WORD = 0xffff_ffff;
 
-/** A method, and the numbers that it stands for. */
+/** A method as JSON, and the numbers that it stands for. */
 interface Named extends FunctionRange {
-  /** The method as JSON. */
   readonly text: Buffer;
 }
 
@@ -33,7 +32,7 @@ class NameList {
   readonly #texts: Buffer;
   readonly #read = new Map<number, ImageMethod | undefined>();
   /** Those of this run, in the order of their numbers. */
-  readonly #added: (Named & { readonly method: ImageMethod })[] = [];
+  readonly #added: (FunctionRange & { readonly method: ImageMethod })[] = [];
 
   constructor(words: Uint32Array, texts: Buffer) {
     this.#words = words;
@@ -55,9 +54,9 @@ class NameList {
     return this.#read.get(index);
   }
 
-  add({ begin, end }: FunctionRange, method: ImageMethod, text: Buffer): void {
-    const range = { begin, end: Math.min(end, MAX_WORD) };
-    this.#added.splice(this.#firstAddedBehind(begin), 0, { ...range, method, text });
+  add({ begin, end }: FunctionRange, method: ImageMethod): void {
+    const named = { begin, end: Math.min(end, MAX_WORD), method };
+    this.#added.splice(this.#firstAddedBehind(begin), 0, named);
   }
 
   /** All names in the order of their numbers. */
@@ -68,7 +67,12 @@ class NameList {
       end: words[NAME_WORDS * index + 1] ?? 0,
       text: this.#textAt(index),
     }));
-    return [...known, ...this.#added].sort((a, b) => a.begin - b.begin);
+    const added = this.#added.map(({ begin, end, method }) => ({
+      begin,
+      end,
+      text: textOf(method),
+    }));
+    return [...known, ...added].sort((a, b) => a.begin - b.begin);
   }
 
   #textAt(index: number): Buffer {
@@ -130,11 +134,11 @@ export class KeptNames {
   }
 
   #add(list: NameList, range: FunctionRange, method: ImageMethod): void {
-    const text = Buffer.from(JSON.stringify(method));
+    const textBytes = textOf(method).length;
     const isFull = this.#functions.length + this.#rows.length >= MAX_NAMES;
-    if (isFull || this.#textBytes + text.length > MAX_TEXT_BYTES) return;
-    list.add(range, method, text);
-    this.#textBytes += text.length;
+    if (isFull || this.#textBytes + textBytes > MAX_TEXT_BYTES) return;
+    list.add(range, method);
+    this.#textBytes += textBytes;
     this.#hasNews = true;
   }
 }
@@ -166,6 +170,8 @@ function decodeNames(bytes: Buffer) {
     texts: bytes.subarray(4 * words),
   };
 }
+
+const textOf = (method: ImageMethod): Buffer => Buffer.from(JSON.stringify(method));
 
 /** The method of such a text; undefined where it is of another form. */
 function methodIn(text: Buffer): ImageMethod | undefined {
