@@ -39,8 +39,8 @@ constexpr useconds_t kLookMicroseconds = 1000;
 }  // namespace
 
 std::vector<uint32_t> onlineCpus() {
-  // A list such as `0-3,8`. It is asked for at each drain: a stream would take most of the time.
-  const FileDescriptor file(open(kOnline, O_RDONLY | O_CLOEXEC));
+  // A list such as `0-3,8`. It is asked for at each drain: to open it each time would take most of the time.
+  static const FileDescriptor file(open(kOnline, O_RDONLY | O_CLOEXEC));
   char text[kOnlineBytes] = {};
   readSome(file.get(), 0, text, sizeof text - 1);
   std::vector<uint32_t> cpus;

@@ -41,7 +41,7 @@ const MAX_PIDS = 65_536;
 /** The screen has no room for more notices. */
 const MAX_NOTICES = 3;
 /** The limit for pages of metadata of all images together. */
-const MAX_PAGE_BYTES = 8 << 20;
+const MAX_PAGE_BYTES = 4 << 20;
 
 /** What the reader needs of the sampler. */
 type DotnetSampler = Pick<
