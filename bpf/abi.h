@@ -311,6 +311,19 @@ struct namespace_question {
 	__u64 depth;
 };
 
+/* The question to name_kernel(): so many addresses of the kernel's code, 0: none. The answer to each is a text. */
+#define KERNEL_QUESTIONS 8
+#define KERNEL_TEXT_BYTES 512
+
+struct kernel_question {
+	__u64 addresses[KERNEL_QUESTIONS];
+};
+
+/* `function+0x1a/0x50 [module]`, or `0xffffffff81000000` where the kernel knows no function; empty: it cannot tell. */
+struct kernel_texts {
+	char texts[KERNEL_QUESTIONS][KERNEL_TEXT_BYTES];
+};
+
 /* The question to check_mapping(): the mapping at an address, as /proc/self/maps tells of it. */
 struct mapping_question {
 	__u64 address;

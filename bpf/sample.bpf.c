@@ -7,6 +7,7 @@
  */
 #include "event/take.h"
 #include "follow.h"
+#include "kernel_names.h"
 #include "sample.h"
 #include "self_test.h"
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "kernel/session.h"
+#include "kernel_names/kernel_names.h"
 #include "turns/first_turn.h"
 #include "turns/mutex.h"
 
@@ -69,10 +70,12 @@ void beginEarly(const std::string& objectPath) {
   std::lock_guard lock(work().mutex);
   if (work().object.isBegun()) return;
   auto object = work().object.begin(objectPath, loadSamplingObject);
+  std::packaged_task<KernelSymbols()> symbols;
   // Behind it: the symbols of polytop's own programs are among them then.
-  auto symbols = work().symbols.begin(kSymbols, readKernelSymbols);
+  if (!kernelTellsNames()) symbols = work().symbols.begin(kSymbols, readKernelSymbols);
   startFirst([object = std::move(object), symbols = std::move(symbols)]() mutable {
     object();
+    if (!symbols.valid()) return;
     // The collecting thread waits for the kernel next, whose own threads are to get this CPU (RCU's, for one).
     stepBack();
     work().reader = gettid();

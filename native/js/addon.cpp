@@ -52,6 +52,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
                        {method<&Sampler::drain>("drain"),
                         method<&Sampler::setTargets>("setTargets"),
                         method<&Sampler::name>("name"),
+                        method<&Sampler::nameKernel>("nameKernel"),
                         method<&Sampler::onMethods>("onMethods"),
                         method<&Sampler::takeMethods>("takeMethods"),
                         method<&Sampler::readFile>("readFile"),
@@ -322,6 +323,9 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     const uint64_t word = info[0].As<Napi::BigInt>().Uint64Value(&lossless);
     return Napi::Number::New(info.Env(), parts_->drain.frameNumber(word, uint32At(info, 1)));
   }
+
+  /// nameKernel(addresses): the names of addresses of the kernel as it tells them itself.
+  Napi::Value nameKernel(const Napi::CallbackInfo& info) { return describeKernelNames(info, parts_->session); }
 
   /// onMethods(callback): calls back when .NET methods were met for the first time.
   Napi::Value onMethods(const Napi::CallbackInfo& info) {

@@ -5,6 +5,7 @@
 
 #include "early/early.h"
 #include "js/values.h"
+#include "kernel_names/kernel_names.h"
 
 namespace polytop {
 
@@ -29,6 +30,11 @@ Napi::Value describeKernelSymbols(const Napi::CallbackInfo& info) {
 }
 
 }  // namespace
+
+Napi::Value describeKernelNames(const Napi::CallbackInfo& info, const Session& session) {
+  const auto addresses = info[0].As<Napi::BigUint64Array>();
+  return valueOf(info.Env(), nameKernel(session, {addresses.Data(), addresses.ElementLength()}));
+}
 
 void defineKernel(Napi::Env env, Napi::Object exports) {
   exports.Set("begin", Napi::Function::New(env, begin));

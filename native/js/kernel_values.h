@@ -3,6 +3,8 @@
 
 #include <napi.h>
 
+#include "kernel/session.h"
+
 namespace polytop {
 
 /**
@@ -12,5 +14,8 @@ namespace polytop {
  *   with `errno` where the file cannot be read.
  */
 void defineKernel(Napi::Env env, Napi::Object exports);
+
+/// The names of addresses (a BigUint64Array) as the kernel tells them: nameKernel().
+Napi::Value describeKernelNames(const Napi::CallbackInfo& info, const Session& session);
 
 }  // namespace polytop

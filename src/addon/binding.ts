@@ -88,7 +88,7 @@ export interface Addon {
   readonly Sampler: new (options: SamplerOptions) => Sampler;
   /**
    * Begins what takes longest at the start, on a thread of its own: the kernel verifies the sampling programs, then its
-   * symbols are read. A Sampler of the same object path takes it over; nobody need.
+   * symbols are read where it does not tell its names itself (Sampler.nameKernel). A Sampler of the same object path takes it over; nobody need.
    */
   begin(objectPath: string): void;
   /** Reads /proc/kallsyms; undefined where all addresses are hidden. Throws an error with `errno`. */

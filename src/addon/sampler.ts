@@ -61,6 +61,11 @@ export interface Sampler {
    * unknown).
    */
   name(file: number, offset: number): readonly [name: string, address: number];
+  /**
+   * Names addresses of the kernel's code as it does in its own messages: `name+0x1a/0x50 [module]`, and an address where
+   * it knows no function. Empty texts before Linux 5.13, which does not tell.
+   */
+  nameKernel(addresses: BigUint64Array): readonly string[];
   /** Reads bytes of another process's memory; shorter than `size` where a page is missing, at most 64 MB. */
   readMemory(pid: number, address: bigint, size: number): Buffer;
   /** Calls back soon after .NET methods were met for the first time. */

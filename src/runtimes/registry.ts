@@ -26,7 +26,7 @@ export const runtimeReaders = (
   new PythonReader(),
   new JavaScriptReader(tellsBodies),
   new DotnetReader(sampler, { tellsBodies }),
-  new KernelReader(addon),
+  new KernelReader(addon, sampler),
   new JitReader(),
   new NativeReader(sampler),
 ];

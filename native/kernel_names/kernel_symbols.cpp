@@ -2,7 +2,7 @@
 //
 // A line of /proc/kallsyms is `address type name` and, for code that is not part of the kernel's image, a tab and
 // `[module]`; BPF programs are `bpf_prog_<tag>_<name> [bpf]`. Types t and T are code, w and W weak symbols (nm(1)).
-#include "kernel/kernel_symbols.h"
+#include "kernel_names/kernel_symbols.h"
 
 #include <fcntl.h>
 #include <unistd.h>
