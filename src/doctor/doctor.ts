@@ -224,6 +224,9 @@ function lockedMemory(facts: Facts): Check {
 }
 
 function kernelSymbols(facts: Facts, root: string): Check {
+  // See bpf/kernel_names.h.
+  if (isAtLeast(facts, 5, 13))
+    return check("kernel_symbols", "ok", "the kernel tells the names of its functions itself", "");
   return check(
     "kernel_symbols",
     facts.hasKernelSymbols ? "ok" : "warn",

@@ -80,7 +80,12 @@ describe("what a fact does", () => {
       { locked_memory: "fail" },
     ],
     ["no limit", { release: "5.10.0", lockedMemoryBytes: Number.POSITIVE_INFINITY }, {}],
-    ["hidden symbols", { hasKernelSymbols: false, kptrRestrict: 2 }, { kernel_symbols: "warn" }],
+    [
+      "hidden symbols",
+      { release: "5.10.0-30-amd64", hasKernelSymbols: false, kptrRestrict: 2 },
+      { kernel_symbols: "warn" },
+    ],
+    ["hidden symbols of a kernel that tells names", { hasKernelSymbols: false }, {}],
     ["no tracefs", { hasTracefs: false }, { tracefs: "note" }],
     ["a pid namespace", { inInitialPidNamespace: false }, { container: "warn" }],
   ])("%s", (_name, facts, expected) => {
