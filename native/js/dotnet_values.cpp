@@ -12,7 +12,7 @@ void describeDotnet(Napi::Env env, const FoundRuntime& runtime, Napi::Object& fi
   std::vector<double> assemblies;
   for (const PlacedAssembly& assembly : dotnet->assemblies())
     assemblies.insert(assemblies.end(), {static_cast<double>(assembly.offset), static_cast<double>(assembly.size)});
-  set(env, file, "assemblies", assemblies);
+  file.Set("assemblies", valueOf(env, assemblies));
   if (!dotnet->runtime()) return;
   if (!dotnet->runtime()->error.empty()) file.Set("refused", dotnet->runtime()->error);
 }

@@ -5,11 +5,13 @@
 
 #include <napi.h>
 
+#include <array>
 #include <cstring>
 #include <string>
 #include <type_traits>
 #include <vector>
 
+#include "js/shapes.h"
 #include "util/failure.h"
 
 namespace polytop {
@@ -63,21 +65,24 @@ inline Napi::Value valueOf(Napi::Env env, const std::vector<std::string>& from) 
   return listOf(env, from, [](const std::string& text) { return text; });
 }
 
-inline void set(Napi::Env, Napi::Object&) {}
+inline void list(Napi::Env, const char**, napi_value*) {}
 
-/// Sets names and values in turn.
+/// Lists names and values that come in turn.
 template <typename Value, typename... Rest>
-void set(Napi::Env env, Napi::Object& object, const char* name, const Value& value, const Rest&... rest) {
-  object.Set(name, valueOf(env, value));
-  set(env, object, rest...);
+void list(Napi::Env env, const char** names, napi_value* values, const char* name, const Value& value,
+          const Rest&... rest) {
+  *names = name;
+  *values = valueOf(env, value);
+  list(env, names + 1, values + 1, rest...);
 }
 
-/// An object of names and values in turn.
+/// An object of names, which are literals, and values in turn.
 template <typename... NamesAndValues>
 Napi::Object object(Napi::Env env, const NamesAndValues&... namesAndValues) {
-  Napi::Object made = Napi::Object::New(env);
-  set(env, made, namesAndValues...);
-  return made;
+  std::array<const char*, sizeof...(namesAndValues) / 2> names = {};
+  std::array<napi_value, names.size()> values = {};
+  list(env, names.data(), values.data(), namesAndValues...);
+  return makeObject(env, names, values);
 }
 
 /// Throws a JavaScript error with `errno` (0: none). Returns undefined, for its caller to.
