@@ -171,7 +171,8 @@ describe("how it ends", () => {
 
   test("a full disk is an error of one line", async (context) => {
     needsSampling(context);
-    for (const args of ["--once", "--help", "--version", "doctor --json"]) {
+    // Of other programs there may be something to say.
+    for (const args of ["--once -p $$", "--help", "--version", "doctor --json"]) {
       const { status, stderr } = await shell(`"$0" ${args} > /dev/full`);
       expect(status).toBe(1);
       expect(stderr).toMatch(/^polytop: cannot write: .*ENOSPC.*\n$/);
@@ -183,7 +184,8 @@ describe("how it ends", () => {
     async (name, context) => {
       needsSampling(context);
       let running = 0;
-      const { status, signal, stderr } = await polytop(["--batch", "-d", "0.1"], {
+      const args = ["--batch", "-d", "0.1", "-p", `${process.pid}`];
+      const { status, signal, stderr } = await polytop(args, {
         onStdout: (_text, pid) => {
           running = pid;
           process.kill(pid, name);
