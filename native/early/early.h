@@ -12,8 +12,7 @@ namespace polytop {
 /**
  * What takes longest at the start, and needs nothing that JavaScript has yet to find out: the kernel verifies the
  * sampling program, then its symbols are read where it does not tell its names itself, on a thread of its own while the
- * rest of polytop starts. Nobody need
- * take what it makes: the process may end meanwhile. A second call does nothing.
+ * rest of polytop starts. Nobody need take what it makes: the process may end meanwhile. A second call does nothing.
  */
 void beginEarly(const std::string& objectPath);
 

@@ -3,7 +3,6 @@ import { FRAME_KERNEL } from "../../../build/abi.ts";
 import type { Addon } from "../../addon/binding.ts";
 import type { Drained } from "../../addon/drained.ts";
 import type { Sampler } from "../../addon/sampler.ts";
-import { cleanName } from "../../tick/clean-name.ts";
 import type { NewFrames } from "../new-frames.ts";
 import type { NamedFrame, RuntimeReader } from "../reader.ts";
 import { KERNEL, type KernelFunction } from "./kallsyms.ts";
@@ -16,7 +15,7 @@ export class KernelReader implements RuntimeReader {
   readonly #sampler: Pick<Sampler, "nameKernel">;
   readonly #symbols: KernelSymbols;
   /** What the kernel told of the new frames of this drain, by index. */
-  #told = new Map<number, KernelFunction>();
+  readonly #told = new Map<number, KernelFunction>();
 
   constructor(addon: Pick<Addon, "readKernelSymbols">, sampler: Pick<Sampler, "nameKernel">) {
     this.#sampler = sampler;
@@ -36,7 +35,7 @@ export class KernelReader implements RuntimeReader {
       const [, name, module = KERNEL] = TOLD.exec(text) ?? [];
       const index = indexes[at];
       if (name === undefined || index === undefined) continue;
-      this.#told.set(index, { name: cleanName(name), module: cleanName(module) });
+      this.#told.set(index, { name, module });
     }
   }
 
