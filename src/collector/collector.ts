@@ -256,7 +256,7 @@ export class Collector {
     const { events, notices } = this.#events.take();
     const gone = this.#targets.check();
     if (gone.changed) this.#sampler.setTargets(this.#targets.sampled());
-    const isLarge = this.#functions.isLarge;
+    const isLarge = this.#functions.isLarge(performance.now());
     if (isLarge) this.#writer.renew();
     const delta = this.#writer.take(
       {
@@ -293,7 +293,7 @@ export class Collector {
   #forgetFunctions(): number[] {
     this.#frames.forget();
     this.#sampler.renewFrames();
-    return this.#functions.forget(this.#stacks.functions());
+    return this.#functions.forget(this.#stacks.functions(), performance.now());
   }
 
   /** What a tick says of its first event; `clock` is what the CPU's time is sampled by. */

@@ -21,6 +21,11 @@ interface ModuleFunctions {
  */
 const MANY_FUNCTIONS = 5000;
 const MANY_CHARACTERS = 500_000;
+/**
+ * Within a minute only so many times as much are a reason: forgetting costs all that is met again, and a compaction of
+ * the heap.
+ */
+const SOON = { milliseconds: 60_000, times: 3 };
 /** So many times as much are told apart until then: one refresh of many CPUs may bring that. */
 const AT_MOST = 8;
 /** The highest number that a column holds stands for none. */
@@ -40,15 +45,16 @@ export class FunctionTable {
   #characters = 0;
   /** What was in stacks when functions were forgotten last: it cannot be helped. */
   #kept = { functions: 0, characters: 0 };
+  #forgotAt = 0;
 
   /** Says whether further functions are not told apart. */
   get isFull(): boolean {
     return this.#exceeds(AT_MOST) || this.#next > LAST_ID;
   }
 
-  /** Says whether functions should be forgotten. */
-  get isLarge(): boolean {
-    return this.#exceeds(1);
+  /** Says whether functions should be forgotten; `now` is in milliseconds since about the start. */
+  isLarge(now: number): boolean {
+    return this.#exceeds(now - this.#forgotAt < SOON.milliseconds ? SOON.times : 1);
   }
 
   #exceeds(times: number): boolean {
@@ -88,7 +94,8 @@ export class FunctionTable {
   readonly info = (id: number): FunctionInfo => this.#infos.get(id) ?? NO_FRAMES;
 
   /** Forgets all functions but these, and returns the ids that were theirs: they are not given again. */
-  forget(kept: ReadonlySet<number>): number[] {
+  forget(kept: ReadonlySet<number>, now: number): number[] {
+    this.#forgotAt = now;
     const forgotten: number[] = [];
     this.#modules.clear();
     this.#cleanModules.clear();

@@ -3,6 +3,8 @@ import { expect, test } from "vitest";
 import { FunctionTable } from "../../../src/runtimes/function-table.ts";
 import { NO_FRAMES } from "../../../src/tick/functions.ts";
 
+const MINUTE = 60_000;
+
 const name = (index: number): string => `${index}`.padEnd(300, "x");
 
 test("a process with ever new functions does not fill the memory", { timeout: 20_000 }, () => {
@@ -31,12 +33,12 @@ test("functions that are in no stack any more make room, and come again under ot
   const named = (index: number) =>
     ({ runtime: "native", name: `made_${index}`, module: "jit" }) as const;
   const ids: number[] = [];
-  for (let index = 0; !table.isLarge; index++) ids.push(table.intern(named(index)));
+  for (let index = 0; !table.isLarge(MINUTE); index++) ids.push(table.intern(named(index)));
   expect(table.isFull).toBe(false);
   const [kept = 0, gone = 0] = ids;
-  const forgotten = table.forget(new Set([kept]));
+  const forgotten = table.forget(new Set([kept]), MINUTE);
   expect(forgotten).toEqual(ids.slice(1));
-  expect(table.isLarge).toBe(false);
+  expect(table.isLarge(2 * MINUTE)).toBe(false);
   table.takeAdded();
   expect(table.intern(named(0))).toBe(kept);
   expect(table.info(kept)).toMatchObject(named(0));
@@ -49,8 +51,24 @@ test("functions that are in no stack any more make room, and come again under ot
 test("functions that cannot be forgotten do not have others forgotten all the time", () => {
   const table = new FunctionTable();
   const all = new Set<number>();
-  for (let index = 0; !table.isLarge; index++)
+  for (let index = 0; !table.isLarge(MINUTE); index++)
     all.add(table.intern({ runtime: "native", name: `held_${index}`, module: "" }));
-  expect(table.forget(all)).toEqual([]);
-  expect(table.isLarge).toBe(false);
+  expect(table.forget(all, MINUTE)).toEqual([]);
+  expect(table.isLarge(2 * MINUTE)).toBe(false);
+});
+
+test("where ever new functions come fast they are forgotten once a minute, unless they are very many", () => {
+  const table = new FunctionTable();
+  let index = 0;
+  const intern = (count: number): void => {
+    for (const end = index + count; index < end; index++)
+      table.intern({ runtime: "native", name: `fast_${index}`, module: "" });
+  };
+  intern(6000);
+  expect([table.isLarge(MINUTE - 1), table.isLarge(MINUTE)]).toEqual([false, true]);
+  table.forget(new Set(), MINUTE);
+  intern(6000);
+  expect([table.isLarge(2 * MINUTE - 1), table.isLarge(2 * MINUTE)]).toEqual([false, true]);
+  intern(10_000);
+  expect(table.isLarge(MINUTE + 1)).toBe(true);
 });
