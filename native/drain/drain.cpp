@@ -64,7 +64,7 @@ void DrainedCounts::sort() {
   std::vector<uint32_t> order(weights.size());
   std::iota(order.begin(), order.end(), 0);
   std::sort(order.begin(), order.end(), [this](uint32_t a, uint32_t b) {
-    return std::tie(tasks[a], stacks[a], events[a]) < std::tie(tasks[b], stacks[b], events[b]);
+    return std::tie(stacks[a], tasks[a], events[a]) < std::tie(stacks[b], tasks[b], events[b]);
   });
   DrainedCounts sorted;
   for (const uint32_t at : order) sorted.add(stacks[at], tasks[at], events[at], weights[at]);

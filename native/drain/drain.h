@@ -38,7 +38,7 @@ struct DrainedCounts {
     weights.push_back(weight);
   }
 
-  /// Puts the stacks of each thread together, in the order that they came in: a stack shares most with the one before.
+  /// Puts them in the order of their stacks: a stack shares most with the one before.
   void sort();
 };
 

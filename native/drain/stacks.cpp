@@ -100,28 +100,39 @@ std::vector<Stacks::NewFrame> Stacks::newFrames() const {
 void Stacks::number(const std::vector<uint32_t>& functions) {
   showFrames(functions);
   const uint32_t unknown = nextFrame_ - static_cast<uint32_t>(new_.words.size());
-  size_t done = 0;
-  for (; done < unnumbered_.size(); done++) {
-    const Unnumbered& added = unnumbered_[done];
-    const auto frames = unnumberedFrames_.begin() + added.firstFrame;
-    if (std::any_of(frames, frames + added.frameCount, [unknown](uint32_t frame) { return frame >= unknown; })) break;
-    Stack& stack = current_.stacks.add(added.hash).first;
-    if (added.mayBeKnown) {
-      const auto [number, isNew] = current_.shown.add(shownHash(added));
-      if (isNew) number = nextStack_;
-      stack.number = number;
-      if (!isNew) continue;
-    }
-    stack.number = nextStack_++;
-    news_.stacks.insert(news_.stacks.end(), {stack.number, added.kind & kKindMask, added.frameCount});
-    std::transform(frames, frames + added.frameCount, std::back_inserter(news_.stacks),
+  std::vector<ShownStack> stacks;
+  std::vector<uint32_t> frames;
+  frames.reserve(unnumberedFrames_.size());
+  for (const Unnumbered& added : unnumbered_) {
+    const auto first = unnumberedFrames_.begin() + added.firstFrame, end = first + added.frameCount;
+    if (std::any_of(first, end, [unknown](uint32_t frame) { return frame >= unknown; })) break;
+    std::transform(first, end, std::back_inserter(frames),
                    [this](uint32_t frame) { return shownFrames_[frame - current_.firstFrame]; });
-    const uint32_t wait = added.kind >> kWaitShift;
-    if (wait) news_.waits.insert(news_.waits.end(), {stack.number, wait});
+    stacks.push_back({&added, std::span(frames.end() - added.frameCount, frames.end())});
   }
+  const size_t done = stacks.size();
+  std::sort(stacks.begin(), stacks.end(), [](const ShownStack& a, const ShownStack& b) {
+    return std::lexicographical_compare(a.frames.rbegin(), a.frames.rend(), b.frames.rbegin(), b.frames.rend());
+  });
+  for (const auto& [added, shown] : stacks) numberStack(*added, shown);
   unnumbered_.erase(unnumbered_.begin(), unnumbered_.begin() + static_cast<ptrdiff_t>(done));
   // The frames of the few stacks that are left stay where they are.
   if (unnumbered_.empty()) unnumberedFrames_.clear();
+}
+
+void Stacks::numberStack(const Unnumbered& added, std::span<const uint32_t> frames) {
+  Stack& stack = current_.stacks.add(added.hash).first;
+  if (added.mayBeKnown) {
+    const auto [number, isNew] = current_.shown.add(shownHash(added));
+    if (isNew) number = nextStack_;
+    stack.number = number;
+    if (!isNew) return;
+  }
+  stack.number = nextStack_++;
+  news_.stacks.insert(news_.stacks.end(), {stack.number, added.kind & kKindMask, added.frameCount});
+  news_.stacks.insert(news_.stacks.end(), frames.begin(), frames.end());
+  const uint32_t wait = added.kind >> kWaitShift;
+  if (wait) news_.waits.insert(news_.waits.end(), {stack.number, wait});
 }
 
 void Stacks::showFrames(const std::vector<uint32_t>& functions) {

@@ -34,7 +34,7 @@ class Stacks {
   };
   /// The frames that are new since the last number().
   std::vector<NewFrame> newFrames() const;
-  /// Gives numbers to the stacks that were added. `functions`: of the first of newFrames(), as far as they are known:
+  /// Gives numbers to the stacks that were added: those with the same outermost frames follow each other. `functions`: of the first of newFrames(), as far as they are known:
   /// a number each, 0 where there is none. Stacks with further new frames wait for the next call.
   void number(const std::vector<uint32_t>& functions);
   /// Takes in the strings of a name.
@@ -120,12 +120,19 @@ class Stacks {
     bool mayBeKnown;
   };
 
+  /// A stack that is numbered next, by the frames that are shown, leaf first.
+  struct ShownStack {
+    const Unnumbered* stack;
+    std::span<const uint32_t> frames;
+  };
+
   /// `frameAt` makes the frame at an index, the native ones first.
   template <typename FrameAt>
   void addFrames(const stack_record& record, size_t native, size_t interpreted, FrameAt frameAt);
   uint32_t numberFrame(uint64_t word, uint64_t extra, uint32_t owner);
   /// Says as which frame each of the first new ones is shown, by their functions.
   void showFrames(const std::vector<uint32_t>& functions);
+  void numberStack(const Unnumbered& added, std::span<const uint32_t> frames);
   /// The hash of what of a stack is shown.
   uint64_t shownHash(const Unnumbered& stack) const;
 

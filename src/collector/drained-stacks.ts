@@ -53,18 +53,20 @@ export class DrainedStacks {
     for (const [index, detail] of details) this.#details.set(first + index, detail);
   }
 
-  /** Takes in stacks: number, outcome, frame count, frame numbers (leaf first) of each. */
+  /** Takes in stacks, numbered on: number, outcome, frame count, frame numbers (leaf first) of each. */
   registerStacks(words: Uint32Array): void {
-    for (let at = 0; at + 2 < words.length; at += 3 + (words[at + 2] ?? 0)) {
-      this.#stackNumbers.set(words[at] ?? 0, 0);
-      this.#idleNumbers.set(words[at] ?? 0, 0);
-    }
+    const [first] = words;
+    if (first === undefined) return;
+    // What they hold of the others is 0 too.
+    this.#stackNumbers.set(first, 0);
+    this.#idleNumbers.set(first, 0);
     this.#keep(words);
   }
 
   #keep(words: Uint32Array): void {
+    const begin = this.#words.length + 1;
     for (let at = 0; at + 2 < words.length; at += 3 + (words[at + 2] ?? 0)) {
-      this.#places.set(words[at] ?? 0, this.#words.length + at + 1);
+      this.#places.set(words[at] ?? 0, begin + at);
     }
     this.#words.append(words);
   }

@@ -5,10 +5,12 @@
 import { Family } from "./family.ts";
 import { Functions, STAND_INS } from "./functions.ts";
 import { Interner } from "./interner.ts";
+import { News } from "./news.ts";
 import { PrefixTree } from "./prefix-tree.ts";
-import { type ColumnName, eachColumn, FRAME_FOLDED, ROOT, Store } from "./store.ts";
+import { StackNumbers } from "./stack-numbers.ts";
+import { type ColumnName, eachColumn, FRAME_FOLDED, Store } from "./store.ts";
 import type { Counts, FrameDetail, FunctionInfo, Task, Tick, TickHeader } from "./tick.ts";
-import { WAITS, type Wait } from "./waits.ts";
+import type { Wait } from "./waits.ts";
 
 /** A column whose memory can be handed over to another thread. */
 type Column = Uint32Array<ArrayBuffer>;
@@ -80,79 +82,31 @@ const withLength = (columns: CountColumns): Counts => ({
 });
 
 /** A new store begins beyond these: the ticks of one can be forgotten together then, and it takes a few megabytes. */
-const RENEW_AT = { nodes: 120_000, stacks: 30_000, frames: 50_000, tasks: 20_000, texts: 25_000 };
+const RENEW_AT = { nodes: 160_000, stacks: 30_000, frames: 50_000, tasks: 20_000, texts: 25_000 };
 /** One refresh may count as much as that: a store that holds it is good for some more. */
 const REFRESHES_AT_LEAST = 4;
-
-/** Numbers that grow, taken from time to time: about as many each time. */
-class News {
-  #values = new Uint32Array(16);
-  #length = 0;
-
-  push(value: number): void {
-    if (this.#length === this.#values.length) {
-      const longer = new Uint32Array(2 * this.#length);
-      longer.set(this.#values);
-      this.#values = longer;
-    }
-    this.#values[this.#length++] = value;
-  }
-
-  take(): Column {
-    const taken = this.#values.slice(0, this.#length);
-    this.#length = 0;
-    return taken;
-  }
-}
 
 /** The tables of one store as who fills it needs them. */
 class Filling {
   readonly texts = new Interner<string, string>();
-  readonly tree: PrefixTree;
-  /** The number of a stack and 1 by its node and how it ends and waits: pairs of numbers, as those of a tree are. */
-  readonly stacks: PrefixTree;
+  readonly stacks: StackNumbers;
   readonly latestTasks = new Map<number, number>();
   readonly tasks: Task[] = [];
-  /** The frames of the stack that was entered last, outermost first, and their nodes. */
-  readonly #lastFrames: number[] = [];
-  readonly #lastNodes: number[] = [];
   /** Every store begins with a frame for each stand-in. */
   frames = STAND_INS.length;
-  sentNodes = 1;
   sentTasks = 0;
 
-  /** Trees that are given have the room of the store before, which this one will need too. */
-  constructor(tree = new PrefixTree(), stacks = new PrefixTree()) {
-    tree.clear();
+  /** `stacks` has the room of the store before, which this one will need too. */
+  constructor(stacks: StackNumbers) {
     stacks.clear();
-    this.tree = tree;
     this.stacks = stacks;
-  }
-
-  /**
-   * The node of the innermost of so many frames. Outer ones are mostly those of the stack before: these need no search.
-   */
-  enter(frames: readonly number[], length: number): number {
-    const [lastFrames, lastNodes] = [this.#lastFrames, this.#lastNodes];
-    const last = length - 1;
-    let depth = 0;
-    while (depth <= last && lastFrames[depth] === frames[last - depth]) depth++;
-    let node = depth > 0 ? (lastNodes[depth - 1] ?? ROOT) : ROOT;
-    for (; depth <= last; depth++) {
-      const frame = frames[last - depth] ?? 0;
-      node = this.tree.child(node, frame);
-      lastFrames[depth] = frame;
-      lastNodes[depth] = node;
-    }
-    lastFrames.length = length;
-    return node;
   }
 
   /** Whether the next refresh begins a new store, where the one before it counted so many pairs of stack and thread. */
   isFull(counted: number): boolean {
     const needed = REFRESHES_AT_LEAST * counted;
     return (
-      this.tree.size > RENEW_AT.nodes ||
+      this.stacks.nodeCount > RENEW_AT.nodes ||
       this.stacks.size > Math.max(RENEW_AT.stacks, needed) ||
       this.frames > RENEW_AT.frames ||
       this.tasks.length > Math.max(RENEW_AT.tasks, needed) ||
@@ -204,9 +158,9 @@ const noCounts = (): CountColumns => new NewCounts().take();
 
 /** Numbers what a source meets, and makes deltas of what is new. */
 export class DeltaWriter {
-  #filling = new Filling();
-  #isRenewed = true;
   readonly #columns = eachColumn(() => new News());
+  #filling = new Filling(new StackNumbers(this.#columns));
+  #isRenewed = true;
   #isRenewalAsked = false;
   /** For each event. */
   readonly #counts = [new NewCounts()];
@@ -237,16 +191,7 @@ export class DeltaWriter {
     wait: Wait = 0,
     length = frames.length,
   ): number {
-    const { stacks } = this.#filling;
-    const node = this.#filling.enter(frames, length);
-    const next = stacks.size;
-    const number = stacks.child(node, outcome * WAITS + wait);
-    if (number === next) {
-      this.#columns.stackLeaves.push(node);
-      this.#columns.stackOutcomes.push(outcome);
-      this.#columns.stackWaits.push(wait);
-    }
-    return number - 1;
+    return this.#filling.stacks.number(frames, length, outcome, wait);
   }
 
   /** Numbers a thread: one that says the same as it did the last time keeps its number. */
@@ -286,24 +231,22 @@ export class DeltaWriter {
       { length: header.events?.length ?? 1 },
       (_, event) => taken[event] ?? noCounts(),
     );
-    const nodes = filling.tree.columnsFrom(filling.sentNodes);
     const delta: TickDelta = {
       header,
       renewed: this.#isRenewed,
       functions,
       ...(forgotten.length > 0 ? { forgotten } : {}),
       texts: filling.texts.takeNews(),
-      columns: { ...eachColumn((name) => this.#columns[name].take()), ...nodes },
+      columns: eachColumn((name) => this.#columns[name].take()),
       tasks: filling.tasks.slice(filling.sentTasks),
       counts,
       ...(others.length > 0 ? { others } : {}),
     };
-    filling.sentNodes = filling.tree.size;
     filling.sentTasks = filling.tasks.length;
     this.#isRenewed = this.#isRenewalAsked || filling.isFull(delta.counts.stacks.length);
     this.#isRenewalAsked = false;
     if (this.#isRenewed) {
-      this.#filling = new Filling(filling.tree, filling.stacks);
+      this.#filling = new Filling(filling.stacks);
       this.generation++;
     }
     return delta;

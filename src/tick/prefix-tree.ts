@@ -52,17 +52,6 @@ export class PrefixTree {
     return node;
   }
 
-  /** The nodes from `first` on: their columns in a store. */
-  columnsFrom(first: number): {
-    readonly nodeBacks: Uint32Array<ArrayBuffer>;
-    readonly nodeFrames: Uint32Array<ArrayBuffer>;
-  } {
-    return {
-      nodeBacks: this.#parents.slice(first, this.#size).map((parent, i) => first + i - parent),
-      nodeFrames: this.#frames.slice(first, this.#size),
-    };
-  }
-
   #slotOf(parent: number, frame: number): number {
     const slots = this.#slots;
     const mask = slots.length - 2;

@@ -88,12 +88,6 @@ test("a tree of stacks finds what was added", () => {
       const size = tree.size;
       expect(paths.map(add)).toEqual(leaves);
       expect(tree.size).toBe(size);
-      const { nodeBacks, nodeFrames } = tree.columnsFrom(1);
-      expect(nodeBacks).toHaveLength(size - 1);
-      for (let node = 1; node < size; node++) {
-        expect(node - (nodeBacks[node - 1] ?? 0)).toBe(tree.parentOf(node));
-        expect(nodeFrames[node - 1]).toBe(tree.frameOf(node));
-      }
       for (const [i, frames] of paths.entries()) {
         const back: number[] = [];
         for (let node = leaves[i] ?? 0; node !== 0; node = tree.parentOf(node)) {
