@@ -34,8 +34,9 @@ class Stacks {
   };
   /// The frames that are new since the last number().
   std::vector<NewFrame> newFrames() const;
-  /// Gives numbers to the stacks that were added: those with the same outermost frames follow each other. `functions`: of the first of newFrames(), as far as they are known:
-  /// a number each, 0 where there is none. Stacks with further new frames wait for the next call.
+  /// Gives numbers to the stacks that were added: those with the same outermost frames follow each other. `functions`:
+  /// of the first of newFrames(), as far as they are known: a number each, 0 where there is none. Stacks with further
+  /// new frames wait for the next call.
   void number(const std::vector<uint32_t>& functions);
   /// Takes in the strings of a name.
   void addName(const name_record& record);
