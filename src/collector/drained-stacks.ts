@@ -3,14 +3,22 @@
  * number of the store; what is never counted never reaches it.
  */
 import type { NamedFrames, NumberedFrame } from "../runtimes/frame-reader.ts";
+import { firstWhere } from "../tick/binary-search.ts";
 import type { DeltaWriter } from "../tick/delta.ts";
-import { Numbers } from "../tick/numbers.ts";
+import { release } from "../tick/numbers.ts";
 import { SlidingColumn } from "../tick/sliding-column.ts";
 import { type FrameDetail, OUTCOMES, type Outcome } from "../tick/tick.ts";
 import { WAIT_IDLE, type Wait } from "../tick/waits.ts";
 
 /** How the walk of a stack ends that lacks no frame. */
 const WHOLE: readonly Outcome[] = ["complete", "guessed"];
+
+/** Stacks that came together: number, outcome, frame count, frame numbers (leaf first) of each. */
+interface Batch {
+  readonly words: Uint32Array<ArrayBuffer>;
+  /** The number of its last stack. */
+  readonly last: number;
+}
 
 export class DrainedStacks {
   readonly #writer: DeltaWriter;
@@ -27,9 +35,10 @@ export class DrainedStacks {
   readonly #frames: number[] = [];
   /** For each function the number in the store of the frame that stands for all that are merged. */
   readonly #mergedFrames = new Map<number, number>();
-  /** The stacks as they came, one after the other; for each where it begins and 1, and its number in the store and 1. */
-  #words = new Numbers();
+  /** The stacks as they came, in the order of their numbers; for each where it begins in its batch and 1. */
+  #batches: Batch[] = [];
   readonly #places = new SlidingColumn();
+  /** Numbers in the store, and 1. */
   readonly #stackNumbers = new SlidingColumn();
   /** Numbers in the store, and 1, of stacks whose threads wait for work: a stack may be counted as both. */
   readonly #idleNumbers = new SlidingColumn();
@@ -54,21 +63,24 @@ export class DrainedStacks {
   }
 
   /** Takes in stacks, numbered on: number, outcome, frame count, frame numbers (leaf first) of each. */
-  registerStacks(words: Uint32Array): void {
+  registerStacks(words: Uint32Array<ArrayBuffer>): void {
     const [first] = words;
     if (first === undefined) return;
     // What they hold of the others is 0 too.
     this.#stackNumbers.set(first, 0);
     this.#idleNumbers.set(first, 0);
-    this.#keep(words);
+    let last = first;
+    for (let at = 0; at + 2 < words.length; at += 3 + (words[at + 2] ?? 0)) {
+      last = words[at] ?? 0;
+      this.#places.set(last, at + 1);
+    }
+    this.#batches.push({ words, last });
   }
 
-  #keep(words: Uint32Array): void {
-    const begin = this.#words.length + 1;
-    for (let at = 0; at + 2 < words.length; at += 3 + (words[at + 2] ?? 0)) {
-      this.#places.set(words[at] ?? 0, begin + at);
-    }
-    this.#words.append(words);
+  /** The batch that a stack came in, if it was not forgotten. */
+  #batchOf(stack: number): Batch | undefined {
+    const batches = this.#batches;
+    return batches[firstWhere(0, batches.length, (at) => (batches[at]?.last ?? 0) >= stack)];
   }
 
   /** Gives frames other functions: what is counted from now on enters the store with these. */
@@ -79,18 +91,18 @@ export class DrainedStacks {
       this.#frameNumbers.set(number, 0);
       this.#setDetail(number, detail);
     }
-    const words = this.#words.values;
-    const { length } = this.#words;
     // Every frame of a stack that was entered has a number in the store, but for those that were just renamed.
-    for (let at = 0; at + 2 < length; ) {
-      const stack = words[at] ?? 0;
-      const end = at + 3 + (words[at + 2] ?? 0);
-      for (at += 3; at < end && this.#frameNumbers.get(words[at] ?? 0) !== 0; at++);
-      if (at < end) {
-        this.#stackNumbers.set(stack, 0);
-        this.#idleNumbers.set(stack, 0);
+    for (const { words } of this.#batches) {
+      for (let at = 0; at + 2 < words.length; ) {
+        const stack = words[at] ?? 0;
+        const end = at + 3 + (words[at + 2] ?? 0);
+        for (at += 3; at < end && this.#frameNumbers.get(words[at] ?? 0) !== 0; at++);
+        if (at < end) {
+          this.#stackNumbers.set(stack, 0);
+          this.#idleNumbers.set(stack, 0);
+        }
+        at = end;
       }
-      at = end;
     }
   }
 
@@ -111,8 +123,8 @@ export class DrainedStacks {
     const known = numbers.get(number);
     if (known !== 0) return known - 1;
     const place = this.#places.get(number) - 1;
-    if (place < 0) return undefined;
-    const words = this.#words.values;
+    const words = this.#batchOf(number)?.words;
+    if (place < 0 || !words) return undefined;
     const frames = this.#frames;
     const end = place + 3 + (words[place + 2] ?? 0);
     let first = place + 3;
@@ -126,8 +138,8 @@ export class DrainedStacks {
   /** The ids of a stack's functions, leaf first, and whether none is missing. */
   describe(number: number): { readonly functions: readonly number[]; readonly isWhole: boolean } {
     const place = this.#places.get(number) - 1;
-    if (place < 0) return { functions: [], isWhole: false };
-    const words = this.#words.values;
+    const words = this.#batchOf(number)?.words;
+    if (place < 0 || !words) return { functions: [], isWhole: false };
     const frames = words.subarray(place + 3, place + 3 + (words[place + 2] ?? 0));
     return {
       functions: Array.from(frames, (frame) => this.#functions.get(frame)),
@@ -192,10 +204,8 @@ export class DrainedStacks {
     this.#stackNumbers.forgetBelow(stack);
     this.#idleNumbers.forgetBelow(stack);
     this.#places.forgetBelow(stack);
-    const words = this.#words;
-    const first = this.#places.get(stack) - 1;
-    this.#words = new Numbers();
-    if (first >= 0) this.#keep(words.values.subarray(first, words.length));
-    words.release();
+    const kept = this.#batches.filter(({ last }) => last >= stack);
+    for (const { words, last } of this.#batches) if (last < stack) release(words);
+    this.#batches = kept;
   }
 }
