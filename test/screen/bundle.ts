@@ -1,4 +1,5 @@
-/** Bundles the fixture as the program itself is bundled. */
+/** Bundles programs of tests as the program itself is bundled. */
+import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import packageJson from "../../package.json" with { type: "json" };
@@ -6,10 +7,13 @@ import packageJson from "../../package.json" with { type: "json" };
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
 /** Builds test/screen/fixture.ts for production and says where it is. */
-export async function bundleFixture(): Promise<string> {
+export const bundleFixture = (): Promise<string> => bundle("test/screen/fixture");
+
+/** Builds a program for production and says where it is; `entry`: its path without `.ts`. */
+export async function bundle(entry: string): Promise<string> {
   const outdir = `${root}build/test/screen`;
   await build({
-    entryPoints: [`${root}test/screen/fixture.ts`],
+    entryPoints: [`${root}${entry}.ts`],
     outdir,
     bundle: true,
     // Ink's inspector, for development only, stays a part of its own that is never loaded.
@@ -25,5 +29,5 @@ export async function bundleFixture(): Promise<string> {
     },
     logLevel: "error",
   });
-  return `${outdir}/fixture.js`;
+  return `${outdir}/${basename(entry)}.js`;
 }

@@ -1,20 +1,24 @@
 /** The least that polytop can cost: a Node program that does nothing, and a BPF program that has the kernel do all. */
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { bundle } from "../../screen/bundle.ts";
+import { TestTerminal } from "../../screen/terminal.ts";
 import { withStats } from "../../support/bpftool.ts";
 import type { Section } from "../../support/measure.ts";
 import { during, familyNanoseconds, sleep } from "../../support/profile.ts";
 import { LOADS } from "./loads.ts";
 import { MEASURED_SECONDS, SETTLED_SECONDS } from "./process.ts";
 import { StackId } from "./stackid.ts";
+import { close, openPerf } from "./terminals.ts";
 
 const PROGRAM = fileURLToPath(new URL("idle-node.mjs", import.meta.url));
 
+/** Those of bin/polytop. */
+const FLAGS = ["--single-threaded", "--min-semi-space-size=4", "--max-semi-space-size=4"];
+
 /** The CPU time of that program, in percent of one CPU. */
 async function idleCost(): Promise<number> {
-  // The flags are those of bin/polytop.
-  const flags = ["--single-threaded", "--min-semi-space-size=4", "--max-semi-space-size=4"];
-  const child = spawn(process.execPath, [...flags, PROGRAM], {
+  const child = spawn(process.execPath, [...FLAGS, PROGRAM], {
     stdio: ["ignore", "ignore", "inherit"],
   });
   try {
@@ -50,6 +54,29 @@ async function stackIdCost(): Promise<string> {
   });
 }
 
+const WINDOW_SECONDS = 12;
+
+/** What the window alone costs, and perf top in the same terminal, in percent of one CPU. */
+async function windowCost(): Promise<string> {
+  const program = await bundle("test/tools/bench/idle-screen");
+  const own = await cpuOf(
+    new TestTerminal(process.execPath, [...FLAGS, program], { columns: 200, rows: 60 }),
+  );
+  const perf = await cpuOf(await openPerf(200, 60));
+  return `${own.toFixed(2)} % of one CPU, perf top ${perf.toFixed(2)} %: ${(own / perf).toFixed(2)} ×`;
+}
+
+async function cpuOf(terminal: TestTerminal): Promise<number> {
+  try {
+    await sleep(SETTLED_SECONDS);
+    const [before, begin] = [familyNanoseconds(terminal.pid), performance.now()];
+    await sleep(WINDOW_SECONDS);
+    return (familyNanoseconds(terminal.pid) - before) / (1e4 * (performance.now() - begin));
+  } finally {
+    await close(terminal);
+  }
+}
+
 export const floors: readonly Section[] = [
   {
     name: "floor",
@@ -61,6 +88,21 @@ export const floors: readonly Section[] = [
           what: `${title}: a Node program that prints 50 rows a second and does nothing else`,
           bar: "",
           figure: `${(await during(start(), idleCost)).toFixed(2)} % of one CPU`,
+        });
+      return rows;
+    },
+  },
+  {
+    name: "floor-screen",
+    about:
+      "the live view's window with lines that change once a second and nothing else, beside perf top",
+    run: async () => {
+      const rows = [];
+      for (const { title, start } of LOADS)
+        rows.push({
+          what: `${title}: a window whose lines change once a second, 200×60`,
+          bar: "",
+          figure: await during(start(), windowCost),
         });
       return rows;
     },
