@@ -26,7 +26,7 @@ constexpr uint32_t kKindMask = (1u << kWaitShift) - 1;
 }  // namespace
 
 uint32_t Stacks::numberFrame(uint64_t word, uint64_t extra, uint32_t owner) {
-  const auto [number, isNew] = frames_.add({word, extra, owner});
+  const auto [number, isNew] = extra == 0 && owner == 0 ? plain_.add(word) : frames_.add({word, extra, owner});
   if (isNew) {
     number = nextFrame_++;
     new_.words.push_back(word);
@@ -186,7 +186,7 @@ Stacks::Known Stacks::find(uint64_t hash) const {
 }
 
 uint32_t Stacks::numberOf(uint64_t word, uint32_t owner) const {
-  const uint32_t* number = frames_.find({word, 0, owner});
+  const uint32_t* number = owner == 0 ? plain_.find(word) : frames_.find({word, 0, owner});
   const size_t place = number ? *number - current_.firstFrame : shownFrames_.size();
   return place < shownFrames_.size() ? shownFrames_[place] : 0;
 }
@@ -215,6 +215,7 @@ void Stacks::renewStacks() {
 
 void Stacks::renewFrames() {
   renewStacks();
+  plain_ = {};
   frames_ = {};
   functions_ = {};
   shownFrames_ = {};

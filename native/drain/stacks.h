@@ -68,7 +68,7 @@ class Stacks {
   News take();
 
   bool mustRenewStacks() const { return current_.stacks.size() > kMaxStacks || names_ > kMaxNames; }
-  bool mustRenewFrames() const { return frames_.size() > kMaxFrames; }
+  bool mustRenewFrames() const { return plain_.size() + frames_.size() > kMaxFrames; }
   /// Stacks start anew, and keep the numbers of their frames; those until now stay readable up to the next call.
   void renewStacks();
   /// Stacks and frames start anew.
@@ -141,6 +141,8 @@ class Stacks {
 
   Generation current_;
   Generation previous_;
+  /// Numbers of frames that are no more than their words, as most are, and of the others.
+  FlatMap<uint64_t, uint32_t, NumberHash> plain_;
   FlatMap<FrameKey, uint32_t, FrameHash> frames_;
   std::vector<uint32_t> functions_;    ///< of the frames from current_.firstFrame on
   std::vector<uint32_t> shownFrames_;  ///< of these the numbers that JavaScript knows

@@ -85,6 +85,8 @@ const withLength = (columns: CountColumns): Counts => ({
 const RENEW_AT = { nodes: 160_000, stacks: 30_000, frames: 50_000, tasks: 20_000, texts: 25_000 };
 /** One refresh may count as much as that: a store that holds it is good for some more. */
 const REFRESHES_AT_LEAST = 4;
+/** A stack has five to ten nodes that the one before it lacks, beside compilers. */
+const NODES_OF_STACK = 8;
 
 /** The tables of one store as who fills it needs them. */
 class Filling {
@@ -106,7 +108,7 @@ class Filling {
   isFull(counted: number): boolean {
     const needed = REFRESHES_AT_LEAST * counted;
     return (
-      this.stacks.nodeCount > RENEW_AT.nodes ||
+      this.stacks.nodeCount > Math.max(RENEW_AT.nodes, NODES_OF_STACK * needed) ||
       this.stacks.size > Math.max(RENEW_AT.stacks, needed) ||
       this.frames > RENEW_AT.frames ||
       this.tasks.length > Math.max(RENEW_AT.tasks, needed) ||
