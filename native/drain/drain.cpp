@@ -263,16 +263,22 @@ void Drain::readCounts(uint32_t epoch, Drained& drained) {
 void Drain::readWaits(Drained& drained) {
   DrainedWaits& waits = drained.waits;
   drained.sweeps = waits_.sweeps();
+  std::vector<std::pair<uint32_t, const Waits::Row*>> rows;
   for (const Waits::Row& row : waits_.rows()) {
-    const count_value& value = row.count.task;
     const Stacks::Known stack = stacks_.find(row.key.stack);
-    if (stack.number == 0) {
-      drained.counters[COUNTER_WaitLostNanoseconds] += value.count;
-      continue;
-    }
     for (uint16_t file : stack.files) sampledFiles_.set(file);
+    if (stack.number == 0)
+      drained.counters[COUNTER_WaitLostNanoseconds] += row.count.task.count;
+    else
+      rows.emplace_back(stack.number, &row);
+  }
+  // A stack shares most with the one before, as with counts.
+  std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (const auto& [stack, found] : rows) {
+    const Waits::Row& row = *found;
+    const count_value& value = row.count.task;
     const double age = static_cast<double>(row.count.seen - std::min(row.count.since, row.count.seen));
-    waits.stacks.push_back(stack.number);
+    waits.stacks.push_back(stack);
     waits.tasks.push_back(tasks_.number(row.key, value));
     waits.nanoseconds.push_back(static_cast<double>(value.count));
     waits.ages.push_back(waits_.isPresent(row) ? age : -age);

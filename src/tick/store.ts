@@ -23,9 +23,9 @@ export interface Frame extends FrameDetail {
 
 /**
  * The columns of a store. A frame has the place of a function (Functions), a line and 1, numbers of a note and of a
- * body and 1 (0 for none), and flags. A node of the tree has its number less that of its parent, and its frame. A stack
- * has the node of its innermost frame, ROOT if it has none, the place of its outcome in OUTCOMES, and how its thread
- * waits (Wait).
+ * body and 1 (0 for none), and flags. A node of the tree has its number less that of its parent, and its frame; several
+ * children of a node may have the same one. A stack has the node of its innermost frame, ROOT if it has none, the place
+ * of its outcome in OUTCOMES, and how its thread waits (Wait).
  */
 export const COLUMNS = [
   "frameFunctions",
