@@ -3,10 +3,11 @@
  * be added and taken out again, so that a window over the last seconds costs what is new and what
  * is old, not what is in it.
  */
+import { grown } from "../tick/numbers.ts";
 import { PrefixTree } from "../tick/prefix-tree.ts";
 import { ROOT, type Store } from "../tick/store.ts";
 import type { FunctionInfo, Tick } from "../tick/tick.ts";
-import { grown, grownWeights } from "./count-lists.ts";
+import { grownWeights } from "./count-lists.ts";
 import { type Choice, type Selection, type Shown, selectionOf } from "./selection.ts";
 
 export { ROOT };

@@ -1,4 +1,5 @@
 /** Counts by two keys, for the inner loop of the aggregate. */
+import { grown } from "../tick/numbers.ts";
 
 const FIRST_ROOM = 1024;
 
@@ -59,13 +60,6 @@ export class CountLists {
     this.next = grown(this.next, size);
     this.counts = grownWeights(this.counts, size);
   }
-}
-
-/** A copy with room for at least `size`, doubled so that growing is rare. */
-export function grown(array: Int32Array, size: number): Int32Array {
-  const larger = new Int32Array(Math.max(size, array.length * 2));
-  larger.set(array);
-  return larger;
 }
 
 /** Copies weights into an array with room for at least `size`, doubled so that growing is rare. */

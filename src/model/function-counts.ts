@@ -1,10 +1,11 @@
 /** Weights by function: the inner loop of the aggregate. */
 import { WAIT_REASON_MASK } from "../../build/abi.ts";
+import { grown } from "../tick/numbers.ts";
 import { ROOT } from "../tick/store.ts";
 import type { FunctionInfo } from "../tick/tick.ts";
 import { type Reason, reasonOf } from "../tick/waits.ts";
 import type { FunctionRow, PidCount } from "./aggregate.ts";
-import { CountLists, grown, grownWeights } from "./count-lists.ts";
+import { CountLists, grownWeights } from "./count-lists.ts";
 import type { Filter } from "./filter.ts";
 import type { Shown } from "./selection.ts";
 

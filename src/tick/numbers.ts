@@ -9,6 +9,13 @@ export function release({ buffer }: Uint32Array<ArrayBuffer>): void {
   buffer.transfer(0);
 }
 
+/** A copy with room for at least `size`, doubled so that growing is rare. */
+export function grown(array: Int32Array, size: number): Int32Array {
+  const larger = new Int32Array(Math.max(size, array.length * 2));
+  larger.set(array);
+  return larger;
+}
+
 /**
  * Whole numbers below 2^32 that grow without a copy of the whole each time, outside of the garbage collector's heap.
  * They are a column of a table: the place of a number in it stands for a thing.
