@@ -5,10 +5,10 @@
  */
 import type { News } from "./news.ts";
 import { grown } from "./numbers.ts";
+import { PrefixTree } from "./prefix-tree.ts";
 import { ROOT } from "./store.ts";
 
 const FIRST_DEPTH = 256;
-const FIRST_CAPACITY = 1 << 10;
 
 /** Odd factors mix the low bits of what is hashed into the high ones; two hashes are told apart as one of 64 bits. */
 const mixLow = (hash: number, value: number): number => {
@@ -20,62 +20,6 @@ const mixHigh = (hash: number, value: number): number => {
   return mixed ^ (mixed >>> 13);
 };
 
-/** Numbers by hashes of 64 bits, in the order in which they come. */
-class HashNumbers {
-  #size = 0;
-  /** Open addressing, half of it empty at least: the low half of a hash and its number and 1 in each slot. */
-  #slots = new Int32Array(4 * FIRST_CAPACITY);
-  /** The high halves by number. */
-  #highs = new Int32Array(FIRST_CAPACITY);
-
-  get size(): number {
-    return this.#size;
-  }
-
-  /** The number of a hash: the next one if it is new. */
-  number(low: number, high: number): number {
-    const slot = this.#slotOf(low, high);
-    const known = this.#slots[slot + 1] ?? 0;
-    if (known !== 0) return known - 1;
-    const number = this.#size++;
-    this.#slots[slot] = low;
-    this.#slots[slot + 1] = number + 1;
-    this.#highs[number] = high;
-    if (this.#size === this.#highs.length) this.#grow();
-    return number;
-  }
-
-  /** Takes out all; the room stays. */
-  clear(): void {
-    this.#size = 0;
-    this.#slots.fill(0);
-  }
-
-  #slotOf(low: number, high: number): number {
-    const slots = this.#slots;
-    const mask = slots.length - 2;
-    for (let slot = (low << 1) & mask; ; slot = (slot + 2) & mask) {
-      const number = slots[slot + 1] ?? 0;
-      if (number === 0 || (slots[slot] === low && this.#highs[number - 1] === high)) return slot;
-    }
-  }
-
-  #grow(): void {
-    const [slots, highs] = [this.#slots, this.#highs];
-    this.#slots = new Int32Array(2 * slots.length);
-    this.#highs = new Int32Array(2 * highs.length);
-    this.#highs.set(highs);
-    for (let at = 0; at < slots.length; at += 2) {
-      const number = slots[at + 1] ?? 0;
-      if (number === 0) continue;
-      const low = slots[at] ?? 0;
-      const slot = this.#slotOf(low, highs[number - 1] ?? 0);
-      this.#slots[slot] = low;
-      this.#slots[slot + 1] = number;
-    }
-  }
-}
-
 /** The columns of a store that it fills. */
 type Columns = Readonly<
   Record<"nodeBacks" | "nodeFrames" | "stackLeaves" | "stackOutcomes" | "stackWaits", News>
@@ -83,7 +27,8 @@ type Columns = Readonly<
 
 export class StackNumbers {
   readonly #columns: Columns;
-  readonly #numbers = new HashNumbers();
+  /** The number of a stack and 1 by both of its hashes: pairs of numbers, as those of a tree are. */
+  readonly #numbers = new PrefixTree();
   /** How many nodes there are, the root too. */
   #nodeCount = 1;
   /** By depth of the latest stack with nodes of its own, outermost first: frame, node, and both hashes until there. */
@@ -98,7 +43,7 @@ export class StackNumbers {
   }
 
   get size(): number {
-    return this.#numbers.size;
+    return this.#numbers.size - 1;
   }
 
   get nodeCount(): number {
@@ -122,9 +67,10 @@ export class StackNumbers {
       low = mixLow(low, frame);
       high = mixHigh(high, frame);
     }
-    const next = this.#numbers.size;
+    const next = this.size;
     // No frame has a number below 0.
-    const number = this.#numbers.number(mixLow(low, ~outcome), mixHigh(high, ~wait));
+    const [endLow, endHigh] = [mixLow(low, ~outcome), mixHigh(high, ~wait)];
+    const number = this.#numbers.child(endLow >>> 0, endHigh >>> 0) - 1;
     if (number < next) return number;
     this.#columns.stackLeaves.push(this.#append(frames, length, shared));
     this.#columns.stackOutcomes.push(outcome);
