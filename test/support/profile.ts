@@ -292,5 +292,12 @@ export function familyNanoseconds(pid: number): number {
   return family(pid).reduce((sum, it) => sum + threadNanoseconds(it), 0);
 }
 
+/** What such a family takes in the next seconds, in percent of one CPU. */
+export async function familyPercent(pid: number, seconds: number): Promise<number> {
+  const [time, before] = [performance.now(), familyNanoseconds(pid)];
+  await sleep(seconds);
+  return (familyNanoseconds(pid) - before) / 1e4 / (performance.now() - time);
+}
+
 export const sleep = (seconds: number): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, seconds * 1000));

@@ -4,9 +4,9 @@ import { fileURLToPath } from "node:url";
 import { bundle } from "../../screen/bundle.ts";
 import { TestTerminal } from "../../screen/terminal.ts";
 import { withStats } from "../../support/bpftool.ts";
-import type { Section } from "../../support/measure.ts";
-import { during, familyNanoseconds, sleep } from "../../support/profile.ts";
-import { LOADS } from "./loads.ts";
+import type { Row, Section } from "../../support/measure.ts";
+import { during, familyPercent, sleep } from "../../support/profile.ts";
+import { type BenchLoad, LOADS } from "./loads.ts";
 import { MEASURED_SECONDS, SETTLED_SECONDS } from "./process.ts";
 import { StackId } from "./stackid.ts";
 import { close, openPerf } from "./terminals.ts";
@@ -23,10 +23,7 @@ async function idleCost(): Promise<number> {
   });
   try {
     await sleep(SETTLED_SECONDS);
-    const pid = child.pid ?? 0;
-    const [before, begin] = [familyNanoseconds(pid), performance.now()];
-    await sleep(MEASURED_SECONDS);
-    return (familyNanoseconds(pid) - before) / (1e4 * (performance.now() - begin));
+    return await familyPercent(child.pid ?? 0, MEASURED_SECONDS);
   } finally {
     child.kill();
   }
@@ -69,57 +66,45 @@ async function windowCost(): Promise<string> {
 async function cpuOf(terminal: TestTerminal): Promise<number> {
   try {
     await sleep(SETTLED_SECONDS);
-    const [before, begin] = [familyNanoseconds(terminal.pid), performance.now()];
-    await sleep(WINDOW_SECONDS);
-    return (familyNanoseconds(terminal.pid) - before) / (1e4 * (performance.now() - begin));
+    return await familyPercent(terminal.pid, WINDOW_SECONDS);
   } finally {
     await close(terminal);
   }
+}
+
+/** A row for each load with what is measured beside it. */
+async function beside(
+  loads: readonly BenchLoad[],
+  what: string,
+  figure: () => Promise<string>,
+): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const { title, start } of loads)
+    rows.push({ what: `${title}: ${what}`, bar: "", figure: await during(start(), figure) });
+  return rows;
 }
 
 export const floors: readonly Section[] = [
   {
     name: "floor",
     about: "a Node program with a thread that prints 50 rows a second, and does nothing else",
-    run: async () => {
-      const rows = [];
-      for (const { title, start } of LOADS.filter(({ name }) => ["hot", "compile"].includes(name)))
-        rows.push({
-          what: `${title}: a Node program that prints 50 rows a second and does nothing else`,
-          bar: "",
-          figure: `${(await during(start(), idleCost)).toFixed(2)} % of one CPU`,
-        });
-      return rows;
-    },
+    run: () =>
+      beside(
+        LOADS.filter(({ name }) => ["hot", "compile"].includes(name)),
+        "a Node program that prints 50 rows a second and does nothing else",
+        async () => `${(await idleCost()).toFixed(2)} % of one CPU`,
+      ),
   },
   {
     name: "floor-screen",
     about:
       "the live view's window with lines that change once a second and nothing else, beside perf top",
-    run: async () => {
-      const rows = [];
-      for (const { title, start } of LOADS)
-        rows.push({
-          what: `${title}: a window whose lines change once a second, 200×60`,
-          bar: "",
-          figure: await during(start(), windowCost),
-        });
-      return rows;
-    },
+    run: () => beside(LOADS, "a window whose lines change once a second, 200×60", windowCost),
   },
   {
     name: "floor-bpf",
     about:
       "a BPF program that counts what bpf_get_stackid finds, few frames of most stacks, 99 Hz, beside each load",
-    run: async () => {
-      const rows = [];
-      for (const { title, start } of LOADS)
-        rows.push({
-          what: `${title}: BPF that counts what bpf_get_stackid finds, 99 Hz`,
-          bar: "",
-          figure: await during(start(), stackIdCost),
-        });
-      return rows;
-    },
+    run: () => beside(LOADS, "BPF that counts what bpf_get_stackid finds, 99 Hz", stackIdCost),
   },
 ];

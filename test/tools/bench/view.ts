@@ -2,7 +2,7 @@
 import type { TestTerminal } from "../../screen/terminal.ts";
 import { compileLoop } from "../../support/loads.ts";
 import type { Row, Section } from "../../support/measure.ts";
-import { during, familyNanoseconds, sleep } from "../../support/profile.ts";
+import { during, familyPercent, sleep } from "../../support/profile.ts";
 import { residentMegabytes } from "../../support/watched.ts";
 import { type BenchLoad, LOADS, MEMORY } from "./loads.ts";
 import { close, openLive, openPerf, written } from "./terminals.ts";
@@ -23,15 +23,10 @@ async function view(open: () => Promise<TestTerminal>): Promise<View> {
   const terminal = await open();
   try {
     const { pid } = terminal;
-    const cpuIn = async (seconds: number): Promise<number> => {
-      const [time, cpu] = [performance.now(), familyNanoseconds(pid)];
-      await sleep(seconds);
-      return (familyNanoseconds(pid) - cpu) / 1e4 / (performance.now() - time);
-    };
-    const firstSecond = await cpuIn(1);
+    const firstSecond = await familyPercent(pid, 1);
     await sleep(SETTLED_SECONDS);
     const [time, bytes] = [performance.now(), written(terminal)];
-    const cpu = await cpuIn(MEASURED_SECONDS);
+    const cpu = await familyPercent(pid, MEASURED_SECONDS);
     return {
       cpu,
       firstSecond,
