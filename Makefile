@@ -120,6 +120,7 @@ dist/polytop-parser: build/native/parser/program/parser.o build/tools/parsers.a 
 # ---- the bundle --------------------------------------------------------------
 # Packages written for require() find it in the banner. Ink loads react-devtools-core
 # only with DEV=true: it stays outside, and lazily loaded parts stay in files of their own.
+# Nothing is fetched: Yoga would have Node.js load all of HTTP to read the WebAssembly that it holds itself, 0.1 s.
 
 BANNER := import{createRequire as _polytopRequire}from"node:module";const require=_polytopRequire(import.meta.url);
 
@@ -129,7 +130,7 @@ dist/cli.js: $(BUNDLE_SOURCES) build/abi.ts build/sources package-lock.json pack
 	node_modules/.bin/esbuild $(BUNDLE_ENTRIES) --outdir=build/bundle --entry-names=[name] \
 	  --chunk-names=chunk-[hash] --bundle --splitting --minify --platform=node --format=esm \
 	  --target=node$(NODE_VERSION) --jsx=automatic --define:process.env.NODE_ENV='"production"' \
-	  --external:react-devtools-core --external:*.node '--banner:js=$(BANNER)' \
+	  --define:fetch=undefined --external:react-devtools-core --external:*.node '--banner:js=$(BANNER)' \
 	  --legal-comments=none --log-level=warning
 	cp --remove-destination build/bundle/*.js dist/
 	cd dist && for file in *.js; do test -e ../build/bundle/$$file || rm $$file; done
