@@ -14,10 +14,13 @@ export interface HistoryLimits {
 }
 
 /** The history holds ten minutes, where they fit. */
-const HISTORY_LIMITS: HistoryLimits = { seconds: 600, bytes: 24e6 };
+const HISTORY_LIMITS: HistoryLimits = { seconds: 600, bytes: 16e6 };
 
-/** A store is compressed so long after its last tick: what is older is looked at by who steps back that far. */
-const ARCHIVED_AFTER_SECONDS = 90;
+/**
+ * A store is compressed so long after its last tick: what is older is looked at by who steps back that far, while the
+ * last ten seconds are added up in each refresh.
+ */
+const ARCHIVED_AFTER_SECONDS = 20;
 
 /** How the ticks of the history use a store. */
 interface StoreUse {
