@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <utility>
@@ -12,8 +13,6 @@
 namespace polytop {
 
 namespace {
-
-constexpr size_t kBlockBytes = size_t{BLOCK_ROWS} * sizeof(uint32_t);
 
 /// So many more are made where one is full: 4 MB.
 constexpr size_t kShardsAtOnce = 8;
@@ -65,7 +64,6 @@ void Extents::release(uint32_t first, uint32_t count, uint32_t rangeFirst) {
 }
 
 RowStore::~RowStore() {
-  unmapBlock();
   if (pages_) munmap(pages_, wholePages(MAX_PAGES * sizeof(page_entry)));
   if (rules_) munmap(rules_, wholePages(MAX_RULES * sizeof(unwind_rule)));
   if (files_) munmap(files_, wholePages(MAX_FILES * sizeof(file_entry)));
@@ -105,22 +103,6 @@ bool RowStore::addShards() {
   return count > 0;
 }
 
-uint32_t* RowStore::rowsAt(uint32_t first) {
-  const uint32_t block = first / BLOCK_ROWS;
-  if (!blockRows_ || block_ != block) {
-    unmapBlock();
-    block_ = block;
-    blockRows_ =
-        mapArray<uint32_t>(shards_[first / SHARD_ROWS].get(), BLOCK_ROWS, size_t{block % SHARD_BLOCKS} * BLOCK_ROWS);
-  }
-  return blockRows_ ? blockRows_ + first % BLOCK_ROWS : nullptr;
-}
-
-void RowStore::unmapBlock() {
-  if (blockRows_) munmap(blockRows_, kBlockBytes);
-  blockRows_ = nullptr;
-}
-
 bool RowStore::takeRows(uint32_t count, uint32_t& first) {
   return freeRows_.take(count, first) || (addShards() && freeRows_.take(count, first));
 }
@@ -143,26 +125,42 @@ bool RowStore::place(const UnwindTable& table, RuleSet& rules, Placement& placem
   pageCount_ += span;
   for (uint32_t i = 0; i < placement.pageCount; i++) pages_[placement.firstPage + i] = {};
   publishRules(rules);
+  std::vector<Move> moves;
+  moves.reserve(table.pages.size());
+  bool hasRoom = true;
   for (const PageRows& page : table.pages) {
     uint32_t first = 0;
     if (page.count == 0 || page.count > BLOCK_ROWS) continue;
-    const bool taken = takeRows(page.count, first);
-    if (taken) {
-      placement.rows.push_back({first, page.count});
-      placement.rowCount += page.count;
-      rowCount_ += page.count;
-    }
-    uint32_t* to = taken ? rowsAt(first) : nullptr;
-    if (!to) {
-      unmapBlock();
-      remove(placement);
-      placement = {};
-      return false;
-    }
-    for (uint32_t i = 0; i < page.count; i++) to[i] = table.rows[page.first + i];
+    if (!(hasRoom = takeRows(page.count, first))) break;
+    moves.push_back({first, page.first, page.count});
     pages_[placement.firstPage + (page.page - base)] = {first, page.count};
   }
-  unmapBlock();
+  std::sort(moves.begin(), moves.end(), [](const Move& a, const Move& b) { return a.to < b.to; });
+  for (const Move& move : moves) placement.add(move.to, move.count);
+  rowCount_ += placement.rowCount;
+  if (hasRoom && write(table.rows, moves)) return true;
+  remove(placement);
+  placement = {};
+  return false;
+}
+
+bool RowStore::write(const std::vector<uint32_t>& rows, std::span<const Move> moves) {
+  const auto blockOf = [](const Move& move) { return move.to / BLOCK_ROWS; };
+  for (size_t i = 0; i < moves.size();) {
+    const uint32_t shard = moves[i].to / SHARD_ROWS, firstBlock = blockOf(moves[i]);
+    uint32_t lastBlock = firstBlock;
+    size_t end = i;
+    for (; end < moves.size() && moves[end].to / SHARD_ROWS == shard && blockOf(moves[end]) <= lastBlock + 1; end++)
+      lastBlock = blockOf(moves[end]);
+    const size_t count = size_t{lastBlock + 1 - firstBlock} * BLOCK_ROWS;
+    auto* mapped = mapArray<uint32_t>(shards_[shard].get(), count, size_t{firstBlock % SHARD_BLOCKS} * BLOCK_ROWS);
+    if (!mapped) return false;
+    for (; i < end; i++) {
+      const Move& move = moves[i];
+      std::copy_n(rows.begin() + move.from, move.count, mapped + (move.to - firstBlock * BLOCK_ROWS));
+    }
+    munmap(mapped, count * sizeof(uint32_t));
+  }
   return true;
 }
 

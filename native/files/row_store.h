@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <vector>
 
 #include "bpf/abi.h"
@@ -50,8 +51,18 @@ class RowStore {
       uint32_t first;
       uint32_t count;
     };
-    std::vector<Run> rows;
+    std::vector<Run> rows;  ///< each within a block
     size_t rowCount = 0;
+
+    /// Adds rows behind those that it has.
+    void add(uint32_t first, uint32_t count) {
+      const bool adjoins = !rows.empty() && rows.back().first + rows.back().count == first && first % BLOCK_ROWS != 0;
+      if (adjoins)
+        rows.back().count += count;
+      else
+        rows.push_back({first, count});
+      rowCount += count;
+    }
   };
 
   /// How many pages place() needs for a table, one after the other.
@@ -70,16 +81,19 @@ class RowStore {
   bool takeRows(uint32_t count, uint32_t& first);
   void publishRules(RuleSet& rules);
 
-  /// Where rows are from one on, up to the end of their block. Valid until it is called for another block.
-  uint32_t* rowsAt(uint32_t first);
-  void unmapBlock();
+  /// Rows of a table that were given room.
+  struct Move {
+    uint32_t to;    ///< the first of them in the store
+    uint32_t from;  ///< and in the table
+    uint32_t count;
+  };
+  /// Copies rows; the moves ascend by where they lead. What adjoins in a shard is mapped at once, since the end of a
+  /// mapping takes longer than to write the rows of most files (the other CPUs forget it too), and only while it is
+  /// written, since it would count as memory of the process. False where memory does not do for that.
+  bool write(const std::vector<uint32_t>& rows, std::span<const Move> moves);
 
   int outerFd_ = -1;
   std::vector<FileDescriptor> shards_;
-  /// The block that is mapped, while rows are written only: it would count as memory of the process. To map all of a
-  /// shard would take longer than to write the rows of most files.
-  uint32_t block_ = 0;
-  uint32_t* blockRows_ = nullptr;
   Extents freeRows_;
   Extents freePages_;
   page_entry* pages_ = nullptr;
