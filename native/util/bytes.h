@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "util/populated.h"
+
 namespace polytop {
 
 /// Reads a part of a file; returns the bytes read, fewer than `size` where it ends or cannot be read.
@@ -26,7 +28,7 @@ inline size_t readSome(int fd, uint64_t offset, void* into, size_t size) {
 
 /// Reads like readSome(), into bytes of its own.
 inline std::vector<uint8_t> readBytes(int fd, uint64_t offset, size_t size) {
-  std::vector<uint8_t> bytes(size);
+  std::vector<uint8_t> bytes = populated<uint8_t>(size);
   bytes.resize(readSome(fd, offset, bytes.data(), size));
   return bytes;
 }

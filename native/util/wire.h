@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "util/populated.h"
+
 namespace polytop {
 
 /// Puts values one after the other, as they are in memory.
@@ -90,7 +92,7 @@ class WireReader {
   }
   template <typename Element>
   std::vector<Element> getList(uint64_t most) {
-    std::vector<Element> list(countOf(sizeof(Element), most));
+    std::vector<Element> list = populated<Element>(countOf(sizeof(Element), most));
     take(list.data(), list.size());
     return list;
   }
