@@ -235,8 +235,8 @@ void Parser::start() {
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   std::string program = program_, parent = std::to_string(getpid()), megabytes = std::to_string(limits_.megabytes);
   char* const arguments[] = {program.data(), parent.data(), megabytes.data(), nullptr};
-  // Its memory comes in huge pages (glibc 2.35): a large file takes tens of MB of it, and in a virtual machine that hears
-  // of each fault its pages of 4 KB took more time than reading it.
+  // Its memory comes in huge pages (glibc 2.35): a large file takes tens of MB of it, and in a virtual machine that
+  // hears of each fault its pages of 4 KB took more time than reading it.
   std::string tunables = "GLIBC_TUNABLES=glibc.malloc.hugetlb=1";
   char* const environment[] = {tunables.data(), nullptr};
   pid_t child = -1;
