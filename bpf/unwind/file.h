@@ -66,7 +66,7 @@ static __always_inline __u64 inode_volume(struct inode *inode, __u32 file_system
 /* Asks user space for a file, once. Its path is sent along: the process may be gone before it is opened. */
 __noinline int ask_for_file(void)
 {
-	struct walk *w = current_walk();
+	struct walk *w = innermost_walk();
 	__u8 one = 1;
 
 	if (!w)
@@ -96,7 +96,7 @@ __noinline int ask_for_file(void)
 	if (bpf_ringbuf_output(&records, r, sizeof(*r), BPF_RB_FORCE_WAKEUP))
 		return 0;
 	bpf_map_update_elem(&asked_files, &r->key, &one, BPF_ANY);
-	add_counter(COUNTER_FilesRequested, 1);
+	add_counter_innermost(COUNTER_FilesRequested, 1);
 	return 0;
 }
 
