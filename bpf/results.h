@@ -46,7 +46,6 @@ static __always_inline void add_counter_innermost(__u32 id, __u64 amount)
  */
 __noinline int add_counter(__u32 id, __u64 amount)
 {
-	asm volatile("" : "+r"(id), "+r"(amount));
 	add_counter_innermost(id, amount);
 	return 0;
 }

@@ -22,7 +22,7 @@ export async function bundle(entry: string): Promise<string> {
     format: "esm",
     target: `node${packageJson.engines.node.replace(">=", "")}`,
     jsx: "automatic",
-    define: { "process.env.NODE_ENV": '"production"' },
+    define: { "process.env.NODE_ENV": '"production"', fetch: "undefined" },
     external: ["react-devtools-core"],
     banner: {
       js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);',
