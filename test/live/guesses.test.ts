@@ -1,4 +1,5 @@
 /** Stacks through code without unwind rows, and those that begin or return in a way of their own. */
+import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { describe, expect, type TestContext, test } from "vitest";
 import { ENOUGH, inOrder, Stacks, sampleEnough, userFrames } from "../support/live.ts";
@@ -137,8 +138,11 @@ describe("functions whose return is probed keep their callers", () => {
 
 test("32-bit code is named by its file, and ends the walk", TIMEOUT, async (context) => {
   needsSampling(context);
-  const flags = ["-m32", "-nostdlib", "-static", "-no-pie", "-fno-pie"];
-  const stacks = await sampled("narrow.c", { flags });
+  const options = { flags: ["-m32", "-nostdlib", "-static", "-no-pie", "-fno-pie"] };
+  // It never ends by itself: where execve() refuses it (ENOEXEC), it is tried as a script, and ends.
+  const { signal } = spawnSync(workload("narrow.c", options), { timeout: 300, stdio: "ignore" });
+  if (signal === null) context.skip("machine: its kernel runs no 32-bit programs");
+  const stacks = await sampled("narrow.c", options);
   expect(stacks.share(([reason]) => reason === "[native: 32-bit code]")).toBeGreaterThan(0.99);
   expect([...stacks.names].join()).toMatch(/narrow/);
 });

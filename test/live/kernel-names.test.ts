@@ -20,8 +20,9 @@ function functionsOfKernel(): Map<bigint, string[]> {
   for (const line of readFileSync("/proc/kallsyms", "utf8").split("\n")) {
     const [, address, name = "", module = ""] =
       /^(ffffffff\w{8}) [tTwW] (\S+)(?:\t\[(.*)\])?$/.exec(line) ?? [];
-    // BPF programs and what belongs to them come and go meanwhile.
-    if (address === undefined || /^(bpf|__builtin__\w+)$/.test(module)) continue;
+    // BPF programs and what belongs to them come and go meanwhile; `_etext` is where code has ended.
+    const isNone = /^(bpf|__builtin__\w+)$/.test(module) || name === "_etext";
+    if (address === undefined || isNone) continue;
     const key = BigInt(`0x${address}`);
     functions.set(key, [...(functions.get(key) ?? []), `${name} ${module}`]);
   }

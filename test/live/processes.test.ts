@@ -56,9 +56,12 @@ test("a process that becomes another program, again and again", async (context) 
     frames.filter((frame) => frame === name).length;
   const inOne = (frames: readonly string[]): boolean => depth(frames, "in_one") > 0;
   const inTwo = (frames: readonly string[]): boolean => depth(frames, "in_two") > 0;
-  // The process has one name in a refresh, so names of processes tell nothing here.
-  expect(stacks.share(inOne)).toBeGreaterThan(0.3);
-  expect(stacks.share(inTwo)).toBeGreaterThan(0.3);
+  // The process has one name in a refresh, so names of processes tell nothing here. How long the
+  // kernel takes for an exec is the machine's: a third of all samples on one, half on another.
+  const inEither = new Stacks(stacks.all.filter(({ frames }) => inOne(frames) || inTwo(frames)));
+  expect(inEither.samples).toBeGreaterThanOrEqual(ENOUGH);
+  expect(inEither.share(inOne)).toBeGreaterThan(0.2);
+  expect(inEither.share(inTwo)).toBeGreaterThan(0.2);
   // On its way in and out the second is as deep as the first, but hardly ever.
   const wrong = stacks.share(
     (frames) => depth(frames, "in_one") > 1 || (inTwo(frames) && depth(frames, "in_two") !== 2),
