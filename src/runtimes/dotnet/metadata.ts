@@ -348,17 +348,22 @@ function typeOfToken(token: number): Reference {
 /** Reads the compressed unsigned integers of signatures (section 23.2). */
 export class CompressedReader {
   readonly #bytes: Buffer;
-  readonly #end: number;
   at: number;
+  /** Where the signature ends at the latest. */
+  end: number;
 
   constructor(bytes: Buffer, at: number, end: number) {
     this.#bytes = bytes;
     this.at = at;
-    this.#end = end;
+    this.end = end;
   }
 
   next(): number {
-    const first = this.#byte();
+    // Three hundred thousand are read of one image, before V8 has compiled much of this.
+    const at = this.at;
+    const first = at < this.end ? this.#bytes[at] : undefined;
+    if (first === undefined) throw new Unreadable("a signature is cut");
+    this.at = at + 1;
     if ((first & 0x80) === 0) return first;
     if ((first & 0x40) === 0) return ((first & 0x3f) << 8) | this.#byte();
     return (
@@ -367,8 +372,7 @@ export class CompressedReader {
   }
 
   #byte(): number {
-    // Three hundred thousand are read of one image, before V8 has compiled readUInt8() and what that calls.
-    const byte = this.at < this.#end ? this.#bytes[this.at] : undefined;
+    const byte = this.at < this.end ? this.#bytes[this.at] : undefined;
     if (byte === undefined) throw new Unreadable("a signature is cut");
     this.at++;
     return byte;

@@ -98,11 +98,13 @@ function readDefinitions(reader: NativeReader, visit: (row: number, index: numbe
  */
 function readInstances(bytes: Buffer, methods: Uint32Array, work: Work): boolean {
   const reader = new NativeReader(bytes, work);
+  const signature = new CompressedReader(bytes, 0, 0);
   let left = methods.length;
   let isWhole = true;
   reader.eachEntry((at) => {
     if (left-- === 0) throw new Unreadable("a table of its image is damaged");
-    const signature = new CompressedReader(bytes, at, at + MAX_SIGNATURE);
+    signature.at = at;
+    signature.end = at + MAX_SIGNATURE;
     try {
       skipMethodInstance(signature);
       methods[entryPoint(reader, signature.at)] = at * 2 + 1;
