@@ -6,7 +6,7 @@
  * here the lines stand in for their tokens again, and only the cells that differ are sent.
  */
 import { sizeOf } from "./size.ts";
-import { parseStyled, type StyledLine, styledUpdate } from "./styled-cells.ts";
+import { StyledLine, styledUpdate } from "./styled-cells.ts";
 
 /** The token, of the private use area. Lines themselves never go through Ink, so none can be taken for it. */
 const TOKEN = "\ue000";
@@ -18,12 +18,33 @@ const BEGIN_UPDATE = "\u001b[?2026h";
 const END_UPDATE = "\u001b[?2026l";
 const HIDE_CURSOR = "\u001b[?25l";
 
+/** A row of the screen as cells, where it was looked at as such. */
+class Row {
+  #shown: StyledLine;
+  #next: StyledLine;
+  /** Whether the cells are those of the line that is shown. */
+  #isKnown = false;
+
+  constructor(columns: number) {
+    this.#shown = new StyledLine(columns);
+    this.#next = new StyledLine(columns);
+  }
+
+  /** Makes what turns the line that is shown into another; undefined where both are not told apart by their cells. */
+  turn(before: string, line: string, row: number): string | undefined {
+    const isKnown = this.#isKnown || this.#shown.read(before);
+    this.#isKnown = this.#next.read(line);
+    [this.#shown, this.#next] = [this.#next, this.#shown];
+    return isKnown && this.#isKnown ? styledUpdate(this.#next, this.#shown, row) : undefined;
+  }
+}
+
 /** What is on the screen. */
 interface Shown {
   readonly columns: number;
   readonly lines: readonly string[];
-  /** Lines as cells, where they were looked at as such. */
-  readonly parsed: (StyledLine | undefined)[];
+  /** As many as there are lines. */
+  readonly rows: readonly Row[];
 }
 
 /** What to send to turn one picture into another of the same size. */
@@ -32,13 +53,7 @@ function difference(shown: Shown, next: readonly string[]): string {
   for (const [i, line] of next.entries()) {
     const before = shown.lines[i] ?? "";
     if (line === before) continue;
-    const from = shown.parsed[i] ?? parseStyled(before);
-    const to = parseStyled(line);
-    shown.parsed[i] = to;
-    update +=
-      from && to && to.cells.length <= shown.columns
-        ? styledUpdate(from, to, i + 1)
-        : wholeLine(line, i + 1);
+    update += shown.rows[i]?.turn(before, line, i + 1) ?? wholeLine(line, i + 1);
   }
   return update;
 }
@@ -72,7 +87,11 @@ export function makeFrameStream(terminal: NodeJS.WriteStream): FrameStream {
       shown && isSame
         ? difference(shown, lines)
         : HIDE_CURSOR + lines.map((line, i) => wholeLine(line, i + 1)).join("");
-    shown = { columns, lines, parsed: isSame && shown ? shown.parsed : [] };
+    shown = {
+      columns,
+      lines,
+      rows: isSame && shown ? shown.rows : lines.map(() => new Row(columns)),
+    };
     return update === "" || terminal.write(BEGIN_UPDATE + update + END_UPDATE);
   };
 

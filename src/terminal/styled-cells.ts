@@ -1,12 +1,6 @@
 /** Reads lines with SGR sequences as cells, and says what to send to turn one line into another. */
 import { characterWidth } from "../text/format.ts";
 
-/** A line has a string for each cell (the second cell of a wide character is empty) and its style. */
-export interface StyledLine {
-  readonly cells: readonly string[];
-  readonly styles: readonly number[];
-}
-
 // A style is a number: it has attributes in its low bits, then the colours plus one.
 const BOLD = 1;
 const DIM = 2;
@@ -16,8 +10,15 @@ const FOREGROUND = 4;
 const BACKGROUND = 12;
 const COLOR_MASK = 0xff;
 
-/** Returns the style after an SGR parameter; undefined for one that is not known. */
-function applyCode(style: number, code: number): number | undefined {
+const SPACE = 0x20;
+const ESCAPE = 0x1b;
+/** The character of the second cell of a wide one. */
+const NONE = 0;
+/** What is no style: a parameter that is not known has it. */
+const UNKNOWN = -1;
+
+/** Returns the style after an SGR parameter; UNKNOWN for one that is not known. */
+function applyCode(style: number, code: number): number {
   if (code === 0) return 0;
   if (code === 1) return style | BOLD;
   if (code === 2) return style | DIM;
@@ -33,7 +34,7 @@ function applyCode(style: number, code: number): number | undefined {
   if (code >= 90 && code <= 97) return without(FOREGROUND) | ((code - 81) << FOREGROUND);
   if (code >= 40 && code <= 47) return without(BACKGROUND) | ((code - 39) << BACKGROUND);
   if (code >= 100 && code <= 107) return without(BACKGROUND) | ((code - 91) << BACKGROUND);
-  return undefined;
+  return UNKNOWN;
 }
 
 const colorCode = (value: number, base: number, bright: number): number =>
@@ -54,53 +55,88 @@ function sequence(before: number, style: number): string {
   return `\u001b[${codes.join(";")}m`;
 }
 
-/** Finds the end of the SGR sequence that starts at `start`; -1 for any other escape. */
-function sequenceEnd(text: string, start: number): number {
-  if (text[start + 1] !== "[") return -1;
-  for (let i = start + 2; i < text.length; i++) {
-    const code = text.charCodeAt(i);
-    if (code === 0x6d) return i;
-    if (code !== 0x3b && (code < 0x30 || code > 0x39)) return -1;
-  }
-  return -1;
-}
+/**
+ * A line of a screen as cells. It is filled again with what comes to its place: objects for each line were a third of
+ * what the screen left to be collected as garbage.
+ */
+export class StyledLine {
+  readonly #characters: Uint32Array;
+  readonly #styles: Uint32Array;
+  #length = 0;
 
-/** Reads the cells of a line; undefined when it holds anything but text and known SGR sequences. */
-export function parseStyled(text: string): StyledLine | undefined {
-  const cells: string[] = [];
-  const styles: number[] = [];
-  let style = 0;
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i);
-    if (code >= 0x20 && code < 0x7f) {
-      cells.push(text[i] as string);
-      styles.push(style);
-    } else if (code === 0x1b) {
-      const end = sequenceEnd(text, i);
-      if (end < 0) return undefined;
-      for (const part of text.slice(i + 2, end).split(";")) {
-        const next = applyCode(style, Number(part));
-        if (next === undefined) return undefined;
-        style = next;
-      }
-      i = end;
-    } else if (code < 0xa0) {
-      return undefined;
-    } else {
-      const character = String.fromCodePoint(text.codePointAt(i) ?? 0);
-      i += character.length - 1;
-      const width = characterWidth(character);
-      // What combines with the character before, or joins two, is drawn as terminals please.
-      if (width === 0) return undefined;
-      cells.push(character);
-      styles.push(style);
-      if (width === 2) {
-        cells.push("");
-        styles.push(style);
+  constructor(columns: number) {
+    this.#characters = new Uint32Array(columns);
+    this.#styles = new Uint32Array(columns);
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /** The code point in a cell: a blank behind the end, 0 in the second cell of a wide character. */
+  character(cell: number): number {
+    return cell < this.#length ? (this.#characters[cell] ?? SPACE) : SPACE;
+  }
+
+  style(cell: number): number {
+    return cell < this.#length ? (this.#styles[cell] ?? 0) : 0;
+  }
+
+  /**
+   * Reads the cells of a line. Says whether it could: it cannot where there is anything but text and known SGR
+   * sequences, or more than there are columns.
+   */
+  read(text: string): boolean {
+    this.#length = 0;
+    let style = 0;
+    for (let i = 0; i < text.length; i++) {
+      const code = text.charCodeAt(i);
+      if (code >= SPACE && code < 0x7f) {
+        this.#append(code, style);
+      } else if (code === ESCAPE) {
+        const end = text.indexOf("m", i);
+        style = applySequence(style, text, i, end);
+        if (style === UNKNOWN) return false;
+        i = end;
+      } else if (code < 0xa0) {
+        return false;
+      } else {
+        const character = text.codePointAt(i) ?? 0;
+        if (character > 0xffff) i++;
+        const width = characterWidth(String.fromCodePoint(character));
+        // What combines with the character before, or joins two, is drawn as terminals please.
+        if (width === 0) return false;
+        this.#append(character, style);
+        if (width === 2) this.#append(NONE, style);
       }
     }
+    return this.#length <= this.#characters.length;
   }
-  return { cells, styles };
+
+  #append(character: number, style: number): void {
+    this.#characters[this.#length] = character;
+    this.#styles[this.#length] = style;
+    this.#length++;
+  }
+}
+
+/** Returns the style after the SGR sequence from `start` to the `m` at `end`; UNKNOWN for any other escape. */
+function applySequence(before: number, text: string, start: number, end: number): number {
+  if (text[start + 1] !== "[") return UNKNOWN;
+  let style = before;
+  let code = 0;
+  for (let i = start + 2; i <= end; i++) {
+    const digit = text.charCodeAt(i) - 0x30;
+    if (digit >= 0 && digit <= 9) {
+      code = 10 * code + digit;
+    } else {
+      if (i < end && text[i] !== ";") return UNKNOWN;
+      style = applyCode(style, code);
+      if (style === UNKNOWN) return UNKNOWN;
+      code = 0;
+    }
+  }
+  return end < 0 ? UNKNOWN : style;
 }
 
 /** Up to so many equal cells are sent again rather than skipped: moving the cursor costs as much. */
@@ -108,13 +144,13 @@ const SHORT_GAP = 5;
 
 /** Makes what turns `previous` into `next` on a row, counted from 1, while no style is set. */
 export function styledUpdate(previous: StyledLine, next: StyledLine, row: number): string {
-  const { cells, styles } = next;
-  const width = Math.max(cells.length, previous.cells.length);
+  const width = Math.max(next.length, previous.length);
   const isEqual = (i: number): boolean =>
-    (cells[i] ?? " ") === (previous.cells[i] ?? " ") &&
-    (styles[i] ?? 0) === (previous.styles[i] ?? 0);
-  let end = cells.length;
-  while (end > 0 && cells[end - 1] === " " && styles[end - 1] === 0) end--;
+    next.character(i) === previous.character(i) && next.style(i) === previous.style(i);
+  const isSecond = (i: number): boolean =>
+    next.character(i) === NONE || previous.character(i) === NONE;
+  let end = next.length;
+  while (end > 0 && next.character(end - 1) === SPACE && next.style(end - 1) === 0) end--;
   let update = "";
   const moveTo = (column: number): string =>
     update === "" ? `\u001b[${row};${column}H` : `\u001b[${column}G`;
@@ -126,17 +162,18 @@ export function styledUpdate(previous: StyledLine, next: StyledLine, row: number
     }
     let first = i;
     // Half of a wide character cannot be sent.
-    while (first > 0 && (cells[first] === "" || previous.cells[first] === "")) first--;
+    while (first > 0 && isSecond(first)) first--;
     let last = i;
     for (let at = i + 1; at < end && at - last <= SHORT_GAP; at++) if (!isEqual(at)) last = at;
-    while (cells[last + 1] === "" || previous.cells[last + 1] === "") last++;
+    while (isSecond(last + 1)) last++;
     update += moveTo(first + 1);
     let style = 0;
     for (let at = first; at <= last; at++) {
-      const wanted = styles[at] ?? 0;
+      const wanted = next.style(at);
       if (wanted !== style) update += sequence(style, wanted);
       style = wanted;
-      update += cells[at] ?? " ";
+      const character = next.character(at);
+      if (character !== NONE) update += String.fromCodePoint(character);
     }
     if (style !== 0) update += sequence(style, 0);
     i = last;

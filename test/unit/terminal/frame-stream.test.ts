@@ -4,7 +4,7 @@ import xterm from "@xterm/headless";
 import fc from "fast-check";
 import { expect, test, vi } from "vitest";
 import { makeFrameStream } from "../../../src/terminal/frame-stream.ts";
-import { parseStyled, styledUpdate } from "../../../src/terminal/styled-cells.ts";
+import { StyledLine, styledUpdate } from "../../../src/terminal/styled-cells.ts";
 import { throttled } from "../../../src/terminal/throttled.ts";
 
 const COLUMNS = 90;
@@ -40,10 +40,16 @@ async function shown(text: string, rows = 2): Promise<string> {
   return lines.join("\n");
 }
 
+/** The cells of a line; undefined where it cannot be read. */
+function cellsOf(text: string, columns = COLUMNS): StyledLine | undefined {
+  const cells = new StyledLine(columns);
+  return cells.read(text) ? cells : undefined;
+}
+
 test("what is sent turns one line into the other", { timeout: 120_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(line, line, async (before, after) => {
-      const [from, to] = [parseStyled(before), parseStyled(after)];
+      const [from, to] = [cellsOf(before), cellsOf(after)];
       if (!from || !to) throw new Error("not parsed");
       expect(await shown(before + styledUpdate(from, to, 1))).toBe(await shown(after));
     }),
@@ -52,11 +58,21 @@ test("what is sent turns one line into the other", { timeout: 120_000 }, async (
 });
 
 test("equal lines send nothing, and what moves the cursor is left to others", () => {
-  const parsed = parseStyled("\u001b[36mabc\u001b[39m") ?? { cells: [], styles: [] };
+  const colored = "\u001b[36mabc\u001b[39m";
+  const parsed = cellsOf(colored) ?? new StyledLine(0);
+  expect(parsed).toHaveLength(3);
   expect(styledUpdate(parsed, parsed, 1)).toBe("");
-  for (const text of ["\u001b[2Jx", "\u001b]8;;x\u0007", "a\tb", "\u001b[38;5;9mx", "e\u0301"]) {
-    expect(parseStyled(text)).toBeUndefined();
-  }
+  const others = [
+    "\u001b[2Jx",
+    "\u001b]8;;m\u0007",
+    "a\tb",
+    "\u001b[38;5;9mx",
+    "e\u0301",
+    "\u001b[3",
+  ];
+  for (const text of others) expect(cellsOf(text)).toBeUndefined();
+  expect(cellsOf(colored, 2)).toBeUndefined();
+  expect(cellsOf("価", 1)).toBeUndefined();
 });
 
 /** A terminal that keeps what is sent to it, and the stream that Ink would write to. */
