@@ -57,7 +57,7 @@ test("a process that becomes another program, again and again", async (context) 
   const inOne = (frames: readonly string[]): boolean => depth(frames, "in_one") > 0;
   const inTwo = (frames: readonly string[]): boolean => depth(frames, "in_two") > 0;
   // The process has one name in a refresh, so names of processes tell nothing here. How long the
-  // kernel takes for an exec is the machine's: a third of all samples on one, half on another.
+  // kernel takes for an exec is the machine's, so shares are of what runs in either program.
   const inEither = new Stacks(stacks.all.filter(({ frames }) => inOne(frames) || inTwo(frames)));
   expect(inEither.samples).toBeGreaterThanOrEqual(ENOUGH);
   expect(inEither.share(inOne)).toBeGreaterThan(0.2);

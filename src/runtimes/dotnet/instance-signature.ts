@@ -48,7 +48,7 @@ const MODULE_OVERRIDE = 0x3f;
 
 /** What follows an element type: nothing, a token, a number and a type, or a type. */
 const [UNKNOWN, NAMED, NUMBERED, QUALIFIED, WRAPPED] = [0, 1, 2, 3, 4];
-/** Forms by element type, for signatures that are passed over: a look into a map takes ten times as long. */
+/** Forms by element type, for signatures that are passed over: there are many, and looking into a map is slow. */
 const FORMS = new Uint8Array(MODULE_OVERRIDE + 1);
 for (const kind of NAMES.keys()) FORMS[kind] = NAMED;
 for (const kind of [VALUE_TYPE, CLASS]) FORMS[kind] = NUMBERED;
