@@ -149,7 +149,7 @@ static __always_inline __u64 program_of(struct task_struct *task)
  * For the innermost function of the deepest calls, as Linux 5.10 has no room for another one on its stack, and for what
  * is called for each frame of Perl, where a call more would be a tenth of its time.
  */
-static __always_inline struct walk *innermost_walk(void)
+static __always_inline struct walk *look_up_walk(void)
 {
 	__u32 zero = 0;
 	return bpf_map_lookup_elem(&walks, &zero);
@@ -158,7 +158,7 @@ static __always_inline struct walk *innermost_walk(void)
 /* A function of its own for the sake of the verifier, as add_counter() is. */
 static __noinline struct walk *current_walk(void)
 {
-	return innermost_walk();
+	return look_up_walk();
 }
 
 /* Appends a frame to the stack, and takes it into its hash. */

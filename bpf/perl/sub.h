@@ -125,7 +125,7 @@ static __always_inline int is_name_kept(struct walk *w)
  */
 __noinline int perl_find_sub(__u32 kind)
 {
-	struct walk *w = innermost_walk();
+	struct walk *w = look_up_walk();
 	asm volatile("" : "+r"(kind));
 	if (!w)
 		return -1;

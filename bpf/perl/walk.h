@@ -201,7 +201,7 @@ __noinline int perl_cut_at_defer(__s32 above, __s32 below)
 __noinline int perl_repeat_frame(__u32 index)
 {
 	struct perl_file *file = bpf_map_lookup_elem(&perls, &index);
-	struct walk *w = innermost_walk();
+	struct walk *w = look_up_walk();
 
 	if (!w || !file)
 		return 0;
@@ -235,7 +235,7 @@ static __always_inline void perl_repeat(__u32 index)
 /* Looks at one context, or goes from one stack to the next. Returns whether the walk ended. */
 __noinline int perl_step(__u32 depth)
 {
-	struct walk *w = innermost_walk();
+	struct walk *w = look_up_walk();
 
 	asm volatile("" : "+r"(depth));
 	if (!w)

@@ -66,7 +66,7 @@ static __always_inline __u64 inode_volume(struct inode *inode, __u32 file_system
 /* Asks user space for a file, once. Its path is sent along: the process may be gone before it is opened. */
 __noinline int ask_for_file(void)
 {
-	struct walk *w = innermost_walk();
+	struct walk *w = look_up_walk();
 	__u8 one = 1;
 
 	if (!w)

@@ -78,7 +78,7 @@ static __always_inline struct vm_area_struct *find_vma_rb(struct walk *w, __u64 
  */
 __noinline int find_vma(void)
 {
-	struct walk *w = innermost_walk();
+	struct walk *w = look_up_walk();
 	struct mm_struct *mm = NULL;
 
 	if (!w)
