@@ -14,6 +14,8 @@ using Clock = std::chrono::steady_clock;
 constexpr uint32_t kFrequency = 1997;
 constexpr std::chrono::milliseconds kSampling{40};
 constexpr std::chrono::milliseconds kBuilding{250};
+/// A busy machine has many files in use that no sample has met yet; what earlier runs kept of them is soon read.
+constexpr std::chrono::milliseconds kBuildingRunning{100};
 constexpr std::chrono::milliseconds kSweeping{600};
 constexpr std::chrono::milliseconds kPoll{5};
 /// What a sweep asks for is read by another thread.
@@ -29,6 +31,7 @@ void warmUp(Session& session, Drain& drain, const FileBuilder& builder, const Se
   std::this_thread::sleep_until(sampled);
   drain.consume();
   waitForFiles(builder, kBuilding);
+  while (builder.readsRunning() && Clock::now() < sampled + kBuildingRunning) std::this_thread::sleep_for(kPoll);
 }
 
 void warmUp(Sweeper& sweeper, const FileBuilder& builder) {

@@ -101,15 +101,26 @@ void FileBuilder::request(const file_record& record) {
 void FileBuilder::announce(const file_record& record) { enqueue({.record = record, .isAnnounced = true}); }
 
 void FileBuilder::announceRunning(const Session& session) {
-  workers_.emplace_back([this, &session] {
-    raisePriority();
+  running_++;
+  workers_.push_back(startFirst([this, &session] {
+    const auto announceAll = [this](const std::vector<uint32_t>& pids, bool areRunning) {
+      for (const file_record& file : executedFiles(pids))
+        enqueue({.record = file, .isAnnounced = true, .isRunning = areRunning, .unsaid = Unsaid::kTimeAndGeneration});
+    };
+    Processes processes;
     // What memory is too short for is asked for when it is sampled.
     try {
-      for (const file_record& file : runningFiles([&](uint32_t pid) { return session.isTarget(pid); }))
-        enqueue({.record = file, .isAnnounced = true, .unsaid = Unsaid::kTimeAndGeneration});
+      processes = findProcesses([&](uint32_t pid) { return session.isTarget(pid); });
+      announceAll(processes.running, true);
     } catch (const std::exception&) {
     }
-  });
+    running_--;
+    stepBack();
+    try {
+      announceAll(processes.waiting, false);
+    } catch (const std::exception&) {
+    }
+  }));
 }
 
 void FileBuilder::prepare(const std::vector<std::string>& paths) {
@@ -132,12 +143,18 @@ void FileBuilder::enqueue(Job job) {
   if (job.record.tgid != 0) job.user = userOfProcess(static_cast<pid_t>(job.record.tgid));
   {
     std::lock_guard lock(mutex_);
-    FairQueue<Job>& queue = job.isCounted() ? queue_ : announced_;
+    FairQueue<Job>& queue = queueOf(job);
     if (!job.isCounted() && queue.size() >= kMaxAnnounced) return;
     if (job.isCounted()) queued_++;
+    if (job.isRunning) running_++;
     queue.push(job.user, std::move(job));
   }
   wake_.notifyAll();
+}
+
+FairQueue<FileBuilder::Job>& FileBuilder::queueOf(const Job& job) {
+  if (job.isCounted()) return queue_;
+  return job.isRunning ? ran_ : announced_;
 }
 
 void FileBuilder::postpone(Job job, Lane& lane) {
@@ -176,25 +193,24 @@ void FileBuilder::buildSmall() {
   queued_--;
   // A machine that goes on running new programs is not to pay for the tables of all of them.
   Allowance allowance;
-  while (std::optional<Job> job = take({&queue_, &announced_})) {
-    if (!job->isCounted() && !allowance.isLeft()) continue;
-    attempt(*job, queue_, [&] { buildSmallJob(*job, allowance); });
+  while (std::optional<Job> job = take({&queue_, &ran_, &announced_})) {
+    const bool isUnasked = !job->isCounted();
+    if (isUnasked && !allowance.isLeft()) {
+      finish(*job);
+      continue;
+    }
+    allowance.begin();
+    attempt(*job, queue_, [&] { buildSmallJob(*job); });
+    if (isUnasked) allowance.end();
   }
 }
 
-void FileBuilder::buildSmallJob(Job& job, Allowance& allowance) {
-  allowance.begin();
-  if (!openFile(job)) {
-    if (job.isCounted()) queued_--;
-  } else if (const bool isSmall = !isLarge(job.file->file.get());
-             isSmall && smallParser_.mayHasten(ownerOf(job.file->file.get()))) {
-    build(job, smallParser_);
-  } else if (job.isCounted()) {
-    // A large file that is announced is not built before it is asked for.
-    postpone(std::move(job), isSmall ? late_ : large_);
-    return;
-  }
-  if (!job.isCounted()) allowance.end();
+void FileBuilder::buildSmallJob(Job& job) {
+  if (!openFile(job)) return;
+  const int fd = job.file->file.get();
+  if (isLarge(fd)) throw Postponed(large_);
+  if (!smallParser_.mayHasten(ownerOf(fd))) throw Postponed(late_);
+  build(job, smallParser_);
 }
 
 void FileBuilder::buildIn(Lane& lane) {
@@ -207,16 +223,20 @@ void FileBuilder::buildIn(Lane& lane) {
 
 template <typename Work>
 void FileBuilder::attempt(Job& job, FairQueue<Job>& queue, Work work) {
-  const bool isCounted = job.isCounted();
   const uint32_t user = job.user;
   const uint64_t begun = clockNanoseconds(CLOCK_MONOTONIC);
   try {
     work();
+    finish(job);
   } catch (const Postponed& postponed) {
-    if (isCounted) postpone(std::move(job), postponed.lane);
+    // Nobody may ever ask for what is just mapped.
+    if (job.isCounted() || job.isRunning)
+      postpone(std::move(job), postponed.lane);
+    else
+      finish(job);
   } catch (const std::exception&) {
     // Memory ran out where not even the file's misfortune could be noted: it is asked for again some time.
-    if (isCounted) queued_--;
+    finish(job);
   }
   std::lock_guard lock(mutex_);
   queue.charge(user, clockNanoseconds(CLOCK_MONOTONIC) - begun);
@@ -242,6 +262,8 @@ bool FileBuilder::openFile(Job& job) {
 }
 
 void FileBuilder::build(Job& job, Parser& parser) {
+  // Where it was announced and asked for before it could be read, two jobs are in the queue of a lane.
+  if (catalog_.idOf(job.record.key)) return;
   if (catalog_.mayEnter(job.record.key, ownerOf(job.file->file.get()), job.isAnnounced)) {
     std::optional<BuiltFile> built = read(job, parser);
     if (!built)
@@ -249,7 +271,11 @@ void FileBuilder::build(Job& job, Parser& parser) {
     else if (catalog_.add(std::move(*built)) > kTrimRows)
       malloc_trim(0);
   }
+}
+
+void FileBuilder::finish(const Job& job) {
   if (job.isCounted()) queued_--;
+  if (job.isRunning) running_--;
 }
 
 ParsedFile FileBuilder::ask(int fd, Parser& parser, std::vector<uint8_t>& answer) {

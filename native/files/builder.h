@@ -49,8 +49,11 @@ class FileBuilder {
   /// Queues a file that was mapped, behind those that are asked for; its ctime need not be known. Any thread may call
   /// it.
   void announce(const file_record& record);
-  /// Does the same, beside, with the files of running processes that are targets.
+  /// Does the same, beside, with the files of all processes that are targets; those of processes that run just now come
+  /// before all that is announced.
   void announceRunning(const Session& session);
+  /// Whether those of processes that ran then are still looked for or read.
+  bool readsRunning() const { return running_ > 0; }
   /// Queues files by their paths, the large ones too, as if they were asked for: they are those of a program that is
   /// about to start. What cannot be opened or mapped is left out; on overlayfs nothing tells which file
   /// a program will map. queued() counts them.
@@ -68,6 +71,7 @@ class FileBuilder {
     file_record record = {};
     bool isAnnounced = false;                       ///< nobody asked for it yet
     bool isExpected = false;                        ///< it is announced, and waited for as what was asked for
+    bool isRunning = false;                         ///< it is announced, and its process ran just then
     uint32_t user = 0;                              ///< of the process that maps it
     Unsaid unsaid = Unsaid::kTime;                  ///< where it is announced
     std::optional<MappedFile> file = std::nullopt;  ///< when it is open
@@ -92,6 +96,8 @@ class FileBuilder {
 
   void buildVdso();
   void enqueue(Job job);
+  /// The queue in which a job waits for the first thread.
+  FairQueue<Job>& queueOf(const Job& job);
   /// Waits for a job of the first of these queues that has one; nothing when all is closed. `isForUser` is set to
   /// whether it is for a process that is none of root's.
   std::optional<Job> take(std::initializer_list<FairQueue<Job>*> queues, bool* isForUser = nullptr);
@@ -105,12 +111,14 @@ class FileBuilder {
   bool isOnDisk(const file_record& record);
   /// False if there is nothing to build.
   bool openFile(Job& job);
-  void buildSmallJob(Job& job, Allowance& allowance);
+  void buildSmallJob(Job& job);
   /// Does some work for a job of a queue, which it counts against its user: what is wrong with one file must not end
   /// the thread of all.
   template <typename Work>
   void attempt(Job& job, FairQueue<Job>& queue, Work work);
   void build(Job& job, Parser& parser);
+  /// Nothing more is done for a job.
+  void finish(const Job& job);
   /// Has the file read: its unwind table and its runtime; nothing where it was written to meanwhile. What cannot be
   /// read is told in `info`.
   std::optional<BuiltFile> read(Job& job, Parser& parser);
@@ -127,10 +135,12 @@ class FileBuilder {
   Mutex mutex_;  ///< guards the queues
   Condition wake_;
   FairQueue<Job> queue_;      ///< those that somebody waits for
-  FairQueue<Job> announced_;  ///< taken when queue_ is empty
+  FairQueue<Job> ran_;        ///< taken when queue_ is empty: files of processes that ran at the start
+  FairQueue<Job> announced_;  ///< taken when both are empty
   Lane late_;                 ///< for small files: none waits for a large one
   Lane large_;
   std::atomic<size_t> queued_ = 0;
+  std::atomic<size_t> running_ = 0;  ///< files of processes that ran at the start, and one while they are looked for
   bool closing_ = false;
   std::vector<std::thread> workers_;
   LocalDevices localDevices_;  ///< used by the thread that opens files

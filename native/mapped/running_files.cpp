@@ -22,8 +22,6 @@ namespace polytop {
 namespace {
 
 constexpr uint64_t kLongest = 100'000'000;  // ns
-/// A process that runs now counts as so many that wait.
-constexpr uint64_t kRunning = 1000;
 
 struct CloseFolder {
   void operator()(DIR* folder) const { closedir(folder); }
@@ -36,19 +34,6 @@ bool isRunning(const std::string& process) {
   std::getline(file, stat);
   const size_t name = stat.rfind(')');
   return name != std::string::npos && stat.compare(name, 3, ") R") == 0;
-}
-
-/// The pids, of those that run first.
-std::vector<std::pair<uint64_t, uint32_t>> processes(const std::function<bool(uint32_t)>& isWanted) {
-  std::vector<std::pair<uint64_t, uint32_t>> found;
-  const std::unique_ptr<DIR, CloseFolder> folder(opendir("/proc"));
-  for (const dirent* item; folder && (item = readdir(folder.get()));) {
-    const auto pid = static_cast<uint32_t>(strtoul(item->d_name, nullptr, 10));
-    if (pid == 0 || !isWanted(pid)) continue;
-    found.emplace_back(isRunning(std::string("/proc/") + item->d_name) ? kRunning : 1, pid);
-  }
-  std::stable_sort(found.begin(), found.end(), [](auto& a, auto& b) { return a.first > b.first; });
-  return found;
 }
 
 file_record recordOf(const Mapping& mapping, uint32_t pid) {
@@ -81,21 +66,34 @@ bool recordOfFile(int fd, file_record& record) {
   return isFound;
 }
 
-std::vector<file_record> runningFiles(const std::function<bool(uint32_t)>& isWanted) {
+Processes findProcesses(const std::function<bool(uint32_t)>& isWanted) {
+  Processes found;
+  const std::unique_ptr<DIR, CloseFolder> folder(opendir("/proc"));
+  for (const dirent* item; folder && (item = readdir(folder.get()));) {
+    const auto pid = static_cast<uint32_t>(strtoul(item->d_name, nullptr, 10));
+    if (pid == 0 || !isWanted(pid)) continue;
+    // The calling process may wait for its other threads to find this out; it runs the next moment.
+    const bool runs = pid == static_cast<uint32_t>(getpid()) || isRunning(std::string("/proc/") + item->d_name);
+    (runs ? found.running : found.waiting).push_back(pid);
+  }
+  return found;
+}
+
+std::vector<file_record> executedFiles(const std::vector<uint32_t>& pids) {
   const uint64_t latest = clockNanoseconds(CLOCK_MONOTONIC) + kLongest;
   struct Used {
     file_record file = {};
     uint64_t by = 0;
   };
   std::map<std::pair<uint32_t, uint64_t>, Used> used;
-  for (const auto& [weight, pid] : processes(isWanted)) {
+  for (const uint32_t pid : pids) {
     if (clockNanoseconds(CLOCK_MONOTONIC) > latest) break;
     std::ifstream maps("/proc/" + std::to_string(pid) + "/maps");
     for (std::string line; std::getline(maps, line);) {
       const std::optional<Mapping> mapping = readMapping(line);
       if (!mapping) continue;
       Used& entry = used[{mapping->device, mapping->inode}];
-      entry.by += weight;
+      entry.by++;
       entry.file = recordOf(*mapping, pid);
     }
   }

@@ -9,12 +9,21 @@
 
 namespace polytop {
 
+/// The pids of processes: of those whose main thread runs just now or waits for a CPU and of the calling one, and of
+/// the others.
+struct Processes {
+  std::vector<uint32_t> running;
+  std::vector<uint32_t> waiting;
+};
+
+/// The processes for which `isWanted` says so.
+Processes findProcesses(const std::function<bool(uint32_t)>& isWanted);
+
 /**
- * The files that processes have mapped to execute, each once, without ctime and generation: those of processes that
- * run just now first, then those of most processes. Looks at each process for which `isWanted` says so, for a tenth of
- * a second at most.
+ * The files that these processes have mapped to execute, each once, without ctime and generation: those of most
+ * processes first. Looks for a tenth of a second at most.
  */
-std::vector<file_record> runningFiles(const std::function<bool(uint32_t)>& isWanted);
+std::vector<file_record> executedFiles(const std::vector<uint32_t>& pids);
 
 /**
  * Makes the record of an open file that nobody has mapped: it is mapped for a moment, and nothing of it is touched.
