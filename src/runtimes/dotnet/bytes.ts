@@ -7,8 +7,11 @@ export interface Bytes {
   slice(at: number, size: number): Buffer;
   /** The little-endian number of 1, 2 or 4 bytes at an offset; throws as slice() does. */
   number(at: number, size: number): number;
-  /** The bytes from an offset to the next 0, which is among the next `room`; undefined where none is. Throws likewise. */
-  untilZero(at: number, room: number): Buffer | undefined;
+  /**
+   * The UTF-8 text from an offset to the next 0, which is among the next `room` bytes; undefined where none is. Throws
+   * likewise.
+   */
+  textUntilZero(at: number, room: number): string | undefined;
 }
 
 const PAGE = 4096;
@@ -61,9 +64,9 @@ export class WholeBytes implements Bytes {
     return numberIn(this.#bytes, at, size);
   }
 
-  untilZero(at: number, room: number): Buffer | undefined {
+  textUntilZero(at: number, room: number): string | undefined {
     check(this, at, room);
-    return cutAtZero(this.#bytes.subarray(at, at + room));
+    return textIn(this.#bytes, at, at + room);
   }
 }
 
@@ -108,11 +111,12 @@ export class PagedBytes implements Bytes {
   }
 
   /** Most texts are short: the page behind the one in which they begin is not looked at then. */
-  untilZero(at: number, room: number): Buffer | undefined {
+  textUntilZero(at: number, room: number): string | undefined {
     check(this, at, room);
     const start = at % PAGE;
-    if (start + room <= PAGE) return cutAtZero(this.slice(at, room));
-    return cutAtZero(this.slice(at, PAGE - start)) ?? cutAtZero(this.slice(at, room));
+    const text = textIn(this.#page((at - start) / PAGE), start, Math.min(start + room, PAGE));
+    if (text !== undefined || start + room <= PAGE) return text;
+    return textIn(this.slice(at, room), 0, room);
   }
 
   #page(number: number): Buffer {
@@ -132,9 +136,9 @@ function numberIn(bytes: Buffer, at: number, size: number): number {
   return value;
 }
 
-function cutAtZero(bytes: Buffer): Buffer | undefined {
-  const end = bytes.indexOf(0);
-  return end < 0 ? undefined : bytes.subarray(0, end);
+function textIn(bytes: Buffer, start: number, end: number): string | undefined {
+  const zero = bytes.indexOf(0, start);
+  return zero < 0 || zero >= end ? undefined : bytes.toString("utf8", start, zero);
 }
 
 function check({ length }: Bytes, at: number, size: number): void {

@@ -265,9 +265,9 @@ export class Metadata {
     const start = this.#strings.start + this.#value(table, row, column);
     const room = Math.min(this.#strings.end - start, MAX_NAME_BYTES);
     if (room < 1) throw new Unreadable("a name is not among those of its metadata");
-    const bytes = this.#bytes.untilZero(start, room);
-    if (!bytes) throw new Unreadable("a name in its metadata has no end");
-    return bytes.toString("utf8");
+    const text = this.#bytes.textUntilZero(start, room);
+    if (text === undefined) throw new Unreadable("a name in its metadata has no end");
+    return text;
   }
 
   /** A name that cannot be empty. */

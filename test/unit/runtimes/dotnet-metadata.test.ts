@@ -191,15 +191,15 @@ test("numbers and texts are the same by pages as of the whole, across the border
     for (const room of [1, 8, 300]) {
       if (at + room > bytes.length) continue;
       const end = bytes.subarray(at, at + room).indexOf(0);
-      const text = end < 0 ? undefined : bytes.subarray(at, at + end);
-      expect(pages.untilZero(at, room)).toEqual(text);
-      expect(whole.untilZero(at, room)).toEqual(text);
+      const text = end < 0 ? undefined : bytes.toString("utf8", at, at + end);
+      expect(pages.textUntilZero(at, room)).toEqual(text);
+      expect(whole.textUntilZero(at, room)).toEqual(text);
     }
   }
   for (const source of [pages, whole]) {
     expect(() => source.number(bytes.length - 3, 4)).toThrow(RangeError);
     expect(() => source.number(-1, 2)).toThrow(RangeError);
-    expect(() => source.untilZero(bytes.length - 3, 4)).toThrow(RangeError);
+    expect(() => source.textUntilZero(bytes.length - 3, 4)).toThrow(RangeError);
   }
 });
 

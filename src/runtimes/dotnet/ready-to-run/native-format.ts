@@ -15,7 +15,7 @@ export class NativeReader {
   /** Where the number ends that unsigned() or signed() read last. */
   next = 0;
 
-  /** Each node and each entry that is looked at is taken from `work`. */
+  /** Each element that a block may have and each entry that is looked at is taken from `work`. */
   constructor(bytes: Buffer, work: Work) {
     this.#bytes = bytes;
     this.#work = work;
@@ -69,11 +69,15 @@ export class NativeReader {
     if (width > 4) throw new Unreadable("a table of its image is damaged");
     for (let first = 0; first < count; first += BLOCK) {
       const root = base + this.index(base + (first / BLOCK) * width, width);
+      this.#work.take(BLOCK);
       this.#visitBlock(root, first, BLOCK / 2, count, visit);
     }
   }
 
-  /** Goes through a block, or a part of it: a binary tree over the four bits of the index, the highest first. */
+  /**
+   * Goes through a block, or a part of it: a binary tree over the four bits of the index, the highest first. The leaves
+   * are visited from the node above them: a call for each took a sixth of the time of all tables.
+   */
   #visitBlock(
     at: number,
     first: number,
@@ -81,11 +85,6 @@ export class NativeReader {
     count: number,
     visit: (index: number, at: number) => void,
   ): void {
-    this.#work.take(1);
-    if (bit === 0) {
-      if (first < count) visit(first, at);
-      return;
-    }
     const value = this.unsigned(at);
     const next = this.next;
     if ((value & 3) === 0) {
@@ -94,8 +93,14 @@ export class NativeReader {
       if (index >= first && index < Math.min(first + 2 * bit, count)) visit(index, next);
       return;
     }
-    if (value & 1) this.#visitBlock(next, first, bit >> 1, count, visit);
-    if (value & 2) this.#visitBlock(at + (value >>> 2), first + bit, bit >> 1, count, visit);
+    const other = at + (value >>> 2);
+    if (bit > 1) {
+      if (value & 1) this.#visitBlock(next, first, bit >> 1, count, visit);
+      if (value & 2) this.#visitBlock(other, first + bit, bit >> 1, count, visit);
+      return;
+    }
+    if (value & 1 && first < count) visit(first, next);
+    if (value & 2 && first + 1 < count) visit(first + 1, other);
   }
 
   /** Finds the entries of a hash table: calls `visit` with the place of each. */
