@@ -94,6 +94,7 @@ export function withOthers(
   rows: readonly FunctionRow[],
   others: readonly Pick<EventSums, "rows">[],
 ): readonly FunctionRow[] {
+  if (others.length === 0) return rows;
   const known = new Set(rows.map((row) => row.function.id));
   const more = new Map<number, FunctionRow>();
   for (const { rows: all } of others) {

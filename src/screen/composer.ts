@@ -18,7 +18,7 @@ export class Composer implements WindowContent {
   constructor(session: Session, tools: FrameTools) {
     this.#session = session;
     this.#tools = tools;
-    session.shape = () => this.#compose().frame;
+    session.shape = () => this.#compose().frame.shape;
   }
 
   frame({ columns, rows }: Size): readonly string[] {

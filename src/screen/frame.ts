@@ -14,10 +14,11 @@ import { type Theme, withNames } from "./theme.ts";
 import type { Body, DrawBody, MachineFacts, View } from "./views/view.ts";
 
 /** A window shows these lines. */
-export interface Frame extends ListShape {
+export interface Frame {
   readonly header: readonly string[];
   readonly body: readonly string[];
   readonly footer: readonly string[];
+  readonly shape: ListShape;
 }
 
 /** Makes what draws a view when it is shown for the first time; it is kept for the window. */
@@ -77,9 +78,9 @@ export function composeFrame(
     Math.max(0, rows - headerHeight(rows) - 1),
   );
   const height = Math.max(0, rows - header.length - footer.length);
-  const { lines, ...shape } = composeBody(session, tick, width, height, tools);
-  const body = Array.from({ length: height }, (_, i) => lines[i] ?? "");
-  return { header, body, footer, ...shape };
+  const shape = composeBody(session, tick, width, height, tools);
+  const body = Array.from({ length: height }, (_, i) => shape.lines[i] ?? "");
+  return { header, body, footer, shape };
 }
 
 function composeBody(

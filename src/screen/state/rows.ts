@@ -33,6 +33,22 @@ export function holdOrder<T>(
   return rows.toSorted((a, b) => place(a) - place(b));
 }
 
+/** The rows of a list in their order. */
+export interface ListRows<Row> {
+  readonly length: number;
+  /** Their ids: whoever moves the selection needs those of all. */
+  readonly ids: readonly string[];
+  /** The rows from one place up to another. */
+  slice(first: number, end: number): readonly Row[];
+}
+
+/** Makes a list of all its rows and their ids. */
+export const listOf = <Row>(rows: readonly Row[], ids: readonly string[]): ListRows<Row> => ({
+  length: rows.length,
+  ids,
+  slice: (first, end) => rows.slice(first, end),
+});
+
 /** The rows of the window and where the selection stands in it. */
 export interface VisibleRows<T> {
   readonly rows: readonly T[];
@@ -40,16 +56,11 @@ export interface VisibleRows<T> {
   readonly selected: number;
 }
 
-/** Cuts the window out of all rows, whose ids are given, so that the selected one is in it. */
-export function visibleRows<T>(
-  all: readonly T[],
-  ids: readonly string[],
-  state: ViewState,
-  page: number,
-): VisibleRows<T> {
+/** Cuts the window out of a list so that the selected row is in it. */
+export function visibleRows<T>(list: ListRows<T>, state: ViewState, page: number): VisibleRows<T> {
   const id = state.selected[state.view];
-  const index = id === undefined ? -1 : ids.indexOf(id);
-  const first = windowOffset(state.offset[state.view] ?? 0, index, all.length, page);
-  const rows = all.slice(first, first + Math.max(0, page));
+  const index = id === undefined ? -1 : list.ids.indexOf(id);
+  const first = windowOffset(state.offset[state.view] ?? 0, index, list.length, page);
+  const rows = list.slice(first, first + Math.max(0, page));
   return { rows, selected: index < 0 ? -1 : index - first };
 }

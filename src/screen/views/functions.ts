@@ -2,7 +2,7 @@
 
 import type { FunctionRow } from "../../model/aggregate.ts";
 import { withOthers } from "../../model/events.ts";
-import { sortFunctions } from "../../model/sort.ts";
+import { sortFunctions, topFunctions, type ViewSort } from "../../model/sort.ts";
 import { isWaiting } from "../../model/waits/activity.ts";
 import { waitAges } from "../../model/waits/states.ts";
 import {
@@ -15,21 +15,66 @@ import { withEventColumns } from "../../text/event-columns.ts";
 import { drawTrail } from "../../text/trail.ts";
 import { WAIT_COLUMNS, WAITING_COLUMNS, WAITING_MARKED_COLUMNS } from "../../text/wait-columns.ts";
 import { Memo } from "../state/memo.ts";
-import { holdOrder } from "../state/rows.ts";
+import { holdOrder, type ListRows, listOf } from "../state/rows.ts";
 import type { EventPicture, FunctionPicture } from "../state/selectors.ts";
 import { FIRST_VIEW, type ViewState } from "../state/state.ts";
 import { openPage } from "../state/transitions.ts";
 import { TableLayout } from "../table.ts";
 import { FUNCTION_PAGE } from "./function.ts";
-import { type ListRows, listBody, type PaintOf } from "./list.ts";
+import { listBody, type PaintOf } from "./list.ts";
 import type { Body, BodyInput, View } from "./view.ts";
 
 const rowId = (row: FunctionRow): string => String(row.function.id);
 
-/** Functions in the order and choice of the state. */
-type Ordered = ListRows<FunctionRow>;
+/** How functions are sorted. */
+interface FunctionOrder {
+  readonly sort: ViewSort;
+  readonly reverse: boolean;
+  readonly change: ((row: FunctionRow) => number) | undefined;
+}
 
-const withIds = (rows: readonly FunctionRow[]): Ordered => ({ rows, ids: rows.map(rowId) });
+/** Functions in an order, sorted as far as somebody looks: of thousands in a refresh a window shows the first. */
+class SortedFunctions implements ListRows<FunctionRow> {
+  readonly #rows: readonly FunctionRow[];
+  readonly #order: FunctionOrder;
+  #first: readonly FunctionRow[] = [];
+  #all: readonly FunctionRow[] | undefined;
+  #ids: readonly string[] | undefined;
+
+  constructor(rows: readonly FunctionRow[], order: FunctionOrder) {
+    this.#rows = rows;
+    this.#order = order;
+  }
+
+  get length(): number {
+    return this.#rows.length;
+  }
+
+  get all(): readonly FunctionRow[] {
+    const { sort, reverse, change } = this.#order;
+    this.#all ??= sortFunctions(this.#rows, sort, reverse, change);
+    return this.#all;
+  }
+
+  get ids(): readonly string[] {
+    this.#ids ??= this.all.map(rowId);
+    return this.#ids;
+  }
+
+  slice(first: number, end: number): readonly FunctionRow[] {
+    const { sort, reverse } = this.#order;
+    if (this.#all || reverse || sort === "change") return this.all.slice(first, end);
+    if (this.#first.length < Math.min(end, this.length)) {
+      this.#first = topFunctions(this.#rows, sort, end);
+    }
+    return this.#first.slice(first, end);
+  }
+}
+
+function heldFunctions(sorted: SortedFunctions, held: readonly string[]): ListRows<FunctionRow> {
+  const rows = holdOrder(sorted.all, rowId, held);
+  return listOf(rows, rows.map(rowId));
+}
 
 /** A table with columns of several events, which are of another picture each time. */
 class EventTable {
@@ -59,24 +104,31 @@ class FunctionList {
   readonly #marked = new TableLayout(MARKED_COLUMNS);
   readonly #waiting = new TableLayout(WAITING_COLUMNS);
   readonly #waitingMarked = new TableLayout(WAITING_MARKED_COLUMNS);
-  readonly #sorted = new Memo<Ordered>();
+  readonly #sorted = new Memo<SortedFunctions>();
   readonly #all = new Memo<readonly FunctionRow[]>();
   /** Tables with columns of several events, by the names of these. */
   readonly #withEvents = new Map<string, EventTable>();
-  #kept: { sorted: Ordered; held: readonly string[] | undefined; result: Ordered } | undefined;
+  #kept:
+    | {
+        readonly sorted: SortedFunctions;
+        readonly held: readonly string[] | undefined;
+        readonly result: ListRows<FunctionRow>;
+      }
+    | undefined;
 
-  #ordered({ rows: all, changes }: FunctionPicture, state: ViewState): Ordered {
+  /** Functions in the order and choice of the state. */
+  #ordered({ rows: all, changes }: FunctionPicture, state: ViewState): ListRows<FunctionRow> {
     const { sort, reverse, language } = state;
     const held = state.held?.ids;
     const sorted = this.#sorted.of([all, sort, reverse, language], () => {
       const chosen = language ? all.filter((row) => row.function.runtime === language) : all;
-      return withIds(sortFunctions(chosen, sort, reverse, changes?.of));
+      return new SortedFunctions(chosen, { sort, reverse, change: changes?.of });
     });
     const kept = this.#kept;
     // To hold the order that there is changes nothing: many keys that come together do that.
     const isSame = kept?.sorted === sorted && (held === kept.held || held === kept.result.ids);
     if (isSame) return kept.result;
-    const result = held ? withIds(holdOrder(sorted.rows, rowId, held)) : sorted;
+    const result = held ? heldFunctions(sorted, held) : sorted;
     this.#kept = { sorted, held, result };
     return result;
   }
@@ -89,7 +141,7 @@ class FunctionList {
     const rows = this.#all.of([found, others], () => withOthers(found.rows, others));
     const picture = { ...found, rows };
     const ordered = this.#ordered(picture, state);
-    if (ordered.ids.length === 0) return undefined;
+    if (ordered.length === 0) return undefined;
     const { changes } = picture;
     const { sums } = selectors.since(tick, state);
     const trails = selectors.trails(tick, state);

@@ -1,14 +1,8 @@
 /** Draws the rows of a list that stand in the window, under their headings. */
-import { visibleRows } from "../state/rows.ts";
+import { type ListRows, visibleRows } from "../state/rows.ts";
 import { headingRow, listRow, type TableLayout } from "../table.ts";
 import type { Paint } from "../theme.ts";
 import type { Body, BodyInput } from "./view.ts";
-
-/** All rows of a list in their order, and their ids. */
-export interface ListRows<Row> {
-  readonly rows: readonly Row[];
-  readonly ids: readonly string[];
-}
 
 /** Says how the cell of a column is painted. */
 export type PaintOf<Row> = (row: Row, columnId: string) => Paint | undefined;
@@ -16,17 +10,23 @@ export type PaintOf<Row> = (row: Row, columnId: string) => Paint | undefined;
 /** Makes the body of a list. */
 export function listBody<Row, Context>(
   table: TableLayout<Row, Context>,
-  { rows, ids }: ListRows<Row>,
+  list: ListRows<Row>,
   context: Context,
   { session, width, height, theme }: BodyInput,
   paintOf: PaintOf<Row> = () => undefined,
 ): Body {
   const { state } = session;
   const page = Math.max(0, height - 1);
-  const shown = visibleRows(rows, ids, state, page);
+  const shown = visibleRows(list, state, page);
   const layout = table.fit(width, shown.rows, context);
   const lines = shown.rows.map((row, i) =>
     listRow(layout, row, context, i === shown.selected, (id) => paintOf(row, id), theme),
   );
-  return { lines: [headingRow(layout, state.sort, state.reverse, theme), ...lines], ids, page };
+  return {
+    lines: [headingRow(layout, state.sort, state.reverse, theme), ...lines],
+    get ids() {
+      return list.ids;
+    },
+    page,
+  };
 }

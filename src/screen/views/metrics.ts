@@ -11,7 +11,7 @@ import { EVERY_RUNTIME, RUNTIMES, type Runtime } from "../../tick/runtimes.ts";
 import type { CounterDefinition } from "../../tick/source.ts";
 import type { Tick } from "../../tick/tick.ts";
 import { Memo } from "../state/memo.ts";
-import { visibleRows } from "../state/rows.ts";
+import { listOf, visibleRows } from "../state/rows.ts";
 import type { Session } from "../state/session.ts";
 import { openPage } from "../state/transitions.ts";
 import type { Paint, Theme } from "../theme.ts";
@@ -102,7 +102,7 @@ function metricsBody(input: BodyInput, memo: Memo<readonly string[]>): Body {
   ]);
   // A heading cannot be selected.
   const lineIds = lines.map((line) => ("counter" in line ? line.counter.name : ""));
-  const shown = visibleRows(lines, lineIds, session.state, page);
+  const shown = visibleRows(listOf(lines, lineIds), session.state, page);
   const cells = width >= 70 ? Math.min(TRAIL_CELLS, Math.max(8, (width - 70) >> 1)) : 0;
   const trails = cells > 0 ? new CounterTrails(session, tick, cells) : undefined;
   const drawn = shown.rows.map((line, i) => {

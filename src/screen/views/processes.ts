@@ -15,7 +15,7 @@ import { STATE_COLUMNS, WAITING_PROCESS_COLUMNS } from "../../text/wait-columns.
 import type { Tick } from "../../tick/tick.ts";
 import { areSamples } from "../../tick/units.ts";
 import { quoted } from "../state/complete.ts";
-import { holdOrder } from "../state/rows.ts";
+import { holdOrder, listOf } from "../state/rows.ts";
 import type { Session } from "../state/session.ts";
 import { RECENT_SECONDS } from "../state/state.ts";
 import { narrow } from "../state/transitions.ts";
@@ -70,7 +70,10 @@ function makeProcessBody(): DrawBody {
       trail: (row, cells) =>
         "thread" in row ? "" : drawTrail(trails.shares("pids", row.pid, cells), theme.glyphs),
     };
-    const list = { rows: ordered.map(({ row }) => row), ids: ordered.map(({ id }) => id) };
+    const list = listOf(
+      ordered.map(({ row }) => row),
+      ordered.map(({ id }) => id),
+    );
     const counting = areSamples(tick.unit) ? running : counted;
     return listBody(isWaiting(tick) ? waiting : counting, list, context, input);
   };

@@ -48,7 +48,7 @@ function screenOf(counts: readonly (readonly [leaf: Frame, count: number])[]) {
     const { body } = composeFrame(session, { columns: 100, rows: 30 }, tools);
     return stripVTControlCharacters(body.join("\n"));
   };
-  session.shape = () => composeFrame(session, { columns: 100, rows: 30 }, tools);
+  session.shape = () => composeFrame(session, { columns: 100, rows: 30 }, tools).shape;
   return { session, text };
 }
 

@@ -5,6 +5,7 @@ import { sortProcesses } from "../../../src/model/sort.ts";
 import { recall, withPromptText } from "../../../src/screen/state/prompt.ts";
 import {
   holdOrder,
+  listOf,
   type Motion,
   visibleRows,
   windowOffset,
@@ -75,7 +76,7 @@ test("the window follows the selection and stays full", () => {
   const rows = [1, 2, 3, 4, 5, 6, 7, 8, 9];
   const ids = rows.map(String);
   const state = after(moved("last", ids), moved("last", ids));
-  expect(visibleRows(rows, ids, state, 3)).toMatchObject({ rows: [7, 8, 9], selected: 2 });
+  expect(visibleRows(listOf(rows, ids), state, 3)).toMatchObject({ rows: [7, 8, 9], selected: 2 });
 });
 
 test("a filter is checked as it is typed, kept when it is right, and remembered", () => {
