@@ -76,7 +76,7 @@ export class NativeReader {
 
   /**
    * Goes through a block, or a part of it: a binary tree over the four bits of the index, the highest first. The leaves
-   * are visited from the node above them: a call for each took a sixth of the time of all tables.
+   * are visited from the node above them: a call and a step of work for each were a sixth of the time of all tables.
    */
   #visitBlock(
     at: number,
