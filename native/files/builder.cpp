@@ -98,26 +98,26 @@ void FileBuilder::request(const file_record& record) {
     remoteFiles_.request(record);
 }
 
-void FileBuilder::announce(const file_record& record) { enqueue({.record = record, .isAnnounced = true}); }
+void FileBuilder::announce(const file_record& record) { enqueue({.record = record, .reason = Reason::kMapped}); }
 
 void FileBuilder::announceRunning(const Session& session) {
   running_++;
   workers_.push_back(startFirst([this, &session] {
-    const auto announceAll = [this](const std::vector<uint32_t>& pids, bool areRunning) {
+    const auto announceAll = [this](const std::vector<uint32_t>& pids, Reason reason) {
       for (const file_record& file : executedFiles(pids))
-        enqueue({.record = file, .isAnnounced = true, .isRunning = areRunning, .unsaid = Unsaid::kTimeAndGeneration});
+        enqueue({.record = file, .reason = reason, .unsaid = Unsaid::kTimeAndGeneration});
     };
     Processes processes;
     // What memory is too short for is asked for when it is sampled.
     try {
       processes = findProcesses([&](uint32_t pid) { return session.isTarget(pid); });
-      announceAll(processes.running, true);
+      announceAll(processes.running, Reason::kRan);
     } catch (const std::exception&) {
     }
     running_--;
     stepBack();
     try {
-      announceAll(processes.waiting, false);
+      announceAll(processes.waiting, Reason::kMapped);
     } catch (const std::exception&) {
     }
   }));
@@ -131,8 +131,7 @@ void FileBuilder::prepare(const std::vector<std::string>& paths) {
     file_record record = {};
     if (!mapped.file.valid() || !recordOfFile(mapped.file.get(), record)) continue;
     enqueue({.record = record,
-             .isAnnounced = true,
-             .isExpected = true,
+             .reason = Reason::kExpected,
              .unsaid = Unsaid::kTimeAndGeneration,
              .file = std::move(mapped)});
   }
@@ -146,7 +145,7 @@ void FileBuilder::enqueue(Job job) {
     FairQueue<Job>& queue = queueOf(job);
     if (!job.isCounted() && queue.size() >= kMaxAnnounced) return;
     if (job.isCounted()) queued_++;
-    if (job.isRunning) running_++;
+    if (job.reason == Reason::kRan) running_++;
     queue.push(job.user, std::move(job));
   }
   wake_.notifyAll();
@@ -154,7 +153,7 @@ void FileBuilder::enqueue(Job job) {
 
 FairQueue<FileBuilder::Job>& FileBuilder::queueOf(const Job& job) {
   if (job.isCounted()) return queue_;
-  return job.isRunning ? ran_ : announced_;
+  return job.reason == Reason::kRan ? ran_ : announced_;
 }
 
 void FileBuilder::postpone(Job job, Lane& lane) {
@@ -215,7 +214,10 @@ void FileBuilder::buildSmallJob(Job& job) {
 
 void FileBuilder::buildIn(Lane& lane) {
   while (std::optional<Job> job = take({&lane.queue}, &lane.readsForUser)) {
-    attempt(*job, lane.queue, [&] { build(*job, lane.parser); });
+    attempt(*job, lane.queue, [&] {
+      // It may have been both announced and asked for while it waited here.
+      if (!catalog_.idOf(job->record.key)) build(*job, lane.parser);
+    });
     // It may be long until it is needed again.
     if (isIdle(lane)) lane.parser.rest();
   }
@@ -230,7 +232,7 @@ void FileBuilder::attempt(Job& job, FairQueue<Job>& queue, Work work) {
     finish(job);
   } catch (const Postponed& postponed) {
     // Nobody may ever ask for what is just mapped.
-    if (job.isCounted() || job.isRunning)
+    if (job.reason != Reason::kMapped)
       postpone(std::move(job), postponed.lane);
     else
       finish(job);
@@ -250,21 +252,19 @@ bool FileBuilder::isOnDisk(const file_record& record) {
 bool FileBuilder::openFile(Job& job) {
   file_key& key = job.record.key;
   // It may have been announced and read meanwhile.
-  if (!job.isAnnounced && catalog_.idOf(key)) return false;
-  if (job.isAnnounced && !isOnDisk(job.record)) return false;
+  if (!job.isAnnounced() && catalog_.idOf(key)) return false;
+  if (job.isAnnounced() && !isOnDisk(job.record)) return false;
   if (!job.file) job.file = openMappedFile(job.record);
   if (job.file->gone) {
     // A program that is run again is read then.
     catalog_.askAgain(key);
     return false;
   }
-  return !job.isAnnounced || (completeKey(job.file->file.get(), job.unsaid, key) && !catalog_.idOf(key));
+  return !job.isAnnounced() || (completeKey(job.file->file.get(), job.unsaid, key) && !catalog_.idOf(key));
 }
 
 void FileBuilder::build(Job& job, Parser& parser) {
-  // Where it was announced and asked for before it could be read, two jobs are in the queue of a lane.
-  if (catalog_.idOf(job.record.key)) return;
-  if (catalog_.mayEnter(job.record.key, ownerOf(job.file->file.get()), job.isAnnounced)) {
+  if (catalog_.mayEnter(job.record.key, ownerOf(job.file->file.get()), job.isAnnounced())) {
     std::optional<BuiltFile> built = read(job, parser);
     if (!built)
       catalog_.askAgain(job.record.key);
@@ -275,7 +275,7 @@ void FileBuilder::build(Job& job, Parser& parser) {
 
 void FileBuilder::finish(const Job& job) {
   if (job.isCounted()) queued_--;
-  if (job.isRunning) running_--;
+  if (job.reason == Reason::kRan) running_--;
 }
 
 ParsedFile FileBuilder::ask(int fd, Parser& parser, std::vector<uint8_t>& answer) {
@@ -312,7 +312,7 @@ std::optional<BuiltFile> FileBuilder::read(Job& job, Parser& parser) {
   }
   BuiltFile built;
   built.key = job.record.key;
-  built.isAnnounced = job.isAnnounced;
+  built.isAnnounced = job.isAnnounced();
   built.info.path = mapped.path;
   built.info.state = fd < 0 ? FILE_UNREADABLE : FILE_NO_ELF;
   built.info.why = mapped.why;

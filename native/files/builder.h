@@ -66,18 +66,26 @@ class FileBuilder {
   }
 
  private:
+  /// Why a file is to be read.
+  enum class Reason {
+    kAsked,     ///< a sample met it
+    kExpected,  ///< it is announced, and waited for as what was asked for
+    kRan,       ///< it is announced, and its process ran at the start
+    kMapped,    ///< it is announced
+  };
+
   /// A file to read. One of this machine's disks is opened when it is its turn.
   struct Job {
     file_record record = {};
-    bool isAnnounced = false;                       ///< nobody asked for it yet
-    bool isExpected = false;                        ///< it is announced, and waited for as what was asked for
-    bool isRunning = false;                         ///< it is announced, and its process ran just then
+    Reason reason = Reason::kAsked;
     uint32_t user = 0;                              ///< of the process that maps it
     Unsaid unsaid = Unsaid::kTime;                  ///< where it is announced
     std::optional<MappedFile> file = std::nullopt;  ///< when it is open
 
+    /// Whether nobody asked for it yet.
+    bool isAnnounced() const { return reason != Reason::kAsked; }
     /// Whether somebody waits for it.
-    bool isCounted() const { return !isAnnounced || isExpected; }
+    bool isCounted() const { return reason == Reason::kAsked || reason == Reason::kExpected; }
   };
 
   /// Files that are not read at once.

@@ -32,35 +32,42 @@ const FUNCTION_ORDERS: Readonly<Record<SortKey, Compare<FunctionRow>>> = {
   pid: (a, b) => firstPid(a) - firstPid(b) || b.self - a.self,
 };
 
-/**
- * Sorts functions: by numbers from the largest, by texts and pids from the smallest, or the reverse.
- * What changed most comes first, whether it grew or shrank.
- */
-export function sortFunctions(
-  rows: readonly FunctionRow[],
+/** By numbers from the largest, by texts and pids from the smallest, or the reverse. */
+function functionOrder(
   key: ViewSort,
   reverse: boolean,
   change: (row: FunctionRow) => number = () => 0,
-): FunctionRow[] {
+): Compare<FunctionRow> {
   const byChange: Compare<FunctionRow> = (a, b) =>
     Math.abs(change(b)) - Math.abs(change(a)) || b.self - a.self;
   const order = key === "change" ? byChange : FUNCTION_ORDERS[key];
   const sign = reverse ? -1 : 1;
-  return rows.toSorted((a, b) => sign * order(a, b) || a.function.id - b.function.id);
+  return (a, b) => sign * order(a, b) || a.function.id - b.function.id;
+}
+
+/** Sorts functions. What changed most comes first, whether it grew or shrank. */
+export function sortFunctions(
+  rows: readonly FunctionRow[],
+  key: ViewSort,
+  reverse = false,
+  change?: (row: FunctionRow) => number,
+): FunctionRow[] {
+  return rows.toSorted(functionOrder(key, reverse, change));
 }
 
 /** Below this share of all rows it is cheaper to pick the first rows than to sort. */
 const FEW = 1 / 8;
 
-/** Returns the first `count` functions in the order of a key. */
+/** Returns the first `count` functions as sortFunctions() sorts them. */
 export function topFunctions(
   rows: readonly FunctionRow[],
-  key: SortKey,
+  key: ViewSort,
   count: number,
+  reverse = false,
+  change?: (row: FunctionRow) => number,
 ): FunctionRow[] {
-  if (count > rows.length * FEW) return sortFunctions(rows, key, false).slice(0, count);
-  const order = FUNCTION_ORDERS[key];
-  const compare: Compare<FunctionRow> = (a, b) => order(a, b) || a.function.id - b.function.id;
+  if (count > rows.length * FEW) return sortFunctions(rows, key, reverse, change).slice(0, count);
+  const compare = functionOrder(key, reverse, change);
   const top: FunctionRow[] = [];
   for (const row of rows) {
     const last = top.at(-1);

@@ -38,7 +38,7 @@ export function firstRows(
   functions: readonly FunctionRow[],
   { sort, rows }: SinkOptions,
 ): FunctionRow[] {
-  return rows === 0 ? sortFunctions(functions, sort, false) : topFunctions(functions, sort, rows);
+  return rows === 0 ? sortFunctions(functions, sort) : topFunctions(functions, sort, rows);
 }
 
 /** One decimal, as a number. */

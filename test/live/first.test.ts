@@ -1,8 +1,9 @@
 /** What the first refresh knows of programs that ran before polytop did. */
-import { copyFileSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { needsSampling, root } from "../support/polytop.ts";
+import { folderOnDisk } from "../support/live.ts";
+import { needsSampling } from "../support/polytop.ts";
 import { during, sampleJson, sleep, start } from "../support/profile.ts";
 import { workload } from "../support/workloads.ts";
 
@@ -11,10 +12,7 @@ const PROGRAMS = 60;
 
 test("the files of all that runs are read before anything is counted", async (context) => {
   needsSampling(context);
-  const folder = mkdtempSync(`${root}build/first-`);
-  context.onTestFinished(() => rmSync(folder, { recursive: true }));
-  if (statSync(folder).dev < 256)
-    context.skip("this clone is on no disk: its files are not prepared");
+  const folder = folderOnDisk(context);
   const paths = Array.from({ length: PROGRAMS }, (_, at) => join(folder, `busy-${at}`));
   for (const path of paths) copyFileSync(workload("split.c"), path);
   await during(

@@ -1,20 +1,18 @@
 /** What is kept of files from one run to the next. */
-import { chmodSync, copyFileSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { chmodSync, copyFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Sampler, SamplerOptions } from "../../src/addon/sampler.ts";
 import { EVENTS } from "../../src/tick/events.ts";
-import { dist, needsSampling, root } from "../support/polytop.ts";
+import { folderOnDisk } from "../support/live.ts";
+import { dist, needsSampling } from "../support/polytop.ts";
 import { sleep } from "../support/profile.ts";
 import { workload } from "../support/workloads.ts";
 
 test("what was made of a part of a file is there in the next run, until the file changes", async (context) => {
   needsSampling(context);
-  const folder = mkdtempSync(`${root}build/kept-`);
-  context.onTestFinished(() => rmSync(folder, { recursive: true }));
-  if (statSync(folder).dev < 256)
-    context.skip("this clone is on no disk: its files are not prepared");
+  const folder = folderOnDisk(context);
   const path = join(folder, "program");
   copyFileSync(workload("split.c"), path);
   const addon = createRequire(import.meta.url)(`${dist}polytop.node`) as {

@@ -1,12 +1,13 @@
 /** In what order files are read: none waits for one that takes long, unless it takes as long. */
-import { copyFileSync, mkdtempSync, rmSync, statSync, symlinkSync, truncateSync } from "node:fs";
+import { copyFileSync, symlinkSync, truncateSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import type { Sampler, SamplerOptions } from "../../src/addon/sampler.ts";
 import { EVENTS } from "../../src/tick/events.ts";
 import { BUILD_MILLISECONDS, buildTools, tool } from "../native/tools.ts";
-import { dist, needsSampling, root } from "../support/polytop.ts";
+import { folderOnDisk } from "../support/live.ts";
+import { dist, needsSampling } from "../support/polytop.ts";
 import { sleep } from "../support/profile.ts";
 import { workload } from "../support/workloads.ts";
 
@@ -18,10 +19,7 @@ beforeAll(buildTools, BUILD_MILLISECONDS);
 
 test("a small file that takes long is read late, and does not wait for a large one", async (context) => {
   needsSampling(context);
-  const folder = mkdtempSync(`${root}build/lanes-`);
-  context.onTestFinished(() => rmSync(folder, { recursive: true }));
-  if (statSync(folder).dev < 256)
-    context.skip("this clone is on no disk: its files are not prepared");
+  const folder = folderOnDisk(context);
   // The addon finds its programs beside the object.
   for (const name of ["polytop.bpf.o", "polytop-reader"])
     symlinkSync(dist + name, join(folder, name));

@@ -1,7 +1,9 @@
 /** What the tests of the running machine share. */
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { TestContext } from "vitest";
+import { root } from "./polytop.ts";
 import { type FoldedStack, type SampleOptions, sampleFolded, share } from "./profile.ts";
 
 /** Samples that a statement about a program needs at least. */
@@ -90,4 +92,13 @@ export async function withFolder<T>(use: (folder: string) => Promise<T>): Promis
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** A folder for the time of a test whose files polytop reads before they are run; skips where the clone is on no disk. */
+export function folderOnDisk(context: TestContext): string {
+  const folder = mkdtempSync(`${root}build/live-`);
+  context.onTestFinished(() => rmSync(folder, { recursive: true }));
+  if (statSync(folder).dev < 256)
+    context.skip("this clone is on no disk: its files are not prepared");
+  return folder;
 }

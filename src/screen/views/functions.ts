@@ -62,10 +62,10 @@ class SortedFunctions implements ListRows<FunctionRow> {
   }
 
   slice(first: number, end: number): readonly FunctionRow[] {
-    const { sort, reverse } = this.#order;
-    if (this.#all || reverse || sort === "change") return this.all.slice(first, end);
+    if (this.#all) return this.#all.slice(first, end);
     if (this.#first.length < Math.min(end, this.length)) {
-      this.#first = topFunctions(this.#rows, sort, end);
+      const { sort, reverse, change } = this.#order;
+      this.#first = topFunctions(this.#rows, sort, end, reverse, change);
     }
     return this.#first.slice(first, end);
   }

@@ -276,6 +276,8 @@ test("the first rows are the first of all rows", () => {
         for (const rows of [1, 2, 5]) {
           const first = sorted.slice(0, rows);
           expect(topFunctions(functions, key, rows)).toEqual(first);
+          const reversed = sortFunctions(functions, key, true).slice(0, rows);
+          expect(topFunctions(functions, key, rows, true)).toEqual(reversed);
           if (key !== "self" && key !== "total") continue;
           const ranked = aggregate(ticks, { ...choice, first: { by: key, count: rows } });
           const top = topFunctions(ranked.functions, key, rows);
