@@ -72,7 +72,7 @@ void FileBuilder::buildVdso() {
   } catch (const std::exception& error) {
     built.info.why = reasonOf(error);
   }
-  built.file = std::make_shared<OpenFile>(std::move(mapped), std::nullopt, std::move(built.table.starts), true,
+  built.file = std::make_shared<OpenFile>(std::move(mapped), std::nullopt, std::exchange(built.table.starts, {}), true,
                                           std::move(parsed.code));
   catalog_.addVdso(std::move(built));
 }
@@ -336,8 +336,8 @@ std::optional<BuiltFile> FileBuilder::read(Job& job, Parser& parser) {
     built.info.refusal = "is not read: " + built.info.why + nameOwner(fd);
   }
   built.owner = ownerOf(fd);
-  built.file = std::make_shared<OpenFile>(std::move(mapped), content, std::move(built.table.starts), parsed.isElf,
-                                          std::move(parsed.code));
+  built.file = std::make_shared<OpenFile>(std::move(mapped), content, std::exchange(built.table.starts, {}),
+                                          parsed.isElf, std::move(parsed.code));
   if (!built.file->isUnchanged()) return std::nullopt;
   return built;
 }

@@ -22,13 +22,9 @@ constexpr int kMaxFailures = 10;
 
 }  // namespace
 
-OpenFile::OpenFile(MappedFile mapped, std::optional<FileContent> content, std::vector<uint64_t> starts, bool isElf,
-                   std::vector<Segment> code)
-    : mapped_(std::move(mapped)),
-      content_(content),
-      isElf_(isElf),
-      starts_(std::move(starts)),
-      code_(std::move(code)) {}
+OpenFile::OpenFile(MappedFile mapped, std::optional<FileContent> content, const std::vector<uint64_t>& starts,
+                   bool isElf, std::vector<Segment> code)
+    : mapped_(std::move(mapped)), content_(content), isElf_(isElf), starts_(starts), code_(std::move(code)) {}
 
 bool OpenFile::isUnchanged() const {
   if (!content_ || hasContent(file().get(), *content_)) return true;
@@ -83,11 +79,6 @@ bool OpenFile::isOfOneInode(const OpenFile& other) const {
          own.st_ino == others.st_ino;
 }
 
-uint64_t OpenFile::enclosingStart(uint64_t offset) const {
-  const auto next = std::upper_bound(starts_.begin(), starts_.end(), offset);
-  return next == starts_.begin() ? 0 : *std::prev(next);
-}
-
 uint64_t OpenFile::addressOf(uint64_t offset) const {
   for (const Segment& segment : code_) {
     if (offset >= segment.offset && offset - segment.offset < segment.fileSize)
@@ -97,14 +88,14 @@ uint64_t OpenFile::addressOf(uint64_t offset) const {
 }
 
 uint64_t OpenFile::functionStart(uint64_t offset) {
-  const uint64_t start = enclosingStart(offset);
+  const uint64_t start = starts_.enclosing(offset);
   const uint64_t symbol = symbols_ ? symbols_->startOf(offset, start) : 0;
   return symbol ? symbol : start;
 }
 
 NamedOffset OpenFile::name(uint64_t offset, uint64_t refresh) {
   NamedOffset named;
-  uint64_t start = enclosingStart(offset);
+  uint64_t start = starts_.enclosing(offset);
   if (symbols_) {
     if (std::optional<Symbol> symbol = symbols_->find(offset, start)) {
       named.name = std::move(symbol->name);

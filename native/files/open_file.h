@@ -13,6 +13,7 @@
 #include "mapped/identity.h"
 #include "mapped/mapped_file.h"
 #include "naming/symbol_index.h"
+#include "unwind/function_starts.h"
 #include "util/file_descriptor.h"
 
 namespace polytop {
@@ -32,7 +33,7 @@ class OpenFile {
  public:
   /// `content`: of the file before its rows were read; nothing if it is a copy. `starts`: UnwindTable::starts.
   /// `code`: its executable segments.
-  OpenFile(MappedFile mapped, std::optional<FileContent> content, std::vector<uint64_t> starts, bool isElf,
+  OpenFile(MappedFile mapped, std::optional<FileContent> content, const std::vector<uint64_t>& starts, bool isElf,
            std::vector<Segment> code);
 
   const FileDescriptor& file() const { return mapped_.file; }
@@ -86,8 +87,6 @@ class OpenFile {
  private:
   using Clock = std::chrono::steady_clock;
 
-  /// Returns the start of the code that holds the offset, by the unwind table; 0 if that does not say.
-  uint64_t enclosingStart(uint64_t offset) const;
   /// The address in the file's headers of a file offset.
   uint64_t addressOf(uint64_t offset) const;
   /// isUnchanged(), asked at most once in a refresh between two readings.
@@ -98,7 +97,7 @@ class OpenFile {
   MappedFile mapped_;
   std::optional<FileContent> content_;
   bool isElf_ = true;
-  std::vector<uint64_t> starts_;
+  FunctionStarts starts_;
   std::vector<Segment> code_;                     ///< executable segments
   std::map<std::string, FileDescriptor> beside_;  ///< files that were asked for; invalid ones are not there
   void noteFailure();

@@ -99,6 +99,10 @@ test("made files give the rows they must", { timeout: 60_000 }, () => {
   expect(run(checkedTool("unwind_cases"), [])).toMatch(/^\d+ checks, 0 failed\n$/);
 });
 
+test("where functions start is found in its packed form too", () => {
+  expect(run(checkedTool("starts_cases"), [])).toMatch(/^\d+ checks, 0 failed\n$/);
+});
+
 test("code that programs begin and end with is met by its instructions", () => {
   expect(run(checkedTool("start_code_cases"), [])).toMatch(/^\d+ checks, 0 failed\n$/);
 });
