@@ -1,9 +1,12 @@
 /** A column of numbers of which only a stretch is kept. */
 import { release } from "./numbers.ts";
 
+/** There is room for so many values at least. */
+const LEAST = 1024;
+
 /** Numbers by a key that only grows, of which the lowest keys are forgotten from time to time. */
 export class SlidingColumn {
-  #values = new Uint32Array(1024);
+  #values = new Uint32Array(LEAST);
   #first = 0;
   #length = 0;
 
@@ -12,12 +15,7 @@ export class SlidingColumn {
     if (this.#length === 0) this.#first = key;
     const place = key - this.#first;
     if (place < 0) return;
-    if (place >= this.#values.length) {
-      const longer = new Uint32Array(Math.max(place + 1, 2 * this.#values.length));
-      longer.set(this.#values.subarray(0, this.#length));
-      release(this.#values);
-      this.#values = longer;
-    }
+    if (place >= this.#values.length) this.#resize(Math.max(place + 1, 2 * this.#values.length));
     this.#values[place] = value;
     this.#length = Math.max(this.#length, place + 1);
   }
@@ -50,5 +48,14 @@ export class SlidingColumn {
     this.#values.fill(0, this.#length - gone, this.#length);
     this.#first += gone;
     this.#length -= gone;
+    if (this.#values.length > Math.max(LEAST, 4 * this.#length)) this.#resize(2 * this.#length);
+  }
+
+  /** Takes room for so many values, the kept ones among them. */
+  #resize(room: number): void {
+    const values = new Uint32Array(Math.max(room, LEAST));
+    values.set(this.#values.subarray(0, this.#length));
+    release(this.#values);
+    this.#values = values;
   }
 }
