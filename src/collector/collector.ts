@@ -224,7 +224,8 @@ export class Collector {
   #count(drained: Drained): void {
     const { stacks, tasks, events, weights } = drained.counts;
     this.#waits.count(drained);
-    for (let i = 0; i < weights.length; i++) {
+    const { length } = weights;
+    for (let i = 0; i < length; i++) {
       const stack = this.#stacks.stack(stacks[i] ?? 0);
       const task = this.#tasks.number(tasks[i] ?? 0);
       const event = this.#events.placeOf(events[i] ?? 0);

@@ -70,7 +70,8 @@ export class DrainedStacks {
     this.#stackNumbers.set(first, 0);
     this.#idleNumbers.set(first, 0);
     let last = first;
-    for (let at = 0; at + 2 < words.length; at += 3 + (words[at + 2] ?? 0)) {
+    const end = words.length - 2;
+    for (let at = 0; at < end; at += 3 + (words[at + 2] ?? 0)) {
       last = words[at] ?? 0;
       this.#places.set(last, at + 1);
     }

@@ -16,7 +16,6 @@ import type { Reason } from "../tick/waits.ts";
 import { byProcess } from "./by-process.ts";
 import { type FirstRows, FunctionCounts } from "./function-counts.ts";
 import { type Choice, selectionOf } from "./selection.ts";
-import { StackWeights } from "./stack-weights.ts";
 
 /** Samples of one process. */
 export interface PidCount {
@@ -168,8 +167,6 @@ class Sums {
   }
 }
 
-const weights = new StackWeights();
-
 /** Adds ticks up. Runs once a refresh over every frame: no allocation for each of them. */
 export function aggregate(ticks: readonly Tick[], options: AggregateOptions): Aggregate {
   const selection = selectionOf(options);
@@ -178,12 +175,20 @@ export function aggregate(ticks: readonly Tick[], options: AggregateOptions): Ag
   for (const { task, parts } of byProcess(ticks, selection)) {
     for (const { tick, places } of parts) {
       const { store, counts } = tick;
+      const { stacks, weights } = counts;
       const shown = selection.of(store);
-      weights.each(counts, places, store.stackCount, (stack, weight) => {
-        if (!shown.counts(stack)) return;
+      const { length } = places;
+      for (let i = 0; i < length; ) {
+        const stack = stacks[places[i] ?? 0] ?? 0;
+        let weight = 0;
+        // Threads that have the same stack follow each other.
+        for (; i < length && stacks[places[i] ?? 0] === stack; i++) {
+          weight += Math.max(0, weights[places[i] ?? 0] ?? 0);
+        }
+        if (weight === 0 || !shown.counts(stack)) continue;
         const leaf = functions.count(shown, stack, weight);
         sums.count(store, stack, leaf, functions.held, weight);
-      });
+      }
     }
     if (sums.endProcess(task)) functions.endProcess(task.pid);
   }

@@ -127,12 +127,11 @@ export class CallTree {
       if (node !== undefined) break;
       unknown.push(at);
     }
-    const hidden = shown.hidden();
     node ??= ROOT;
     for (let i = unknown.length - 1; i >= 0; i--) {
       const storeNode = unknown[i] ?? ROOT;
       const frame = nodeFrames.at(storeNode);
-      if (hidden[frame] === 0) node = this.#child(node, store.functionOf(frame));
+      if (!shown.hides(frame)) node = this.#child(node, store.functionOf(frame));
       places.set(storeNode, node);
     }
     return node === ROOT ? this.#insert(shown.standIn(stack).toReversed(), store) : node;

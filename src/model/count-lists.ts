@@ -9,7 +9,9 @@ export class CountLists {
   private counts = new Float64Array(0);
   private next: Int32Array = new Int32Array(0);
   private used = 1;
+  private room = 0;
   private heads: Int32Array = new Int32Array(0);
+  private slots = 0;
 
   /** Adds to the entry of a key: walks those of the slot, which are few. */
   add(slot: number, key: number, count: number): void {
@@ -24,8 +26,11 @@ export class CountLists {
 
   /** Puts an entry for a key that this slot does not have yet. */
   push(slot: number, key: number, count: number): void {
-    if (slot >= this.heads.length) this.heads = grown(this.heads, Math.max(slot + 1, FIRST_ROOM));
-    if (this.used >= this.keys.length) this.grow();
+    if (slot >= this.slots) {
+      this.heads = grown(this.heads, Math.max(slot + 1, FIRST_ROOM));
+      this.slots = this.heads.length;
+    }
+    if (this.used >= this.room) this.grow();
     const at = this.used++;
     this.keys[at] = key;
     this.counts[at] = count;
@@ -55,10 +60,10 @@ export class CountLists {
   }
 
   private grow(): void {
-    const size = Math.max(this.keys.length * 2, FIRST_ROOM);
-    this.keys = grown(this.keys, size);
-    this.next = grown(this.next, size);
-    this.counts = grownWeights(this.counts, size);
+    this.room = Math.max(this.room * 2, FIRST_ROOM);
+    this.keys = grown(this.keys, this.room);
+    this.next = grown(this.next, this.room);
+    this.counts = grownWeights(this.counts, this.room);
   }
 }
 

@@ -7,7 +7,14 @@ import { type Reason, reasonOf } from "../tick/waits.ts";
 import type { FunctionRow, PidCount } from "./aggregate.ts";
 import { CountLists, grownWeights } from "./count-lists.ts";
 import type { Filter } from "./filter.ts";
-import type { Shown } from "./selection.ts";
+import {
+  KEY_HAS_LINE,
+  KEY_HIDDEN,
+  KEY_PLACE,
+  KEY_RUNTIME,
+  KEY_RUNTIME_SHIFT,
+  type Shown,
+} from "./selection.ts";
 
 const MAX_PIDS = 20;
 
@@ -71,10 +78,12 @@ const FIRST_ROOM = 1024;
 
 /** Arrays with room for every function. Kept from one count to the next, since each touches a small part of them. */
 class Slots {
-  /** The stamp of the last stack that counted a function: recursion counts once. */
-  seen: Int32Array = new Int32Array(FIRST_ROOM);
-  /** Zeros between two uses: weights of one process, and of all. */
-  within = new Float64Array(FIRST_ROOM);
+  /**
+   * Pairs: the stamp of the last stack that counted a function, since recursion counts once, and the weight of the
+   * function in one process, 0 between two uses. They are looked at together.
+   */
+  within = new Float64Array(2 * FIRST_ROOM);
+  /** Zeros between two uses: weights in all processes. */
   self = new Float64Array(FIRST_ROOM);
   total = new Float64Array(FIRST_ROOM);
   /** Places of the functions with a weight in one process, and in any. */
@@ -82,27 +91,25 @@ class Slots {
   used: Int32Array = new Int32Array(FIRST_ROOM);
   /** The stamp of the stack that was counted last. */
   stamp = 0;
+  #room = FIRST_ROOM;
 
   /** Makes room for places below `count`. */
   reserve(count: number): void {
-    if (count <= this.seen.length) return;
-    this.seen = grown(this.seen, count);
-    this.within = grownWeights(this.within, count);
-    this.self = grownWeights(this.self, count);
-    this.total = grownWeights(this.total, count);
-    this.touched = grown(this.touched, count);
-    this.used = grown(this.used, count);
+    if (count <= this.#room) return;
+    this.#room = Math.max(count, 2 * this.#room);
+    this.within = grownWeights(this.within, 2 * this.#room);
+    this.self = grownWeights(this.self, this.#room);
+    this.total = grownWeights(this.total, this.#room);
+    this.touched = grown(this.touched, this.#room);
+    this.used = grown(this.used, this.#room);
   }
 }
 
 /** Slots that no running count uses; kept for the next one. */
 let freeSlots: Slots | undefined;
 
-/** More stacks than this are not told apart by the stamps of the same arrays. */
-const MAX_STAMP = 2 ** 30;
-
 function takeSlots(): Slots {
-  const slots = freeSlots && freeSlots.stamp < MAX_STAMP ? freeSlots : new Slots();
+  const slots = freeSlots ?? new Slots();
   freeSlots = undefined;
   return slots;
 }
@@ -126,42 +133,42 @@ export class FunctionCounts {
   /** Counts a stack and says the runtime of its innermost shown frame, as its place in EVERY_RUNTIME. */
   count(shown: Shown, stack: number, weight: number): number {
     const { store } = shown;
-    const hidden = shown.hidden();
+    const keys = shown.keys();
     const slots = this.#slots;
     slots.reserve(store.functions.length);
     const stamp = ++slots.stamp;
-    const { seen } = slots;
-    const { runtimes } = store.functions;
+    const { within } = slots;
     const { columns } = store;
     const backs = columns.nodeBacks.values;
     const nodeFrames = columns.nodeFrames.values;
-    const functions = columns.frameFunctions.values;
-    const lines = columns.frameLines.values;
     let leaf = -1;
     let held = 0;
     for (let node = columns.stackLeaves.at(stack); node !== ROOT; node -= backs[node] ?? node) {
       const frame = nodeFrames[node] ?? 0;
-      const place = functions[frame] ?? 0;
-      held |= 1 << (runtimes[place] ?? 0);
-      if (hidden[frame] === 1) continue;
+      const key = keys[frame] ?? 0;
+      held |= 1 << ((key >> KEY_RUNTIME_SHIFT) & KEY_RUNTIME);
+      if ((key & KEY_HIDDEN) !== 0) continue;
       if (leaf < 0) leaf = frame;
-      if (seen[place] === stamp) continue;
-      seen[place] = stamp;
+      const place = key & KEY_PLACE;
+      if (within[2 * place] === stamp) continue;
+      within[2 * place] = stamp;
       this.#touch(place, weight);
-      const line = lines[frame] ?? 0;
-      if (line !== 0) this.#lines.add(place, line - 1, weight);
+      if ((key & KEY_HAS_LINE) !== 0) {
+        this.#lines.add(place, columns.frameLines.at(frame) - 1, weight);
+      }
     }
     this.held = held;
     if (leaf < 0) leaf = this.#countStandIn(shown, stack, weight);
     const own = shown.own(stack);
     if (own >= 0) leaf = own;
+    const key = keys[leaf] ?? 0;
+    const place = key & KEY_PLACE;
     const wait = store.waitOf(stack);
-    if (wait !== 0) this.#reasons.add(functions[leaf] ?? 0, wait & WAIT_REASON_MASK, weight);
-    const place = functions[leaf] ?? 0;
+    if (wait !== 0) this.#reasons.add(place, wait & WAIT_REASON_MASK, weight);
     slots.self[place] = (slots.self[place] ?? 0) + weight;
     const note = store.noteOf(leaf);
     if (note !== undefined) this.#notes.set(place, note);
-    return runtimes[place] ?? 0;
+    return (key >> KEY_RUNTIME_SHIFT) & KEY_RUNTIME;
   }
 
   /** Counts what stands for a stack of which nothing is shown; says its innermost frame. */
@@ -174,9 +181,9 @@ export class FunctionCounts {
 
   #touch(place: number, weight: number): void {
     const { within, touched } = this.#slots;
-    const before = within[place] ?? 0;
+    const before = within[2 * place + 1] ?? 0;
     if (before === 0) touched[this.#touched++] = place;
-    within[place] = before + weight;
+    within[2 * place + 1] = before + weight;
   }
 
   /** The stacks counted since the last call were those of `pid`. */
@@ -184,8 +191,8 @@ export class FunctionCounts {
     const { within, total, touched, used } = this.#slots;
     for (let i = 0; i < this.#touched; i++) {
       const place = touched[i] ?? 0;
-      const weight = within[place] ?? 0;
-      within[place] = 0;
+      const weight = within[2 * place + 1] ?? 0;
+      within[2 * place + 1] = 0;
       if (total[place] === 0) used[this.#used++] = place;
       total[place] = (total[place] ?? 0) + weight;
       this.#pids.push(place, pid, weight);

@@ -5,6 +5,7 @@
  */
 import { innermostOwn } from "../tick/application.ts";
 import { KERNEL_ONLY, NO_FRAMES } from "../tick/functions.ts";
+import { grown } from "../tick/numbers.ts";
 import { PLACES } from "../tick/runtimes.ts";
 import { FRAME_FOLDED, ROOT, type Store } from "../tick/store.ts";
 import type { Task, Tick } from "../tick/tick.ts";
@@ -31,6 +32,16 @@ export const isSameChoice = (a: Choice, b: Choice): boolean =>
 
 const KERNEL = PLACES.kernel;
 
+/**
+ * A frame as counting reads it, in one number: the place of its function (Functions), above it the place of its runtime
+ * in EVERY_RUNTIME, whether the frame is left out wherever it stands, and whether it has a line.
+ */
+export const KEY_PLACE = 0xff_ffff;
+export const KEY_RUNTIME_SHIFT = 24;
+export const KEY_RUNTIME = 0xf;
+export const KEY_HIDDEN = 1 << 28;
+export const KEY_HAS_LINE = 1 << 29;
+
 /** The stand-in frames that every store begins with. */
 const KERNEL_FRAME = KERNEL_ONLY.id;
 const NO_FRAME = NO_FRAMES.id;
@@ -39,8 +50,7 @@ const NO_FRAME = NO_FRAMES.id;
 export class Shown {
   readonly store: Store;
   readonly #choice: Choice;
-  /** By frame: 1 if it is left out, wherever it stands. */
-  #hidden = new Uint8Array(0);
+  #keys: Int32Array = new Int32Array(0);
   #judged = 0;
   readonly #wanted = new Map<number, boolean>();
   /** By stack of a thread that waits: its innermost frame that is the application's own, -1 where it has none. */
@@ -51,25 +61,32 @@ export class Shown {
     this.#choice = choice;
   }
 
-  /** For each frame of the store 1 if it is left out, else 0. */
-  hidden(): Uint8Array {
+  /** The key of each frame of the store: see KEY_PLACE. */
+  keys(): Int32Array {
     const length = this.store.frameCount;
-    if (this.#judged === length) return this.#hidden;
-    if (length > this.#hidden.length) {
-      const longer = new Uint8Array(Math.max(length, 2 * this.#hidden.length));
-      longer.set(this.#hidden);
-      this.#hidden = longer;
-    }
+    if (this.#judged === length) return this.#keys;
+    if (length > this.#keys.length) this.#keys = grown(this.#keys, length);
     const { kernel, nativeFrames } = this.#choice;
     const { runtimes } = this.store.functions;
-    const { frameFunctions, frameFlags } = this.store.columns;
+    const { frameFunctions, frameLines, frameFlags } = this.store.columns;
     for (let frame = this.#judged; frame < length; frame++) {
-      const isKernel = runtimes[frameFunctions.at(frame)] === KERNEL;
+      const place = frameFunctions.at(frame);
+      const runtime = runtimes[place] ?? 0;
       const isFolded = (frameFlags.at(frame) & FRAME_FOLDED) !== 0;
-      this.#hidden[frame] = (isKernel ? !kernel : isFolded && !nativeFrames) ? 1 : 0;
+      const isHidden = runtime === KERNEL ? !kernel : isFolded && !nativeFrames;
+      this.#keys[frame] =
+        place |
+        (runtime << KEY_RUNTIME_SHIFT) |
+        (isHidden ? KEY_HIDDEN : 0) |
+        (frameLines.at(frame) === 0 ? 0 : KEY_HAS_LINE);
     }
     this.#judged = length;
-    return this.#hidden;
+    return this.#keys;
+  }
+
+  /** Whether a frame is left out, wherever it stands. */
+  hides(frame: number): boolean {
+    return ((this.keys()[frame] ?? 0) & KEY_HIDDEN) !== 0;
   }
 
   /** What stands for a stack whose frames are all left out. Leaf first. */
@@ -82,8 +99,7 @@ export class Shown {
 
   /** The frames of a stack that are shown, at least one. Leaf first. */
   frames(stack: number): readonly number[] {
-    const hidden = this.hidden();
-    const shown = this.store.framesOf(stack).filter((frame) => hidden[frame] === 0);
+    const shown = this.store.framesOf(stack).filter((frame) => !this.hides(frame));
     return shown.length > 0 ? shown : this.standIn(stack);
   }
 
@@ -119,11 +135,11 @@ export class Shown {
   }
 
   #innermost(stack: number): number {
-    const hidden = this.hidden();
+    const keys = this.keys();
     const { stackLeaves, nodeBacks, nodeFrames } = this.store.columns;
     for (let node = stackLeaves.at(stack); node !== ROOT; node -= nodeBacks.at(node)) {
       const frame = nodeFrames.at(node);
-      if (hidden[frame] === 0) return frame;
+      if (((keys[frame] ?? 0) & KEY_HIDDEN) === 0) return frame;
     }
     return this.standIn(stack)[0] ?? NO_FRAME;
   }

@@ -9,7 +9,8 @@ const OUTCOME_MASK = 0xff;
 const INTERPRETED_COUNT_SHIFT = 8;
 
 function hasInterpreted(stacks: Uint32Array): boolean {
-  for (let at = 0; at + 2 < stacks.length; at += 3 + (stacks[at + 2] ?? 0)) {
+  const end = stacks.length - 2;
+  for (let at = 0; at < end; at += 3 + (stacks[at + 2] ?? 0)) {
     if ((stacks[at + 1] ?? 0) > OUTCOME_MASK) return true;
   }
   return false;

@@ -5,7 +5,7 @@ import { ArchivedNumbers } from "./archived-numbers.ts";
  * Gives back the memory of numbers that nobody uses any more. The garbage collector would too, but counts
  * what is outside of its heap as a reason to look through all of it.
  */
-export function release({ buffer }: Uint32Array<ArrayBuffer>): void {
+export function release({ buffer }: { readonly buffer: ArrayBuffer }): void {
   buffer.transfer(0);
 }
 

@@ -9,13 +9,16 @@ const FIRST_CAPACITY = 1 << 10;
 
 export class PrefixTree {
   #size = 1;
-  #parents = new Uint32Array(FIRST_CAPACITY);
-  #frames = new Uint32Array(FIRST_CAPACITY);
+  /** Whole numbers of 32 bits with a sign: V8 reads them faster than those without. */
+  #parents = new Int32Array(FIRST_CAPACITY);
+  #frames = new Int32Array(FIRST_CAPACITY);
+  #room = FIRST_CAPACITY;
   /**
    * Open addressing, half of it empty at least: a node and its frame in each slot, since most that are met on the way
    * to a node have another frame. Node 0 is an empty slot, as the root is nobody's child.
    */
-  #slots = new Uint32Array(4 * FIRST_CAPACITY);
+  #slots = new Int32Array(4 * FIRST_CAPACITY);
+  #slotCount = 4 * FIRST_CAPACITY;
 
   /** How many nodes there are, the root too: the number that the next one gets. */
   get size(): number {
@@ -45,16 +48,16 @@ export class PrefixTree {
     const node = this.#size++;
     this.#slots[slot] = node;
     this.#slots[slot + 1] = frame;
-    if (node === this.#parents.length) this.#grow();
+    if (node === this.#room) this.#grow();
     this.#parents[node] = parent;
     this.#frames[node] = frame;
-    if (4 * this.#size > this.#slots.length) this.#rehash();
+    if (4 * this.#size > this.#slotCount) this.#rehash();
     return node;
   }
 
   #slotOf(parent: number, frame: number): number {
     const slots = this.#slots;
-    const mask = slots.length - 2;
+    const mask = this.#slotCount - 2;
     // Odd factors mix the low bits of both into the high ones.
     let hash = Math.imul(parent, 0x9e3779b1) ^ Math.imul(frame + 1, 0x85ebca6b);
     hash ^= hash >>> 15;
@@ -65,8 +68,9 @@ export class PrefixTree {
   }
 
   #grow(): void {
-    const wider = (from: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> => {
-      const to = new Uint32Array(2 * from.length);
+    this.#room *= 2;
+    const wider = (from: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> => {
+      const to = new Int32Array(this.#room);
       to.set(from);
       release(from);
       return to;
@@ -76,9 +80,9 @@ export class PrefixTree {
   }
 
   #rehash(): void {
-    const length = 2 * this.#slots.length;
+    this.#slotCount *= 2;
     release(this.#slots);
-    this.#slots = new Uint32Array(length);
+    this.#slots = new Int32Array(this.#slotCount);
     for (let node = 1; node < this.#size; node++) {
       const frame = this.frameOf(node);
       const slot = this.#slotOf(this.parentOf(node), frame);

@@ -31,7 +31,7 @@ export class StackNumbers {
   readonly #numbers = new PrefixTree();
   /** How many nodes there are, the root too. */
   #nodeCount = 1;
-  /** By depth of the latest stack with nodes of its own, outermost first: frame, node, and both hashes until there. */
+  /** By depth of the latest stack, as far as nodes are known, outermost first: frame, node, and both hashes until there. */
   #depth = 0;
   #frames: Int32Array = new Int32Array(FIRST_DEPTH);
   #nodes: Int32Array = new Int32Array(FIRST_DEPTH);
@@ -60,19 +60,14 @@ export class StackNumbers {
   /** The number of a stack: so many frames, leaf first, the place of its outcome in OUTCOMES, and how it waits. */
   number(frames: readonly number[], length: number, outcome: number, wait: number): number {
     const shared = this.#sharedWith(frames, length);
-    let low = shared > 0 ? (this.#lows[shared - 1] ?? 0) : 0;
-    let high = shared > 0 ? (this.#highs[shared - 1] ?? 0) : 0;
-    for (let at = length - 1 - shared; at >= 0; at--) {
-      const frame = frames[at] ?? 0;
-      low = mixLow(low, frame);
-      high = mixHigh(high, frame);
-    }
+    this.#follow(frames, length, shared);
+    const low = length > 0 ? (this.#lows[length - 1] ?? 0) : 0;
+    const high = length > 0 ? (this.#highs[length - 1] ?? 0) : 0;
     const next = this.size;
     // No frame has a number below 0.
-    const [endLow, endHigh] = [mixLow(low, ~outcome), mixHigh(high, ~wait)];
-    const number = this.#numbers.child(endLow >>> 0, endHigh >>> 0) - 1;
+    const number = this.#numbers.child(mixLow(low, ~outcome), mixHigh(high, ~wait)) - 1;
     if (number < next) return number;
-    this.#columns.stackLeaves.push(this.#append(frames, length, shared));
+    this.#columns.stackLeaves.push(this.#append(length, shared));
     this.#columns.stackOutcomes.push(outcome);
     this.#columns.stackWaits.push(wait);
     return number;
@@ -87,29 +82,40 @@ export class StackNumbers {
     return depth;
   }
 
-  /** Makes nodes of the frames that are not shared; returns the innermost one. */
-  #append(frames: readonly number[], length: number, shared: number): number {
+  /** Takes in the frames that are not shared, and their hashes. They have no nodes yet. */
+  #follow(frames: readonly number[], length: number, shared: number): void {
     if (length > this.#frames.length) this.#reserve(length);
-    const { nodeBacks, nodeFrames } = this.#columns;
-    const outer = shared - 1;
-    let node = shared > 0 ? (this.#nodes[outer] ?? ROOT) : ROOT;
-    let low = shared > 0 ? (this.#lows[outer] ?? 0) : 0;
-    let high = shared > 0 ? (this.#highs[outer] ?? 0) : 0;
+    const own = this.#frames;
+    const lows = this.#lows;
+    const highs = this.#highs;
+    let low = shared > 0 ? (lows[shared - 1] ?? 0) : 0;
+    let high = shared > 0 ? (highs[shared - 1] ?? 0) : 0;
     for (let depth = shared; depth < length; depth++) {
       const frame = frames[length - 1 - depth] ?? 0;
-      const child = this.#nodeCount++;
-      nodeBacks.push(child - node);
-      nodeFrames.push(frame);
-      node = child;
       low = mixLow(low, frame);
       high = mixHigh(high, frame);
-      this.#frames[depth] = frame;
-      this.#nodes[depth] = node;
-      this.#lows[depth] = low;
-      this.#highs[depth] = high;
+      own[depth] = frame;
+      lows[depth] = low;
+      highs[depth] = high;
     }
+    this.#depth = shared;
+  }
+
+  /** Makes nodes of the frames that are not shared; returns the innermost one. */
+  #append(length: number, shared: number): number {
+    const count = length - shared;
+    const outer = shared > 0 ? (this.#nodes[shared - 1] ?? ROOT) : ROOT;
+    if (count === 0) return outer;
+    const first = this.#nodeCount;
+    const { nodeBacks, nodeFrames } = this.#columns;
+    nodeBacks.push(first - outer);
+    nodeBacks.repeat(1, count - 1);
+    nodeFrames.append(this.#frames, shared, length);
+    const nodes = this.#nodes;
+    for (let at = 0; at < count; at++) nodes[shared + at] = first + at;
+    this.#nodeCount += count;
     this.#depth = length;
-    return node;
+    return first + count - 1;
   }
 
   #reserve(depths: number): void {

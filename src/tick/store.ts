@@ -89,7 +89,8 @@ export class Store {
     for (const { name } of functions) this.#functionBytes += FUNCTION_BYTES + 2 * name.length;
     const { frameFunctions } = columns;
     // A delta has the ids of functions.
-    for (let i = 0; i < frameFunctions.length; i++) {
+    const { length } = frameFunctions;
+    for (let i = 0; i < length; i++) {
       frameFunctions[i] = this.functions.placeOf(frameFunctions[i] ?? 0);
     }
     for (const text of texts) this.texts.push(text);
