@@ -62,11 +62,14 @@ void Stacks::addFrames(const stack_record& record, size_t native, size_t interpr
   added.firstFrame = static_cast<uint32_t>(unnumberedFrames_.size());
   added.frameCount = static_cast<uint32_t>(native + interpreted);
   added.mayBeKnown = byFunction_ || record.interpreted_count > 0;
+  lastFrames_.resize(std::max<size_t>(lastFrames_.size(), added.frameCount));
   for (size_t i = 0; i < added.frameCount; i++) {
     const interpreted_frame frame = frameAt(i);
     const bool isNative = ownerOf(frame) == INTERPRETER_NONE;
-    unnumberedFrames_.push_back(
-        numberFrame(frame.name, extraOf(frame), isNative && isOfProcess(frame.name) ? record.tgid : 0));
+    const FrameKey key = {frame.name, extraOf(frame), isNative && isOfProcess(frame.name) ? record.tgid : 0};
+    LastFrame& last = lastFrames_[added.frameCount - 1 - i];
+    if (last.number == 0 || last.key != key) last = {key, numberFrame(key.word, key.extra, key.owner)};
+    unnumberedFrames_.push_back(last.number);
     if (!isNative || frameKind(frame.name) != FRAME_NATIVE) continue;
     const auto file = static_cast<uint16_t>(frame.name >> FRAME_FILE_SHIFT);
     const auto first = current_.files.begin() + stack.firstFile;
@@ -103,34 +106,42 @@ void Stacks::number(const std::vector<uint32_t>& functions) {
   std::vector<ShownStack> stacks;
   std::vector<uint32_t> frames;
   frames.reserve(unnumberedFrames_.size());
+  size_t done = 0;
   for (const Unnumbered& added : unnumbered_) {
     const auto first = unnumberedFrames_.begin() + added.firstFrame, end = first + added.frameCount;
     if (std::any_of(first, end, [unknown](uint32_t frame) { return frame >= unknown; })) break;
+    done++;
+    const uint64_t hash = added.mayBeKnown ? shownHash(added) : 0;
+    if (const uint32_t* known = added.mayBeKnown ? current_.shown.find(hash) : nullptr) {
+      current_.stacks.add(added.hash).first.number = *known;
+      continue;
+    }
     std::transform(first, end, std::back_inserter(frames),
                    [this](uint32_t frame) { return shownFrames_[frame - current_.firstFrame]; });
-    stacks.push_back({&added, std::span(frames.end() - added.frameCount, frames.end())});
+    stacks.push_back({&added, std::span(frames.end() - added.frameCount, frames.end()), hash});
   }
-  const size_t done = stacks.size();
   std::sort(stacks.begin(), stacks.end(), [](const ShownStack& a, const ShownStack& b) {
     return std::lexicographical_compare(a.frames.rbegin(), a.frames.rend(), b.frames.rbegin(), b.frames.rend());
   });
-  for (const auto& [added, shown] : stacks) numberStack(*added, shown);
+  for (const ShownStack& shown : stacks) numberStack(shown);
   unnumbered_.erase(unnumbered_.begin(), unnumbered_.begin() + static_cast<ptrdiff_t>(done));
   // The frames of the few stacks that are left stay where they are.
   if (unnumbered_.empty()) unnumberedFrames_.clear();
 }
 
-void Stacks::numberStack(const Unnumbered& added, std::span<const uint32_t> frames) {
+void Stacks::numberStack(const ShownStack& shown) {
+  const Unnumbered& added = *shown.stack;
   Stack& stack = current_.stacks.add(added.hash).first;
   if (added.mayBeKnown) {
-    const auto [number, isNew] = current_.shown.add(shownHash(added));
+    // Another one of those that are numbered now may show the same.
+    const auto [number, isNew] = current_.shown.add(shown.hash);
     if (isNew) number = nextStack_;
     stack.number = number;
     if (!isNew) return;
   }
   stack.number = nextStack_++;
   news_.stacks.insert(news_.stacks.end(), {stack.number, added.kind & kKindMask, added.frameCount});
-  news_.stacks.insert(news_.stacks.end(), frames.begin(), frames.end());
+  news_.stacks.insert(news_.stacks.end(), shown.frames.begin(), shown.frames.end());
   const uint32_t wait = added.kind >> kWaitShift;
   if (wait) news_.waits.insert(news_.waits.end(), {stack.number, wait});
 }
@@ -220,6 +231,7 @@ void Stacks::renewFrames() {
   functions_ = {};
   shownFrames_ = {};
   frameOfFunction_ = {};
+  lastFrames_ = {};
   current_.firstFrame = nextFrame_;
   current_.firstShownFrame = nextShownFrame_;
 }

@@ -125,6 +125,13 @@ class Stacks {
   struct ShownStack {
     const Unnumbered* stack;
     std::span<const uint32_t> frames;
+    uint64_t hash;  ///< of what is shown
+  };
+
+  /// A frame of the stack that was added last.
+  struct LastFrame {
+    FrameKey key;
+    uint32_t number;
   };
 
   /// `frameAt` makes the frame at an index, the native ones first.
@@ -133,7 +140,7 @@ class Stacks {
   uint32_t numberFrame(uint64_t word, uint64_t extra, uint32_t owner);
   /// Says as which frame each of the first new ones is shown, by their functions.
   void showFrames(const std::vector<uint32_t>& functions);
-  void numberStack(const Unnumbered& added, std::span<const uint32_t> frames);
+  void numberStack(const ShownStack& shown);
   /// The hash of what of a stack is shown.
   uint64_t shownHash(const Unnumbered& stack) const;
 
@@ -144,6 +151,8 @@ class Stacks {
   /// Numbers of frames that are no more than their words, as most are, and of the others.
   FlatMap<uint64_t, uint32_t, NumberHash> plain_;
   FlatMap<FrameKey, uint32_t, FrameHash> frames_;
+  /// Outermost first. Most of a stack's outer frames are those of the one before it: they need not be looked for.
+  std::vector<LastFrame> lastFrames_;
   std::vector<uint32_t> functions_;    ///< of the frames from current_.firstFrame on
   std::vector<uint32_t> shownFrames_;  ///< of these the numbers that JavaScript knows
   FlatMap<uint64_t, uint32_t, NumberHash> frameOfFunction_;

@@ -114,6 +114,30 @@ function takeSlots(): Slots {
   return slots;
 }
 
+/** What is read of a store's stacks, fetched once for all of them. */
+class StackColumns {
+  readonly shown: Shown | undefined;
+  readonly leaves: Uint32Array;
+  readonly backs: Uint32Array;
+  readonly frames: Uint32Array;
+  readonly lines: Uint32Array;
+  readonly waits: Uint32Array;
+  readonly keys: Int32Array;
+
+  constructor(shown?: Shown) {
+    const columns = shown?.store.columns;
+    this.shown = shown;
+    this.leaves = columns?.stackLeaves.values ?? NO_NUMBERS;
+    this.backs = columns?.nodeBacks.values ?? NO_NUMBERS;
+    this.frames = columns?.nodeFrames.values ?? NO_NUMBERS;
+    this.lines = columns?.frameLines.values ?? NO_NUMBERS;
+    this.waits = columns?.stackWaits.values ?? NO_NUMBERS;
+    this.keys = shown?.keys() ?? new Int32Array();
+  }
+}
+
+const NO_NUMBERS = new Uint32Array();
+
 /**
  * Weights by function. Within a process they are summed in one array, so that the inner loop
  * touches nothing else; `endProcess` carries them over.
@@ -124,6 +148,7 @@ export class FunctionCounts {
   readonly #notes = new Map<number, string>();
   readonly #reasons = new CountLists();
   readonly #slots = takeSlots();
+  #columns = new StackColumns();
   /** Lengths of the lists of places. */
   #used = 0;
   #touched = 0;
@@ -132,58 +157,59 @@ export class FunctionCounts {
 
   /** Counts a stack and says the runtime of its innermost shown frame, as its place in EVERY_RUNTIME. */
   count(shown: Shown, stack: number, weight: number): number {
-    const { store } = shown;
-    const keys = shown.keys();
+    if (shown !== this.#columns.shown) this.#begin(shown);
     const slots = this.#slots;
-    slots.reserve(store.functions.length);
     const stamp = ++slots.stamp;
-    const { within } = slots;
-    const { columns } = store;
-    const backs = columns.nodeBacks.values;
-    const nodeFrames = columns.nodeFrames.values;
+    const { within, touched } = slots;
+    const { leaves, backs, frames, lines, waits, keys } = this.#columns;
+    let touchedCount = this.#touched;
     let leaf = -1;
     let held = 0;
-    for (let node = columns.stackLeaves.at(stack); node !== ROOT; node -= backs[node] ?? node) {
-      const frame = nodeFrames[node] ?? 0;
+    for (let node = leaves[stack] ?? ROOT; node !== ROOT; node -= backs[node] ?? node) {
+      const frame = frames[node] ?? 0;
       const key = keys[frame] ?? 0;
       held |= 1 << ((key >> KEY_RUNTIME_SHIFT) & KEY_RUNTIME);
       if ((key & KEY_HIDDEN) !== 0) continue;
       if (leaf < 0) leaf = frame;
       const place = key & KEY_PLACE;
-      if (within[2 * place] === stamp) continue;
-      within[2 * place] = stamp;
-      this.#touch(place, weight);
-      if ((key & KEY_HAS_LINE) !== 0) {
-        this.#lines.add(place, columns.frameLines.at(frame) - 1, weight);
-      }
+      const at = 2 * place;
+      if (within[at] === stamp) continue;
+      within[at] = stamp;
+      const before = within[at + 1] ?? 0;
+      if (before === 0) touched[touchedCount++] = place;
+      within[at + 1] = before + weight;
+      if ((key & KEY_HAS_LINE) !== 0) this.#lines.add(place, (lines[frame] ?? 0) - 1, weight);
     }
+    this.#touched = touchedCount;
     this.held = held;
     if (leaf < 0) leaf = this.#countStandIn(shown, stack, weight);
-    const own = shown.own(stack);
-    if (own >= 0) leaf = own;
+    const wait = waits[stack] ?? 0;
+    if (wait !== 0) leaf = shown.leaf(stack);
     const key = keys[leaf] ?? 0;
     const place = key & KEY_PLACE;
-    const wait = store.waitOf(stack);
     if (wait !== 0) this.#reasons.add(place, wait & WAIT_REASON_MASK, weight);
     slots.self[place] = (slots.self[place] ?? 0) + weight;
-    const note = store.noteOf(leaf);
+    const note = shown.store.noteOf(leaf);
     if (note !== undefined) this.#notes.set(place, note);
     return (key >> KEY_RUNTIME_SHIFT) & KEY_RUNTIME;
+  }
+
+  #begin(shown: Shown): void {
+    this.#slots.reserve(shown.store.functions.length);
+    this.#columns = new StackColumns(shown);
   }
 
   /** Counts what stands for a stack of which nothing is shown; says its innermost frame. */
   #countStandIn(shown: Shown, stack: number, weight: number): number {
     const frames = shown.standIn(stack);
     const places = frames.map((frame) => shown.store.columns.frameFunctions.at(frame));
-    for (const place of new Set(places)) this.#touch(place, weight);
-    return frames[0] ?? 0;
-  }
-
-  #touch(place: number, weight: number): void {
     const { within, touched } = this.#slots;
-    const before = within[2 * place + 1] ?? 0;
-    if (before === 0) touched[this.#touched++] = place;
-    within[2 * place + 1] = before + weight;
+    for (const place of new Set(places)) {
+      const before = within[2 * place + 1] ?? 0;
+      if (before === 0) touched[this.#touched++] = place;
+      within[2 * place + 1] = before + weight;
+    }
+    return frames[0] ?? 0;
   }
 
   /** The stacks counted since the last call were those of `pid`. */
