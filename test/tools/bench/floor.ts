@@ -63,6 +63,13 @@ async function windowCost(): Promise<string> {
   return `${own.toFixed(2)} % of one CPU, perf top ${perf.toFixed(2)} %: ${(own / perf).toFixed(2)} ×`;
 }
 
+/** What perf top costs at ten times the rate, each after the other, in percent of one CPU. */
+async function rateCost(): Promise<string> {
+  const slow = await cpuOf(await openPerf(200, 60));
+  const fast = await cpuOf(await openPerf(200, 60, 999));
+  return `${slow.toFixed(2)} → ${fast.toFixed(2)} % of one CPU: ${(fast / slow).toFixed(2)} ×`;
+}
+
 async function cpuOf(terminal: TestTerminal): Promise<number> {
   try {
     await sleep(SETTLED_SECONDS);
@@ -100,6 +107,11 @@ export const floors: readonly Section[] = [
     about:
       "the live view's window with lines that change once a second and nothing else, beside perf top",
     run: () => beside(LOADS, "a window whose lines change once a second, 200×60", windowCost),
+  },
+  {
+    name: "floor-rate",
+    about: "perf top at 99 Hz and at 999 Hz: what ten times the samples cost another profiler",
+    run: () => beside(LOADS, "perf top, 99 and 999 Hz, 200×60", rateCost),
   },
   {
     name: "floor-bpf",

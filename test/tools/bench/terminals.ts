@@ -27,10 +27,14 @@ export async function openLive(
   return terminal;
 }
 
-/** Starts perf top, which resolves symbols as it goes; resolves when it shows shares. */
-export async function openPerf(columns: number, rows: number): Promise<TestTerminal> {
+/** Starts perf top, which resolves symbols as it goes, at a rate in Hz; resolves when it shows shares. */
+export async function openPerf(
+  columns: number,
+  rows: number,
+  frequency = 99,
+): Promise<TestTerminal> {
   if (spawnSync("perf", ["--version"]).status !== 0) throw new Lacking("perf is not installed");
-  const args = ["top", "-F", "99", "--call-graph", "fp"];
+  const args = ["top", "-F", String(frequency), "--call-graph", "fp"];
   const terminal = new TestTerminal("perf", args, { columns, rows });
   await terminal.until((text) => /\d\.\d+%/.test(text), "shares of perf top", START_MS);
   return terminal;
