@@ -34,7 +34,8 @@ const KERNEL = PLACES.kernel;
 
 /**
  * A frame as counting reads it, in one number: the place of its function (Functions), above it the place of its runtime
- * in EVERY_RUNTIME, whether the frame is left out wherever it stands, and whether it has a line.
+ * in EVERY_RUNTIME, whether the frame is left out wherever it stands, and whether it has a line. No source tells as many
+ * functions apart as there are places.
  */
 export const KEY_PLACE = 0xff_ffff;
 export const KEY_RUNTIME_SHIFT = 24;

@@ -28,8 +28,8 @@ const MANY_CHARACTERS = 500_000;
 const SOON = { milliseconds: 60_000, times: 3 };
 /** So many times as much are told apart until then: one refresh of many CPUs may bring that. */
 const AT_MOST = 8;
-/** The highest number that a column holds stands for none. */
-const LAST_ID = 2 ** 32 - 2;
+/** The highest number that a tree of functions holds (PrefixTree). */
+const LAST_ID = 2 ** 31 - 1;
 /** What stands for the others of a runtime. */
 const TOO_MANY = "[too many functions]";
 

@@ -40,7 +40,7 @@ export class PrefixTree {
     return this.#frames[node] ?? 0;
   }
 
-  /** The child of a node by its frame; it is made where there is none yet. */
+  /** The child of a node by its frame, a number of 32 bits with a sign; it is made where there is none yet. */
   child(parent: number, frame: number): number {
     const slot = this.#slotOf(parent, frame);
     const known = this.#slots[slot] ?? 0;

@@ -2,9 +2,10 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type Aggregate, aggregate } from "../../../src/model/aggregate.ts";
-import { type Choice, selectionOf } from "../../../src/model/selection.ts";
+import { type Choice, KEY_PLACE, KEY_RUNTIME, selectionOf } from "../../../src/model/selection.ts";
 import { SORT_KEYS, sortFunctions, topFunctions } from "../../../src/model/sort.ts";
 import { threadRows } from "../../../src/model/threads.ts";
+import { LIMITS } from "../../../src/recording/format.ts";
 import { KERNEL_ONLY, NO_FRAMES } from "../../../src/tick/functions.ts";
 import { EVERY_RUNTIME, RUNTIME_ROWS, type Runtime } from "../../../src/tick/runtimes.ts";
 import type { Frame } from "../../../src/tick/store.ts";
@@ -234,6 +235,11 @@ test.each(CHOICES)("a selection shows what is left of stacks: %s", (_, choice) =
       }
     }),
   );
+});
+
+test("the key of a frame has room for every runtime, and for as many functions as a recording may have", () => {
+  expect(EVERY_RUNTIME.length).toBeLessThanOrEqual(KEY_RUNTIME + 1);
+  expect(LIMITS.functions).toBeLessThan(KEY_PLACE);
 });
 
 test("threads add up to their processes, and know the runtimes of their leaves", () => {
