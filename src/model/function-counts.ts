@@ -114,6 +114,8 @@ function takeSlots(): Slots {
   return slots;
 }
 
+const NO_NUMBERS = new Uint32Array();
+
 /** What is read of a store's stacks, fetched once for all of them. */
 class StackColumns {
   readonly shown: Shown | undefined;
@@ -135,8 +137,6 @@ class StackColumns {
     this.keys = shown?.keys() ?? new Int32Array();
   }
 }
-
-const NO_NUMBERS = new Uint32Array();
 
 /**
  * Weights by function. Within a process they are summed in one array, so that the inner loop
