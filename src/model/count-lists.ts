@@ -9,8 +9,9 @@ export class CountLists {
   private counts = new Float64Array(0);
   private next: Int32Array = new Int32Array(0);
   private used = 1;
-  private room = 0;
   private heads: Int32Array = new Int32Array(0);
+  /** Lengths of arrays, as in News. */
+  private room = 0;
   private slots = 0;
 
   /** Adds to the entry of a key: walks those of the slot, which are few. */

@@ -136,11 +136,10 @@ export class Shown {
   }
 
   #innermost(stack: number): number {
-    const keys = this.keys();
     const { stackLeaves, nodeBacks, nodeFrames } = this.store.columns;
     for (let node = stackLeaves.at(stack); node !== ROOT; node -= nodeBacks.at(node)) {
       const frame = nodeFrames.at(node);
-      if (((keys[frame] ?? 0) & KEY_HIDDEN) === 0) return frame;
+      if (!this.hides(frame)) return frame;
     }
     return this.standIn(stack)[0] ?? NO_FRAME;
   }

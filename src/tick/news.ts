@@ -1,7 +1,7 @@
 /** Numbers that grow, taken from time to time: about as many each time. */
 export class News {
   #values = new Uint32Array(16);
-  /** How many there is room for: V8 calls a function for the length of an array in code that it compiled half. */
+  /** How many there is room for. In code that Maglev compiled, V8 calls a function for the length of an array. */
   #room = 16;
   #length = 0;
 

@@ -12,6 +12,7 @@ export class PrefixTree {
   /** Whole numbers of 32 bits with a sign: V8 reads them faster than those without. */
   #parents = new Int32Array(FIRST_CAPACITY);
   #frames = new Int32Array(FIRST_CAPACITY);
+  /** Lengths of arrays, as in News. */
   #room = FIRST_CAPACITY;
   /**
    * Open addressing, half of it empty at least: a node and its frame in each slot, since most that are met on the way
