@@ -14,7 +14,12 @@ import { close, openPerf } from "./terminals.ts";
 const PROGRAM = fileURLToPath(new URL("idle-node.mjs", import.meta.url));
 
 /** Those of bin/polytop. */
-const FLAGS = ["--single-threaded", "--min-semi-space-size=2", "--max-semi-space-size=2"];
+const FLAGS = [
+  "--single-threaded",
+  "--min-semi-space-size=2",
+  "--max-semi-space-size=2",
+  "--initial-old-space-size=24",
+];
 
 /** The CPU time of that program, in percent of one CPU. */
 async function idleCost(): Promise<number> {
