@@ -1,10 +1,12 @@
 /** The least that polytop can cost: a Node program that does nothing, and a BPF program that has the kernel do all. */
 import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { bundle } from "../../screen/bundle.ts";
 import { TestTerminal } from "../../screen/terminal.ts";
 import { withStats } from "../../support/bpftool.ts";
 import type { Row, Section } from "../../support/measure.ts";
+import { launcher } from "../../support/polytop.ts";
 import { during, familyPercent, sleep } from "../../support/profile.ts";
 import { type BenchLoad, LOADS } from "./loads.ts";
 import { MEASURED_SECONDS, SETTLED_SECONDS } from "./process.ts";
@@ -13,13 +15,14 @@ import { close, openPerf } from "./terminals.ts";
 
 const PROGRAM = fileURLToPath(new URL("idle-node.mjs", import.meta.url));
 
-/** Those of bin/polytop. */
-const FLAGS = [
-  "--single-threaded",
-  "--min-semi-space-size=2",
-  "--max-semi-space-size=2",
-  "--initial-old-space-size=24",
-];
+/** What the launcher starts Node with. */
+function launcherFlags(): readonly string[] {
+  const [, flags] = /^set -- (--.*) "\$lib\/cli\.js"/m.exec(readFileSync(launcher, "utf8")) ?? [];
+  if (flags === undefined) throw new Error(`${launcher} does not say what it starts Node with`);
+  return flags.split(" ");
+}
+
+const FLAGS = launcherFlags();
 
 /** The CPU time of that program, in percent of one CPU. */
 async function idleCost(): Promise<number> {
