@@ -1,8 +1,9 @@
 /** Makes one list of those that the kernel side sends of a stack with frames of interpreters. */
 import type { Drained } from "../addon/drained.ts";
 import { SlidingColumn } from "../tick/sliding-column.ts";
+import { MergedFrames } from "./merged-frames.ts";
 import type { NewFrames } from "./new-frames.ts";
-import type { Interleaver, MergedFrame } from "./reader.ts";
+import type { Interleaver } from "./reader.ts";
 
 /** Parts of the second word of a stack in `Drained.stacks`. */
 const OUTCOME_MASK = 0xff;
@@ -38,50 +39,70 @@ export class InterpretedStacks {
   merge(stacks: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
     if (!hasInterpreted(stacks)) return stacks;
     // A merged stack has no frame that is in no list: it is no longer than before.
-    const merged = new Uint32Array(stacks.length);
-    let end = 0;
+    const merged = new MergedFrames(stacks.length);
     for (let at = 0; at + 2 < stacks.length; ) {
       const kind = stacks[at + 1] ?? 0;
       const outcome = kind & OUTCOME_MASK;
       const listEnd = at + 3 + (stacks[at + 2] ?? 0);
       const nativeEnd = listEnd - (kind >>> INTERPRETED_COUNT_SHIFT);
-      merged[end] = stacks[at] ?? 0;
-      merged[end + 1] = outcome;
-      const count = end + 2;
-      end += 3;
+      merged.push(stacks[at] ?? 0);
+      merged.push(outcome);
+      merged.push(0);
+      const start = merged.length;
       if (nativeEnd === listEnd) {
-        merged.set(stacks.subarray(at + 3, listEnd), end);
-        end += listEnd - at - 3;
+        for (let frame = at + 3; frame < listEnd; frame++) merged.push(stacks[frame] ?? 0);
       } else {
         const native = stacks.subarray(at + 3, nativeEnd);
-        const interpreted = stacks.subarray(nativeEnd, listEnd);
-        // The number after that of a native frame is the same frame, hidden.
-        for (const { number, folded } of this.#merge(native, interpreted, outcome)) {
-          merged[end++] = folded ? number + 1 : number;
-        }
+        this.#merge(native, stacks.subarray(nativeEnd, listEnd), outcome, merged);
       }
-      merged[count] = end - count - 1;
+      merged.set(start - 1, merged.length - start);
       at = listEnd;
     }
-    return merged.slice(0, end);
+    return merged.copy();
   }
 
-  #merge(frames: Uint32Array, interpreted: Uint32Array, outcome: number): readonly MergedFrame[] {
+  #merge(frames: Uint32Array, interpreted: Uint32Array, outcome: number, into: MergedFrames): void {
     const only = this.#interleavers.get(this.#onlyOwner(frames, interpreted));
-    if (only) return only.interleave(frames, interpreted, outcome);
-    // Frames of some interpreters are in their places already.
-    const isNative = (number: number): boolean => this.#owners.get(number) === 0;
-    const native = frames.filter(isNative);
-    const lists: (readonly MergedFrame[])[] = [];
-    if (native.length < frames.length) {
-      const inPlace = (number: number) => ({ number, native: isNative(number), folded: false });
-      lists.push(Array.from(frames, inPlace));
+    if (only) {
+      only.interleave(frames, interpreted, outcome, into);
+      return;
     }
+    // Frames of some interpreters are in their places already.
+    const native = frames.filter(this.#isNative);
+    const lists: Uint32Array[] = [];
+    if (native.length < frames.length) lists.push(frames);
     for (const [owner, interleaver] of this.#interleavers) {
       const own = interpreted.filter((number) => this.#owners.get(number) === owner);
-      if (own.length > 0) lists.push(interleaver.interleave(native, own, outcome));
+      if (own.length === 0) continue;
+      const list = new MergedFrames();
+      interleaver.interleave(native, own, outcome, list);
+      lists.push(list.copy());
     }
-    return combine(lists);
+    for (const number of this.#combine(lists)) into.push(number);
+  }
+
+  readonly #isNative = (number: number): boolean => this.#owners.get(number) === 0;
+
+  /** Makes one list of several that hold the same native frames in the same order. */
+  #combine([first = new Uint32Array(), ...others]: readonly Uint32Array[]): Uint32Array {
+    const [second, ...rest] = others;
+    if (second === undefined) return first;
+    const both: number[] = [];
+    let at = 0;
+    const takeUntilNative = (): number => {
+      for (;;) {
+        const number = second[at++];
+        if (number === undefined) return 0;
+        if (this.#isNative(number)) return number;
+        both.push(number);
+      }
+    };
+    for (const number of first) {
+      // Of the numbers of a native frame the higher one says that it is hidden.
+      both.push(this.#isNative(number) ? Math.max(number, takeUntilNative()) : number);
+    }
+    takeUntilNative();
+    return this.#combine([Uint32Array.from(both), ...rest]);
   }
 
   /** The interpreter of a stack with frames of one, none of them in its place, as nearly all are; 0: it is another. */
@@ -95,28 +116,4 @@ export class InterpretedStacks {
     }
     return owner;
   }
-}
-
-/** Makes one list of several that hold the same native frames in the same order. */
-function combine([
-  first = [],
-  ...others
-]: readonly (readonly MergedFrame[])[]): readonly MergedFrame[] {
-  const [second, ...rest] = others;
-  if (second === undefined) return first;
-  const both: MergedFrame[] = [];
-  let at = 0;
-  const takeUntilNative = (): MergedFrame | undefined => {
-    for (;;) {
-      const frame = second[at++];
-      if (frame === undefined || frame.native) return frame;
-      both.push(frame);
-    }
-  };
-  for (const frame of first) {
-    const other = frame.native ? takeUntilNative() : undefined;
-    both.push({ ...frame, folded: frame.folded || (other?.folded ?? false) });
-  }
-  takeUntilNative();
-  return combine([both, ...rest]);
 }

@@ -3,6 +3,7 @@ import type { CounterName } from "../../build/abi.ts";
 import type { Drained } from "../addon/drained.ts";
 import type { Runtime } from "../tick/runtimes.ts";
 import type { FrameDetail } from "../tick/tick.ts";
+import type { MergedFrames } from "./merged-frames.ts";
 import type { NewFrames } from "./new-frames.ts";
 
 /** A function before it has an id. Its names may be as a process chose them: they are cleaned when it gets one. */
@@ -22,20 +23,12 @@ export interface NamedFrame {
   readonly detail?: FrameDetail;
 }
 
-/** A frame of a stack whose frames were brought into one order. */
-export interface MergedFrame {
-  readonly number: number;
-  readonly native: boolean;
-  /** A native frame of the interpreter, which executes the interpreted frame above it. */
-  readonly folded: boolean;
-}
-
 /** Knows where the frames of an interpreter that keeps a stack of its own belong among the native frames. */
 export interface Interleaver {
   /** One of enum interpreter_kind. */
   readonly interpreter: number;
   /** Merges the frames of a stack, by their numbers: the native ones, leaf first, and its own, innermost first. */
-  interleave(native: Uint32Array, own: Uint32Array, outcome: number): readonly MergedFrame[];
+  interleave(native: Uint32Array, own: Uint32Array, outcome: number, into: MergedFrames): void;
 }
 
 /**

@@ -6,7 +6,7 @@
  * correspond to the run loops among the native frames, one to one, from the outermost inwards.
  * Facts: perl 5.28 to 5.42, run.c, perl.c (perl_run, call_sv), pp_ctl.c (docatch).
  */
-import type { MergedFrame } from "../reader.ts";
+import type { MergedFrames } from "../merged-frames.ts";
 
 /** The role that a native frame has for the interpreter. */
 export type NativeRole =
@@ -22,24 +22,16 @@ export type NativeRole =
   /** Why the native walk ended: there are more frames, and nobody knows which. */
   | "stop";
 
-export interface NativeFrame {
-  readonly number: number;
-  readonly role: NativeRole;
-}
+/**
+ * The role of a Perl frame: `cut` says that C code called the frames before it, `stop` why the Perl walk ended. A
+ * `mark` is no frame of its own.
+ */
+export type PerlRole = "frame" | "main" | "cut" | "stop" | "mark";
 
-/** The role of a Perl frame: `cut` says that C code called the frames before it, `stop` why the Perl walk ended. */
-export type PerlRole = "frame" | "main" | "cut" | "stop";
-
-export interface PerlFrame {
-  readonly number: number;
-  readonly role: PerlRole;
-}
-
-export interface Merged {
-  /** The leaf comes first. */
-  readonly frames: readonly MergedFrame[];
-  /** The numbers of run loops and of segments disagree: the Perl frames stand in one block. */
-  readonly unpaired: boolean;
+/** One of the two lists of a stack: numbers of frames and, at the same indexes, their roles. */
+export interface FrameList<Role> {
+  readonly numbers: ArrayLike<number>;
+  readonly roles: readonly Role[];
 }
 
 /** A sub written in C that the leaf calls: it has a Perl frame of its own. */
@@ -57,80 +49,96 @@ export interface InterleaveOptions {
 }
 
 interface Segments {
-  /** Segments, innermost first; each begins with its innermost frame. */
-  readonly lists: PerlFrame[][];
-  readonly stop: PerlFrame | undefined;
+  /** Where each begins in the Perl list, innermost first, and where the last one ends. */
+  readonly bounds: readonly number[];
+  /** The last one ends with the code outside of any sub. */
+  readonly hasMain: boolean;
+  /** There is a Perl frame in any. */
+  readonly hasFrames: boolean;
+  /** Index of the stop, -1 if there is none. */
+  readonly stop: number;
 }
 
-/** Merges the two lists of a stack; both are leaf first. */
+/**
+ * Merges the two lists of a stack into one; all are leaf first. Returns whether the numbers of run loops and of segments
+ * disagree: the Perl frames then stand in one block.
+ */
 export function interleave(
-  native: readonly NativeFrame[],
-  perl: readonly PerlFrame[],
+  native: FrameList<NativeRole>,
+  perl: FrameList<PerlRole>,
+  into: MergedFrames,
   { truncated = false, xsub }: InterleaveOptions = {},
-): Merged {
-  const { lists, stop } = splitSegments(perl);
-  const allLoops: number[] = [];
-  let isStopped = false;
-  for (const [index, { role }] of native.entries()) {
-    if (role === "run-loop") allLoops.push(index);
-    else if (role === "stop") isStopped = true;
-  }
-  const outermost = allLoops.at(-1);
+): boolean {
+  const { bounds, hasMain, hasFrames, stop } = splitSegments(perl.roles);
+  const roles = native.roles;
+  const allLoops = indexesOf(roles, "run-loop");
+  const isStopped = roles.includes("stop");
   const isOpen = truncated || isStopped;
-  const root = outermost === undefined ? "none" : isOpen ? "loop" : ownerOfRoot(native, outermost);
+  const outermost = allLoops.at(-1);
+  const root = outermost === undefined ? "none" : isOpen ? "loop" : ownerOfRoot(roles, outermost);
   // The code outside of any sub runs in no loop of this thread: it is only where the others were started.
-  const hasMain = lists.at(-1)?.at(-1)?.role === "main";
-  const rootOnly = hasMain && root !== "loop" ? lists.at(-1) : undefined;
-  const segments = rootOnly ? lists.slice(0, -1) : lists;
+  const isRootOnly = hasMain && root !== "loop";
+  const count = bounds.length - 1 - (isRootOnly ? 1 : 0);
+  const paired = pair(roles, allLoops, count, isOpen);
+  const places = paired ?? new Array<number>(count).fill(allLoops[0] ?? LEAF);
 
-  const bySegment = pair(candidates(native, allLoops), segments, isOpen);
-  const unpaired = bySegment === undefined;
-  const placed = bySegment ?? new Map([[allLoops[0] ?? LEAF, segments.flat()]]);
-
-  const frames: MergedFrame[] = [];
-  const pushPerl = (list: readonly PerlFrame[] | undefined): void => {
-    if (!list) return;
-    for (const { number } of list) frames.push({ number, native: false, folded: false });
+  const pushSegment = (segment: number): void => {
+    const end = bounds[segment + 1] ?? 0;
+    for (let at = bounds[segment] ?? 0; at < end; at++) {
+      const role = perl.roles[at];
+      if (role === "frame" || role === "main") into.push(perl.numbers[at] ?? 0);
+    }
   };
-  pushPerl(placed.get(LEAF));
-  let index = 0;
-  for (const { number, role } of native) {
-    if (role === "stop") pushPerl(placed.get(OUTERMOST));
-    pushPerl(placed.get(index));
-    if (index === outermost && root === "phase") pushPerl(rootOnly);
+  let next = 0;
+  const pushUntil = (place: number): void => {
+    while (next < count && (places[next] ?? OUTERMOST) <= place) pushSegment(next++);
+  };
+  pushUntil(LEAF);
+  for (let index = 0; index < roles.length; index++) {
+    const role = roles[index];
+    pushUntil(role === "stop" ? OUTERMOST : index);
+    if (isRootOnly && index === outermost && root === "phase") pushSegment(count);
     const isXsub = index === xsub?.at;
-    const folded = isXsub || (role !== "other" && role !== "stop");
-    if (isXsub) frames.push({ number: xsub.number, native: false, folded: false });
-    frames.push({ number, native: true, folded });
-    index++;
+    if (isXsub) into.push(xsub.number);
+    // Where there is nothing to be shown for it, the interpreter's own code is.
+    const isHidden = hasFrames && (isXsub || (role !== "other" && role !== "stop"));
+    into.pushNative(native.numbers[index] ?? 0, isHidden);
   }
-  if (!isStopped) pushPerl(placed.get(OUTERMOST));
-  if (stop) frames.push({ number: stop.number, native: false, folded: false });
-  return { frames, unpaired };
+  pushUntil(OUTERMOST);
+  if (stop >= 0) into.push(perl.numbers[stop] ?? 0);
+  return paired === undefined;
 }
 
-/** The places of segments that belong to no run loop. */
+/** The places of segments that belong to no run loop: before all native frames, and behind them. */
 const LEAF = -1;
-const OUTERMOST = -2;
+const OUTERMOST = Infinity;
 
-function splitSegments(perl: readonly PerlFrame[]): Segments {
-  let segment: PerlFrame[] = [];
-  const lists = [segment];
-  let stop: PerlFrame | undefined;
-  for (const frame of perl) {
-    if (frame.role === "cut") {
-      segment = [];
-      lists.push(segment);
-    } else if (frame.role === "stop") stop = frame;
-    else segment.push(frame);
+function indexesOf<Role>(roles: readonly Role[], wanted: Role): number[] {
+  const found: number[] = [];
+  for (let at = roles.indexOf(wanted); at >= 0; at = roles.indexOf(wanted, at + 1)) found.push(at);
+  return found;
+}
+
+function splitSegments(roles: readonly PerlRole[]): Segments {
+  const bounds = [0];
+  let last: PerlRole = "cut";
+  let hasFrames = false;
+  let stop = -1;
+  for (let at = 0; at < roles.length; at++) {
+    const role = roles[at];
+    if (role === "stop") stop = at;
+    else if (role === "cut") bounds.push(at + 1);
+    else if (role === "frame" || role === "main") hasFrames = true;
+    else continue;
+    if (role !== "stop") last = role;
   }
   // A walk that did not end leaves nothing behind its last cut.
-  if (segment.length === 0) lists.pop();
-  return { lists, stop };
+  if (last !== "cut") bounds.push(roles.length);
+  return { bounds, hasMain: last === "main", hasFrames, stop };
 }
 
 /** Says whether the run loop at `index` goes on where the next outer one, at `outer`, was. */
-type ContinuationRule = (native: readonly NativeFrame[], index: number, outer: number) => boolean;
+type ContinuationRule = (native: readonly NativeRole[], index: number, outer: number) => boolean;
 
 /**
  * eval, require and try within a call of C code enter a run loop that no context belongs to (docatch in
@@ -142,59 +150,64 @@ const CONTINUATION_RULES: readonly ContinuationRule[] = [
   (native, index, outer) =>
     outer - index === 2 ||
     (outer - index === 3 &&
-      native.slice(index + 1, outer).every(({ role }) => role === "interpreter")),
+      native[index + 1] === "interpreter" &&
+      native[index + 2] === "interpreter"),
 ];
 
 /** Indexes of the run loops that C code entered anew, innermost first. */
 function freshLoops(
-  native: readonly NativeFrame[],
+  native: readonly NativeRole[],
   all: readonly number[],
   isContinuation: ContinuationRule,
 ): number[] {
-  return all.filter((index, i) => !isContinuation(native, index, all[i + 1] ?? Infinity));
+  const fresh: number[] = [];
+  for (let i = 0; i < all.length; i++) {
+    const index = all[i] ?? 0;
+    if (!isContinuation(native, index, all[i + 1] ?? Infinity)) fresh.push(index);
+  }
+  return fresh;
 }
 
 /**
  * Says what runs in the outermost run loop: the code outside of any sub (`loop`), a sub that the interpreter calls
  * while it starts or ends (`phase`: BEGIN, END, DESTROY), or one that another program calls (`none`).
  */
-function ownerOfRoot(native: readonly NativeFrame[], outermost: number): "loop" | "phase" | "none" {
-  const [below, next] = native.slice(outermost + 1, outermost + 3);
-  if (below?.role === "perl-run") return "loop";
-  if (below?.role === "interpreter" && next?.role === "perl-run") return "loop";
-  const phases: readonly NativeRole[] = ["perl-run", "perl-parse", "perl-destruct"];
-  return native.slice(outermost).some(({ role }) => phases.includes(role)) ? "phase" : "none";
+function ownerOfRoot(native: readonly NativeRole[], outermost: number): "loop" | "phase" | "none" {
+  const [below, next] = [native[outermost + 1], native[outermost + 2]];
+  if (below === "perl-run" || (below === "interpreter" && next === "perl-run")) return "loop";
+  for (let at = outermost; at < native.length; at++) {
+    const role = native[at];
+    if (role === "perl-run" || role === "perl-parse" || role === "perl-destruct") return "phase";
+  }
+  return "none";
 }
 
-/** The fresh run loops under each rule. */
-const candidates = (native: readonly NativeFrame[], all: readonly number[]): number[][] =>
-  CONTINUATION_RULES.map((rule) => freshLoops(native, all, rule));
-
 /**
- * Places segments by the index of their run loop, or at LEAF or OUTERMOST. Pairs them from the outermost inwards: a
- * call that is about to enter its loop, or has just left it, is the innermost. Where the outer frames are unknown,
- * it pairs from the innermost outwards. Returns undefined if the numbers disagree.
+ * The places of so many segments: indexes of their run loops, LEAF or OUTERMOST, innermost first. Pairs them from the
+ * outermost inwards: a call that is about to enter its loop, or has just left it, is the innermost. Where the outer
+ * frames are unknown, it pairs from the innermost outwards. Returns undefined if the numbers disagree.
  */
 function pair(
-  candidates: readonly number[][],
-  segments: readonly PerlFrame[][],
+  native: readonly NativeRole[],
+  all: readonly number[],
+  count: number,
   isOpen: boolean,
-): Map<number, PerlFrame[]> | undefined {
-  const placed = new Map<number, PerlFrame[]>();
-  if (isOpen) {
-    segments.forEach((segment, i) => {
-      const place = candidates[0]?.[i] ?? OUTERMOST;
-      placed.set(place, [...(placed.get(place) ?? []), ...segment]);
-    });
-    return placed;
+): number[] | undefined {
+  let offByOne: number[] | undefined;
+  for (const rule of CONTINUATION_RULES) {
+    const loops = freshLoops(native, all, rule);
+    if (isOpen) return placesIn(loops, count, 0);
+    if (loops.length === count) return loops;
+    if (Math.abs(count - loops.length) === 1) offByOne ??= loops;
   }
-  const surplusOf = (loops: readonly number[]): number => segments.length - loops.length;
-  const loops =
-    candidates.find((it) => surplusOf(it) === 0) ??
-    candidates.find((it) => Math.abs(surplusOf(it)) === 1);
-  if (!loops) return undefined;
-  segments.forEach((segment, i) => {
-    placed.set(loops[i - surplusOf(loops)] ?? LEAF, segment);
-  });
-  return placed;
+  return offByOne && placesIn(offByOne, count, count - offByOne.length);
+}
+
+/** Places of so many segments, of which the `surplus` innermost ones come before all loops. */
+function placesIn(loops: readonly number[], count: number, surplus: number): number[] {
+  const places: number[] = [];
+  for (let at = -surplus; places.length < count; at++) {
+    places.push(at < 0 ? LEAF : (loops[at] ?? OUTERMOST));
+  }
+  return places;
 }

@@ -14,19 +14,19 @@ import {
 } from "../../../build/abi.ts";
 import type { Drained, PerlInterpreter } from "../../addon/drained.ts";
 import { SlidingColumn } from "../../tick/sliding-column.ts";
+import type { MergedFrames } from "../merged-frames.ts";
 import type { NewFrames } from "../new-frames.ts";
-import type { Interleaver, MergedFrame } from "../reader.ts";
+import type { Interleaver } from "../reader.ts";
 import {
   type CalledXsub,
+  type FrameList,
   interleave,
-  type NativeFrame,
   type NativeRole,
-  type PerlFrame,
   type PerlRole,
 } from "./interleave.ts";
 
 /** Roles by their numbers in columns; 0 stands for a frame that has none of its own. */
-const NATIVE_ROLES: readonly NativeRole[] = [
+const NATIVE_ROLES: readonly [NativeRole, ...NativeRole[]] = [
   "other",
   "run-loop",
   "perl-run",
@@ -36,7 +36,7 @@ const NATIVE_ROLES: readonly NativeRole[] = [
   "interpreter",
   "stop",
 ];
-const PERL_ROLES: readonly (PerlRole | undefined)[] = [undefined, "frame", "main", "cut", "stop"];
+const PERL_ROLES: readonly [PerlRole, ...PerlRole[]] = ["mark", "frame", "main", "cut", "stop"];
 
 export class PerlStacks implements Interleaver {
   readonly interpreter = INTERPRETER_PERL;
@@ -100,38 +100,30 @@ export class PerlStacks implements Interleaver {
     numbers: Uint32Array,
     perlNumbers: Uint32Array,
     outcome: number,
-  ): readonly MergedFrame[] {
-    const native: NativeFrame[] = [];
-    for (let at = 0; at < numbers.length; at++) {
-      const number = numbers[at] ?? 0;
-      native.push({ number, role: NATIVE_ROLES[this.#nativeRoles.get(number)] ?? "other" });
-    }
-    const perl: PerlFrame[] = [];
-    for (let at = 0; at < perlNumbers.length; at++) {
-      const number = perlNumbers[at] ?? 0;
-      const role = PERL_ROLES[this.#perlRoles.get(number)];
-      if (role) perl.push({ number, role });
-    }
+    into: MergedFrames,
+  ): void {
+    const native = withRoles(numbers, this.#nativeRoles, NATIVE_ROLES);
+    const perl = withRoles(perlNumbers, this.#perlRoles, PERL_ROLES);
     // The outcome does not say which of the two walks hit its limit. A Perl walk that reached the code outside of
     // any sub did not.
-    const truncated = outcome === OUTCOME_TRUNCATED && perl.at(-1)?.role === "main";
+    const truncated = outcome === OUTCOME_TRUNCATED && lastRole(perl.roles) === "main";
     const xsub = this.#findXsub(native, perlNumbers);
-    const { frames, unpaired } = interleave(native, perl, { truncated, xsub });
-    if (unpaired) this.#unpaired++;
-    const hasPerl = perl.some(({ role }) => role === "frame" || role === "main");
-    return hasPerl ? frames : frames.map((frame) => ({ ...frame, folded: false }));
+    if (interleave(native, perl, into, { truncated, xsub })) this.#unpaired++;
   }
 
   /**
    * Finds the sub written in C that the leaf calls, if the thread is in its code: it is the native frame next to
    * the innermost run loop that has the sub's function.
    */
-  #findXsub(native: readonly NativeFrame[], perlNumbers: Uint32Array): CalledXsub | undefined {
+  #findXsub(
+    { numbers, roles }: FrameList<NativeRole>,
+    perlNumbers: Uint32Array,
+  ): CalledXsub | undefined {
     const sub = perlNumbers[0] ?? 0;
     const code = this.#perlRoles.get(sub) === 0 ? this.#code.get(perlNumbers[1] ?? 0) : 0;
     if (code === 0) return undefined;
-    for (let at = native.findIndex(({ role }) => role === "run-loop") - 1; at >= 0; at--) {
-      if (this.#code.get(native[at]?.number ?? 0) === code) return { number: sub, at };
+    for (let at = roles.indexOf("run-loop") - 1; at >= 0; at--) {
+      if (this.#code.get(numbers[at] ?? 0) === code) return { number: sub, at };
     }
     return undefined;
   }
@@ -151,3 +143,19 @@ export class PerlStacks implements Interleaver {
     return isIn(callSub) || isIn(callList) ? "call" : "interpreter";
   }
 }
+
+function withRoles<Role>(
+  numbers: Uint32Array,
+  column: SlidingColumn,
+  names: readonly [Role, ...Role[]],
+): FrameList<Role> {
+  const roles: Role[] = [];
+  for (let at = 0; at < numbers.length; at++) {
+    roles.push(names[column.get(numbers[at] ?? 0)] ?? names[0]);
+  }
+  return { numbers, roles };
+}
+
+/** The role of the outermost word that is more than a mark. */
+const lastRole = (roles: readonly PerlRole[]): PerlRole | undefined =>
+  roles.findLast((role) => role !== "mark");

@@ -6,7 +6,7 @@
  * from the outermost inwards. An evaluation that has just begun or is about to end has no frame: it is the innermost.
  * Facts: CPython 3.9 to 3.14, ceval.c.
  */
-import type { MergedFrame } from "../reader.ts";
+import type { MergedFrames } from "../merged-frames.ts";
 
 /** What a native frame is to the interpreter. */
 export type NativeRole =
@@ -29,13 +29,6 @@ export interface PythonWord {
   readonly place: number;
 }
 
-export interface Merged {
-  /** The leaf comes first. */
-  readonly frames: readonly MergedFrame[];
-  /** Some evaluations were not found among the native frames of a whole stack: their frames stand where they may. */
-  readonly unpaired: boolean;
-}
-
 /** The frames of one evaluation, innermost first. */
 interface Segment {
   readonly frames: number[];
@@ -43,21 +36,24 @@ interface Segment {
   at: number | undefined;
 }
 
-/** Merges the two lists of a stack, both leaf first; `truncated`: the native walk hit its limit. */
+/**
+ * Merges the two lists of a stack into one, all leaf first; `truncated`: the native walk hit its limit. Returns whether
+ * some evaluations were not found among the native frames of a whole stack: their frames stand where they may.
+ */
 export function interleave(
   native: readonly NativeFrame[],
   python: readonly PythonWord[],
+  into: MergedFrames,
   truncated = false,
-): Merged {
+): boolean {
   const { segments, stop } = split(python);
   const isStopped = native.some(({ role }) => role === "stop");
   const isOpen = truncated || isStopped;
   const isLost = placeByNumber(segments, native, isOpen);
   const unpaired = isLost && !isOpen && stop.length === 0;
   const hidesNative = segments.length > 0;
-  const frames: MergedFrame[] = [];
   const push = (numbers: readonly number[]): void => {
-    for (const number of numbers) frames.push({ number, native: false, folded: false });
+    for (const number of numbers) into.push(number);
   };
   const places = new Map<number, number[]>();
   for (const { at, frames: own } of segments) {
@@ -72,12 +68,11 @@ export function interleave(
     const own = places.get(index++);
     if (own) push(own);
     if (role === "stop") push(outermost);
-    const folded = hidesNative && (role === "evaluation" || role === "interpreter");
-    frames.push({ number, native: true, folded });
+    into.pushNative(number, hidesNative && (role === "evaluation" || role === "interpreter"));
   }
   if (!isStopped) push(outermost);
   push(stop);
-  return { frames, unpaired };
+  return unpaired;
 }
 
 function split(python: readonly PythonWord[]): { segments: Segment[]; stop: number[] } {

@@ -12,8 +12,9 @@ import {
 import type { Drained } from "../../addon/drained.ts";
 import { SlidingColumn } from "../../tick/sliding-column.ts";
 import type { InterpreterFiles } from "../interpreter-files.ts";
+import type { MergedFrames } from "../merged-frames.ts";
 import type { NewFrames } from "../new-frames.ts";
-import type { Interleaver, MergedFrame } from "../reader.ts";
+import type { Interleaver } from "../reader.ts";
 import { interleave, type NativeFrame, type NativeRole, type PythonWord } from "./interleave.ts";
 
 /** Roles by their numbers in columns; 0 stands for a frame that has none of its own. */
@@ -74,7 +75,7 @@ export class PythonStacks implements Interleaver {
     this.#nativeRoles.set(number, NATIVE_ROLES.indexOf(role));
   }
 
-  interleave(native: Uint32Array, own: Uint32Array, outcome: number): readonly MergedFrame[] {
+  interleave(native: Uint32Array, own: Uint32Array, outcome: number, into: MergedFrames): void {
     const natives: NativeFrame[] = [];
     for (let at = 0; at < native.length; at++) {
       const number = native[at] ?? 0;
@@ -87,9 +88,7 @@ export class PythonStacks implements Interleaver {
       const role = ROLES.get(word & INTERPRETED_KIND_MASK);
       if (role) words.push({ number, role, place: word >>> PLACE_SHIFT });
     }
-    const { frames, unpaired } = interleave(natives, words, outcome === OUTCOME_TRUNCATED);
-    if (unpaired) this.#unpaired++;
-    return frames;
+    if (interleave(natives, words, into, outcome === OUTCOME_TRUNCATED)) this.#unpaired++;
   }
 
   takeUnpaired(): number {

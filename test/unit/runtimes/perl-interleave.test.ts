@@ -1,11 +1,10 @@
 /** Perl frames between native frames: which segment stands at which run loop. */
 import { expect, test } from "vitest";
+import { MergedFrames } from "../../../src/runtimes/merged-frames.ts";
 import {
   type InterleaveOptions,
   interleave,
-  type NativeFrame,
   type NativeRole,
-  type PerlFrame,
   type PerlRole,
 } from "../../../src/runtimes/perl/interleave.ts";
 
@@ -31,20 +30,23 @@ function perlRoleOf(word: string): PerlRole {
 
 /** Merges frames given as words, leaf first; hidden ones come back in brackets. */
 function merge(nativeWords: string, perlWords: string, options?: InterleaveOptions) {
-  const words = [...nativeWords.split(" "), ...perlWords.split(" ")].filter(Boolean);
-  const count = nativeWords.split(" ").filter(Boolean).length;
-  const native: NativeFrame[] = words
-    .slice(0, count)
-    .map((word, number) => ({ number, role: roleOf(word) }));
-  const perl: PerlFrame[] = words
-    .slice(count)
-    .map((word, i) => ({ number: count + i, role: perlRoleOf(word) }));
-  const { frames, unpaired } = interleave(native, perl, options);
-  const text = frames.map(({ number, folded }) => {
-    const word = words[number] ?? "XSUB";
-    return folded ? `(${word})` : word;
+  const native = nativeWords.split(" ").filter(Boolean);
+  const perl = perlWords.split(" ").filter(Boolean);
+  const words = [...native, ...perl];
+  // A native frame that is hidden has the next number.
+  const numbers = words.map((_, index) => 2 * index);
+  const into = new MergedFrames(1);
+  const unpaired = interleave(
+    { numbers, roles: native.map(roleOf) },
+    { numbers: numbers.slice(native.length), roles: perl.map(perlRoleOf) },
+    into,
+    options,
+  );
+  const text = Array.from(into.copy(), (number) => {
+    const word = words[number >> 1] ?? "XSUB";
+    return number % 2 ? `(${word})` : word;
   });
-  return { text: text.join(" ").replaceAll("((main))", "(main)"), unpaired };
+  return { text: text.join(" "), unpaired };
 }
 
 const shown = (native: string, perl: string, options?: InterleaveOptions): string =>
@@ -114,12 +116,18 @@ test("numbers that disagree: one block, and it is said", () => {
 });
 
 test("a sub written in C stands at its function", () => {
-  const options = { xsub: { number: 99, at: 1 } };
+  const options = { xsub: { number: 98, at: 1 } };
   expect(merge("Helper Xs pp_entersub loop perl_run", "f (main)", options).text).toBe(
     "Helper XSUB (Xs) (pp_entersub) f (main) (loop) (perl_run)",
   );
 });
 
+test("without Perl frames nothing is hidden", () => {
+  expect(merge("pp_add loop perl_run Libc", "[stop]").text).toBe(
+    "pp_add loop perl_run Libc [stop]",
+  );
+});
+
 test("nothing of both: nothing", () => {
-  expect(interleave([], [])).toEqual({ frames: [], unpaired: false });
+  expect(merge("", "")).toEqual({ text: "", unpaired: false });
 });

@@ -1,5 +1,6 @@
 /** Python frames between native ones. */
 import { describe, expect, test } from "vitest";
+import { MergedFrames } from "../../../src/runtimes/merged-frames.ts";
 import {
   interleave,
   type NativeFrame,
@@ -29,14 +30,13 @@ function python(text: string): PythonWord[] {
 
 /** The merged frames: letters of native ones, small and in brackets where they are folded, and numbers of the others. */
 function merged(letters: string, words: string, truncated = false): string {
-  const { frames, unpaired } = interleave(native(letters), python(words), truncated);
-  const text = frames
-    .map(({ number, native: isNative, folded }) => {
-      if (!isNative) return String(number);
-      const letter = letters[(number - 100) / 2] ?? "";
-      return folded ? `(${letter})` : letter;
-    })
-    .join("");
+  const into = new MergedFrames();
+  const unpaired = interleave(native(letters), python(words), into, truncated);
+  const text = Array.from(into.copy(), (number) => {
+    if (number < 100) return String(number);
+    const letter = letters[(number - 100) >> 1] ?? "";
+    return number % 2 ? `(${letter})` : letter;
+  }).join("");
   return unpaired ? `${text} unpaired` : text;
 }
 
