@@ -4,18 +4,11 @@
 #include <bpf/bpf.h>
 
 #include <algorithm>
-#include <cstddef>
-#include <cstring>
 #include <tuple>
-
-#include "util/flat_map.h"
 
 namespace polytop {
 
 namespace {
-
-/// Sites of more stacks than wait for their lines at once are not kept.
-constexpr size_t kMaxSites = 4096;
 
 PerlSite siteOf(uint64_t word) {
   PerlSite site;
@@ -38,58 +31,60 @@ PerlLines::PerlLines(Session& session, MemoryReader& memory)
       splitsFd_(session.mapFd("perl_splits")) {}
 
 void PerlLines::take(uint32_t type, const void* data, size_t size) {
-  if (type != RECORD_PERL_SITES || size < offsetof(perl_sites_record, sites)) return;
-  if (sites_.size() >= kMaxSites) sites_.clear();
-  const auto* record = static_cast<const perl_sites_record*>(data);
-  perl_sites_record& sites = sites_[record->hash];
-  sites = {};
-  memcpy(&sites, data, std::min(size, sizeof sites));
+  if (type == RECORD_PERL_SITES) sites_.take(*static_cast<const perl_sites_record*>(data), size);
 }
 
 void PerlLines::correct(std::span<InterpretedStack> stacks) {
   frames_.clear();
   perls_.clear();
+  statementsMet_.clear();
+  met_.clear();
   for (InterpretedStack& stack : stacks) addFrames(stack);
+  sites_.endBatch();
   if (frames_.empty()) return;
   const std::vector<Statement> statements = newStatements();
   look(statements);
   confirm();
   announce(statements);
+  std::vector<const PerlStatement*> known;
+  for (const Statement& it : statementsMet_) known.push_back(statements_.find(it.tgid, it.address));
   for (const Frame& frame : frames_) {
-    const PerlStatement* statement = statements_.find(frame.tgid, frame.site.statement);
+    const PerlStatement* statement = known[frame.statement];
     // With another line than when the op was executed it is another statement by now.
     if (statement && statement->cop.line == *frame.line) *frame.line = statement->lineOf(frame.site);
   }
 }
 
 void PerlLines::addFrames(InterpretedStack& stack) {
-  const auto found = sites_.find(stack.record.hash);
-  if (found == sites_.end()) return;
-  const perl_sites_record sites = found->second;
-  sites_.erase(found);
-  const auto [perl, isNew] = perls_.try_emplace(sites.perl);
-  if (isNew && bpf_map_lookup_elem(perlsFd_, &sites.perl, &perl->second) != 0) {
+  const auto [index, words] = sites_.find(stack.record.hash);
+  if (words.empty()) return;
+  const auto [perl, isNew] = perls_.try_emplace(index);
+  if (isNew && bpf_map_lookup_elem(perlsFd_, &index, &perl->second) != 0) {
     perls_.erase(perl);
     return;
   }
-  const size_t count = std::min<size_t>(stack.interpreted.size(), PERL_SITES);
+  const size_t count = std::min(stack.interpreted.size(), words.size());
   for (size_t i = 0; i < count; i++) {
     interpreted_frame& frame = stack.interpreted[i];
-    if (sites.sites[i] && frame.line)
-      frames_.push_back({stack.record.tgid, sites.perl, siteOf(sites.sites[i]), &frame.line});
+    if (!words[i] || !frame.line) continue;
+    const PerlSite site = siteOf(words[i]);
+    frames_.push_back({meet({stack.record.tgid, index, site.statement}), site, &frame.line});
   }
+}
+
+uint32_t PerlLines::meet(const Statement& statement) {
+  const auto [number, isNew] = met_.add({statement.tgid, statement.address});
+  if (isNew) {
+    statementsMet_.push_back(statement);
+    number = static_cast<uint32_t>(statementsMet_.size());
+  }
+  return number - 1;
 }
 
 std::vector<PerlLines::Statement> PerlLines::newStatements() const {
   std::vector<Statement> statements;
-  // The frames of a drain have few statements: most are met again and again.
-  FlatMap<PerlStatements::Key, uint32_t, PerlStatements::KeyHash> met;
-  for (const Frame& frame : frames_) {
-    const auto [mark, isNew] = met.add({frame.tgid, frame.site.statement});
-    if (!isNew) continue;
-    mark = 1;
-    if (!statements_.find(frame.tgid, frame.site.statement))
-      statements.push_back({frame.tgid, frame.perl, frame.site.statement});
+  for (const Statement& it : statementsMet_) {
+    if (!statements_.find(it.tgid, it.address)) statements.push_back(it);
   }
   // Those of a page come one after the other.
   const auto key = [](const Statement& it) { return std::tuple(it.tgid, it.address); };

@@ -9,7 +9,9 @@
 #include "drain/frame_lines.h"
 #include "kernel/session.h"
 #include "memory/read_pages.h"
+#include "perl/perl_sites.h"
 #include "perl/perl_statements.h"
+#include "util/flat_map.h"
 
 namespace polytop {
 
@@ -41,19 +43,20 @@ class PerlLines : public FrameLines {
 
   /// A frame whose statement may have parts with lines of their own.
   struct Frame {
-    uint32_t tgid;
-    uint32_t perl;  ///< index in `perls`
+    uint32_t statement;  ///< index in statementsMet_
     PerlSite site;
     uint32_t* line;  ///< as the kernel side told it
   };
   struct Statement {
     uint32_t tgid;
-    uint32_t perl;
+    uint32_t perl;  ///< index in `perls`
     uint64_t address;
   };
 
   void addFrames(InterpretedStack& stack);
-  /// The statements of frames_ that were not looked at in this refresh, each once.
+  /// The index in statementsMet_ of a statement, which is added if it is new.
+  uint32_t meet(const Statement& statement);
+  /// Those of statementsMet_ that were not looked at in this refresh.
   std::vector<Statement> newStatements() const;
   void look(std::vector<Statement> statements);
   /// Reads the COPs of the statements again whose ops were read.
@@ -68,9 +71,12 @@ class PerlLines : public FrameLines {
   ReadPages pages_;
   int perlsFd_;
   int splitsFd_;
-  std::unordered_map<uint64_t, perl_sites_record> sites_;  ///< by the hash of the stack to come
-  std::unordered_map<uint32_t, perl_file> perls_;          ///< of frames_, by index
+  PerlSites sites_;
+  // Of the stacks whose lines are being put right:
+  std::unordered_map<uint32_t, perl_file> perls_;  ///< by index
   std::vector<Frame> frames_;
+  std::vector<Statement> statementsMet_;  ///< each once: most frames have one that others have too
+  FlatMap<PerlStatements::Key, uint32_t, PerlStatements::KeyHash> met_;  ///< index in statementsMet_ and 1
   PerlStatements statements_{kMaxStatements, kMaxLines};
   int roundsLeft_ = kMaxRounds;
   size_t copiesLeft_ = kMaxCopies;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -17,7 +18,7 @@ struct NumberHash {
 
 /**
  * A hash map in one piece of memory: no allocation for each entry, and mostly one cache line for a look-up.
- * Nothing is ever taken out. A value that is equal to Value{} marks a free place: none must be put in.
+ * No entry is ever taken out alone. A value that is equal to Value{} marks a free place: none must be put in.
  */
 template <typename Key, typename Value, typename Hash>
 class FlatMap {
@@ -42,6 +43,12 @@ class FlatMap {
   }
 
   size_t size() const { return used_; }
+
+  /// Takes all out, and keeps the room.
+  void clear() {
+    if (used_) std::fill(places_.begin(), places_.end(), Place{});
+    used_ = 0;
+  }
 
  private:
   static constexpr size_t kFirstSize = 1024;
