@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Made-up op trees for PerlStatements; exits with 1 if a check failed.
+// Made-up op trees for PerlStatements, and records for PerlSites; exits with 1 if a check failed.
+#include <cstddef>
 #include <cstring>
 
 #include "check.h"
+#include "perl/perl_sites.h"
 #include "perl/perl_statements.h"
 
 namespace {
@@ -151,6 +153,47 @@ void testDamaged() {
   check(!statements.look(1, 8, memory.reader(), isStatement), "nothing there");
 }
 
+/// A record of `count` sites, each `site`, as the kernel side sends it.
+void take(PerlSites& sites, uint64_t hash, size_t count, uint64_t site) {
+  perl_sites_record record = {};
+  record.hash = hash;
+  record.perl = 3;
+  for (size_t i = 0; i < count && i < PERL_SITES; i++) record.sites[i] = site;
+  sites.take(record, offsetof(perl_sites_record, sites) + count * sizeof record.sites[0]);
+}
+
+void testSites() {
+  PerlSites sites;
+  check(sites.find(7).words.empty(), "nothing is known of a stack whose record did not come");
+  take(sites, 7, 2, 40);
+  take(sites, 8, PERL_SITES, 50);
+  check(sites.find(7).words.size() == 2 && sites.find(7).words[1] == 40, "as many sites as were sent");
+  check(sites.find(8).words.size() == PERL_SITES && sites.find(8).perl == 3, "as many as there may be");
+  take(sites, 7, 1, 60);
+  check(sites.find(7).words.size() == 1 && sites.find(7).words[0] == 60, "the latest record of a stack counts");
+  sites.endBatch();
+  check(sites.find(8).words.size() == PERL_SITES, "a stack may come a batch later");
+  take(sites, 8, 1, 70);
+  check(sites.find(8).words.size() == 1, "its record may have come again meanwhile");
+  sites.endBatch();
+  check(sites.find(7).words.empty(), "forgotten two batches later");
+  check(sites.find(8).words.size() == 1, "what came in the last batch is there");
+}
+
+void testSitesOfNobody() {
+  PerlSites sites;
+  for (uint64_t hash = 1; hash <= 100'000; hash++) take(sites, hash, 1, hash);
+  check(sites.find(1).words.size() == 1, "the first ones are kept");
+  check(sites.find(100'000).words.empty(), "bounded, where no stack asks for them");
+  perl_sites_record record = {};
+  record.hash = 200'000;
+  sites.endBatch();
+  sites.take(record, offsetof(perl_sites_record, sites) - 1);
+  check(sites.find(200'000).words.empty(), "a record that is cut off");
+  sites.take(record, sizeof record + 4096);
+  check(sites.find(200'000).words.size() == PERL_SITES, "no more than a record holds");
+}
+
 }  // namespace
 
 int main() {
@@ -159,5 +202,7 @@ int main() {
   testFreedMeanwhile();
   testBounds();
   testDamaged();
+  testSites();
+  testSitesOfNobody();
   return reportChecks();
 }
