@@ -100,7 +100,7 @@ export function interleave(
     if (isRootOnly && index === outermost && root === "phase") pushSegment(count);
     const isXsub = index === xsub?.at;
     if (isXsub) into.push(xsub.number);
-    // Where there is nothing to be shown for it, the interpreter's own code is.
+    // The interpreter's own code is hidden only where a Perl frame is shown for it.
     const isHidden = hasFrames && (isXsub || (role !== "other" && role !== "stop"));
     into.pushNative(native.numbers[index] ?? 0, isHidden);
   }
