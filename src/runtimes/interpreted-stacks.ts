@@ -38,7 +38,6 @@ export class InterpretedStacks {
   /** Returns new stacks with their lists merged; the words of each: number, outcome, frame count, frames. */
   merge(stacks: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
     if (!hasInterpreted(stacks)) return stacks;
-    // A merged stack has no frame that is in no list: it is no longer than before.
     const merged = new MergedFrames(stacks.length);
     for (let at = 0; at + 2 < stacks.length; ) {
       const kind = stacks[at + 1] ?? 0;
@@ -74,7 +73,7 @@ export class InterpretedStacks {
     for (const [owner, interleaver] of this.#interleavers) {
       const own = interpreted.filter((number) => this.#owners.get(number) === owner);
       if (own.length === 0) continue;
-      const list = new MergedFrames();
+      const list = new MergedFrames(native.length + own.length);
       interleaver.interleave(native, own, outcome, list);
       lists.push(list.copy());
     }

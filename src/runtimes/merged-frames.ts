@@ -1,9 +1,10 @@
 /** The frames of stacks in the order in which they are shown, as interleavers write them one after the other. */
 export class MergedFrames {
-  #words: Uint32Array<ArrayBuffer>;
+  readonly #words: Uint32Array<ArrayBuffer>;
   #length = 0;
 
-  constructor(room = 1024) {
+  /** `room`: so many words at most. Merged lists are no longer than they were before, as no frame is added. */
+  constructor(room: number) {
     this.#words = new Uint32Array(room);
   }
 
@@ -11,16 +12,7 @@ export class MergedFrames {
     return this.#length;
   }
 
-  at(index: number): number {
-    return this.#words[index] ?? 0;
-  }
-
   push(word: number): void {
-    if (this.#length === this.#words.length) {
-      const words = new Uint32Array(2 * this.#length);
-      words.set(this.#words);
-      this.#words = words;
-    }
     this.#words[this.#length++] = word;
   }
 

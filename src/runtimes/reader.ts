@@ -27,7 +27,10 @@ export interface NamedFrame {
 export interface Interleaver {
   /** One of enum interpreter_kind. */
   readonly interpreter: number;
-  /** Merges the frames of a stack, by their numbers: the native ones, leaf first, and its own, innermost first. */
+  /**
+   * Merges the frames of a stack, by their numbers: the native ones, leaf first, and its own, innermost first. Writes no
+   * more frames than there are in both.
+   */
   interleave(native: Uint32Array, own: Uint32Array, outcome: number, into: MergedFrames): void;
 }
 

@@ -35,7 +35,7 @@ function merge(nativeWords: string, perlWords: string, options?: InterleaveOptio
   const words = [...native, ...perl];
   // A native frame that is hidden has the next number.
   const numbers = words.map((_, index) => 2 * index);
-  const into = new MergedFrames(1);
+  const into = new MergedFrames(words.length + 1);
   const unpaired = interleave(
     { numbers, roles: native.map(roleOf) },
     { numbers: numbers.slice(native.length), roles: perl.map(perlRoleOf) },

@@ -30,8 +30,9 @@ function python(text: string): PythonWord[] {
 
 /** The merged frames: letters of native ones, small and in brackets where they are folded, and numbers of the others. */
 function merged(letters: string, words: string, truncated = false): string {
-  const into = new MergedFrames();
-  const unpaired = interleave(native(letters), python(words), into, truncated);
+  const [frames, own] = [native(letters), python(words)];
+  const into = new MergedFrames(frames.length + own.length);
+  const unpaired = interleave(frames, own, into, truncated);
   const text = Array.from(into.copy(), (number) => {
     if (number < 100) return String(number);
     const letter = letters[(number - 100) >> 1] ?? "";
