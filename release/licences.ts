@@ -23,7 +23,7 @@ const COMMON = ["GPL-2", "GPL-3", "LGPL-2.1", "LGPL-3"];
 /** The npm packages that are in the bundle, by what the bundler reads. */
 async function bundledPackages(): Promise<string[]> {
   const { metafile } = await build({
-    entryPoints: ["src/start.ts", "src/sources/worker.ts"],
+    entryPoints: ["src/start.ts"],
     absWorkingDir: root,
     bundle: true,
     splitting: true,

@@ -10,7 +10,12 @@
 
 #include <atomic>
 #include <cerrno>
+#include <future>
+#include <mutex>
+#include <thread>
+#include <utility>
 
+#include "turns/mutex.h"
 #include "util/clock.h"
 #include "util/failure.h"
 
@@ -69,9 +74,7 @@ bool dropRights(const Command& command, const std::vector<gid_t>& groups) {
                                   syscall(SYS_setresuid, command.uid, command.uid, command.uid) == 0);
 }
 
-}  // namespace
-
-pid_t startCommand(const Command& command) {
+pid_t startHere(const Command& command) {
   const std::vector<char*> words = pointersTo(command.words), environment = pointersTo(command.environment);
   const std::vector<gid_t> groups = command.user.empty() ? std::vector<gid_t>{} : groupsOf(command);
   volatile int error = 0;
@@ -97,6 +100,59 @@ pid_t startCommand(const Command& command) {
   }
   return pid;
 }
+
+/// There until the process ends.
+class CommandThread {
+ public:
+  static CommandThread& only() {
+    static auto& thread = *new CommandThread;
+    return thread;
+  }
+
+  pid_t number() const { return number_; }
+
+  pid_t start(const Command& command) {
+    std::packaged_task<pid_t()> task([&command] { return startHere(command); });
+    std::future<pid_t> pid = task.get_future();
+    {
+      std::lock_guard lock(mutex_);
+      task_ = std::move(task);
+    }
+    wake_.notifyAll();
+    return pid.get();
+  }
+
+ private:
+  CommandThread() {
+    std::promise<pid_t> number;
+    std::thread([this, &number] {
+      number.set_value(gettid());
+      run();
+    }).detach();
+    number_ = number.get_future().get();
+  }
+
+  [[noreturn]] void run() {
+    for (;;) {
+      std::unique_lock lock(mutex_);
+      wake_.wait(lock, [this] { return task_.valid(); });
+      auto task = std::exchange(task_, {});
+      lock.unlock();
+      task();
+    }
+  }
+
+  pid_t number_ = 0;
+  Mutex mutex_;  ///< guards what follows
+  Condition wake_;
+  std::packaged_task<pid_t()> task_;
+};
+
+}  // namespace
+
+pid_t commandThread() { return CommandThread::only().number(); }
+
+pid_t startCommand(const Command& command) { return CommandThread::only().start(command); }
 
 CommandEnd waitForCommand(pid_t pid) {
   siginfo_t end = {};

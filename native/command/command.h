@@ -25,8 +25,10 @@ struct CommandEnd {
   int signal = 0;
 };
 
-/// Starts a command. Whatever runs in it is a child of the calling thread. Returns its pid; throws a Failure with the
-/// reason of the kernel.
+/// The thread that starts commands. It starts nothing else: who samples its children meets none of polytop's own.
+pid_t commandThread();
+
+/// Has that thread start a command. Returns its pid; throws a Failure with the reason of the kernel.
 pid_t startCommand(const Command& command);
 
 /// Waits until it has ended. Any thread, once.

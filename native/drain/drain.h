@@ -75,10 +75,11 @@ struct Drained {
   Stacks::News news;
   std::vector<FileInfo> files;
   std::vector<uint32_t> closedFiles;  ///< ids that may be given to other files later
+  std::vector<std::string> notices;   ///< what the user must know of how they were read
 };
 
 /// Reads what the BPF program counted. A thread of its own empties the ring buffer
-/// when it fills and hands requests for files on; drain() is called by one thread.
+/// when it fills and hands requests for files on; drain() is called by one thread at a time.
 class Drain {
  public:
   Drain() = default;

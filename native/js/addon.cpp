@@ -29,6 +29,7 @@
 #include "kernel/tick_cost.h"
 #include "memory/memory_reader.h"
 #include "turns/first_turn.h"
+#include "turns/mutex.h"
 #include "util/last_words.h"
 #include "util/unused_memory.h"
 
@@ -166,10 +167,11 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     return static_cast<uint64_t>(info[index].As<Napi::Number>().Int64Value());
   }
 
-  /// Calls a method of an open sampler; an exception becomes a JavaScript error.
+  /// Calls a method of an open sampler; an exception becomes a JavaScript error. It waits while the sampler drains.
   template <Napi::Value (Sampler::*Method)(const Napi::CallbackInfo&)>
   Napi::Value call(const Napi::CallbackInfo& info) {
     return guarded(info.Env(), [&] {
+      std::lock_guard lock(mutex_);
       if (!parts_) throw Failure("the sampler is closed");
       return (this->*Method)(info);
     });
@@ -180,14 +182,17 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     return InstanceMethod<&Sampler::call<Method>>(name);
   }
 
-  /// drain(): what was sampled since the last call; blocks for some 10 ms.
+  /// drain(): a promise of what was sampled since the last call; it takes some 10 ms on another thread.
   Napi::Value drain(const Napi::CallbackInfo& info) {
-    const Napi::Env env = info.Env();
     keepLastWords();
-    const Drained drained = parts_->drain.drain();
-    std::vector<std::string> notices = parts_->memory.takeNotices();
-    std::ranges::move(parts_->files.naming.takeNotices(), std::back_inserter(notices));
-    return describeDrained(env, drained, notices);
+    return drainBeside(info.This().As<Napi::Object>(), [this] {
+      std::lock_guard lock(mutex_);
+      if (!parts_) throw Failure("the sampler is closed");
+      Drained drained = parts_->drain.drain();
+      drained.notices = parts_->memory.takeNotices();
+      std::ranges::move(parts_->files.naming.takeNotices(), std::back_inserter(drained.notices));
+      return drained;
+    });
   }
 
   /// sweep(objectPath, isPrepared): visits waiting threads too from now on; an empty path ends that. Prepared: the
@@ -229,10 +234,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
 
   /// prepare(paths): reads these files before they are run, and waits until that is done.
   Napi::Value prepare(const Napi::CallbackInfo& info) {
-    const Napi::Array paths = info[0].As<Napi::Array>();
-    std::vector<std::string> files;
-    for (uint32_t i = 0; i < paths.Length(); i++) files.push_back(paths.Get(i).As<Napi::String>().Utf8Value());
-    parts_->files.builder.prepare(files);
+    parts_->files.builder.prepare(textsOf(info[0]));
     waitForFiles(parts_->files.builder, kPreparing);
     return info.Env().Undefined();
   }
@@ -351,6 +353,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
 
   /// close(): ends sampling and frees everything; a second call does nothing.
   void close(const Napi::CallbackInfo&) {
+    std::lock_guard lock(mutex_);
     if (parts_) parts_->methods.onFirst(nullptr);
     lines_->close();
     parts_.reset();
@@ -358,6 +361,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     wake_ = {};
   }
 
+  Mutex mutex_;  ///< guards all that follows while a drain is under way on another thread
   std::unique_ptr<Parts> parts_;
   std::string objectPath_;
   uint64_t tickNanoseconds_ = 0;  ///< what a tick costs, without the BPF program
@@ -379,10 +383,6 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("endFirst", Napi::Function::New(env, [](const Napi::CallbackInfo&) { endFirst(); }));
   exports.Set("comeFirst", Napi::Function::New(env, [](const Napi::CallbackInfo&) { comeFirst(); }));
   exports.Set("comeBeforeHelpers", Napi::Function::New(env, [](const Napi::CallbackInfo&) { comeBeforeHelpers(); }));
-  exports.Set("passTurn", Napi::Function::New(env, [](const Napi::CallbackInfo& info) {
-                const StartsFirst startsFirst;
-                return info[0].As<Napi::Function>().Call({});
-              }));
   exports.Set("releaseUnusedMemory", Napi::Function::New(env, [](const Napi::CallbackInfo& info) {
                 return guarded(info.Env(), [&] {
                   releaseUnusedMemory();

@@ -12,13 +12,6 @@ namespace polytop {
 
 namespace {
 
-std::vector<std::string> textsOf(const Napi::Value& value) {
-  const Napi::Array array = value.As<Napi::Array>();
-  std::vector<std::string> texts;
-  for (uint32_t i = 0; i < array.Length(); i++) texts.push_back(array.Get(i).As<Napi::String>().Utf8Value());
-  return texts;
-}
-
 /// startCommand({words, environment, descriptors, user?, uid?, gid?}): its pid.
 Napi::Value start(const Napi::CallbackInfo& info) {
   const Napi::Object given = info[0].As<Napi::Object>();
@@ -56,6 +49,9 @@ Napi::Value wait(const Napi::CallbackInfo& info) {
 }  // namespace
 
 void defineCommands(Napi::Env env, Napi::Object& exports) {
+  exports.Set("commandThread", Napi::Function::New(env, [](const Napi::CallbackInfo& info) {
+                return Napi::Number::New(info.Env(), commandThread());
+              }));
   exports.Set("startCommand", Napi::Function::New(env, start));
   exports.Set("waitForCommand", Napi::Function::New(env, wait));
 }

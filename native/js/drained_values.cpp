@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "js/drained_values.h"
 
+#include <utility>
+
 #include "js/file_values.h"
 #include "js/name_values.h"
 #include "js/values.h"
+#include "turns/first_turn.h"
+#include "util/priority.h"
 
 namespace polytop {
 
@@ -24,9 +28,8 @@ Napi::Object describeWaits(Napi::Env env, const DrainedWaits& waits) {
                 "owners", waits.owners);
 }
 
-}  // namespace
-
-Napi::Object describeDrained(Napi::Env env, const Drained& drained, const std::vector<std::string>& notices) {
+/// What was sampled between two drains, and what the user must know beside it.
+Napi::Object describeDrained(Napi::Env env, const Drained& drained) {
   const Stacks::News& news = drained.news;
   const std::vector<double> counters(drained.counters.begin(), drained.counters.end());
   return object(env, "seconds", drained.seconds, "time", static_cast<double>(drained.time) / 1e6, "samples",
@@ -38,7 +41,51 @@ Napi::Object describeDrained(Napi::Env env, const Drained& drained, const std::v
                 news.firstFrame, "frames", news.frames, "functions", news.functions, "extras", news.extras, "names",
                 describeNames(env, news.names), "renewed", news.renewed, "owners", news.owners, "forgottenStacks",
                 news.forgottenStacks, "forgottenFrames", news.forgottenFrames, "files",
-                describeFiles(env, drained.files), "closedFiles", drained.closedFiles, "notices", notices);
+                describeFiles(env, drained.files), "closedFiles", drained.closedFiles, "notices", drained.notices);
+}
+
+/// Deletes itself when it is done, as AsyncWorkers do.
+class DrainWorker final : public Napi::AsyncWorker {
+ public:
+  DrainWorker(const Napi::Object& sampler, std::function<Drained()> drain)
+      : Napi::AsyncWorker(sampler.Env()),
+        deferred_(sampler.Env()),
+        sampler_(Napi::Persistent(sampler)),
+        drain_(std::move(drain)) {}
+
+  Napi::Promise promise() const { return deferred_.Promise(); }
+
+  /// Runs on one of Node's threads for work, where an exception would end the program.
+  void Execute() override {
+    raisePriority();
+    // Until the drain is done nothing is drawn.
+    comeBeforeHelpers();
+    try {
+      drained_ = drain_();
+    } catch (const std::exception& error) {
+      SetError(reasonOf(error));
+    }
+    stepBack();
+  }
+
+  void OnOK() override { deferred_.Resolve(describeDrained(Env(), drained_)); }
+  void OnError(const Napi::Error& error) override { deferred_.Reject(error.Value()); }
+
+ private:
+  Napi::Promise::Deferred deferred_;
+  /// What drains is not collected meanwhile.
+  Napi::ObjectReference sampler_;
+  std::function<Drained()> drain_;
+  Drained drained_;
+};
+
+}  // namespace
+
+Napi::Promise drainBeside(const Napi::Object& sampler, std::function<Drained()> drain) {
+  auto* worker = new DrainWorker(sampler, std::move(drain));
+  const Napi::Promise promise = worker->promise();
+  worker->Queue();
+  return promise;
 }
 
 }  // namespace polytop

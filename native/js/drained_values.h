@@ -3,14 +3,14 @@
 
 #include <napi.h>
 
-#include <string>
-#include <vector>
+#include <functional>
 
 #include "drain/drain.h"
 
 namespace polytop {
 
-/// What was sampled between two drains, and what the user must know beside it: Drained in src/addon/drained.ts.
-Napi::Object describeDrained(Napi::Env env, const Drained& drained, const std::vector<std::string>& notices);
+/// Has `drain` called on another thread, for as long as which `sampler` is not collected. The promise is of a Drained
+/// (src/addon/drained.ts), or of an Error that says what `drain` threw.
+Napi::Promise drainBeside(const Napi::Object& sampler, std::function<Drained()> drain);
 
 }  // namespace polytop

@@ -54,6 +54,14 @@ Napi::Value valueOf(Napi::Env env, const std::vector<Element>& from) {
   return to;
 }
 
+/// The texts of an array.
+inline std::vector<std::string> textsOf(const Napi::Value& value) {
+  const Napi::Array array = value.As<Napi::Array>();
+  std::vector<std::string> texts;
+  for (uint32_t i = 0; i < array.Length(); i++) texts.push_back(array.Get(i).As<Napi::String>().Utf8Value());
+  return texts;
+}
+
 /// An array of what `convert` makes of each element.
 template <typename Elements, typename Convert>
 Napi::Array listOf(Napi::Env env, const Elements& from, Convert convert) {

@@ -104,7 +104,9 @@ export interface Addon {
   listNeededFiles(path: string): NeededFiles;
   /** Probes that a program's author put into it (USDT). */
   listStaticProbes(path: string): readonly StaticProbe[];
-  /** Starts a command as a child of the calling thread; its pid. Throws an error with `errno`. */
+  /** The number of the thread that starts commands, and nothing else. */
+  commandThread(): number;
+  /** Starts a command as a child of that thread; its pid. Throws an error with `errno`. */
   startCommand(command: CommandSetup): number;
   /** Calls back once when it has ended: with its exit status, and the signal that ended it (0: none). */
   waitForCommand(pid: number, callback: (status: number, signal: number) => void): void;
@@ -115,10 +117,8 @@ export interface Addon {
    * second; native/turns/first_turn.h.
    */
   comeFirst(): void;
-  /** Does that before the threads that come first too: for the two that draw and collect, which the others work for. */
+  /** Does that before the threads that come first too: for the one that draws and collects, which the others work for. */
   comeBeforeHelpers(): void;
-  /** Calls back. A thread that is started there inherits the turn, without an end: it is to call comeFirst() itself. */
-  passTurn<Started>(start: () => Started): Started;
   /** Lets all threads of the process come first until it ends, which is to be soon. */
   endFirst(): void;
 }

@@ -37,8 +37,11 @@ export interface SamplerOptions {
 
 /** A running sampler; samples from its construction to close(). */
 export interface Sampler {
-  /** Takes what was sampled since the last call. Blocks for some 10 ms: waits for runs of the BPF programs to end. */
-  drain(): Drained;
+  /**
+   * Takes what was sampled since the last call. That takes some 10 ms on another thread, as it waits for runs of the BPF
+   * programs to end, and longer where it waits for the symbols of a large file. Any other call waits for it.
+   */
+  drain(): Promise<Drained>;
   /**
    * Visits waiting threads too from now on, by the BPF object at a path; an empty one ends that. With
    * `isPrepared`, files of what waits are read before anything is counted, which takes up to a second.

@@ -84,6 +84,7 @@ export class Collector {
   /** Ids of functions that nothing refers to any more. */
   #forgotten: number[] = [];
   #gathered: Gathered | undefined;
+  #isDraining = false;
   #closed = false;
   #sweeps = false;
   /** Stacks of events a second on each CPU at most. */
@@ -195,9 +196,20 @@ export class Collector {
     return this.#sampler.describe().sampledSeconds;
   }
 
-  /** Takes what was counted since the last call, without making a tick of it. */
-  drain(): void {
-    const drained = this.#sampler.drain();
+  /**
+   * Takes what was counted since the last call, without making a tick of it. Nothing else may be asked for until that is
+   * done.
+   */
+  async drain(): Promise<void> {
+    this.#isDraining = true;
+    try {
+      this.#take(await this.#sampler.drain());
+    } finally {
+      this.#isDraining = false;
+    }
+  }
+
+  #take(drained: Drained): void {
     const frames = new NewFrames(drained);
     this.#lookup.forget(
       drained.forgottenFrames,
@@ -313,7 +325,8 @@ export class Collector {
   }
 
   #resolveSeen(): void {
-    if (this.#closed) return;
+    // What is drained resolves it too.
+    if (this.#closed || this.#isDraining) return;
     for (const reader of this.#readers) reader.resolveSeen?.();
   }
 

@@ -1,6 +1,7 @@
 /** Opens this machine as a source of ticks, as the options ask for it. */
 import type { ResolvedEvent } from "../addon/events.ts";
 import { cacheFolder } from "../machine/cache-folder.ts";
+import { putCollectorFirst } from "../machine/priority.ts";
 import { budgetPercent } from "../options/environment.ts";
 import type { RecordOptions, RunOptions } from "../options/options.ts";
 import type { LiveSource } from "../sources/live.ts";
@@ -19,24 +20,22 @@ export async function openMachine(
   options: RunOptions | RecordOptions,
   isWatched: boolean,
 ): Promise<{ source: LiveSource; frequency: number }> {
-  const { collectHere, openLiveSource, startThread } = await import("../sources/live.ts");
+  const { openLiveSource } = await import("../sources/live.ts");
   const preflight = await import("../doctor/preflight.ts");
   const { checkMachine, checkNativeFiles, checkPids, clampFrequency } = preflight;
   checkPids(options.pids);
   checkMachine();
   checkNativeFiles();
-  // Whatever this thread starts is sampled as the command's: a collector on it would start programs of its own.
-  const collecting = isWatched || options.program ? startThread() : collectHere();
-  // Where the kernel verifies the BPF programs on one CPU, both threads share the other: this one reads on once the
-  // other is loaded, and while that waits.
-  if (isWatched) collecting.once("message", () => void import("../screen/run.ts"));
+  // The kernel verifies the BPF programs meanwhile, on another thread.
+  if (isWatched) await import("../screen/run.ts");
+  else putCollectorFirst();
   const { frequency, notice } = clampFrequency(options.frequency);
   if (notice) warn(notice);
   const { delaySeconds, pids, cache } = options;
   const { event, events, period } = await eventsOf(options);
   const firstSeconds = event === CPU_TIME && !events ? QUICK_LOOK_SECONDS : FIRST_LOOK_SECONDS;
   const budget = budgetPercent(process.env);
-  const source = await openLiveSource(collecting, {
+  const source = openLiveSource({
     event,
     ...(events ? { events } : {}),
     ...(period === undefined ? {} : { period }),
@@ -45,19 +44,24 @@ export async function openMachine(
     firstDelaySeconds: isWatched ? Math.min(delaySeconds, firstSeconds) : delaySeconds,
     pids,
     byFunction: !isWatched,
-    followsOwn: options.program !== undefined,
-    ...(options.program ? { prepared: await filesBefore(options.program) } : {}),
+    ...(options.program ? await followed(options.program) : {}),
     cacheFolder: cache ? cacheFolder(process.env, process.getuid?.()) : "",
     ...(budget === undefined ? {} : { budgetPercent: budget }),
   });
   return { source, frequency };
 }
 
-/** Files that a command runs at its start; between fork and exec it is polytop itself. */
-async function filesBefore(program: readonly string[]): Promise<readonly string[]> {
+/** What is sampled of a command: all that the thread starts that starts it, and files that are read before. */
+async function followed(program: readonly string[]): Promise<{
+  readonly followed: number;
+  readonly prepared: readonly string[];
+}> {
   const { filesOfWords } = await import("../events/command-files.ts");
   const { loadAddon } = await import("../addon/binding.ts");
-  return [...filesOfWords(program, loadAddon()), process.execPath];
+  const addon = loadAddon();
+  // Between fork and exec it is polytop itself.
+  const prepared = [...filesOfWords(program, addon), process.execPath];
+  return { followed: addon.commandThread(), prepared };
 }
 
 /** What is counted: the time of CPUs or of waits alone, or events that this machine has. */

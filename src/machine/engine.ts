@@ -12,7 +12,7 @@ const LEAST_MILLISECONDS = 15_000;
 
 let compactedAt = -Infinity;
 
-/** Has V8 optimise functions later, and with fewer threads (Node.js 22 to 26 know the flags). */
+/** Has V8 optimise functions later (Node.js 22 to 26 know the flags). */
 export function compileSparingly(): void {
   // A refresh is done in some milliseconds however it is compiled, and V8's optimising compiler took a fifth of all that
   // polytop cost in its first half minute.
@@ -23,20 +23,12 @@ export function compileSparingly(): void {
   setFlagsFromString("--invocation-count-for-maglev-osr=600");
 }
 
-/**
- * Gives threads that start from now on a young space of 1 MB instead of the launcher's 2: the one that collects passes
- * on most of what it makes in a refresh, and its processor time is the same with less.
- */
-export function startSmallHeaps(): void {
-  setFlagsFromString("--max-semi-space-size=1");
-}
-
-/** Compacts the heap of the calling thread every few minutes. */
+/** Compacts the heap every few minutes. */
 export function compactRegularly(): void {
   setInterval(compactSoon, COMPACT_MILLISECONDS).unref();
 }
 
-/** Compacts the heap of the calling thread behind this turn; not twice in a quarter minute. */
+/** Compacts the heap behind this turn; not twice in a quarter minute. */
 export function compactSoon(): void {
   if (performance.now() - compactedAt < LEAST_MILLISECONDS) return;
   compactedAt = performance.now();
@@ -44,8 +36,8 @@ export function compactSoon(): void {
 }
 
 /**
- * Moves what is in use in the heap of the calling thread together, and gives the rest back to the system. V8 by itself
- * leaves holes where functions and stacks were forgotten: its heaps grew for hours by what was never in use at once.
+ * Moves what is in use in the heap together, and gives the rest back to the system. V8 by itself
+ * leaves holes where functions and stacks were forgotten: the heap grew for hours by what was never in use at once.
  */
 export function compact(): void {
   compactedAt = performance.now();

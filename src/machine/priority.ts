@@ -9,7 +9,7 @@ import { setPriority } from "node:os";
 /** The thread that answers keys gets the highest priority of setpriority(2). */
 const SCREEN_NICE = -20;
 
-/** The collecting thread comes next, as the threads of the addon do that read for it. */
+/** Where nobody waits for a key it is one of those that collect, as the threads of the addon do. */
 const COLLECTOR_NICE = -15;
 
 function trySetPriority(thread: number, nice: number): void {
@@ -29,7 +29,7 @@ export function putScreenFirst(): void {
   for (const thread of readdirSync("/proc/self/task")) trySetPriority(Number(thread), SCREEN_NICE);
 }
 
-/** Puts the calling thread second; it inherited the priority of the one that started it. */
-export function putCollectorSecond(): void {
+/** Puts the calling thread beside those of the addon, in front of all others. */
+export function putCollectorFirst(): void {
   trySetPriority(0, COLLECTOR_NICE);
 }

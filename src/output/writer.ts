@@ -58,8 +58,12 @@ export function makeWriter(stream: Writable, warn: (text: string) => void): Writ
         signal.addEventListener("abort", done);
       }),
     close: (signal) =>
-      new Promise((resolve) => {
-        if (isDead(stream)) return resolve();
+      new Promise<void>((resolve) => {
+        // Who listens for errors hears of this one behind this turn.
+        if (isDead(stream)) {
+          setImmediate(resolve);
+          return;
+        }
         const giveUp = (): void => {
           setTimeout(resolve, GRACE_MS);
         };

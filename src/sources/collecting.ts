@@ -1,7 +1,8 @@
 /**
- * Collects as it is asked to: makes one tick a refresh and sends it to who shows them, on the same thread or on
- * another; what that asks comes as requests.
+ * Collects from its making to its end: makes one tick a refresh. What is asked of the collector meanwhile comes in its
+ * turn, one after the other, as a drain goes on beside.
  */
+import { setImmediate as behindThisTurn } from "node:timers/promises";
 import { loadAddon } from "../addon/binding.ts";
 import type { ResolvedEvent } from "../addon/events.ts";
 import {
@@ -12,48 +13,31 @@ import {
   startBudget,
 } from "../collector/budget.ts";
 import { Collector, type CollectorOptions } from "../collector/collector.ts";
-import { type LookedUp, notLookedUp } from "../collector/frame-lookup.ts";
-import { compactSoon } from "../machine/engine.ts";
-import { buffersOf, type TickDelta } from "../tick/delta.ts";
-import { UserError } from "../tick/errors.ts";
+import type { LookedUp } from "../collector/frame-lookup.ts";
+import type { TickDelta } from "../tick/delta.ts";
 
 /** What collecting begins with. */
 export interface CollectingSetup {
-  readonly sampler: CollectorOptions;
+  readonly sampler: Omit<CollectorOptions, "drainSeconds">;
   readonly delaySeconds: number;
   readonly firstDelaySeconds: number;
   /** What polytop may cost, percent of one CPU; 0: no limit. */
   readonly budgetPercent?: number;
 }
 
-/** What is asked while it collects; an answer has the number of its request. */
-export type CollectingRequest =
-  | { readonly kind: "pids"; readonly id: number; readonly pids: readonly number[] }
-  | { readonly kind: "interval"; readonly seconds: number }
-  | { readonly kind: "waits"; readonly id: number }
-  | { readonly kind: "events"; readonly id: number; readonly events: readonly ResolvedEvent[] }
-  | { readonly kind: "flush"; readonly id: number }
-  | { readonly kind: "frames"; readonly id: number; readonly function: number | undefined }
-  | { readonly kind: "close" };
-
-/** What it sends. */
-export type CollectingReply =
-  | { readonly kind: "loaded" }
-  | { readonly kind: "ready" }
-  | { readonly kind: "tick"; readonly delta: TickDelta }
-  | { readonly kind: "answer"; readonly id: number; readonly error: string | undefined }
-  | { readonly kind: "frames"; readonly id: number; readonly found: LookedUp }
-  | {
-      readonly kind: "failed";
-      readonly message: string;
-      readonly errno: number;
-      /** What polytop exits with for an error that is meant for the user as it is. */
-      readonly exitCode: number | undefined;
-      readonly stack: string | undefined;
-    };
+/** Who gets what is collected. */
+export interface CollectingListener {
+  /** Takes the next tick; its memory is the listener's. */
+  tick(delta: TickDelta): void;
+  /** Nothing more will come. */
+  failed(error: unknown): void;
+}
 
 /** The count maps are sized for this: a longer refresh is drained several times. */
 const MAX_DRAIN_SECONDS = 1;
+
+/** A timer may fire so early. */
+const EARLY_MILLISECONDS = 1;
 
 /** A refresh that waits for threads to be visited comes after so long all the same, and is looked for so often. */
 const MOST_LATE_MILLISECONDS = 10_000;
@@ -65,38 +49,10 @@ const RELEASE_MILLISECONDS = 30_000;
 /** To release takes 5 ms, as the kernel walks all of the program's pages for it: not where so little has come since. */
 const RELEASED_AT_LEAST_BYTES = 10e6;
 
-/** What collects, as who shows its ticks sees it: a Worker is one. */
-export interface Collecting {
-  /** Takes first what collecting begins with, then requests. */
-  postMessage(message: CollectingSetup | CollectingRequest): void;
-  on(event: "message", listener: (reply: CollectingReply) => void): unknown;
-  on(event: "error", listener: (error: Error) => void): unknown;
-  once(event: "message", listener: (reply: CollectingReply) => void): unknown;
-  once(event: "exit", listener: (code: number) => void): unknown;
-}
-
-/** The way to who shows what is collected. */
-export interface CollectingPort {
-  /** The memory in `handedOver` is the other side's from then on. */
-  reply(message: CollectingReply, handedOver?: readonly ArrayBuffer[]): void;
-  /** Calls `listener` with each request from now on. */
-  onRequest(listener: (request: CollectingRequest) => void): void;
-  /** Nothing will be sent any more. */
-  close(): void;
-}
-
-function describeError(error: unknown): CollectingReply {
-  const known = error instanceof Error ? error : new Error(String(error));
-  const errno = "errno" in known && typeof known.errno === "number" ? known.errno : 0;
-  const exitCode = known instanceof UserError ? known.exitCode : undefined;
-  return { kind: "failed", message: known.message, errno, exitCode, stack: known.stack };
-}
-
-/** Calls the collector at even times, whatever a call takes. */
-class Schedule {
+export class Collecting {
   readonly #collector: Collector;
-  readonly #port: CollectingPort;
-  readonly #comeBeforeHelpers = loadAddon().comeBeforeHelpers;
+  readonly #listener: CollectingListener;
+  readonly #comeBeforeHelpers: () => void;
   #budget: BudgetState;
   /** Samples a second on each CPU by now. */
   #frequency: number;
@@ -105,18 +61,29 @@ class Schedule {
   #timer: NodeJS.Timeout | undefined;
   /** The refresh is due, and waits for threads to be visited. */
   #isLate = false;
+  #isClosed = false;
+  /** Is settled when nobody uses the collector. */
+  #turn: Promise<unknown> = Promise.resolve();
 
-  constructor(collector: Collector, setup: CollectingSetup, port: CollectingPort) {
-    const { delaySeconds, firstDelaySeconds, sampler } = setup;
-    this.#collector = collector;
-    this.#port = port;
-    this.#budget = startBudget(sampler.frequency, setup.budgetPercent ?? DEFAULT_BUDGET_PERCENT);
+  /** Samples from now on. Throws an Error, with `errno` where the kernel refuses. */
+  constructor(setup: CollectingSetup, listener: CollectingListener) {
+    const { delaySeconds, firstDelaySeconds, sampler, budgetPercent } = setup;
+    const { comeBeforeHelpers, releaseUnusedMemory } = loadAddon();
+    this.#comeBeforeHelpers = comeBeforeHelpers;
+    this.#listener = listener;
+    // Until now its turn has no end.
+    comeBeforeHelpers();
+    this.#collector = new Collector({ ...sampler, drainSeconds: MAX_DRAIN_SECONDS });
+    this.#budget = startBudget(sampler.frequency, budgetPercent ?? DEFAULT_BUDGET_PERCENT);
     this.#frequency = sampler.frequency;
     this.#seconds = delaySeconds;
     // The collector took its time since sampling began.
-    const begun = performance.now() - collector.sampledSeconds() * 1000;
+    const begun = performance.now() - this.#collector.sampledSeconds() * 1000;
     this.#lastTick = begun - (delaySeconds - firstDelaySeconds) * 1000;
     this.#plan();
+    const release = releasing(releaseUnusedMemory);
+    setTimeout(release, START_MILLISECONDS).unref();
+    setInterval(release, RELEASE_MILLISECONDS).unref();
   }
 
   setSeconds(seconds: number): void {
@@ -124,17 +91,53 @@ class Schedule {
     this.#plan();
   }
 
-  /** Makes a tick of what there is, before its time. */
-  flush(): void {
-    this.#lastTick = performance.now() - this.#seconds * 1000;
-    this.#run(true);
+  /** Samples these alone; none: all. What was sampled of others so far is a refresh of its own. */
+  setTargets(pids: readonly number[]): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#refresh(true);
+      this.#collector.setTargets(pids);
+    });
   }
 
-  stop(): void {
+  /** Counts these and nothing else. What was counted of others so far is a refresh of its own. */
+  setEvents(events: readonly ResolvedEvent[]): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#refresh(true);
+      this.#collector.setEvents(events);
+    });
+  }
+
+  watchWaits(): Promise<void> {
+    return this.#inTurn(() => this.#collector.watchWaits());
+  }
+
+  /** Makes a tick of what there is, before its time. */
+  flush(): Promise<void> {
+    return this.#inTurn(() => this.#refresh(true));
+  }
+
+  /** Looks up the frames of a function; see FrameLookup. */
+  async lookUp(functionId: number | undefined): Promise<LookedUp> {
+    // Only its beginning takes a turn: it may read for a while.
+    const { found } = await this.#inTurn(() => ({ found: this.#collector.lookUp(functionId) }));
+    return found;
+  }
+
+  /** Ends sampling; resolves when nothing of it is left in the kernel. */
+  close(): Promise<void> {
     clearTimeout(this.#timer);
+    this.#isClosed = true;
+    return this.#inTurn(() => this.#collector.close());
+  }
+
+  #inTurn<T>(work: () => T | Promise<T>): Promise<T> {
+    const done = this.#turn.then(work);
+    this.#turn = done.catch(() => {});
+    return done;
   }
 
   #plan(): void {
+    if (this.#isClosed) return;
     clearTimeout(this.#timer);
     this.#comeBeforeHelpers();
     const left = this.#lastTick + this.#seconds * 1000 - performance.now();
@@ -143,6 +146,30 @@ class Schedule {
       MAX_DRAIN_SECONDS * 1000,
     );
     this.#timer = setTimeout(() => this.#run(), wait);
+  }
+
+  /** Refreshes at even times, whatever a refresh takes. */
+  #run(): void {
+    this.#inTurn(() => this.#refresh()).catch((error: unknown) => this.#listener.failed(error));
+  }
+
+  async #refresh(isForced = false): Promise<void> {
+    if (this.#isClosed) return;
+    const due = this.#lastTick + this.#seconds * 1000;
+    const now = performance.now();
+    await this.#collector.drain();
+    // Keys come first.
+    await behindThisTurn();
+    if (this.#isClosed) return;
+    const isDue = isForced || now >= due - EARLY_MILLISECONDS;
+    const mayCome = isForced || now > due + MOST_LATE_MILLISECONDS || this.#collector.isReady();
+    this.#isLate = isDue && !mayCome;
+    if (isDue && mayCome) {
+      // Even times, unless the machine was so busy that a whole refresh was missed.
+      this.#lastTick = !isForced && now - due < this.#seconds * 500 ? due : now;
+      this.#listener.tick(this.#tick());
+    }
+    this.#plan();
   }
 
   /** A tick at the rate that was in force, and the next one at the rate that its cost allows. */
@@ -160,72 +187,6 @@ class Schedule {
     if (notice === undefined) return delta;
     return { ...delta, header: { ...delta.header, notices: [...delta.header.notices, notice] } };
   }
-
-  #run(isForced = false): void {
-    try {
-      const due = this.#lastTick + this.#seconds * 1000;
-      const now = performance.now();
-      this.#collector.drain();
-      const mayCome = isForced || now > due + MOST_LATE_MILLISECONDS || this.#collector.isReady();
-      // A timer may fire up to a millisecond early.
-      this.#isLate = now >= due - 1 && !mayCome;
-      if (now >= due - 1 && mayCome) {
-        // Even times, unless the machine was so busy that a whole refresh was missed.
-        this.#lastTick = now - due < this.#seconds * 500 ? due : now;
-        const delta = this.#tick();
-        this.#port.reply({ kind: "tick", delta }, buffersOf(delta));
-        if (delta.forgotten) compactSoon();
-      }
-      this.#plan();
-    } catch (error) {
-      this.#port.reply(describeError(error));
-    }
-  }
-}
-
-/** Collects from now on, until it is asked to end; where it cannot, the reply says why. */
-export function collect(setup: CollectingSetup, port: CollectingPort): void {
-  try {
-    serve(setup, port);
-  } catch (error) {
-    port.reply(describeError(error));
-  }
-}
-
-function serve(setup: CollectingSetup, port: CollectingPort): void {
-  const { comeBeforeHelpers, releaseUnusedMemory } = loadAddon();
-  // Until now its turn has no end.
-  comeBeforeHelpers();
-  const collector = new Collector({ ...setup.sampler, drainSeconds: MAX_DRAIN_SECONDS });
-  const schedule = new Schedule(collector, setup, port);
-  port.onRequest((request) => {
-    if (request.kind === "interval") schedule.setSeconds(request.seconds);
-    if (request.kind === "pids") {
-      // What was sampled of others so far is a refresh of its own: the next one is of these alone.
-      schedule.flush();
-      port.reply(tryIt(request.id, () => collector.setTargets(request.pids)));
-    }
-    if (request.kind === "waits") port.reply(tryIt(request.id, () => collector.watchWaits()));
-    if (request.kind === "events") {
-      // What was counted of others so far is a refresh of its own.
-      schedule.flush();
-      port.reply(tryIt(request.id, () => collector.setEvents(request.events)));
-    }
-    if (request.kind === "frames") void lookUp(collector, request).then(port.reply);
-    if (request.kind === "flush") {
-      schedule.flush();
-      port.reply({ kind: "answer", id: request.id, error: undefined });
-    }
-    if (request.kind === "close") {
-      schedule.stop();
-      collector.close();
-      port.close();
-    }
-  });
-  port.reply({ kind: "ready" });
-  const release = releasing(releaseUnusedMemory);
-  setTimeout(release, START_MILLISECONDS).unref();
-  setInterval(release, RELEASE_MILLISECONDS).unref();
 }
 
 /** Releases memory where that is worth its time. */
@@ -236,28 +197,4 @@ function releasing(releaseUnusedMemory: () => void): () => void {
     releaseUnusedMemory();
     left = process.memoryUsage.rss();
   };
-}
-
-async function lookUp(
-  collector: Collector,
-  { id, function: wanted }: CollectingRequest & { kind: "frames" },
-): Promise<CollectingReply> {
-  try {
-    return { kind: "frames", id, found: await collector.lookUp(wanted) };
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    return { kind: "frames", id, found: notLookedUp(why) };
-  }
-}
-
-/** Does what was asked for; the answer says what was wrong, if anything. */
-function tryIt(id: number, work: () => void): CollectingReply {
-  try {
-    work();
-    return { kind: "answer", id, error: undefined };
-  } catch (error) {
-    // The kernel's reasons follow on further lines, for which a screen has no room.
-    const [what] = (error instanceof Error ? error.message : String(error)).split("\n");
-    return { kind: "answer", id, error: what };
-  }
 }

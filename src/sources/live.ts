@@ -1,26 +1,19 @@
-/** Ticks of this machine, live: begins to collect and speaks with what does. */
+/** Ticks of this machine, live. */
 import { constants } from "node:os";
 import { join } from "node:path";
-import { Worker } from "node:worker_threads";
 import counterFile from "../../bpf/counters.json" with { type: "json" };
 import { loadAddon } from "../addon/binding.ts";
 import type { ResolvedEvent } from "../addon/events.ts";
 import type { LookedUp } from "../collector/frame-lookup.ts";
-import { compactSoon, startSmallHeaps } from "../machine/engine.ts";
+import { compactSoon } from "../machine/engine.ts";
 import { nativeFolder, samplingObject } from "../machine/native-folder.ts";
 import { startOfProcess } from "../machine/process-start.ts";
-import { TickAssembler } from "../tick/delta.ts";
+import { TickAssembler, type TickDelta } from "../tick/delta.ts";
 import { EXIT_CANNOT, EXIT_FAILED, UserError } from "../tick/errors.ts";
 import type { EventName } from "../tick/events.ts";
 import type { CounterDefinition, FrameFacts, SourceEvent, TickSource } from "../tick/source.ts";
 import type { Store } from "../tick/store.ts";
-import type {
-  Collecting,
-  CollectingReply,
-  CollectingRequest,
-  CollectingSetup,
-} from "./collecting.ts";
-import { SameThread } from "./same-thread.ts";
+import { Collecting, type CollectingSetup } from "./collecting.ts";
 
 export interface LiveOptions {
   /** Whose time is counted, where any is. */
@@ -34,8 +27,8 @@ export interface LiveOptions {
   /** The first refresh may be sooner: who looks at a screen wants an answer now. */
   readonly firstDelaySeconds?: number;
   readonly pids: readonly number[];
-  /** Only what this process's main thread starts from now on is sampled. */
-  readonly followsOwn?: boolean;
+  /** Only what this thread of polytop's own starts from now on is sampled. */
+  readonly followed?: number;
   /** Files that are about to be run. */
   readonly prepared?: readonly string[];
   /** Stacks of the same functions are one: for who asks for no source lines of native functions. */
@@ -53,98 +46,69 @@ export interface LiveSource extends TickSource {
   close(): Promise<void>;
 }
 
-/** The thread keeps frames and names: tens of megabytes. */
-const HEAP_LIMITS = { maxOldGenerationSizeMb: 256 };
-
 const { EPERM, EACCES } = constants.errno;
 
-/**
- * Starts the collecting thread, which has nothing to do yet: it takes a tenth of a second, in which others work. The
- * addon must be whole.
- */
-export function startThread(): Collecting {
-  startSmallHeaps();
-  // Else it would share a CPU with the thread on which the kernel verifies the BPF programs, and be there after that.
-  return loadAddon().passTurn(
-    () => new Worker(new URL("./worker.js", import.meta.url), { resourceLimits: HEAP_LIMITS }),
-  );
+/** Starts sampling. Throws a UserError that says what this machine or user lacks. */
+export function openLiveSource(options: LiveOptions): LiveSource {
+  try {
+    return new CollectedSource(setupOf(options));
+  } catch (error) {
+    throw startError(error as Error);
+  }
 }
 
-/** Collects on this thread, where no key is waited for. */
-export const collectHere = (): Collecting => new SameThread();
-
-/** Starts sampling. Rejects with a UserError that says what this machine or user lacks. */
-export async function openLiveSource(
-  collecting: Collecting,
-  options: LiveOptions,
-): Promise<LiveSource> {
-  const native = nativeFolder();
-  const setup: CollectingSetup = {
+function setupOf(options: LiveOptions): CollectingSetup {
+  const { delaySeconds, firstDelaySeconds = delaySeconds, budgetPercent } = options;
+  return {
     sampler: {
       objectPath: samplingObject(),
-      sweepPath: join(native, "wait.bpf.o"),
+      sweepPath: join(nativeFolder(), "wait.bpf.o"),
       event: options.event,
       ...(options.events ? { events: options.events } : {}),
       ...(options.period === undefined ? {} : { period: options.period }),
-      // The number of a main thread is that of its process.
       ...(options.prepared ? { prepared: options.prepared } : {}),
-      ...(options.followsOwn ? { followed: process.pid } : {}),
+      ...(options.followed === undefined ? {} : { followed: options.followed }),
       frequency: options.frequency,
-      drainSeconds: 1,
       targets: options.pids,
       byFunction: options.byFunction ?? false,
       cacheFolder: options.cacheFolder,
     },
-    delaySeconds: options.delaySeconds,
-    firstDelaySeconds: options.firstDelaySeconds ?? options.delaySeconds,
-    ...(options.budgetPercent === undefined ? {} : { budgetPercent: options.budgetPercent }),
+    delaySeconds,
+    firstDelaySeconds,
+    ...(budgetPercent === undefined ? {} : { budgetPercent }),
   };
-  const source = new CollectedSource(collecting);
-  collecting.postMessage(setup);
-  await source.ready;
-  return source;
 }
 
 class CollectedSource implements LiveSource {
   readonly counters: readonly CounterDefinition[] = counterFile.counters;
-  readonly ready: Promise<void>;
   /** Rejects where sampling ends by itself. */
   readonly ended: Promise<void>;
   readonly #collecting: Collecting;
   readonly #addon = loadAddon();
-  readonly #start = Promise.withResolvers<void>();
   readonly #end = Promise.withResolvers<void>();
   readonly #assembler = new TickAssembler();
   readonly #listeners = new Set<(event: SourceEvent) => void>();
-  readonly #answers = new Map<number, (error: string | undefined) => void>();
   /** What was looked up of one function's frames, by their numbers in the store of the latest tick. */
   readonly #facts = new Map<number, FrameFacts>();
   #factsOf: number | undefined;
-  #nextRequest = 1;
-  #closed = false;
+  #closed: Promise<void> | undefined;
   #failure: UserError | undefined;
-  /** The thread is there no more. */
-  #exited = false;
 
-  constructor(collecting: Collecting) {
-    this.#collecting = collecting;
+  constructor(setup: CollectingSetup) {
     this.ended = this.#end.promise;
-    this.ready = this.#start.promise;
-    this.ended.catch(this.#start.reject);
-    collecting.on("message", (reply) => this.#receive(reply));
-    collecting.on("error", (error) => this.#fail(whyEnded(error), error.stack));
-    collecting.once("exit", (code) => {
-      this.#exited = true;
-      this.#fail(`its thread ended with status ${code}`);
+    // Whoever waits for it hears of it.
+    this.ended.catch(() => {});
+    this.#collecting = new Collecting(setup, {
+      tick: (delta) => this.#receive(delta),
+      failed: (error) => this.#fail(error as Error),
     });
   }
 
   /** Nothing more will come, for the first reason that is told: whoever waits must know. */
-  #fail(why: string, stack?: string): void {
+  #fail({ message, stack }: Error): void {
     if (this.#closed || this.#failure) return;
-    this.#failure = new UserError(`sampling has ended: ${why.split("\n")[0] ?? ""}`, EXIT_FAILED);
+    this.#failure = new UserError(`sampling has ended: ${firstLine(message)}`, EXIT_FAILED);
     if (stack !== undefined) this.#failure.stack = stack;
-    for (const id of this.#answers.keys()) this.#answer(id, this.#failure.message);
     this.#end.reject(this.#failure);
   }
 
@@ -156,19 +120,26 @@ class CollectedSource implements LiveSource {
   async setPids(pids: readonly number[]): Promise<string | undefined> {
     const missing = pids.filter((pid) => startOfProcess(pid) === undefined);
     if (missing.length > 0) return `no process has pid ${missing.join(", ")}`;
-    return this.#ask((id) => ({ kind: "pids", id, pids }));
+    return this.#ask(this.#collecting.setTargets(pids));
   }
 
   async flush(): Promise<void> {
-    if (!this.#closed) await this.#ask((id) => ({ kind: "flush", id }));
+    if (!this.#closed) await this.#ask(this.#collecting.flush());
   }
 
-  lookUp(functionId: number | undefined): Promise<string | undefined> {
+  async lookUp(functionId: number | undefined): Promise<string | undefined> {
     if (functionId !== this.#factsOf) this.#facts.clear();
     this.#factsOf = functionId;
     const { functions } = this.#assembler.store;
     const sent = functionId === undefined ? undefined : functions.sentId(functionId);
-    return this.#ask((id) => ({ kind: "frames", id, function: sent }));
+    return this.#ask(this.#learnOf(sent));
+  }
+
+  /** Resolves to why some lines are not known, or to nothing. */
+  async #learnOf(functionId: number | undefined): Promise<string | undefined> {
+    const found = await this.#collecting.lookUp(functionId);
+    this.#learn(found);
+    return found.why || undefined;
   }
 
   readonly factsOf = (store: Store, frame: number): FrameFacts | undefined =>
@@ -183,90 +154,58 @@ class CollectedSource implements LiveSource {
     for (const [frame, body] of bodies) this.#facts.set(frame, { body });
   }
 
-  /** Sends a request; resolves to the answer. */
-  #ask(request: (id: number) => CollectingRequest): Promise<string | undefined> {
-    if (this.#failure) return Promise.resolve(this.#failure.message);
-    const id = this.#nextRequest++;
-    const answer = new Promise<string | undefined>((resolve) => this.#answers.set(id, resolve));
-    this.#send(request(id));
-    return answer;
+  /** Resolves to what is said of why something could not be done, or to nothing. */
+  async #ask(answer: Promise<string | undefined> | Promise<void>): Promise<string | undefined> {
+    try {
+      return (await answer) ?? undefined;
+    } catch (error) {
+      if (this.#failure) return this.#failure.message;
+      // The kernel's reasons follow on further lines, for which a screen has no room.
+      return firstLine(error instanceof Error ? error.message : String(error));
+    }
   }
 
   watchWaits(): Promise<string | undefined> {
-    return this.#ask((id) => ({ kind: "waits", id }));
+    return this.#ask(this.#collecting.watchWaits());
   }
 
   setEvents(events: readonly ResolvedEvent[]): Promise<string | undefined> {
-    return this.#ask((id) => ({ kind: "events", id, events }));
+    return this.#ask(this.#collecting.setEvents(events));
   }
 
   setInterval(seconds: number): void {
-    this.#send({ kind: "interval", seconds });
+    this.#collecting.setSeconds(seconds);
   }
 
   close(): Promise<void> {
-    if (this.#closed) return Promise.resolve();
-    this.#closed = true;
-    if (this.#exited) return Promise.resolve();
     // Among very many threads the end of each takes its time, and all are waited for.
-    this.#addon.endFirst();
-    return new Promise((resolve) => {
-      this.#collecting.once("exit", () => resolve());
-      this.#send({ kind: "close" });
-    });
+    if (!this.#closed) this.#addon.endFirst();
+    this.#closed ??= this.#collecting.close();
+    return this.#closed;
   }
 
-  #send(request: CollectingRequest): void {
-    this.#collecting.postMessage(request);
-  }
-
-  #receive(reply: CollectingReply): void {
-    if (reply.kind === "tick") {
-      // It is drawn now, and keys are waited for behind it.
-      this.#addon.comeBeforeHelpers();
-      if (reply.delta.renewed) this.#facts.clear();
-      this.#publish({ tick: this.#assembler.assemble(reply.delta) });
-      // The store before is held by nobody, or by few, and functions go with theirs.
-      if (reply.delta.forgotten) compactSoon();
-    }
-    if (reply.kind === "ready") this.#start.resolve();
-    if (reply.kind === "failed") {
-      this.#start.reject(startError(reply));
-      this.#fail(reply.message, reply.stack);
-    }
-    if (reply.kind === "answer") this.#answer(reply.id, reply.error);
-    if (reply.kind === "frames") {
-      this.#learn(reply.found);
-      this.#answer(reply.id, reply.found.why || undefined);
-    }
-  }
-
-  #answer(id: number, error: string | undefined): void {
-    this.#answers.get(id)?.(error);
-    this.#answers.delete(id);
-  }
-
-  #publish(event: SourceEvent): void {
-    for (const listener of this.#listeners) listener(event);
+  #receive(delta: TickDelta): void {
+    // It is drawn now, and keys are waited for behind it.
+    this.#addon.comeBeforeHelpers();
+    if (delta.renewed) this.#facts.clear();
+    const tick = this.#assembler.assemble(delta);
+    for (const listener of this.#listeners) listener({ tick });
+    // The store before is held by nobody, or by few, and functions go with theirs.
+    if (delta.forgotten) compactSoon();
   }
 }
 
-/** What ended the thread, in words for a user. */
-function whyEnded(error: Error & { readonly code?: unknown }): string {
-  return error.code === "ERR_WORKER_OUT_OF_MEMORY"
-    ? `its thread needs more than ${HEAP_LIMITS.maxOldGenerationSizeMb} MB: sample fewer processes (-p)`
-    : error.message;
-}
+const firstLine = (text: string): string => text.split("\n")[0] ?? "";
 
 /** Why sampling could not start, with what to do about it. */
-function startError(failed: CollectingReply & { kind: "failed" }): UserError {
-  if (failed.exitCode !== undefined) return new UserError(failed.message, failed.exitCode);
-  const [what = "sampling cannot start", ...log] = failed.message.split("\n");
-  const isDenied = failed.errno === EPERM || failed.errno === EACCES;
+function startError(error: Error & { readonly errno?: unknown }): UserError {
+  if (error instanceof UserError) return error;
+  const [what = "sampling cannot start", ...log] = error.message.split("\n");
+  const isDenied = error.errno === EPERM || error.errno === EACCES;
   const hint = isDenied
     ? "Run it as root; `polytop doctor` says what else would do."
     : "`polytop doctor` says what this machine lacks.";
-  const error = new UserError(`${what}\n${hint}`, failed.errno ? EXIT_CANNOT : EXIT_FAILED);
-  error.stack = [failed.stack ?? "", ...log].join("\n");
-  return error;
+  const told = new UserError(`${what}\n${hint}`, error.errno ? EXIT_CANNOT : EXIT_FAILED);
+  told.stack = [error.stack ?? "", ...log].join("\n");
+  return told;
 }

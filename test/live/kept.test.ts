@@ -32,7 +32,7 @@ test("what was made of a part of a file is there in the next run, until the file
       sampler.prepare([path]);
       let id: number | undefined;
       for (let look = 0; look < 100 && id === undefined; look++) {
-        id = sampler.drain().files.find((it) => it.path === path)?.id;
+        id = (await sampler.drain()).files.find((it) => it.path === path)?.id;
         await sleep(0.1);
       }
       use(sampler, id ?? expect.fail("the file was not read"));

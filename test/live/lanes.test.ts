@@ -46,16 +46,15 @@ test("a small file that takes long is read late, and does not wait for a large o
     targets: [process.pid],
   });
   /** Those of the three that were read since the last call, with the reason where that failed. */
-  const read = (): string[] =>
-    sampler
-      .drain()
-      .files.filter(({ path }) => path.startsWith(folder))
+  const read = async (): Promise<string[]> =>
+    (await sampler.drain()).files
+      .filter(({ path }) => path.startsWith(folder))
       .map(({ path, why }) => `${path}${why}`);
   try {
     sampler.prepare([large, small, quick]);
     const order: string[] = [];
     for (let look = 0; look < 600 && order.length < 3; look++) {
-      order.push(...read().toSorted());
+      order.push(...(await read()).toSorted());
       await sleep(0.1);
     }
     expect(order.toSorted()).toEqual([large, quick, small]);

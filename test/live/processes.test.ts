@@ -132,7 +132,7 @@ describe("the filter by pid", () => {
     const addon = createRequire(import.meta.url)(`${dist}polytop.node`) as {
       Sampler: new (
         options: SamplerOptions,
-      ) => { drain(): Drained; setTargets(pids: readonly number[]): void; close(): void };
+      ) => { drain(): Promise<Drained>; setTargets(pids: readonly number[]): void; close(): void };
     };
     const programs = [start(workload("split.c")), start(workload("deep.c"))];
     await during(programs, async ([one = -1, two = -1]) => {
@@ -147,9 +147,9 @@ describe("the filter by pid", () => {
       const pids = async (targets: readonly number[]): Promise<number[]> => {
         sampler.setTargets(targets);
         // What was counted before belongs to the old filter.
-        known.register(sampler.drain().tasks);
+        known.register((await sampler.drain()).tasks);
         await sleep(0.6);
-        const { counts, tasks } = sampler.drain();
+        const { counts, tasks } = await sampler.drain();
         known.register(tasks);
         return [...known.pidsOf(counts)].sort((a, b) => a - b);
       };

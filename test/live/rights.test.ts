@@ -125,25 +125,21 @@ const realTimePriority = (thread: string): number => {
 const COMMAND = ["sh", "-c", "trap 'exit 0' TERM; while :; do sleep 0.1; done"];
 
 test.for([
-  { where: "on one thread", args: RUN, threads: 1 },
-  { where: "beside a command on two", args: [...RUN, "--", ...COMMAND], threads: 2 },
-])(
-  "who prints, collects and reads memory comes first, $where",
-  async ({ args, threads }, context) => {
-    needsSampling(context);
-    if (process.geteuid?.() !== 0) context.skip("needs root");
-    if (spawnSync("chrt", ["--rr", "1", "true"]).status !== 0)
-      context.skip("nobody may have a real-time priority here");
-    await look(launcher, args, (pid) => {
-      const before = threadsOf(pid).filter((thread) => realTimePriority(thread) === BEFORE_HELPERS);
-      expect(before).toContain(`/proc/${pid}/task/${pid}`);
-      expect(before).toHaveLength(threads);
-      expect(threadsOf(pid).map(realTimePriority)).toContain(HELPER);
-      for (const reader of programsOf(pid, "polytop-reader"))
-        expect(realTimePriority(`/proc/${reader}`)).toBe(HELPER);
-    });
-  },
-);
+  { where: "alone", args: RUN },
+  { where: "beside a command", args: [...RUN, "--", ...COMMAND] },
+])("who prints, collects and reads memory comes first, $where", async ({ args }, context) => {
+  needsSampling(context);
+  if (process.geteuid?.() !== 0) context.skip("needs root");
+  if (spawnSync("chrt", ["--rr", "1", "true"]).status !== 0)
+    context.skip("nobody may have a real-time priority here");
+  await look(launcher, args, (pid) => {
+    const before = threadsOf(pid).filter((thread) => realTimePriority(thread) === BEFORE_HELPERS);
+    expect(before).toEqual([`/proc/${pid}/task/${pid}`]);
+    expect(threadsOf(pid).map(realTimePriority)).toContain(HELPER);
+    for (const reader of programsOf(pid, "polytop-reader"))
+      expect(realTimePriority(`/proc/${reader}`)).toBe(HELPER);
+  });
+});
 
 test("a user with the capabilities of README samples, unwinds and names everything", async (context) => {
   needsSampling(context);

@@ -212,7 +212,7 @@ export async function sampleMethods(pid: number, seconds: number): Promise<Sampl
   try {
     for (let left = seconds; left > 0; left--) {
       await new Promise((resolve) => setTimeout(resolve, 1000));
-      const drained = sampler.drain();
+      const drained = await sampler.drain();
       names.ingest(drained);
       for (const word of drained.frames) {
         if (Number(word >> BigInt(FRAME_KIND_SHIFT)) !== FRAME_DOTNET) continue;

@@ -1,6 +1,9 @@
-/** Ticks of the built program: its collecting thread alone, without the command line around it. */
-import { Worker } from "node:worker_threads";
-import type { CollectingReply, CollectingSetup } from "../../src/sources/collecting.ts";
+/** Ticks of the built program: what collects alone, without the command line around it. */
+import type {
+  Collecting,
+  CollectingListener,
+  CollectingSetup,
+} from "../../src/sources/collecting.ts";
 import { TickAssembler } from "../../src/tick/delta.ts";
 import type { Tick } from "../../src/tick/tick.ts";
 import { dist } from "./polytop.ts";
@@ -19,16 +22,17 @@ export interface LiveTicksOptions {
   readonly onReady?: () => void;
 }
 
-/** Samples for a while, and returns its ticks, one a second. */
-export async function liveTicks(options: LiveTicksOptions): Promise<Tick[]> {
-  const { seconds, frequency, samples = 0, pids = [], byFunction = false, onReady } = options;
+/** Begins to collect, without the command line around it; who asks for it closes it. */
+export async function beginCollecting(
+  { frequency, pids = [], byFunction = false }: Omit<LiveTicksOptions, "seconds">,
+  listener: CollectingListener,
+): Promise<Collecting> {
   const setup: CollectingSetup = {
     sampler: {
       objectPath: `${dist}polytop.bpf.o`,
       sweepPath: `${dist}wait.bpf.o`,
       event: "cpu",
       frequency,
-      drainSeconds: 1,
       targets: pids,
       byFunction,
       cacheFolder: "",
@@ -37,26 +41,34 @@ export async function liveTicks(options: LiveTicksOptions): Promise<Tick[]> {
     firstDelaySeconds: 1,
     budgetPercent: 0,
   };
+  const { Collecting: Built } = (await import(`${dist}collecting.js`)) as {
+    readonly Collecting: typeof Collecting;
+  };
+  return new Built(setup, listener);
+}
+
+/** Samples for a while, and returns its ticks, one a second. */
+export async function liveTicks(options: LiveTicksOptions): Promise<Tick[]> {
+  const { seconds, samples = 0, pids = [], onReady } = options;
   warm(pids);
-  const worker = new Worker(`${dist}worker.js`, { workerData: setup });
   const assembler = new TickAssembler();
   const ticks: Tick[] = [];
   let taken = 0;
-  await new Promise<void>((resolve, reject) => {
-    worker.on("error", reject);
-    worker.on("message", (reply: CollectingReply) => {
-      if (reply.kind === "ready") onReady?.();
-      if (reply.kind === "failed") reject(new Error(reply.message));
-      if (reply.kind === "tick") {
-        const tick = assembler.assemble(reply.delta);
-        taken += tick.samples;
-        ticks.push(tick);
-        if (ticks.length >= (taken < samples ? 6 * seconds : seconds)) resolve();
-      }
-    });
+  const done = Promise.withResolvers<void>();
+  const collecting = await beginCollecting(options, {
+    tick: (delta) => {
+      const tick = assembler.assemble(delta);
+      taken += tick.samples;
+      ticks.push(tick);
+      if (ticks.length >= (taken < samples ? 6 * seconds : seconds)) done.resolve();
+    },
+    failed: done.reject,
   });
-  const exited = new Promise((resolve) => worker.once("exit", resolve));
-  worker.postMessage({ kind: "close" });
-  await exited;
+  try {
+    onReady?.();
+    await done.promise;
+  } finally {
+    await collecting.close();
+  }
   return ticks;
 }

@@ -48,7 +48,7 @@ async function samplePlaces(sampler: Sampler, images: ImageNames): Promise<Place
   const places = new Map<string, Place>();
   for (let left = SECONDS; left > 0; left--) {
     await sleep(1);
-    const drained = sampler.drain();
+    const drained = await sampler.drain();
     images.placeFiles(drained.files);
     for (const { id, path } of drained.files) paths.set(id, path);
     const frames = new NewFrames(drained);

@@ -37,6 +37,18 @@ test("closing waits until all is written", async () => {
   expect(taken.join("")).toBe("ab");
 });
 
+test("closing waits until who listens has heard what went wrong", async () => {
+  const stream = new Writable({ write: (_text, _encoding, done) => done(new Error("full")) });
+  const heard: string[] = [];
+  stream.on("error", ({ message }) => heard.push(message));
+  const writer = makeWriter(stream, () => {});
+  // Errors are told behind all promises that are settled by then.
+  await Promise.resolve();
+  writer.write("a");
+  await writer.close(new AbortController().signal);
+  expect(heard).toEqual(["full"]);
+});
+
 test("a signal ends the wait", async () => {
   const stop = new AbortController();
   const writer = makeWriter(heldStream().stream, () => {});
