@@ -6,6 +6,7 @@ import { loadAddon } from "../addon/binding.ts";
 import type { Drained } from "../addon/drained.ts";
 import type { ResolvedEvent } from "../addon/events.ts";
 import type { Sampler, SamplerOptions } from "../addon/sampler.ts";
+import { inTurns } from "../machine/steps.ts";
 import { FrameReader } from "../runtimes/frame-reader.ts";
 import { FunctionTable } from "../runtimes/function-table.ts";
 import { InterpretedStacks } from "../runtimes/interpreted-stacks.ts";
@@ -203,20 +204,23 @@ export class Collector {
   async drain(): Promise<void> {
     this.#isDraining = true;
     try {
-      this.#take(await this.#sampler.drain());
+      await this.#ingest(await this.#sampler.drain());
     } finally {
       this.#isDraining = false;
     }
   }
 
-  #take(drained: Drained): void {
+  async #ingest(drained: Drained): Promise<void> {
     const frames = new NewFrames(drained);
     this.#lookup.forget(
       drained.forgottenFrames,
       drained.files.map(({ id }) => id),
     );
     for (const reader of this.#readers) reader.ingest?.(drained, frames);
-    const named = this.#frames.read(frames);
+    for (const reader of this.#readers) {
+      if (reader.readAhead) await inTurns(reader.readAhead(frames));
+    }
+    const named = await inTurns(this.#frames.read(frames));
     if (!this.#mergesStacks) this.#lookup.registerFrames(frames, named.functions);
     this.#interpreted.ingest(drained, frames);
     const stacks = this.#interpreted.merge(drained.stacks);

@@ -26,6 +26,9 @@ const MAX_BODIES = 20_000;
 /** So many functions of files are known by their numbers: copies of one file have numbers of their own. */
 const MAX_NUMBERS = 100_000;
 
+/** So many frames are named in a step. */
+const STEP = 16;
+
 const FOLDED: FrameDetail = { folded: true };
 
 /** Names frames. */
@@ -48,14 +51,15 @@ export class FrameReader {
     this.#functions = functions;
   }
 
-  /** Names all new frames of a drain. */
-  read(frames: NewFrames): NamedFrames {
+  /** Names all new frames of a drain: in steps, most of which take no time. */
+  *read(frames: NewFrames): Generator<void, NamedFrames> {
     const functions = new Uint32Array(frames.length);
     const details = new Map<number, FrameDetail>();
     for (let index = 0; index < frames.length; index++) {
       const { id, detail } = this.#frame(frames, index);
       functions[index] = id;
       if (detail) details.set(index, detail);
+      if (index % STEP === STEP - 1) yield;
     }
     return { functions, details };
   }

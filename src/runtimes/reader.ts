@@ -39,8 +39,8 @@ export interface Interleaver {
  * knows what those mean to its runtime. There is one reader for each runtime (registry.ts); it serves all processes
  * for as long as they are sampled, so whatever it keeps of them has a limit.
  *
- * The collector calls all readers from one thread. At each drain it calls `ingest` of every reader, then `symbolize`
- * or `symbolizeCode` once for each new frame, then `renamed`, `interleaver` for each new stack, `addCounts` and
+ * The collector calls all readers from one thread. At each drain it calls `ingest` of every reader, then
+ * `readAhead`, then `symbolize` or `symbolizeCode` once for each new frame, then `renamed`, `interleaver` for each new stack, `addCounts` and
  * `forgetBelow`. Once a refresh it asks for `notices`. A frame keeps its name for as long as stacks refer to it, unless
  * it is `renamed`.
  *
@@ -50,6 +50,8 @@ export interface Interleaver {
 export interface RuntimeReader {
   /** Takes in what a drain tells of files, strings and frames. The id of a file may be given to another file later. */
   ingest?(drained: Drained, frames: NewFrames): void;
+  /** Reads what takes long, before frames are named: in steps of a few milliseconds, between which keys are answered. */
+  readAhead?(frames: NewFrames): Iterator<void>;
   /** Reads what the kernel side has just met out of its processes, which may end at any time; called between drains. */
   resolveSeen?(): void;
   /** Names the new frame at an index; undefined where frames of its kind are another runtime's. */

@@ -10,6 +10,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, type TestContext, test } from "vitest";
+import { atOnce } from "../../src/machine/steps.ts";
 import { PerfMaps } from "../../src/runtimes/jit/perf-map.ts";
 import { ENOUGH, Stacks, sampleEnough, withFolder } from "../support/live.ts";
 import { needsSampling } from "../support/polytop.ts";
@@ -59,7 +60,7 @@ function perfMapBelow(root: string): string | undefined {
   writeFileSync(join(proc, "7", "status"), "Uid:\t0\t0\nNSpid:\t7\n");
   symlinkSync(root, join(proc, "7", "root"));
   const maps = new PerfMaps({ proc });
-  maps.read([7]);
+  atOnce(maps.reading([7]));
   return maps.find(7, 0x1000n).whyUnnamed;
 }
 
@@ -126,7 +127,7 @@ test("a process whose root lies within a mount: its perf map is not touched", as
         readFileSync(`/proc/${running.pid}/comm`, "latin1").startsWith("split");
       for (let wait = 0; wait < 50 && !isThere(); wait++) await sleep(0.1);
       const maps = new PerfMaps();
-      maps.read([running.pid]);
+      atOnce(maps.reading([running.pid]));
       expect(maps.find(running.pid, 0x1000n).whyUnnamed).toMatch(/is on .* not told/);
     } finally {
       await running.stop();

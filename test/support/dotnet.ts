@@ -214,6 +214,7 @@ export async function sampleMethods(pid: number, seconds: number): Promise<Sampl
       await new Promise((resolve) => setTimeout(resolve, 1000));
       const drained = await sampler.drain();
       names.ingest(drained);
+      names.resolveSeen();
       for (const word of drained.frames) {
         if (Number(word >> BigInt(FRAME_KIND_SHIFT)) !== FRAME_DOTNET) continue;
         if ((word & FRAME_VALUE_MASK) < DOTNET_STUBS) continue;

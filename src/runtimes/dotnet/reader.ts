@@ -10,6 +10,7 @@ import {
 import type { Drained, SeenMethod } from "../../addon/drained.ts";
 import type { Sampler } from "../../addon/sampler.ts";
 import { startOfProcess } from "../../machine/process-start.ts";
+import { atOnce } from "../../machine/steps.ts";
 import { cleanName } from "../../tick/clean-name.ts";
 import type { NewFrames } from "../new-frames.ts";
 import type { NamedFrame, NamedFunction, RuntimeReader } from "../reader.ts";
@@ -101,7 +102,10 @@ export class DotnetReader implements RuntimeReader {
       if (refused === undefined) this.#refused.delete(id);
       else this.#refused.set(id, `${refused}: its methods are not shown (${cleanName(path)})`);
     }
-    this.resolveSeen();
+  }
+
+  readAhead(): Iterator<void> {
+    return this.#resolving();
   }
 
   /** Tells of runtimes that are not understood. */
@@ -148,10 +152,17 @@ export class DotnetReader implements RuntimeReader {
 
   /** Resolves the methods met since the last call, while their processes live. */
   resolveSeen(): void {
+    atOnce(this.#resolving());
+  }
+
+  *#resolving(): Generator<void, void> {
     const methods = this.#sampler.takeMethods();
     // They were met, as was what a drain tells of, before what is read from here on.
     this.#recent.forget();
-    for (const seen of methods) this.#resolve(seen);
+    for (const seen of methods) {
+      this.#resolve(seen);
+      yield;
+    }
   }
 
   /** Names a frame word of FRAME_DOTNET. */

@@ -50,13 +50,20 @@ export class PerfMaps {
     this.#now = options.now ?? (() => performance.now());
   }
 
-  /** Reads on in the maps of processes, unless that was just done, or lately in vain. */
-  read(pids: Iterable<number>): void {
+  /**
+   * Reads on in the maps of processes, unless that was just done, or lately in vain: in steps of some 5 ms. Its time is
+   * that of the reading alone.
+   */
+  *reading(pids: Iterable<number>): Generator<void, void> {
     this.#budget.renew(this.#now());
-    for (const pid of pids) this.#ask(pid);
+    for (const pid of pids) {
+      this.#ask(pid);
+      yield;
+    }
     for (let next = this.#turns.pop(); next; next = this.#turns.pop()) {
       if (this.#budget.isLeft) this.#look(next);
       else this.#postpone(next);
+      yield;
     }
   }
 

@@ -1,7 +1,7 @@
 /** Names code that a process generated itself and that no file holds. */
 import { statSync } from "node:fs";
 import { FRAME_ANONYMOUS } from "../../../build/abi.ts";
-import type { Drained } from "../../addon/drained.ts";
+import { atOnce } from "../../machine/steps.ts";
 import type { NewFrames } from "../new-frames.ts";
 import type { NamedFrame, RuntimeReader } from "../reader.ts";
 import { PerfMaps } from "./perf-map.ts";
@@ -45,13 +45,13 @@ export class JitReader implements RuntimeReader {
    * Reads on in all maps in one go, so that it can be divided among users: those of new frames, and of processes that
    * were counted last time and will be again.
    */
-  ingest(_drained: Drained, frames: NewFrames): void {
+  readAhead(frames: NewFrames): Iterator<void> {
     const wanted = new Set(this.#counted);
     for (let index = 0; index < frames.length; index++) {
       if (frames.kind(index) === FRAME_ANONYMOUS) wanted.add(frames.owner(index));
     }
     if (this.#ownPid !== undefined) wanted.delete(this.#ownPid);
-    this.#maps.read(wanted);
+    return this.#maps.reading(wanted);
   }
 
   symbolize(frames: NewFrames, index: number): NamedFrame | undefined {
@@ -68,7 +68,7 @@ export class JitReader implements RuntimeReader {
 
   *renamed(pids: ReadonlySet<number>): Iterable<readonly [number, NamedFrame]> {
     this.#counted = [...this.#followed.keys()].filter((pid) => pids.has(pid));
-    this.#maps.read(this.#counted);
+    atOnce(this.#maps.reading(this.#counted));
     for (const pid of this.#counted) {
       const frames = this.#followed.get(pid) ?? [];
       const changes = this.#maps.takeChanges(pid);

@@ -3,6 +3,7 @@ import { linkSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { atOnce } from "../../../src/machine/steps.ts";
 import { PerfMaps } from "../../../src/runtimes/jit/perf-map.ts";
 import { ReadBudget } from "../../../src/runtimes/jit/read-budget.ts";
 import { UserTurns } from "../../../src/runtimes/jit/user-turns.ts";
@@ -52,8 +53,8 @@ test("six maps of 30 MB cost little, and a small one keeps its names", { timeout
       clock += 1000;
       const before = bytesRead();
       // Once for new frames, and again for what was named before.
-      maps.read([...HOGS, HONEST]);
-      maps.read([...HOGS, HONEST]);
+      atOnce(maps.reading([...HOGS, HONEST]));
+      atOnce(maps.reading([...HOGS, HONEST]));
       for (const pid of HOGS) maps.takeChanges(pid);
       if (maps.find(HONEST, address).whyUnnamed === undefined) named++;
       costs.push(bytesRead() - before);
@@ -93,7 +94,7 @@ test("ten users who write much cost a limited time, and keep no other user's nam
     for (let refresh = 0; refresh < 30; refresh++) {
       clock += 1000;
       from = bytesRead();
-      maps.read([8, 7, ...hogs]);
+      atOnce(maps.reading([8, 7, ...hogs]));
       times.push(now() - clock);
       named.honest += Number(isNamed(7));
       named.root += Number(isNamed(8));

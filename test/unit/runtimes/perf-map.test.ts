@@ -17,6 +17,7 @@ import { tmpdir, uptime } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
+import { atOnce } from "../../../src/machine/steps.ts";
 import { CodeMap } from "../../../src/runtimes/jit/code-map.ts";
 import { PerfMaps } from "../../../src/runtimes/jit/perf-map.ts";
 
@@ -50,7 +51,7 @@ const makeMaps = (): PerfMaps => new PerfMaps({ proc, now: () => time });
 /** Reads on in the map of a process, longer than a refresh after the last time. */
 function readNext(maps: PerfMaps, pid: number): void {
   time += 1001;
-  maps.read([pid]);
+  atOnce(maps.reading([pid]));
 }
 
 function nameAt(maps: PerfMaps, pid: number, address: bigint): string {
@@ -89,11 +90,11 @@ describe("a map", () => {
     expect(nameAt(maps, pid, 0x1000n)).toBe("one");
     appendFileSync(file, "2000 100 two\n");
     time += 80;
-    maps.read([pid]);
+    atOnce(maps.reading([pid]));
     expect(maps.find(pid, 0x2000n)).toHaveProperty("whyUnnamed");
     // One may be a little shorter than that before it.
     time += 19;
-    maps.read([pid]);
+    atOnce(maps.reading([pid]));
     expect(maps.find(pid, 0x2000n)).toEqual({ name: "two" });
   });
 
@@ -355,7 +356,7 @@ test("Node's own map, through /proc", async () => {
     const line = /^([0-9a-f]+) ([0-9a-f]+) (.*)$/m.exec(readFileSync(file, "latin1"));
     const address = BigInt(`0x${line?.[1]}`) + BigInt(`0x${line?.[2]}`) - 1n;
     const maps = new PerfMaps();
-    maps.read([child.pid ?? 0]);
+    atOnce(maps.reading([child.pid ?? 0]));
     expect(maps.find(child.pid ?? 0, address)).not.toHaveProperty("whyUnnamed");
   } finally {
     child.kill();
