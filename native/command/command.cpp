@@ -125,11 +125,12 @@ class CommandThread {
  private:
   CommandThread() {
     std::promise<pid_t> number;
-    std::thread([this, &number] {
+    std::future<pid_t> known = number.get_future();
+    std::thread([this, number = std::move(number)]() mutable {
       number.set_value(gettid());
       run();
     }).detach();
-    number_ = number.get_future().get();
+    number_ = known.get();
   }
 
   [[noreturn]] void run() {

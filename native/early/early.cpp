@@ -76,7 +76,7 @@ void beginEarly(const std::string& objectPath) {
   startFirst([object = std::move(object), symbols = std::move(symbols)]() mutable {
     object();
     if (!symbols.valid()) return;
-    // The collecting thread waits for the kernel next, whose own threads are to get this CPU (RCU's, for one).
+    // Whoever asked for the object waits for the kernel next, whose own threads are to get this CPU (RCU's, for one).
     stepBack();
     work().reader = gettid();
     symbols();

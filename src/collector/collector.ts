@@ -86,6 +86,8 @@ export class Collector {
   #forgotten: number[] = [];
   #gathered: Gathered | undefined;
   #isDraining = false;
+  /** Methods were met while something was drained. */
+  #isResolvingAsked = false;
   #closed = false;
   #sweeps = false;
   /** Stacks of events a second on each CPU at most. */
@@ -208,6 +210,8 @@ export class Collector {
     } finally {
       this.#isDraining = false;
     }
+    // What was met while frames were named may be gone at the next drain.
+    if (this.#isResolvingAsked) this.#resolveSeen();
   }
 
   async #ingest(drained: Drained): Promise<void> {
@@ -329,7 +333,7 @@ export class Collector {
   }
 
   #resolveSeen(): void {
-    // What is drained resolves it too.
+    this.#isResolvingAsked = this.#isDraining;
     if (this.#closed || this.#isDraining) return;
     for (const reader of this.#readers) reader.resolveSeen?.();
   }

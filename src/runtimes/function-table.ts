@@ -15,9 +15,9 @@ interface ModuleFunctions {
 
 /**
  * When so many functions, or characters of their names, came since the last time, those are forgotten that are in no
- * stack any more: a machine that builds and runs ever other programs has new ones all the time. They take 2 MB in both
- * threads, and stay for two rounds. Rounds of 10,000 took 18 to 30 minutes beside builds and twenty users: large
- * tables still grew there in the second hour.
+ * stack any more: a machine that builds and runs ever other programs has new ones all the time. They take 2 MB, and
+ * stay for two rounds. Rounds of 10,000 took 18 to 30 minutes beside builds and twenty users: large tables still grew
+ * there in the second hour.
  */
 const MANY_FUNCTIONS = 5000;
 const MANY_CHARACTERS = 500_000;

@@ -1,6 +1,6 @@
 /**
- * What a refresh adds to a store: what is new comes once and is referred to by number from then on. Deltas cross
- * from the collecting thread to the main one, and a chunk of a recording is deltas in a row.
+ * What a refresh adds to a store: what is new comes once and is referred to by number from then on. A source makes
+ * ticks of them, and a chunk of a recording is deltas in a row.
  */
 import { Family } from "./family.ts";
 import { Functions, STAND_INS } from "./functions.ts";
@@ -12,7 +12,7 @@ import { type ColumnName, eachColumn, FRAME_FOLDED, Store } from "./store.ts";
 import type { Counts, FrameDetail, FunctionInfo, Task, Tick, TickHeader } from "./tick.ts";
 import type { Wait } from "./waits.ts";
 
-/** A column whose memory can be handed over to another thread. */
+/** A column whose memory is given back by who takes it in. */
 type Column = Uint32Array<ArrayBuffer>;
 
 /** What a refresh adds to those before it. Columns are those of a Store, but frames have the ids of functions. */
@@ -32,16 +32,12 @@ export interface TickDelta {
   readonly others?: readonly CountColumns[];
 }
 
-/** Counts whose memory can be handed over. */
+/** Counts in columns of their own memory. */
 export interface CountColumns {
   readonly stacks: Column;
   readonly tasks: Column;
   readonly weights: Float64Array<ArrayBuffer>;
 }
-
-/** The memory of a delta that can be handed over to another thread instead of copied. */
-export const buffersOf = ({ columns, counts, others = [] }: TickDelta): ArrayBuffer[] =>
-  [columns, counts, ...others].flatMap((one) => Object.values(one).map(({ buffer }) => buffer));
 
 /** Makes ticks of deltas, which must come in order, none left out, and are used up. */
 export class TickAssembler {
@@ -155,7 +151,7 @@ class NewCounts {
   }
 }
 
-/** Their memory is handed over: each has its own. */
+/** Each has memory of its own. */
 const noCounts = (): CountColumns => new NewCounts().take();
 
 /** Numbers what a source meets, and makes deltas of what is new. */

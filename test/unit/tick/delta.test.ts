@@ -1,7 +1,7 @@
 /** What a refresh adds to a store, made and put together again: everything that was counted comes out as it went in. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { buffersOf, DeltaWriter, TickAssembler, type TickDelta } from "../../../src/tick/delta.ts";
+import { DeltaWriter, TickAssembler, type TickDelta } from "../../../src/tick/delta.ts";
 import { FIRST_FUNCTION, Functions, NO_FRAMES, STAND_INS } from "../../../src/tick/functions.ts";
 import { EVERY_RUNTIME, PLACES } from "../../../src/tick/runtimes.ts";
 import type { Frame } from "../../../src/tick/store.ts";
@@ -18,7 +18,10 @@ const info = (number: number): FunctionInfo => ({
 const { counts: _counts, store: _store, ...header } = makeTick([]);
 const worker = task(1, "worker");
 
-/** As it arrives on another thread, where the sender has nothing of it any more. */
+const buffersOf = ({ columns, counts, others = [] }: TickDelta): ArrayBuffer[] =>
+  [columns, counts, ...others].flatMap((one) => Object.values(one).map(({ buffer }) => buffer));
+
+/** As it arrives where the sender has nothing of it any more. */
 const sent = (delta: TickDelta): TickDelta =>
   structuredClone(delta, { transfer: buffersOf(delta) });
 
