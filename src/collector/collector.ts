@@ -24,6 +24,7 @@ import { DrainedStacks } from "./drained-stacks.ts";
 import { DrainedTasks } from "./drained-tasks.ts";
 import { CountedEvents, isProbe } from "./events.ts";
 import { FrameLookup, type LookedUp } from "./frame-lookup.ts";
+import { emptyGathered, type Gathered, gather } from "./gathered.ts";
 import { TargetWatch } from "./target-watch.ts";
 import { DrainedWaits } from "./waits.ts";
 
@@ -32,19 +33,6 @@ export const COUNTERS: readonly CounterDefinition[] = counterFile.counters;
 const { SamplesTaken: SAMPLES_TAKEN } = COUNTER_IDS;
 
 const TOO_MANY_FUNCTIONS = "more new functions ran than are told apart";
-
-/** What was drained since the last tick: a long refresh is drained several times. */
-interface Gathered {
-  seconds: number;
-  time: number;
-  samples: number;
-  missed: number;
-  bpfNanoseconds: number;
-  ticks: number;
-  childNanoseconds: number;
-  readonly counters: Float64Array;
-  readonly notices: string[];
-}
 
 /** What is sampled, and how. */
 export interface CollectorOptions extends Omit<SamplerOptions, "sources" | "events"> {
@@ -142,6 +130,11 @@ export class Collector {
     if (followed !== undefined) this.#sampler.follow(followed);
     // What the start cost is no part of the first refresh.
     this.#cpu = process.cpuUsage();
+  }
+
+  /** Samples these alone from now on, though ticks still say what was asked for before: setTargets() comes next. */
+  narrow(pids: readonly number[]): void {
+    this.#sampler.setTargets(pids);
   }
 
   setTargets(pids: readonly number[]): void {
@@ -371,30 +364,4 @@ function metricsOf(counters: Float64Array): Record<string, number> {
     if (value !== 0) metrics[name] = value;
   }
   return metrics;
-}
-
-const emptyGathered = ({ counters }: Drained): Gathered => ({
-  seconds: 0,
-  time: 0,
-  samples: 0,
-  missed: 0,
-  bpfNanoseconds: 0,
-  ticks: 0,
-  childNanoseconds: 0,
-  counters: new Float64Array(counters.length),
-  notices: [],
-});
-
-function gather(into: Gathered, drained: Drained): void {
-  into.seconds += drained.seconds;
-  into.time = Math.round(drained.time);
-  into.samples += drained.samples;
-  into.missed += drained.missed;
-  into.bpfNanoseconds += drained.bpfNanoseconds;
-  into.ticks += drained.ticks;
-  into.childNanoseconds += drained.childNanoseconds;
-  into.notices.push(...drained.notices);
-  drained.counters.forEach((value, id) => {
-    into.counters[id] = (into.counters[id] ?? 0) + value;
-  });
 }

@@ -94,6 +94,8 @@ export class Collecting {
   /** Samples these alone; none: all. What was sampled of others so far is a refresh of its own. */
   setTargets(pids: readonly number[]): Promise<void> {
     return this.#inTurn(async () => {
+      // First: a drain takes a while, and what is sampled meanwhile is a part of the next refresh.
+      this.#collector.narrow(pids);
       await this.#refresh(true);
       this.#collector.setTargets(pids);
     });
