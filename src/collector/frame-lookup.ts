@@ -34,9 +34,6 @@ const MAX_FRAMES = 2000;
 
 const NOTHING: LookedUp = { files: [], lines: new Uint32Array(), bodies: [], why: "" };
 
-/** What could not be looked up, and why. */
-export const notLookedUp = (why: string): LookedUp => ({ ...NOTHING, why });
-
 const KIND_SHIFT = BigInt(FRAME_KIND_SHIFT);
 const isDotnet = (word: bigint): boolean => Number(word >> KIND_SHIFT) === FRAME_DOTNET;
 

@@ -36,8 +36,8 @@ export function compactSoon(): void {
 }
 
 /**
- * Moves what is in use in the heap together, and gives the rest back to the system. V8 by itself
- * leaves holes where functions and stacks were forgotten: the heap grew for hours by what was never in use at once.
+ * Moves what is in use in the heap together, and gives the rest back to the system. V8 by itself leaves holes where
+ * functions and stacks were forgotten: the heap grew for hours by what was never in use at once.
  */
 export function compact(): void {
   compactedAt = performance.now();

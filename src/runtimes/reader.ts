@@ -39,10 +39,10 @@ export interface Interleaver {
  * knows what those mean to its runtime. There is one reader for each runtime (registry.ts); it serves all processes
  * for as long as they are sampled, so whatever it keeps of them has a limit.
  *
- * The collector calls all readers from one thread. At each drain it calls `ingest` of every reader, then
- * `readAhead`, then `symbolize` or `symbolizeCode` once for each new frame, then `renamed`, `interleaver` for each new stack, `addCounts` and
- * `forgetBelow`. Once a refresh it asks for `notices`. A frame keeps its name for as long as stacks refer to it, unless
- * it is `renamed`.
+ * The collector calls all readers from one thread. At each drain it calls `ingest` of every reader, then `readAhead`,
+ * then `symbolize` or `symbolizeCode` once for each new frame, then `renamed`, `interleaver` for each new stack,
+ * `addCounts` and `forgetBelow`. Once a refresh it asks for `notices`. A frame keeps its name for as long as stacks
+ * refer to it, unless it is `renamed`.
  *
  * What a process or its file holds is hostile. A reader does not throw for it and guesses nothing: where a name is
  * not certain, it names the frame by what it is and says why in `whyUnnamed`.

@@ -52,7 +52,7 @@ const RELEASED_AT_LEAST_BYTES = 10e6;
 export class Collecting {
   readonly #collector: Collector;
   readonly #listener: CollectingListener;
-  readonly #comeBeforeHelpers: () => void;
+  readonly #addon = loadAddon();
   #budget: BudgetState;
   /** Samples a second on each CPU by now. */
   #frequency: number;
@@ -68,11 +68,9 @@ export class Collecting {
   /** Samples from now on. Throws an Error, with `errno` where the kernel refuses. */
   constructor(setup: CollectingSetup, listener: CollectingListener) {
     const { delaySeconds, firstDelaySeconds, sampler, budgetPercent } = setup;
-    const { comeBeforeHelpers, releaseUnusedMemory } = loadAddon();
-    this.#comeBeforeHelpers = comeBeforeHelpers;
     this.#listener = listener;
     // Until now its turn has no end.
-    comeBeforeHelpers();
+    this.#addon.comeBeforeHelpers();
     this.#collector = new Collector({ ...sampler, drainSeconds: MAX_DRAIN_SECONDS });
     this.#budget = startBudget(sampler.frequency, budgetPercent ?? DEFAULT_BUDGET_PERCENT);
     this.#frequency = sampler.frequency;
@@ -81,7 +79,7 @@ export class Collecting {
     const begun = performance.now() - this.#collector.sampledSeconds() * 1000;
     this.#lastTick = begun - (delaySeconds - firstDelaySeconds) * 1000;
     this.#plan();
-    const release = releasing(releaseUnusedMemory);
+    const release = releasing(this.#addon.releaseUnusedMemory);
     setTimeout(release, START_MILLISECONDS).unref();
     setInterval(release, RELEASE_MILLISECONDS).unref();
   }
@@ -141,7 +139,8 @@ export class Collecting {
   #plan(): void {
     if (this.#isClosed) return;
     clearTimeout(this.#timer);
-    this.#comeBeforeHelpers();
+    // What is drawn of a tick, and keys behind it, come first too.
+    this.#addon.comeBeforeHelpers();
     const left = this.#lastTick + this.#seconds * 1000 - performance.now();
     const wait = Math.min(
       this.#isLate ? LATE_LOOK_MILLISECONDS : Math.max(0, left),

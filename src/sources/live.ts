@@ -185,8 +185,6 @@ class CollectedSource implements LiveSource {
   }
 
   #receive(delta: TickDelta): void {
-    // It is drawn now, and keys are waited for behind it.
-    this.#addon.comeBeforeHelpers();
     if (delta.renewed) this.#facts.clear();
     const tick = this.#assembler.assemble(delta);
     for (const listener of this.#listeners) listener({ tick });
