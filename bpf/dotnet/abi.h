@@ -70,9 +70,9 @@ struct method_record {
 	__u64 image_offset;         /* offset of the image in the file `image_file`, which may hold many */
 	struct file_key image_file; /* all 0: the image is in no file */
 	__u32 row;                  /* row of the method in the metadata of its image; 0: not known, or precompiled */
-	__u32 reserved;
-	__u64 bias;      /* address - address in the headers, of the runtime's file */
-	__u64 space;     /* identifies the address space: exec makes another */
+	__u32 is_of_file;           /* `image_file` tells the name of the method */
+	__u64 bias;                 /* address - address in the headers, of the runtime's file */
+	__u64 space;                /* identifies the address space: exec makes another */
 	__u64 allocator; /* what its memory was allocated by, if that may be collected: the address of its number; 0:
 			    not */
 	__u64 allocator_number;

@@ -131,6 +131,7 @@ __noinline int dotnet_place_image(void)
 	}
 	r->image_file = w->file.key;
 	r->image_offset = file_offset(vma, r->image);
+	r->is_of_file = r->row || r->kind == DOTNET_IMAGE;
 	return 0;
 }
 
@@ -177,7 +178,8 @@ __noinline int dotnet_notice_method(__u32 kind)
 	r->image = kind == DOTNET_IMAGE ? s->begin : 0;
 	r->image_offset = 0;
 	r->row = 0;
-	r->reserved = 0;
+	r->is_of_file = 0;
+	r->kind = kind;
 	__builtin_memset(&r->image_file, 0, sizeof(r->image_file));
 	if (kind == DOTNET_JIT && !r->name_length)
 		dotnet_describe_method();
@@ -188,11 +190,12 @@ __noinline int dotnet_notice_method(__u32 kind)
 	r->allocator = s->allocator;
 	r->allocator_number = s->allocator_number;
 	r->file = d->process.file;
-	r->kind = kind;
 	__u64 size = sizeof(*r) - DOTNET_NAME_LENGTH + r->name_length;
 	asm volatile("" : "+r"(size));
 	size &= 511;
-	if (size <= sizeof(*r) && !bpf_ringbuf_output(&records, r, size, BPF_RB_FORCE_WAKEUP)) {
+	/* Only what its process alone can name is read while that lives. */
+	__u64 flags = r->is_of_file || r->name_length ? unhurried() : BPF_RB_FORCE_WAKEUP;
+	if (size <= sizeof(*r) && !bpf_ringbuf_output(&records, r, size, flags)) {
 		add_counter(COUNTER_UnwindDotnetMethodsSeen, 1);
 		keep_memo(&w->memo, MEMO_DOTNET_METHOD, w->tgid, d->start, d->method);
 	}

@@ -7,13 +7,6 @@
 
 namespace polytop {
 
-/// Whether the file tells the name of a method.
-static bool isOfFile(const method_record& record) {
-  const file_key& file = record.image_file;
-  const bool isTold = record.row > 0 || record.kind == DOTNET_IMAGE;
-  return isTold && (file.inode || file.ctime || file.device || file.generation);
-}
-
 bool Methods::Method::operator==(const Method& other) const {
   return row == other.row && offset == other.offset && file.inode == other.file.inode &&
          file.ctime == other.file.ctime && file.device == other.file.device && file.generation == other.file.generation;
@@ -40,7 +33,7 @@ void Methods::add(const method_record& record, size_t size) {
   waiting_.push_back({record.word, record.method_desc, record.image, record.image_offset, record.image_file, record.row,
                       record.bias, record.space, record.tgid, record.file, record.allocator, record.allocator_number,
                       std::string(record.name, length)});
-  if (woken_ || length > 0 || isOfFile(record) || !wake_) return;
+  if (woken_ || length > 0 || record.is_of_file || !wake_) return;
   woken_ = true;
   wake_();
 }
@@ -49,7 +42,7 @@ void Methods::number(const method_record& record) {
   // The word may have been another method's before.
   uint32_t number = 0;
   // A file without a time of its own may be written anew unnoticed.
-  if (record.row > 0 && isOfFile(record) && record.image_file.ctime) {
+  if (record.is_of_file && record.row > 0 && record.image_file.ctime) {
     if (numbers_.size() >= kMaxNumbers) numbers_ = {};
     const auto [known, isNew] = numbers_.add({record.image_file, record.image_offset, record.row});
     if (isNew) known = ++lastNumber_;
