@@ -363,7 +363,7 @@ void Drain::renewIfFull(size_t counted) {
   const bool isAsked = std::exchange(isRenewalAsked_, false);
   if (files_->catalog.wantsRenewal() || isNamedAgain || isAsked || stacks_.mustRenewFrames()) return renewFrames();
   const bool areLinesFull = std::any_of(lines_.begin(), lines_.end(), [](const auto& it) { return it->isFull(); });
-  if (!stacks_.mustRenewStacks() && !areLinesFull) return;
+  if (!stacks_.mustRenewStacks(counted) && !areLinesFull) return;
   session_->renewStacks();
   stacks_.renewStacks();
   for (const auto& lines : lines_) lines->renew();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -67,7 +68,10 @@ class Stacks {
   };
   News take();
 
-  bool mustRenewStacks() const { return current_.stacks.size() > kMaxStacks || names_ > kMaxNames; }
+  /// Where a refresh counted so many pairs of a stack and a thread.
+  bool mustRenewStacks(size_t counted) const {
+    return current_.stacks.size() > std::clamp(kRefreshes * counted, kManyStacks, kMostStacks) || names_ > kMaxNames;
+  }
   bool mustRenewFrames() const { return plain_.size() + frames_.size() > kMaxFrames; }
   /// Stacks start anew, and keep the numbers of their frames; those until now stay readable up to the next call.
   void renewStacks();
@@ -75,7 +79,12 @@ class Stacks {
   void renewFrames();
 
  private:
-  static constexpr size_t kMaxStacks = 12'000;
+  /// A renewal has all that recurs walked, sent and named again, and what does not recur takes memory until then: so
+  /// many refreshes lie between two where each counts many.
+  static constexpr size_t kRefreshes = 24;
+  static constexpr size_t kManyStacks = 12'000;
+  /// The kernel side knows of no more that it sent them (sent_stacks).
+  static constexpr size_t kMostStacks = 32'000;
   static constexpr size_t kMaxFrames = 48'000;
   static constexpr size_t kMaxNames = 60'000;
 
