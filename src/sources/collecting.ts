@@ -146,7 +146,8 @@ export class Collecting {
       this.#isLate ? LATE_LOOK_MILLISECONDS : Math.max(0, left),
       MAX_DRAIN_SECONDS * 1000,
     );
-    this.#timer = setTimeout(() => this.#run(), wait);
+    // Node leaves out what is less than a millisecond: the timer would end before its time, for a drain of its own.
+    this.#timer = setTimeout(() => this.#run(), Math.ceil(wait));
   }
 
   /** Refreshes at even times, whatever a refresh takes. */
