@@ -79,6 +79,7 @@ void Drain::open(Session& session, Files& files, Methods& methods, MemoryReader&
   files_ = &files;
   methods_ = &methods;
   lines_ = makeFrameLines(session, files.catalog, memory);
+  stacks_.interleave(interleavers());
   memory_ = &memory;
   ring_ = ring_buffer__new(session.mapFd("records"), onRecord, this, nullptr);
   if (!ring_) throw Failure("the ring buffer cannot be opened", errno);
@@ -141,6 +142,14 @@ void Drain::addInterpreted() {
   interpreted_.clear();
 }
 
+std::vector<const Interleaver*> Drain::interleavers() const {
+  std::vector<const Interleaver*> found;
+  for (const auto& lines : lines_) {
+    if (const Interleaver* interleaver = lines->interleaver()) found.push_back(interleaver);
+  }
+  return found;
+}
+
 void Drain::numberStacks() {
   std::unique_lock lock(ringMutex_);
   addInterpreted();
@@ -148,24 +157,30 @@ void Drain::numberStacks() {
   // The index of a large file takes a while: the reader goes on meanwhile.
   lock.unlock();
   std::bitset<1 << 16> files;
-  for (const auto [word, owner] : frames) {
-    if (word >> FRAME_KIND_SHIFT == FRAME_NATIVE) files.set(static_cast<uint16_t>(word >> FRAME_FILE_SHIFT));
+  for (const Stacks::NewFrame& frame : frames) {
+    if (frame.isCode && frameKind(frame.word) == FRAME_NATIVE)
+      files.set(static_cast<uint16_t>(frame.word >> FRAME_FILE_SHIFT));
   }
   files_->naming.makeReady(idsIn(files));
-  std::vector<uint32_t> functions;
-  functions.reserve(frames.size());
-  for (const auto [word, owner] : frames) functions.push_back(functionOf(word, owner));
+  std::vector<Stacks::FrameFacts> facts;
+  facts.reserve(frames.size());
+  for (const Stacks::NewFrame& frame : frames) facts.push_back(factsOf(frame));
   files_->naming.readNames();
   lock.lock();
-  stacks_.number(functions);
+  stacks_.number(facts);
 }
 
-uint32_t Drain::functionOf(uint64_t word, uint32_t owner) {
-  const auto kind = static_cast<uint32_t>(word >> FRAME_KIND_SHIFT);
-  if (kind == FRAME_NATIVE)
-    return files_->naming.functionOf(static_cast<uint32_t>(word >> FRAME_FILE_SHIFT), word & FRAME_OFFSET_MASK);
-  const uint32_t method = kind == FRAME_DOTNET && owner ? methods_->numberOf(word, owner) : 0;
-  return method ? method | kMethod : 0;
+Stacks::FrameFacts Drain::factsOf(const Stacks::NewFrame& frame) {
+  if (!frame.isCode) return {};
+  const uint32_t kind = frameKind(frame.word);
+  if (kind == FRAME_NATIVE) {
+    const auto file = static_cast<uint32_t>(frame.word >> FRAME_FILE_SHIFT);
+    const uint64_t offset = frame.word & FRAME_OFFSET_MASK;
+    const auto runtime = frame.mayBeHidden ? files_->catalog.runtimeOf(file) : nullptr;
+    return {files_->naming.functionOf(file, offset), runtime ? runtime->roleOf(offset) : NativeRole{}};
+  }
+  const uint32_t method = kind == FRAME_DOTNET && frame.owner ? methods_->numberOf(frame.word, frame.owner) : 0;
+  return {method ? method | kMethod : 0, {}};
 }
 
 Drained Drain::drain() {
@@ -185,6 +200,7 @@ Drained Drain::drain() {
   readCounts(epoch, drained);
   readCounters(drained);
   drained.news = stacks_.take();
+  for (const Interleaver* it : interleavers()) drained.counters[it->unpaired] += drained.news.unpaired[it->owner];
   drained.tasks = tasks_.take();
   drained.files = files_->catalog.takeNews();
   drained.seconds = static_cast<double>(now - lastTime_) / 1e9;

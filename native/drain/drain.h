@@ -116,8 +116,9 @@ class Drain {
   /// Takes in the stacks with frames of interpreters, with their lines.
   void addInterpreted();
   void numberStacks();
-  /// The number of the function of a frame: of code of a file, or of a method of one (kMethod); 0 if it has none.
-  uint32_t functionOf(uint64_t word, uint32_t owner);
+  std::vector<const Interleaver*> interleavers() const;
+  /// Its function is that of code of a file, or of a method of one (kMethod).
+  Stacks::FrameFacts factsOf(const Stacks::NewFrame& frame);
   uint64_t childTime();
   void readCounts(uint32_t epoch, Drained& drained);
   void readWaits(Drained& drained);

@@ -10,6 +10,7 @@
 #include "files/catalog.h"
 #include "kernel/session.h"
 #include "memory/memory_reader.h"
+#include "merge/merge.h"
 
 namespace polytop {
 
@@ -28,6 +29,8 @@ class FrameLines {
   virtual bool isFull() const { return false; }
   /// Begins a refresh.
   virtual void beginRefresh() {}
+  /// Finds the places of the interpreter's frames, where the kernel side does not say them; else null.
+  virtual const Interleaver* interleaver() const { return nullptr; }
 };
 
 /// Makes the finder of lines of each interpreter. `session`, `catalog` and `memory` must outlive them.

@@ -32,7 +32,7 @@ struct InterpretedStack {
   stack_record record;
   /// The native stack, leaf first: words in place of names. Code of files is marked as enum interpreted_kind says.
   std::vector<interpreted_frame> native;
-  /// Frames of which JavaScript finds the places in it, of each interpreter innermost first.
+  /// Frames that find their places in it when the stack is numbered (merge/), of each interpreter innermost first.
   std::vector<interpreted_frame> interpreted;
 };
 

@@ -2,7 +2,6 @@
 #include "drain/stacks.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "util/hash.h"
@@ -17,11 +16,9 @@ constexpr uint64_t extraOf(const interpreted_frame& frame) { return uint64_t{fra
 constexpr uint64_t kBeside = extraOf({0, 0, INTERPRETED_NATIVE});
 constexpr uint64_t kFolded = extraOf({0, 0, INTERPRETED_FOLDED});
 
-/// The kind of a stack is what News::stacks holds of it, the outcome and the count of interpreted frames, and above
-/// that how its thread waits.
-constexpr uint32_t kInterpretedShift = 8;
-constexpr uint32_t kWaitShift = 24;
-constexpr uint32_t kKindMask = (1u << kWaitShift) - 1;
+constexpr interpreted_frame frameOf(uint64_t word, uint64_t extra) {
+  return {word, static_cast<uint32_t>(extra), static_cast<uint32_t>(extra >> 32)};
+}
 
 }  // namespace
 
@@ -57,17 +54,19 @@ void Stacks::addFrames(const stack_record& record, size_t native, size_t interpr
   stack.firstFile = static_cast<uint32_t>(current_.files.size());
   Unnumbered& added = unnumbered_.emplace_back();
   added.hash = record.hash;
-  added.kind = record.outcome | static_cast<uint32_t>(interpreted) << kInterpretedShift |
-               static_cast<uint32_t>(record.wait) << kWaitShift;
+  added.outcome = record.outcome;
+  added.wait = record.wait;
   added.firstFrame = static_cast<uint32_t>(unnumberedFrames_.size());
-  added.frameCount = static_cast<uint32_t>(native + interpreted);
+  added.native = static_cast<uint32_t>(native);
+  added.interpreted = static_cast<uint32_t>(interpreted);
   added.mayBeKnown = byFunction_ || record.interpreted_count > 0;
-  lastFrames_.resize(std::max<size_t>(lastFrames_.size(), added.frameCount));
-  for (size_t i = 0; i < added.frameCount; i++) {
+  const size_t count = native + interpreted;
+  lastFrames_.resize(std::max(lastFrames_.size(), count));
+  for (size_t i = 0; i < count; i++) {
     const interpreted_frame frame = frameAt(i);
     const bool isNative = ownerOf(frame) == INTERPRETER_NONE;
     const FrameKey key = {frame.name, extraOf(frame), isNative && isOfProcess(frame.name) ? record.tgid : 0};
-    LastFrame& last = lastFrames_[added.frameCount - 1 - i];
+    LastFrame& last = lastFrames_[count - 1 - i];
     if (last.number == 0 || last.key != key) last = {key, numberFrame(key.word, key.extra, key.owner)};
     unnumberedFrames_.push_back(last.number);
     if (!isNative || frameKind(frame.name) != FRAME_NATIVE) continue;
@@ -96,40 +95,49 @@ void Stacks::add(const InterpretedStack& stack) {
 std::vector<Stacks::NewFrame> Stacks::newFrames() const {
   std::vector<NewFrame> frames;
   frames.reserve(new_.words.size());
-  for (size_t i = 0; i < new_.words.size(); i++) frames.push_back({new_.words[i], new_.owners[i]});
+  for (size_t i = 0; i < new_.words.size(); i++) {
+    const interpreted_frame frame = frameOf(new_.words[i], new_.extras[i]);
+    const uint32_t owner = ownerOf(frame), kind = frame.meta & INTERPRETED_KIND_MASK;
+    const bool isXsub = owner == INTERPRETER_PERL && kind == PERL_XSUB_CODE;
+    frames.push_back({frame.name, new_.owners[i], owner == INTERPRETER_NONE || isXsub, new_.extras[i] == kBeside});
+  }
   return frames;
 }
 
-void Stacks::number(const std::vector<uint32_t>& functions) {
-  showFrames(functions);
+void Stacks::number(const std::vector<FrameFacts>& facts) {
+  showFrames(facts);
   const uint32_t unknown = nextFrame_ - static_cast<uint32_t>(new_.words.size());
   std::vector<ShownStack> stacks;
   std::vector<uint32_t> frames;
+  // Spans of it are kept: it must not move. No frame is added where those of a stack are merged.
   frames.reserve(unnumberedFrames_.size());
   size_t done = 0;
   for (const Unnumbered& added : unnumbered_) {
-    const auto first = unnumberedFrames_.begin() + added.firstFrame, end = first + added.frameCount;
+    const auto first = unnumberedFrames_.begin() + added.firstFrame, end = first + added.native + added.interpreted;
     if (std::any_of(first, end, [unknown](uint32_t frame) { return frame >= unknown; })) break;
     done++;
-    const uint64_t hash = added.mayBeKnown ? shownHash(added) : 0;
-    if (const uint32_t* known = added.mayBeKnown ? current_.shown.find(hash) : nullptr) {
+    const size_t before = frames.size();
+    const ShownStack shown = show(added, frames);
+    if (const uint32_t* known = added.mayBeKnown ? current_.shown.find(shown.hash) : nullptr) {
       current_.stacks.add(added.hash).first.number = *known;
-      continue;
+      frames.resize(before);
+    } else {
+      stacks.push_back(shown);
     }
-    std::transform(first, end, std::back_inserter(frames),
-                   [this](uint32_t frame) { return shownFrames_[frame - current_.firstFrame]; });
-    stacks.push_back({&added, std::span(frames.end() - added.frameCount, frames.end()), hash});
   }
   std::sort(stacks.begin(), stacks.end(), [](const ShownStack& a, const ShownStack& b) {
     return std::lexicographical_compare(a.frames.rbegin(), a.frames.rend(), b.frames.rbegin(), b.frames.rend());
   });
-  for (const ShownStack& shown : stacks) numberStack(shown);
+  const ShownStack* sent = nullptr;
+  for (const ShownStack& shown : stacks) {
+    if (numberStack(shown, sent)) sent = &shown;
+  }
   unnumbered_.erase(unnumbered_.begin(), unnumbered_.begin() + static_cast<ptrdiff_t>(done));
   // The frames of the few stacks that are left stay where they are.
   if (unnumbered_.empty()) unnumberedFrames_.clear();
 }
 
-void Stacks::numberStack(const ShownStack& shown) {
+bool Stacks::numberStack(const ShownStack& shown, const ShownStack* before) {
   const Unnumbered& added = *shown.stack;
   Stack& stack = current_.stacks.add(added.hash).first;
   if (added.mayBeKnown) {
@@ -137,49 +145,89 @@ void Stacks::numberStack(const ShownStack& shown) {
     const auto [number, isNew] = current_.shown.add(shown.hash);
     if (isNew) number = nextStack_;
     stack.number = number;
-    if (!isNew) return;
+    if (!isNew) return false;
   }
   stack.number = nextStack_++;
-  news_.stacks.insert(news_.stacks.end(), {stack.number, added.kind & kKindMask, added.frameCount});
-  news_.stacks.insert(news_.stacks.end(), shown.frames.begin(), shown.frames.end());
-  const uint32_t wait = added.kind >> kWaitShift;
-  if (wait) news_.waits.insert(news_.waits.end(), {stack.number, wait});
+  const std::span<const uint32_t> frames = shown.frames;
+  ptrdiff_t shared = 0;
+  if (before) {
+    const auto differing =
+        std::mismatch(frames.rbegin(), frames.rend(), before->frames.rbegin(), before->frames.rend());
+    shared = differing.first - frames.rbegin();
+  }
+  news_.stacks.insert(news_.stacks.end(), {stack.number, added.outcome, static_cast<uint32_t>(shared),
+                                           static_cast<uint32_t>(frames.size())});
+  news_.stacks.insert(news_.stacks.end(), frames.begin(), frames.end());
+  if (added.wait) news_.waits.insert(news_.waits.end(), {stack.number, added.wait});
+  for (size_t owner = 0; owner < news_.unpaired.size(); owner++) news_.unpaired[owner] += shown.unpaired >> owner & 1;
+  return true;
 }
 
-void Stacks::showFrames(const std::vector<uint32_t>& functions) {
-  for (size_t i = 0; i < functions.size(); i++) {
+StackFrame Stacks::stackFrame(uint32_t number) const {
+  const KnownFrame& frame = known(number);
+  const uint32_t hidden = frame.mayBeHidden ? number + 1 : number;
+  return {number, hidden, frame.function, frame.owner, frame.kind, frame.role, frame.isStop, frame.place};
+}
+
+Stacks::ShownStack Stacks::show(const Unnumbered& stack, std::vector<uint32_t>& frames) {
+  const std::span all = std::span(unnumberedFrames_).subspan(stack.firstFrame, stack.native + stack.interpreted);
+  const size_t first = frames.size();
+  uint64_t hash = static_cast<uint64_t>(stack.outcome) << 8 | stack.wait;
+  const auto append = [&](uint32_t number) {
+    const KnownFrame& frame = known(number);
+    const uint32_t function = byFunction_ ? frame.function : 0;
+    // Even numbers stand for frames of no function.
+    const uint64_t ofFunction = uint64_t{frame.isHidden} << 40 | (2 * uint64_t{function} + 1);
+    hash = mix(hash, function ? ofFunction : 2 * uint64_t{number});
+    frames.push_back(frame.shown);
+  };
+  uint32_t unpaired = 0;
+  if (stack.interpreted == 0) {
+    for (const uint32_t number : all) append(number);
+  } else {
+    std::vector<StackFrame> apart;
+    apart.reserve(all.size());
+    for (const uint32_t number : all) apart.push_back(stackFrame(number));
+    const StackFrames both = apart;
+    merged_.clear();
+    unpaired = mergeFrames(both.first(stack.native), both.subspan(stack.native), stack.outcome == OUTCOME_TRUNCATED,
+                           interleavers_, merged_);
+    for (const MergedFrames::Frame& frame : merged_) append(frame.number);
+  }
+  return {&stack, std::span(frames).subspan(first), mix(hash, frames.size() - first), unpaired};
+}
+
+bool Stacks::isShown(uint32_t owner, uint32_t kind) const {
+  const auto found = std::ranges::find(interleavers_, owner, &Interleaver::owner);
+  return found == interleavers_.end() || (*found)->isShown(kind);
+}
+
+void Stacks::showFrames(const std::vector<FrameFacts>& facts) {
+  for (size_t i = 0; i < facts.size(); i++) {
     const uint64_t word = new_.words[i], extra = new_.extras[i];
-    const bool isPlain = extra == 0 && word >> FRAME_KIND_SHIFT == FRAME_NATIVE;
-    uint32_t shown = nextShownFrame_;
-    if (byFunction_ && functions[i] && isPlain) {
-      const auto [first, isNew] = frameOfFunction_.add(functions[i]);
+    const interpreted_frame frame = frameOf(word, extra);
+    const uint32_t function = facts[i].function, owner = ownerOf(frame);
+    const bool isStop = extra == 0 && frameKind(word) == FRAME_STOP;
+    const auto kind = static_cast<uint8_t>(owner == INTERPRETER_NONE ? 0 : frame.meta & INTERPRETED_KIND_MASK);
+    uint32_t shown = isShown(owner, kind) ? nextShownFrame_ : 0;
+    if (byFunction_ && function && extra == 0 && frameKind(word) == FRAME_NATIVE) {
+      const auto [first, isNew] = frameOfFunction_.add(function);
       if (isNew) first = shown;
       shown = first;
     }
-    functions_.push_back(functions[i]);
-    shownFrames_.push_back(shown);
+    known_.push_back({function, shown, static_cast<uint8_t>(owner), kind, facts[i].role, isStop, extra == kBeside,
+                      extra == kFolded, static_cast<uint16_t>(word)});
     if (shown != nextShownFrame_) continue;
     nextShownFrame_++;
     news_.frames.push_back(word);
-    news_.functions.push_back(functions[i]);
+    news_.functions.push_back(function);
     news_.extras.push_back(extra);
     news_.owners.push_back(new_.owners[i]);
   }
-  const auto count = static_cast<ptrdiff_t>(functions.size());
+  const auto count = static_cast<ptrdiff_t>(facts.size());
   new_.words.erase(new_.words.begin(), new_.words.begin() + count);
   new_.extras.erase(new_.extras.begin(), new_.extras.begin() + count);
   new_.owners.erase(new_.owners.begin(), new_.owners.begin() + count);
-}
-
-uint64_t Stacks::shownHash(const Unnumbered& stack) const {
-  uint64_t hash = static_cast<uint64_t>(stack.kind) << 32 | stack.frameCount;
-  for (uint32_t i = 0; i < stack.frameCount; i++) {
-    const uint32_t frame = unnumberedFrames_[stack.firstFrame + i];
-    const uint32_t function = byFunction_ ? functions_[frame - current_.firstFrame] : 0;
-    // Even numbers stand for frames of no function.
-    hash = mix(hash, function ? 2 * uint64_t{function} + 1 : 2 * uint64_t{frame});
-  }
-  return hash;
 }
 
 void Stacks::addName(const name_record& record) {
@@ -198,8 +246,8 @@ Stacks::Known Stacks::find(uint64_t hash) const {
 
 uint32_t Stacks::numberOf(uint64_t word, uint32_t owner) const {
   const uint32_t* number = owner == 0 ? plain_.find(word) : frames_.find({word, 0, owner});
-  const size_t place = number ? *number - current_.firstFrame : shownFrames_.size();
-  return place < shownFrames_.size() ? shownFrames_[place] : 0;
+  const size_t place = number ? *number - current_.firstFrame : known_.size();
+  return place < known_.size() ? known_[place].shown : 0;
 }
 
 Stacks::News Stacks::take() {
@@ -215,7 +263,7 @@ Stacks::News Stacks::take() {
 
 void Stacks::renewStacks() {
   // What is not numbered yet is so without its functions.
-  number(std::vector<uint32_t>(new_.words.size()));
+  number(std::vector<FrameFacts>(new_.words.size()));
   previous_ = std::exchange(current_, {});
   current_.firstStack = nextStack_;
   current_.firstFrame = previous_.firstFrame;
@@ -228,8 +276,7 @@ void Stacks::renewFrames() {
   renewStacks();
   plain_ = {};
   frames_ = {};
-  functions_ = {};
-  shownFrames_ = {};
+  known_ = {};
   frameOfFunction_ = {};
   lastFrames_ = {};
   current_.firstFrame = nextFrame_;

@@ -2,13 +2,16 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "bpf/abi.h"
 #include "drain/interpreted_stack.h"
+#include "merge/merge.h"
 #include "util/flat_map.h"
 #include "util/hash.h"
 
@@ -25,20 +28,28 @@ class Stacks {
   /// Stacks of the same functions get one number, wherever in these they are, and so do frames of files' code. To be
   /// set before anything is added.
   void mergeByFunction() { byFunction_ = true; }
+  /// The frames of these interpreters find their places when a stack is numbered. To be set before anything is added.
+  void interleave(std::vector<const Interleaver*> interleavers) { interleavers_ = std::move(interleavers); }
   /// Takes in a stack; one already known is left out. `frames` are native ones, leaf first.
   void add(const stack_record& record, const uint64_t* frames);
   void add(const InterpretedStack& stack);
-  /// A frame that is new, and the process that its word means something in, 0 for all.
+  /// A frame that is new.
   struct NewFrame {
     uint64_t word;
-    uint32_t owner;
+    uint32_t owner;    ///< the process that the word means something in, 0 for all
+    bool isCode;       ///< the word says where code is: that of a native frame, or of a sub written in C
+    bool mayBeHidden;  ///< frames of interpreters are beside it
+  };
+  /// What is known of a frame when it gets its number.
+  struct FrameFacts {
+    uint32_t function = 0;  ///< the number of its function; 0: not known
+    NativeRole role;
   };
   /// The frames that are new since the last number().
   std::vector<NewFrame> newFrames() const;
-  /// Gives numbers to the stacks that were added: those with the same outermost frames follow each other. `functions`:
-  /// of the first of newFrames(), as far as they are known: a number each, 0 where there is none. Stacks with further
-  /// new frames wait for the next call.
-  void number(const std::vector<uint32_t>& functions);
+  /// Gives numbers to the stacks that were added: those with the same outermost frames follow each other. `facts`: of
+  /// the first of newFrames(), as far as they are known. Stacks with further new frames wait for the next call.
+  void number(const std::vector<FrameFacts>& facts);
   /// Takes in the strings of a name.
   void addName(const name_record& record);
   /// A stack that is known and numbered.
@@ -52,8 +63,8 @@ class Stacks {
 
   /// News for JavaScript since the last take().
   struct News {
-    /// For each: number, outcome | count of frames without a place << 8, count of all frames, numbers of the frames
-    /// (leaf first), numbers of those without a place (of each interpreter innermost first).
+    /// For each: number, outcome, how many outermost frames are those of the one before it, count of all frames, their
+    /// numbers (leaf first).
     std::vector<uint32_t> stacks;
     std::vector<uint32_t> waits;      ///< for each new stack of a thread that waits: number, how (stack_record::wait)
     uint32_t firstFrame = 0;          ///< number of the first new frame
@@ -65,6 +76,8 @@ class Stacks {
     std::vector<uint32_t> owners;  ///< for each: the process that the word means something in, 0 for all
     uint32_t forgottenStacks = 0;  ///< stacks with a lower number will not be referred to again
     uint32_t forgottenFrames = 0;  ///< nor frames with a lower number
+    /// By enum interpreter_kind: new stacks in which not all frames of the interpreter found their places.
+    std::array<uint32_t, INTERPRETED_OWNER_MASK + 1> unpaired = {};
   };
   News take();
 
@@ -123,9 +136,9 @@ class Stacks {
   /// A stack without a number.
   struct Unnumbered {
     uint64_t hash;
-    uint32_t kind;        ///< the second word of News::stacks; above it how the thread waits
     uint32_t firstFrame;  ///< in unnumberedFrames_
-    uint32_t frameCount;
+    uint32_t native, interpreted;
+    uint8_t outcome, wait;  ///< of struct stack_record
     /// Another one may show the same: frames of interpreters may differ for the kernel side alone.
     bool mayBeKnown;
   };
@@ -134,7 +147,20 @@ class Stacks {
   struct ShownStack {
     const Unnumbered* stack;
     std::span<const uint32_t> frames;
-    uint64_t hash;  ///< of what is shown
+    uint64_t hash;      ///< of what is shown
+    uint32_t unpaired;  ///< see mergeFrames()
+  };
+
+  /// A frame that has a number.
+  struct KnownFrame {
+    uint32_t function;  ///< its number; 0: not known
+    uint32_t shown;     ///< the number that JavaScript knows; 0: it is never shown
+    uint8_t owner, kind;
+    NativeRole role;
+    bool isStop;
+    bool mayBeHidden;  ///< the next number is the same frame, hidden
+    bool isHidden;
+    uint16_t place;
   };
 
   /// A frame of the stack that was added last.
@@ -147,13 +173,19 @@ class Stacks {
   template <typename FrameAt>
   void addFrames(const stack_record& record, size_t native, size_t interpreted, FrameAt frameAt);
   uint32_t numberFrame(uint64_t word, uint64_t extra, uint32_t owner);
-  /// Says as which frame each of the first new ones is shown, by their functions.
-  void showFrames(const std::vector<uint32_t>& functions);
-  void numberStack(const ShownStack& shown);
-  /// The hash of what of a stack is shown.
-  uint64_t shownHash(const Unnumbered& stack) const;
+  /// Says as which frame each of the first new ones is shown.
+  void showFrames(const std::vector<FrameFacts>& facts);
+  /// Appends the frames that a stack is shown with, leaf first.
+  ShownStack show(const Unnumbered& stack, std::vector<uint32_t>& frames);
+  StackFrame stackFrame(uint32_t number) const;
+  const KnownFrame& known(uint32_t number) const { return known_[number - current_.firstFrame]; }
+  /// `before`: the one that was sent last, if any was.
+  bool numberStack(const ShownStack& shown, const ShownStack* before);
+
+  bool isShown(uint32_t owner, uint32_t kind) const;
 
   bool byFunction_ = false;
+  std::vector<const Interleaver*> interleavers_;
 
   Generation current_;
   Generation previous_;
@@ -162,10 +194,9 @@ class Stacks {
   FlatMap<FrameKey, uint32_t, FrameHash> frames_;
   /// Outermost first. Most of a stack's outer frames are those of the one before it: they need not be looked for.
   std::vector<LastFrame> lastFrames_;
-  std::vector<uint32_t> functions_;    ///< of the frames from current_.firstFrame on
-  std::vector<uint32_t> shownFrames_;  ///< of these the numbers that JavaScript knows
+  std::vector<KnownFrame> known_;  ///< from current_.firstFrame on
   FlatMap<uint64_t, uint32_t, NumberHash> frameOfFunction_;
-  /// Frames whose functions are not known yet, numbered on from those that are in functions_.
+  /// Frames of which nothing is known yet, numbered on from those that are in known_.
   struct {
     std::vector<uint64_t> words, extras;
     std::vector<uint32_t> owners;
@@ -175,7 +206,8 @@ class Stacks {
   uint32_t nextStack_ = 1;
   uint32_t nextFrame_ = 1;
   uint32_t nextShownFrame_ = 1;
-  size_t names_ = 0;  ///< taken in since the last renewal
+  size_t names_ = 0;     ///< taken in since the last renewal
+  MergedFrames merged_;  ///< room for those of the stack that is shown
   News news_;
 };
 

@@ -21,6 +21,10 @@ class FoundInterpreter : public FoundRuntime {
 
   const InterpreterInfo* interpreter() const override { return &info_; }
 
+  NativeRole roleOf(uint64_t offset) const override {
+    return {static_cast<uint8_t>(info_.kind), info_.evaluates(offset) ? kEvaluation : uint8_t{0}};
+  }
+
   bool publish(uint32_t /*fileId*/, uint32_t owner, file_entry& visible) override {
     slot_ = slots_.take(&facts_, std::string(reinterpret_cast<const char*>(&facts_), sizeof facts_), owner);
     visible.interpreter = static_cast<uint16_t>(info_.kind);

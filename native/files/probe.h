@@ -8,6 +8,7 @@
 
 #include "bpf/abi.h"
 #include "kernel/session.h"
+#include "merge/native_role.h"
 #include "util/wire.h"
 
 namespace polytop {
@@ -32,6 +33,8 @@ class FoundRuntime {
   virtual ~FoundRuntime() = default;
   /// Null where the class of the runtime says more than that.
   virtual const InterpreterInfo* interpreter() const { return nullptr; }
+  /// What the code at an offset of the file is to its interpreter, where that has a say in the places of frames.
+  virtual NativeRole roleOf(uint64_t /*offset*/) const { return {}; }
   /// Writes what the walk must know into the maps and into the entry of the file, a file of the user `owner`, before
   /// the walk finds the file. False if there is no room left for that user's: frames of the runtime are not shown then.
   virtual bool publish(uint32_t fileId, uint32_t owner, file_entry& visible) = 0;

@@ -8,11 +8,8 @@ namespace polytop {
 void describeInterpreter(Napi::Env env, const FoundRuntime& runtime, Napi::Object& file) {
   const InterpreterInfo* info = runtime.interpreter();
   if (!info) return;
-  const Napi::Array evaluation = listOf(env, info->evaluation, [env](const code_range& code) {
-    return listOf(env, std::initializer_list{code.start, code.end}, [](uint32_t offset) { return offset; });
-  });
   const auto kind = static_cast<uint32_t>(info->kind);
-  file.Set("interpreter", object(env, "kind", kind, "warning", info->warning, "evaluation", evaluation));
+  file.Set("interpreter", object(env, "kind", kind, "warning", info->warning));
 }
 
 }  // namespace polytop

@@ -9,6 +9,7 @@
 #include "drain/frame_lines.h"
 #include "kernel/session.h"
 #include "memory/read_pages.h"
+#include "perl/perl_interleave.h"
 #include "perl/perl_sites.h"
 #include "perl/perl_statements.h"
 #include "util/flat_map.h"
@@ -28,6 +29,7 @@ class PerlLines : public FrameLines {
   void take(uint32_t type, const void* data, size_t size) override;
   void correct(std::span<InterpretedStack> stacks) override;
   /// How much is read in each refresh is bounded.
+  const Interleaver* interleaver() const override { return &kPerlInterleaver; }
   void beginRefresh() override {
     roundsLeft_ = kMaxRounds;
     copiesLeft_ = kMaxCopies;

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "perl/perl_probe.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 
 #include "perl/perl_facts.h"
+#include "perl/perl_interleave.h"
 
 namespace polytop {
 
@@ -41,6 +44,19 @@ bool FoundPerl::publish(uint32_t /*fileId*/, uint32_t owner, file_entry& visible
 }
 
 void FoundPerl::withdraw(uint32_t /*fileId*/) { slots_.release(slot_); }
+
+NativeRole FoundPerl::roleOf(uint64_t offset) const {
+  const PerlCode& code = file_.code;
+  const auto isIn = [offset](const code_range& range) { return offset >= range.start && offset < range.end; };
+  const auto partOf = [&] {
+    if (std::any_of(std::begin(code.runLoops), std::end(code.runLoops), isIn)) return PerlPart::kRunLoop;
+    if (isIn(code.run)) return PerlPart::kRun;
+    if (isIn(code.parse)) return PerlPart::kParse;
+    if (isIn(code.destruct)) return PerlPart::kDestruct;
+    return isIn(code.callSub) || isIn(code.callList) ? PerlPart::kCall : PerlPart::kOther;
+  };
+  return {INTERPRETER_PERL, static_cast<uint8_t>(partOf())};
+}
 
 std::unique_ptr<RuntimeProbe> makePerlProbe(const Session& session) { return std::make_unique<PerlProbe>(session); }
 

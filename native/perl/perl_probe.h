@@ -17,6 +17,7 @@ class FoundPerl : public FoundRuntime {
 
   bool publish(uint32_t fileId, uint32_t owner, file_entry& visible) override;
   void withdraw(uint32_t fileId) override;
+  NativeRole roleOf(uint64_t offset) const override;
 
   const PerlFile& file() const { return file_; }
   /// Its slot; 0: the kernel side has no room for it, and its subs are not shown.

@@ -7,6 +7,7 @@
 
 #include "bpf/abi.h"
 #include "drain/frame_lines.h"
+#include "python/python_interleave.h"
 #include "python/python_table.h"
 
 namespace polytop {
@@ -18,6 +19,7 @@ class PythonLines : public FrameLines {
   void take(uint32_t type, const void* data, size_t size) override;
   void correct(std::span<InterpretedStack> stacks) override;
   void renew() override;
+  const Interleaver* interleaver() const override { return &kPythonInterleaver; }
 
  private:
   /// Bytes of tables; a process that makes more of them than any program has loses their lines.

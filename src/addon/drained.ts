@@ -18,9 +18,6 @@ export interface SampledFile {
   readonly assemblies: Float64Array;
 }
 
-/** File offsets: the first, and the one behind the last. */
-export type CodeRange = readonly [start: number, end: number];
-
 /** A Perl interpreter in a file. */
 export interface PerlInterpreter {
   /** Its index in the map of interpreters; another one may get it when the file is forgotten. */
@@ -32,14 +29,6 @@ export interface PerlInterpreter {
   readonly refused: boolean;
   /** Names of ops by op number. */
   readonly opNames: readonly string[];
-  readonly code: {
-    readonly runLoops: readonly CodeRange[];
-    readonly run: CodeRange;
-    readonly parse: CodeRange;
-    readonly destruct: CodeRange;
-    readonly callSub: CodeRange;
-    readonly callList: CodeRange;
-  };
 }
 
 /** An interpreter in a file. */
@@ -48,8 +37,6 @@ export interface InterpreterFile {
   readonly kind: number;
   /** Why its frames stay native, empty if they do not. */
   readonly warning: string;
-  /** The code that carries out a program, such as _PyEval_EvalFrameDefault. */
-  readonly evaluation: readonly CodeRange[];
 }
 
 /** A string of an interpreter. */
@@ -157,8 +144,8 @@ export interface Drained {
   /** Two words for each new stack of a thread that waits: its number, and how (enum wait_reason and its bits). */
   readonly stackWaits: Uint32Array;
   /**
-   * New stacks; the words of each: number, outcome | count of frames without a place << 8, count of all frames,
-   * numbers of the frames (leaf first), numbers of those without a place (of each interpreter innermost first).
+   * New stacks; the words of each: number, outcome, how many of its outermost frames are those of the one before it,
+   * count of frames, numbers of the frames (leaf first).
    */
   readonly stacks: Uint32Array<ArrayBuffer>;
   /** Number of the first of `frames`. */

@@ -9,7 +9,6 @@ import type { Sampler, SamplerOptions } from "../addon/sampler.ts";
 import { inTurns } from "../machine/steps.ts";
 import { FrameReader } from "../runtimes/frame-reader.ts";
 import { FunctionTable } from "../runtimes/function-table.ts";
-import { InterpretedStacks } from "../runtimes/interpreted-stacks.ts";
 import { NewFrames } from "../runtimes/new-frames.ts";
 import type { RuntimeReader } from "../runtimes/reader.ts";
 import { runtimeReaders } from "../runtimes/registry.ts";
@@ -56,7 +55,6 @@ export class Collector {
   readonly #functions = new FunctionTable();
   readonly #readers: readonly RuntimeReader[];
   readonly #frames: FrameReader;
-  readonly #interpreted: InterpretedStacks;
   readonly #lookup: FrameLookup;
   readonly #host = cleanName(hostname());
   readonly #targets: TargetWatch;
@@ -113,9 +111,6 @@ export class Collector {
     this.#sampler.onMethods(() => this.#resolveSeen());
     this.#targets = new TargetWatch(options.targets);
     this.#mergesStacks = options.byFunction ?? false;
-    this.#interpreted = new InterpretedStacks(
-      this.#readers.flatMap(({ interleaver }) => (interleaver ? [interleaver] : [])),
-    );
     this.#frames = new FrameReader(this.#readers, COUNTERS, this.#functions);
     this.#stacks = new DrainedStacks(
       this.#writer,
@@ -219,11 +214,8 @@ export class Collector {
     }
     const named = await inTurns(this.#frames.read(frames));
     if (!this.#mergesStacks) this.#lookup.registerFrames(frames, named.functions);
-    this.#interpreted.ingest(drained, frames);
-    const stacks = this.#interpreted.merge(drained.stacks);
-    for (const reader of this.#readers) reader.addCounts?.(drained.counters);
     this.#stacks.registerFrames(drained.firstFrame, named);
-    this.#stacks.registerStacks(stacks);
+    this.#stacks.registerStacks(drained.stacks);
     this.#tasks.register(drained.tasks);
     this.#stacks.rename(this.#frames.renamed(this.#tasks.pidsOf(drained.counts, drained.waits)));
     this.#waits.register(drained);

@@ -13,12 +13,15 @@ import { WAIT_IDLE, type Wait } from "../tick/waits.ts";
 /** How the walk of a stack ends that lacks no frame. */
 const WHOLE: readonly Outcome[] = ["complete", "guessed"];
 
-/** Stacks that came together: number, outcome, frame count, frame numbers (leaf first) of each. */
+/** Stacks that came together, as Drained.stacks has them. */
 interface Batch {
   readonly words: Uint32Array<ArrayBuffer>;
   /** The number of its last stack. */
   readonly last: number;
 }
+
+/** Words of a stack before its frames: number, outcome, how many frames it shares with the one before, count of frames. */
+const HEADER_WORDS = 4;
 
 export class DrainedStacks {
   readonly #writer: DeltaWriter;
@@ -31,11 +34,14 @@ export class DrainedStacks {
   readonly #functions = new SlidingColumn();
   readonly #frameNumbers = new SlidingColumn();
   #details = new Map<number, FrameDetail>();
-  /** The frames of the stack that is entered, and what is left of longer ones. */
+  /** The frames of the stack that is entered, as far as they are not those of the latest one, and what is left of others. */
   readonly #frames: number[] = [];
+  /** The stack that was entered latest, where its frames mean what they did then, and how many were; -1: none. */
+  #latest = -1;
+  #latestLength = 0;
   /** For each function the number in the store of the frame that stands for all that are merged. */
   readonly #mergedFrames = new Map<number, number>();
-  /** The stacks as they came, in the order of their numbers; for each where it begins in its batch and 1. */
+  /** The stacks as they came, in the order of their numbers; for each where it begins in its batch, and 1. */
   #batches: Batch[] = [];
   readonly #places = new SlidingColumn();
   /** Numbers in the store, and 1. */
@@ -62,7 +68,7 @@ export class DrainedStacks {
     for (const [index, detail] of details) this.#details.set(first + index, detail);
   }
 
-  /** Takes in stacks, numbered on: number, outcome, frame count, frame numbers (leaf first) of each. */
+  /** Takes in stacks, numbered on, as Drained.stacks has them. */
   registerStacks(words: Uint32Array<ArrayBuffer>): void {
     const [first] = words;
     if (first === undefined) return;
@@ -70,8 +76,8 @@ export class DrainedStacks {
     this.#stackNumbers.set(first, 0);
     this.#idleNumbers.set(first, 0);
     let last = first;
-    const end = words.length - 2;
-    for (let at = 0; at < end; at += 3 + (words[at + 2] ?? 0)) {
+    const end = words.length - HEADER_WORDS;
+    for (let at = 0; at <= end; at += HEADER_WORDS + (words[at + 3] ?? 0)) {
       last = words[at] ?? 0;
       this.#places.set(last, at + 1);
     }
@@ -87,6 +93,7 @@ export class DrainedStacks {
   /** Gives frames other functions: what is counted from now on enters the store with these. */
   rename(renamed: ReadonlyMap<number, NumberedFrame>): void {
     if (renamed.size === 0) return;
+    this.#latest = -1;
     for (const [number, { id, detail }] of renamed) {
       this.#functions.set(number, id);
       this.#frameNumbers.set(number, 0);
@@ -94,10 +101,10 @@ export class DrainedStacks {
     }
     // Every frame of a stack that was entered has a number in the store, but for those that were just renamed.
     for (const { words } of this.#batches) {
-      for (let at = 0; at + 2 < words.length; ) {
+      for (let at = 0; at + HEADER_WORDS <= words.length; ) {
         const stack = words[at] ?? 0;
-        const end = at + 3 + (words[at + 2] ?? 0);
-        for (at += 3; at < end && this.#frameNumbers.get(words[at] ?? 0) !== 0; at++);
+        const end = at + HEADER_WORDS + (words[at + 3] ?? 0);
+        for (at += HEADER_WORDS; at < end && this.#frameNumbers.get(words[at] ?? 0) !== 0; at++);
         if (at < end) {
           this.#stackNumbers.set(stack, 0);
           this.#idleNumbers.set(stack, 0);
@@ -127,11 +134,17 @@ export class DrainedStacks {
     const words = this.#batchOf(number)?.words;
     if (place < 0 || !words) return undefined;
     const frames = this.#frames;
-    const end = place + 3 + (words[place + 2] ?? 0);
-    let first = place + 3;
+    let first = place + HEADER_WORDS;
+    const end = first + (words[place + 3] ?? 0);
     while (first < end - 1 && this.#isProbe(this.#functions.get(words[first] ?? 0))) first++;
-    for (let at = first; at < end; at++) frames[at - first] = this.#frame(words[at] ?? 0);
-    const entered = this.#writer.stack(frames, words[place + 1] ?? 0, wait, end - first);
+    const length = end - first;
+    // The one before it is mostly the latest: what both have in common is in the store.
+    const follows = place > 0 && this.#latest === number - 1;
+    const shared = follows ? Math.min(words[place + 2] ?? 0, length, this.#latestLength) : 0;
+    for (let at = first; at < end - shared; at++) frames[at - first] = this.#frame(words[at] ?? 0);
+    const entered = this.#writer.stack(frames, words[place + 1] ?? 0, wait, length, shared);
+    this.#latest = number;
+    this.#latestLength = length;
     numbers.set(number, entered + 1);
     return entered;
   }
@@ -141,7 +154,8 @@ export class DrainedStacks {
     const place = this.#places.get(number) - 1;
     const words = this.#batchOf(number)?.words;
     if (place < 0 || !words) return { functions: [], isWhole: false };
-    const frames = words.subarray(place + 3, place + 3 + (words[place + 2] ?? 0));
+    const first = place + HEADER_WORDS;
+    const frames = words.subarray(first, first + (words[place + 3] ?? 0));
     return {
       functions: Array.from(frames, (frame) => this.#functions.get(frame)),
       isWhole: WHOLE.includes(OUTCOMES[words[place + 1] ?? 0] ?? "broken"),
@@ -186,6 +200,7 @@ export class DrainedStacks {
   #followGeneration(): void {
     if (this.#generation === this.#writer.generation) return;
     this.#generation = this.#writer.generation;
+    this.#latest = -1;
     this.#mergedFrames.clear();
     for (const column of [this.#frameNumbers, this.#stackNumbers, this.#idleNumbers]) {
       column.clear();

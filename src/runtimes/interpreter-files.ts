@@ -29,13 +29,6 @@ export class InterpreterFiles {
     }
   }
 
-  /** Whether the code at an offset of a file carries out a program; undefined where the file holds no interpreter. */
-  evaluates(file: number, offset: number): boolean | undefined {
-    return this.#files
-      .get(file)
-      ?.evaluation.some(([start, end]) => offset >= start && offset < end);
-  }
-
   /** What is to be told of interpreters that are refused, each text once. */
   takeWarnings(): string[] {
     const untold = [...this.#warnings].filter(([, told]) => !told).map(([warning]) => warning);

@@ -3,7 +3,6 @@ import type { CounterName } from "../../build/abi.ts";
 import type { Drained } from "../addon/drained.ts";
 import type { Runtime } from "../tick/runtimes.ts";
 import type { FrameDetail } from "../tick/tick.ts";
-import type { MergedFrames } from "./merged-frames.ts";
 import type { NewFrames } from "./new-frames.ts";
 
 /** A function before it has an id. Its names may be as a process chose them: they are cleaned when it gets one. */
@@ -23,26 +22,14 @@ export interface NamedFrame {
   readonly detail?: FrameDetail;
 }
 
-/** Knows where the frames of an interpreter that keeps a stack of its own belong among the native frames. */
-export interface Interleaver {
-  /** One of enum interpreter_kind. */
-  readonly interpreter: number;
-  /**
-   * Merges the frames of a stack, by their numbers: the native ones, leaf first, and its own, innermost first. Writes no
-   * more frames than there are in both.
-   */
-  interleave(native: Uint32Array, own: Uint32Array, outcome: number, into: MergedFrames): void;
-}
-
 /**
  * The reader of a runtime gives its frames their names: the kernel side walks stacks and knows addresses, a reader
  * knows what those mean to its runtime. There is one reader for each runtime (registry.ts); it serves all processes
  * for as long as they are sampled, so whatever it keeps of them has a limit.
  *
  * The collector calls all readers from one thread. At each drain it calls `ingest` of every reader, then `readAhead`,
- * then `symbolize` or `symbolizeCode` once for each new frame, then `renamed`, `interleaver` for each new stack,
- * `addCounts` and `forgetBelow`. Once a refresh it asks for `notices`. A frame keeps its name for as long as stacks
- * refer to it, unless it is `renamed`.
+ * then `symbolize` or `symbolizeCode` once for each new frame, then `renamed` and `forgetBelow`. Once a refresh it asks
+ * for `notices`. A frame keeps its name for as long as stacks refer to it, unless it is `renamed`.
  *
  * What a process or its file holds is hostile. A reader does not throw for it and guesses nothing: where a name is
  * not certain, it names the frame by what it is and says why in `whyUnnamed`.
@@ -63,10 +50,6 @@ export interface RuntimeReader {
    * where that is another runtime's, or cannot be told.
    */
   bodyOf?(word: bigint, owner: number): string | undefined;
-  /** Puts the frames of its interpreter among the native ones, where the kernel side sends them apart. */
-  readonly interleaver?: Interleaver;
-  /** Adds what the reader itself counted since the last call to increments of counters, by their ids. */
-  addCounts?(counters: Float64Array): void;
   /**
    * Names anew, by their numbers, frames that mean something else now than when they were named: their code gave way
    * to other, or what names it came late. Asked once at each drain, when its new frames are named; `pids` are those

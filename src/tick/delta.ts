@@ -181,15 +181,17 @@ export class DeltaWriter {
 
   /**
    * Numbers a stack: frames leaf first, the place of the outcome in OUTCOMES, how the thread waits, and how many of the
-   * frames there are.
+   * frames there are. The outermost `known` ones are those of the stack that was numbered before it in this store, and
+   * need not be there.
    */
   stack(
     frames: readonly number[],
     outcome: number,
     wait: Wait = 0,
     length = frames.length,
+    known = 0,
   ): number {
-    return this.#filling.stacks.number(frames, length, outcome, wait);
+    return this.#filling.stacks.number(frames, length, outcome, wait, known);
   }
 
   /** Numbers a thread: one that says the same as it did the last time keeps its number. */

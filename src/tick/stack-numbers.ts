@@ -31,7 +31,8 @@ export class StackNumbers {
   readonly #numbers = new PrefixTree();
   /** How many nodes there are, the root too. */
   #nodeCount = 1;
-  /** By depth of the latest stack, as far as nodes are known, outermost first: frame, node, and both hashes until there. */
+  /** By depth of the latest stack, outermost first: frame, both hashes until there, and node, as far as there are nodes. */
+  #length = 0;
   #depth = 0;
   #frames: Int32Array = new Int32Array(FIRST_DEPTH);
   #nodes: Int32Array = new Int32Array(FIRST_DEPTH);
@@ -54,12 +55,22 @@ export class StackNumbers {
   clear(): void {
     this.#numbers.clear();
     this.#nodeCount = 1;
+    this.#length = 0;
     this.#depth = 0;
   }
 
-  /** The number of a stack: so many frames, leaf first, the place of its outcome in OUTCOMES, and how it waits. */
-  number(frames: readonly number[], length: number, outcome: number, wait: number): number {
-    const shared = this.#sharedWith(frames, length);
+  /**
+   * The number of a stack: so many frames, leaf first, the place of its outcome in OUTCOMES, and how it waits. The
+   * outermost `known` frames are those of the latest stack, and are not read.
+   */
+  number(
+    frames: readonly number[],
+    length: number,
+    outcome: number,
+    wait: number,
+    known = 0,
+  ): number {
+    const shared = this.#sharedWith(frames, length, known);
     this.#follow(frames, length, shared);
     const low = length > 0 ? (this.#lows[length - 1] ?? 0) : 0;
     const high = length > 0 ? (this.#highs[length - 1] ?? 0) : 0;
@@ -67,17 +78,17 @@ export class StackNumbers {
     // No frame has a number below 0.
     const number = this.#numbers.child(mixLow(low, ~outcome), mixHigh(high, ~wait)) - 1;
     if (number < next) return number;
-    this.#columns.stackLeaves.push(this.#append(length, shared));
+    this.#columns.stackLeaves.push(this.#append(length));
     this.#columns.stackOutcomes.push(outcome);
     this.#columns.stackWaits.push(wait);
     return number;
   }
 
-  /** How many of its outermost frames a stack has in common with the latest one. */
-  #sharedWith(frames: readonly number[], length: number): number {
+  /** How many of its outermost frames a stack has in common with the latest one: that many are known to be at least. */
+  #sharedWith(frames: readonly number[], length: number, known: number): number {
     const own = this.#frames;
-    const most = Math.min(length, this.#depth);
-    let depth = 0;
+    const most = Math.min(length, this.#length);
+    let depth = known;
     while (depth < most && own[depth] === frames[length - 1 - depth]) depth++;
     return depth;
   }
@@ -98,21 +109,23 @@ export class StackNumbers {
       lows[depth] = low;
       highs[depth] = high;
     }
-    this.#depth = shared;
+    this.#length = length;
+    this.#depth = Math.min(this.#depth, shared);
   }
 
-  /** Makes nodes of the frames that are not shared; returns the innermost one. */
-  #append(length: number, shared: number): number {
-    const count = length - shared;
-    const outer = shared > 0 ? (this.#nodes[shared - 1] ?? ROOT) : ROOT;
+  /** Makes nodes of the frames of the latest stack that have none; returns the innermost one. */
+  #append(length: number): number {
+    const depth = this.#depth;
+    const count = length - depth;
+    const outer = depth > 0 ? (this.#nodes[depth - 1] ?? ROOT) : ROOT;
     if (count === 0) return outer;
     const first = this.#nodeCount;
     const { nodeBacks, nodeFrames } = this.#columns;
     nodeBacks.push(first - outer);
     nodeBacks.repeat(1, count - 1);
-    nodeFrames.append(this.#frames, shared, length);
+    nodeFrames.append(this.#frames, depth, length);
     const nodes = this.#nodes;
-    for (let at = 0; at < count; at++) nodes[shared + at] = first + at;
+    for (let at = 0; at < count; at++) nodes[depth + at] = first + at;
     this.#nodeCount += count;
     this.#depth = length;
     return first + count - 1;

@@ -1,13 +1,10 @@
-/** Names the frames of Python, and puts them between the native frames of their stacks. */
-import { COUNTER_IDS, type CounterName, INTERPRETER_PYTHON } from "../../../build/abi.ts";
+/** Names the frames of Python. */
+import { type CounterName, INTERPRETER_PYTHON } from "../../../build/abi.ts";
 import type { Drained, InterpretedName } from "../../addon/drained.ts";
 import { InterpretedNames, notReceived, textOf } from "../interpreted-names.ts";
 import { InterpreterFiles } from "../interpreter-files.ts";
 import type { NewFrames } from "../new-frames.ts";
 import type { NamedFrame, NamedFunction, RuntimeReader } from "../reader.ts";
-import { PythonStacks } from "./stacks.ts";
-
-const UNPAIRED = COUNTER_IDS.UnwindPythonUnpaired;
 
 const UNKNOWN = notReceived("python");
 
@@ -24,13 +21,10 @@ export function pythonFunction({ parts: [name, , file] }: InterpretedName): Name
 export class PythonReader implements RuntimeReader {
   readonly #names = new InterpretedNames(INTERPRETER_PYTHON, pythonFunction);
   readonly #files = new InterpreterFiles(INTERPRETER_PYTHON);
-  readonly #stacks = new PythonStacks(this.#files);
-  readonly interleaver = this.#stacks;
 
-  ingest(drained: Drained, frames: NewFrames): void {
+  ingest(drained: Drained): void {
     this.#files.ingest(drained);
     this.#names.ingest(drained);
-    this.#stacks.ingest(drained, frames);
   }
 
   symbolize(frames: NewFrames, index: number): NamedFrame | undefined {
@@ -38,10 +32,6 @@ export class PythonReader implements RuntimeReader {
     const named = this.#names.get(frames.word(index)) ?? UNKNOWN;
     const line = frames.line(index);
     return line > 0 ? { function: named, detail: { line } } : { function: named };
-  }
-
-  addCounts(counters: Float64Array): void {
-    counters[UNPAIRED] = (counters[UNPAIRED] ?? 0) + this.#stacks.takeUnpaired();
   }
 
   /** Tells once of each interpreter that is refused, when samples hit such a one. */

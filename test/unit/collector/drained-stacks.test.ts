@@ -43,6 +43,22 @@ const named = (first: number, count: number): NamedFrames => {
   return { functions: Uint32Array.from(numbers, (number) => functionOf(number).id), details };
 };
 
+interface NewStack {
+  readonly number: number;
+  readonly outcome: number;
+  readonly frames: readonly number[];
+}
+
+/** Stacks as a drain has them. */
+const drainedWords = (stacks: readonly NewStack[]): Uint32Array<ArrayBuffer> =>
+  Uint32Array.from(
+    stacks.flatMap(({ number, outcome, frames }, at) => {
+      const before = stacks[at - 1]?.frames.toReversed() ?? [];
+      const differing = frames.toReversed().findIndex((frame, depth) => frame !== before[depth]);
+      return [number, outcome, differing < 0 ? frames.length : differing, frames.length, ...frames];
+    }),
+  );
+
 /** A sampler's store with stacks on their way into it. */
 class Collecting {
   readonly writer = new DeltaWriter();
@@ -112,9 +128,9 @@ test("stacks are found by number until they are forgotten, however they came, in
           const words = one.stacks.flatMap(({ outcome, frames }) => {
             const used = frames.map((it) => firstFrame + (it % (nextFrame - firstFrame)));
             live.set(nextStack, { outcome, frames: used });
-            return [nextStack++, outcome, used.length, ...used];
+            return [{ number: nextStack++, outcome, frames: used }];
           });
-          stacks.registerStacks(Uint32Array.from(words));
+          stacks.registerStacks(drainedWords(words));
           const counted = [...live.keys()].filter((number) => number % 3 !== one.counted);
           const tick = collecting.count(...counted);
           expect(stackCounts(tick).map(({ stack }) => stack)).toEqual(
@@ -151,7 +167,12 @@ test("a stack that is counted again is the same one, and what is never counted n
   const collecting = new Collecting();
   const { stacks } = collecting;
   stacks.registerFrames(0, named(0, 10));
-  stacks.registerStacks(Uint32Array.of(0, 0, 2, 6, 1, 1, 0, 2, 8, 9));
+  stacks.registerStacks(
+    drainedWords([
+      { number: 0, outcome: 0, frames: [6, 1] },
+      { number: 1, outcome: 0, frames: [8, 9] },
+    ]),
+  );
   const first = collecting.count(0);
   const second = collecting.count(0);
   expect(second.store).toBe(first.store);
@@ -166,7 +187,12 @@ test("a new store has what is counted again, and nothing else", () => {
   const collecting = new Collecting();
   const { stacks } = collecting;
   stacks.registerFrames(0, named(0, 10));
-  stacks.registerStacks(Uint32Array.of(0, 0, 2, 6, 1, 1, 2, 2, 8, 9));
+  stacks.registerStacks(
+    drainedWords([
+      { number: 0, outcome: 0, frames: [6, 1] },
+      { number: 1, outcome: 2, frames: [8, 9] },
+    ]),
+  );
   const before = collecting.count(0, 1);
   collecting.renew();
   expect(stacks.generation).toBe(1);
@@ -184,7 +210,11 @@ test("frames of a function that say nothing more are one, where nobody asks for 
     // 0, 12 and 24 are of one function; 6 and 18 of another, and 6 says more.
     collecting.stacks.registerFrames(0, named(0, 25));
     collecting.stacks.registerStacks(
-      Uint32Array.of(0, 0, 3, 0, 6, 24, 1, 0, 3, 12, 6, 0, 2, 0, 1, 18),
+      drainedWords([
+        { number: 0, outcome: 0, frames: [0, 6, 24] },
+        { number: 1, outcome: 0, frames: [12, 6, 0] },
+        { number: 2, outcome: 0, frames: [18] },
+      ]),
     );
     const [first, second] = collecting.count(0, 1, 2).counts.stacks;
     expect(first === second).toBe(mergesFrames);
@@ -198,7 +228,13 @@ test("a frame that is renamed is another one in what is counted from then on, al
     const collecting = new Collecting(mergesFrames);
     const { stacks } = collecting;
     stacks.registerFrames(0, named(0, 10));
-    stacks.registerStacks(Uint32Array.of(0, 0, 2, 6, 1, 1, 0, 2, 2, 3, 2, 0, 1, 1));
+    stacks.registerStacks(
+      drainedWords([
+        { number: 0, outcome: 0, frames: [6, 1] },
+        { number: 1, outcome: 0, frames: [2, 3] },
+        { number: 2, outcome: 0, frames: [1] },
+      ]),
+    );
     const framesOf = (tick: Tick): readonly Frame[][] =>
       stackCounts(tick).map(({ stack }) => [...stack.frames]);
     const before = framesOf(collecting.count(0, 1, 2));

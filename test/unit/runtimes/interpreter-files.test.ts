@@ -10,7 +10,7 @@ const fileOf = (id: number, path: string, warning: string): SampledFile => ({
   why: "",
   refusal: "",
   assemblies: new Float64Array(),
-  interpreter: { kind: INTERPRETER_V8, warning, evaluation: [] },
+  interpreter: { kind: INTERPRETER_V8, warning },
 });
 
 test("an interpreter that is refused is told of once, and polytop's own is not", () => {

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "python/python_interleave.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "bpf/totals.h"
+
+namespace polytop {
+
+namespace {
+
+/// The frames of one evaluation, innermost first.
+struct Segment {
+  std::vector<const StackFrame*> frames;
+  std::optional<size_t> at;  ///< index of its native frame, if that is known
+};
+
+struct Segments {
+  std::vector<Segment> all;  ///< innermost first
+  std::vector<const StackFrame*> stop;
+};
+
+std::optional<size_t> indexOf(uint16_t place) { return place == 0 ? std::nullopt : std::optional<size_t>(place - 1); }
+
+Segments splitSegments(StackFrames python) {
+  Segments segments;
+  std::vector<std::optional<size_t>> places;
+  std::vector<const StackFrame*> frames;
+  for (const StackFrame& word : python) {
+    switch (word.kind) {
+      case PYTHON_FRAME:
+        frames.push_back(&word);
+        break;
+      case PYTHON_CALL:
+        segments.all.push_back({{&word}, std::nullopt});
+        break;
+      case PYTHON_EVALUATION:
+        segments.all.push_back({std::exchange(frames, {}), indexOf(word.place)});
+        break;
+      case PYTHON_PLACE:
+        places.push_back(indexOf(word.place));
+        break;
+      case INTERPRETED_STOP:
+        segments.stop.push_back(&word);
+        break;
+      default:
+        break;
+    }
+  }
+  // The walk did not come to the end of this evaluation.
+  if (!frames.empty()) segments.all.push_back({std::move(frames), std::nullopt});
+  // Places that come apart are those of the outermost evaluations.
+  const size_t count = std::min(places.size(), segments.all.size());
+  for (size_t i = 1; i <= count; i++) segments.all[segments.all.size() - i].at = places[places.size() - i];
+  return segments;
+}
+
+bool isOwn(const StackFrame& frame) { return frame.role.interpreter == INTERPRETER_PYTHON; }
+
+std::vector<size_t> evaluationsIn(StackFrames native, size_t begin, size_t end) {
+  std::vector<size_t> found;
+  for (size_t at = begin; at < std::min(end, native.size()); at++) {
+    if (isOwn(native[at]) && native[at].role.part == kEvaluation) found.push_back(at);
+  }
+  return found;
+}
+
+/// Gives places to segments without one that follow each other: those of `evaluations`, from one of them on.
+void place(std::span<Segment> segments, const std::vector<size_t>& evaluations, size_t first) {
+  for (size_t i = 0; i < segments.size(); i++)
+    segments[i].at = first + i < evaluations.size() ? std::optional(evaluations[first + i]) : std::nullopt;
+}
+
+/// Finds the native frames of segments without one by their number, between the neighbours that have one. Returns
+/// whether it could find all, none of them by a guess.
+bool placeByNumber(std::span<Segment> segments, StackFrames native, bool isOpen) {
+  bool areFound = true;
+  for (size_t first = 0; first < segments.size();) {
+    if (segments[first].at) {
+      first++;
+      continue;
+    }
+    const auto isPlaced = [](const Segment& it) { return it.at.has_value(); };
+    const auto end = static_cast<size_t>(
+        std::find_if(segments.begin() + static_cast<ptrdiff_t>(first), segments.end(), isPlaced) - segments.begin());
+    const size_t inner = first == 0 ? 0 : *segments[first - 1].at + 1;
+    const std::optional<size_t> outer = end < segments.size() ? segments[end].at : std::nullopt;
+    const std::vector<size_t> evaluations = evaluationsIn(native, inner, outer.value_or(native.size()));
+    const std::span<Segment> group = segments.subspan(first, end - first);
+    const bool isAtOpenEnd = isOpen && !outer;
+    const ptrdiff_t surplus = std::ssize(evaluations) - std::ssize(group);
+    // Only the innermost evaluation of all has no frame.
+    if (!isAtOpenEnd && (surplus == 0 || (surplus == 1 && first == 0))) {
+      place(group, evaluations, static_cast<size_t>(surplus));
+    } else if (isAtOpenEnd) {
+      place(group, evaluations, 0);
+    } else {
+      areFound = false;
+      const std::optional<size_t> guess = evaluations.empty() ? std::nullopt : std::optional(evaluations.front());
+      for (Segment& segment : group) segment.at = outer ? outer : guess;
+    }
+    first = end;
+  }
+  return areFound;
+}
+
+}  // namespace
+
+bool interleavePython(StackFrames native, StackFrames python, bool isTruncated, MergedFrames& into) {
+  Segments segments = splitSegments(python);
+  const bool isStopped = std::ranges::any_of(native, &StackFrame::isStop), isOpen = isTruncated || isStopped;
+  const bool areFound = placeByNumber(segments.all, native, isOpen);
+  // Frames of which nothing is known are further out than all that is known.
+  const auto pushSegmentsAt = [&](size_t place) {
+    for (const Segment& segment : segments.all) {
+      if (std::min(segment.at.value_or(native.size()), native.size()) != place) continue;
+      for (const StackFrame* frame : segment.frames) into.push(*frame);
+    }
+  };
+  for (size_t index = 0; index < native.size(); index++) {
+    const StackFrame& frame = native[index];
+    pushSegmentsAt(index);
+    if (frame.isStop) pushSegmentsAt(native.size());
+    into.pushNative(frame, !segments.all.empty() && isOwn(frame));
+  }
+  if (!isStopped) pushSegmentsAt(native.size());
+  for (const StackFrame* stop : segments.stop) into.push(*stop);
+  return areFound || isOpen || !segments.stop.empty();
+}
+
+const Interleaver kPythonInterleaver = {INTERPRETER_PYTHON, interleavePython,
+                                        [](uint32_t kind) { return kind != PYTHON_EVALUATION && kind != PYTHON_PLACE; },
+                                        COUNTER_UnwindPythonUnpaired};
+
+}  // namespace polytop
