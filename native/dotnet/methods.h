@@ -20,6 +20,7 @@ struct MethodInfo {
   uint64_t image = 0;        ///< address of its image, 0 if it is not known
   uint64_t imageOffset = 0;  ///< where the image starts in its file
   file_key imageFile = {};   ///< all 0: the image is in no file
+  bool isOfFile = false;     ///< that tells its name
   uint32_t row = 0;          ///< its row in the metadata of the image, 0 if it is not known
   uint64_t bias = 0;         ///< address of the runtime less that in its file's headers
   uint64_t space = 0;        ///< identifies the address space

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "js/dotnet_values.h"
 
+#include <cstring>
+
 #include "dotnet/dotnet_probe.h"
 #include "js/values.h"
 
@@ -17,18 +19,57 @@ void describeDotnet(Napi::Env env, const FoundRuntime& runtime, Napi::Object& fi
   if (!dotnet->runtime()->error.empty()) file.Set("refused", dotnet->runtime()->error);
 }
 
-Napi::Array describeMethods(Napi::Env env, const std::vector<MethodInfo>& methods, Catalog& catalog) {
-  return listOf(env, methods, [&](const MethodInfo& method) {
-    const file_key& key = method.imageFile;
-    const std::shared_ptr<const FoundRuntime> found = catalog.runtimeOf(method.file);
+namespace {
+
+/// The version and the contract descriptor of runtimes, and the ids of files: methods of one come one after the other.
+class MethodFiles {
+ public:
+  explicit MethodFiles(Catalog& catalog) : catalog_(catalog) {}
+
+  const DotnetRuntime& runtimeOf(uint32_t file) {
+    if (file == runtimeFile_) return runtime_;
+    const std::shared_ptr<const FoundRuntime> found = catalog_.runtimeOf(file);
     const auto* dotnet = dynamic_cast<const FoundDotnet*>(found.get());
-    const DotnetRuntime runtime = dotnet ? dotnet->runtime().value_or(DotnetRuntime{}) : DotnetRuntime{};
+    runtime_ = dotnet ? dotnet->runtime().value_or(DotnetRuntime{}) : DotnetRuntime{};
+    runtimeFile_ = file;
+    return runtime_;
+  }
+
+  uint32_t idOf(const file_key& key) {
+    if (id_ == 0 || memcmp(&key, &key_, sizeof key) != 0) {
+      id_ = catalog_.idOf(key);
+      key_ = key;
+    }
+    return id_;
+  }
+
+ private:
+  Catalog& catalog_;
+  uint32_t runtimeFile_ = 0;
+  DotnetRuntime runtime_;
+  file_key key_ = {};
+  uint32_t id_ = 0;
+};
+
+Napi::Value spell(Napi::Env env, const file_key& key) {
+  return valueOf(env, std::vector<uint64_t>{key.inode, key.ctime, key.device, key.generation});
+}
+
+}  // namespace
+
+Napi::Array describeMethods(Napi::Env env, const std::vector<MethodInfo>& methods, Catalog& catalog) {
+  MethodFiles files(catalog);
+  return listOf(env, methods, [&](const MethodInfo& method) {
+    const DotnetRuntime& runtime = files.runtimeOf(method.file);
+    const uint32_t imageFileId = method.isOfFile ? files.idOf(method.imageFile) : 0;
+    const bool isAwaited = method.isOfFile && imageFileId == 0;
+    const std::string& name = method.name;
     return object(env, "word", Big{method.word}, "methodDesc", Big{method.methodDesc}, "image", Big{method.image},
-                  "bias", Big{method.bias}, "space", Big{method.space}, "pid", method.pid, "imageFile",
-                  std::vector<uint64_t>{key.inode, key.ctime, key.device, key.generation}, "imageOffset",
+                  "bias", Big{method.bias}, "space", Big{method.space}, "pid", method.pid, "imageFileId", imageFileId,
+                  "imageFile", isAwaited ? spell(env, method.imageFile) : env.Undefined(), "imageOffset",
                   method.imageOffset, "row", method.row, "major", runtime.major, "descriptor", Big{runtime.descriptor},
                   "allocator", Big{method.allocator}, "allocatorNumber", Big{method.allocatorNumber}, "name",
-                  Bytes{method.name.data(), method.name.size()});
+                  name.empty() ? env.Undefined() : valueOf(env, Bytes{name.data(), name.size()}));
   });
 }
 

@@ -67,8 +67,11 @@ export interface SeenMethod {
   readonly image: bigint;
   /** Its row in the metadata of the image, 0 if it is not known or the method is precompiled. */
   readonly row: number;
-  /** The file that holds the image, for fileId(), all 0 if none does; and where in it the image is. */
-  readonly imageFile: BigUint64Array;
+  /** The id of the file that holds the image and tells the method's name; 0: none does, or its id is not known yet. */
+  readonly imageFileId: number;
+  /** That file, for fileId(), where there is one whose id is not known yet. */
+  readonly imageFile: BigUint64Array | undefined;
+  /** Where the image is in its file. */
   readonly imageOffset: number;
   /** Address of the runtime less that in its file's headers. */
   readonly bias: bigint;
@@ -81,8 +84,8 @@ export interface SeenMethod {
   /** What its memory was allocated by, if that may be collected: the address of its number (0: not), and that number. */
   readonly allocator: bigint;
   readonly allocatorNumber: bigint;
-  /** The name of a dynamic method; empty for others. */
-  readonly name: Uint8Array;
+  /** The name of a dynamic method. */
+  readonly name: Uint8Array | undefined;
 }
 
 /** Threads that were met for the first time, in columns. */

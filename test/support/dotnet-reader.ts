@@ -9,7 +9,8 @@ export const seenMethod = (more: Partial<SeenMethod>): SeenMethod => ({
   methodDesc: 0x5000n,
   image: 0n,
   row: 0,
-  imageFile: new BigUint64Array(4),
+  imageFileId: 0,
+  imageFile: undefined,
   imageOffset: 0,
   bias: 0n,
   space: 1n,
@@ -18,7 +19,7 @@ export const seenMethod = (more: Partial<SeenMethod>): SeenMethod => ({
   descriptor: 0n,
   allocator: 0n,
   allocatorNumber: 0n,
-  name: Buffer.alloc(0),
+  name: undefined,
   ...more,
 });
 

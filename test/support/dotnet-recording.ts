@@ -86,9 +86,11 @@ async function record(shapeName: string, major: number): Promise<void> {
   });
   child.kill("SIGCONT");
   await sleep(6000);
+  // Those that files tell of come with a drain.
+  await sampler.drain();
   const seen: SeenMethod[] = sampler
     .takeMethods()
-    .filter((it) => it.methodDesc > 0n && it.name.length === 0);
+    .filter((it) => it.methodDesc > 0n && it.name === undefined);
   const truth = readPerfMap(pid);
   const memory: Record<string, string> = {};
   const read: ReadMemory = (id, address, size) => {

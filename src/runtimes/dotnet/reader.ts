@@ -213,7 +213,7 @@ export class DotnetReader implements RuntimeReader {
     const { word, pid } = seen;
     const before = process.known(word);
     if (isNext || before || process.awaited(word)) this.#changed.push({ word, pid, before });
-    if (seen.name.length > 0) {
+    if (seen.name !== undefined) {
       const name = Buffer.from(seen.name).toString("utf8");
       const body: Tier = "compiled once";
       process.keep(seen.word, { runtime: "dotnet", name, module: DYNAMIC_MODULE, body });
@@ -227,9 +227,9 @@ export class DotnetReader implements RuntimeReader {
   }
 
   #nameByFile(process: DotnetProcess, seen: SeenMethod): NamedFunction | undefined {
-    const file = this.#sampler.fileId(seen.imageFile);
+    const { word, imageFileId, imageFile, imageOffset, row } = seen;
+    const file = imageFile ? this.#sampler.fileId(imageFile) : imageFileId;
     if (file === 0) return undefined;
-    const { word, imageOffset, row } = seen;
     const rva = startOf(word) - Number(seen.image);
     const named = isPrecompiled(seen)
       ? precompiled(() => this.#images.methodOfRva(file, imageOffset, rva))
@@ -313,8 +313,8 @@ const startOf = (word: bigint): number => Number(word & START_MASK);
 const isPrecompiled = ({ methodDesc }: SeenMethod): boolean => methodDesc === 0n;
 
 /** Whether the file of its image tells the name of a method. */
-const isOfFile = (seen: SeenMethod): boolean =>
-  (seen.row > 0 || isPrecompiled(seen)) && seen.imageFile.some((it) => it > 0n);
+const isOfFile = ({ imageFileId, imageFile }: SeenMethod): boolean =>
+  imageFileId !== 0 || imageFile !== undefined;
 
 const withoutBody = ({ body: _body, ...rest }: NamedFunction): NamedFunction => rest;
 
