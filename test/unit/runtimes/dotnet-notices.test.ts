@@ -16,8 +16,13 @@ const file = (more: Partial<SampledFile>): SampledFile => ({
   ...more,
 });
 
-const seen = (pid: number, word: number, name = ""): SeenMethod =>
-  seenMethod({ word: BigInt(word), space: BigInt(pid), pid, name: Buffer.from(name) });
+const seen = (pid: number, word: number, name?: string): SeenMethod =>
+  seenMethod({
+    word: BigInt(word),
+    space: BigInt(pid),
+    pid,
+    name: name === undefined ? undefined : Buffer.from(name),
+  });
 
 /** Names of processes in whose memory nothing can be read, after these methods were met. */
 function after(methods: readonly SeenMethod[]): DotnetReader {
