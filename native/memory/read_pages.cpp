@@ -35,7 +35,7 @@ void ReadPages::fetch() {
   std::vector<WantedBytes> wanted;
   for (const Key& key : awaited_) {
     Place& place = pages_[key];
-    place.page = std::make_unique_for_overwrite<Page>();
+    place.page = unusedPage();
     wanted.push_back({key.pid, key.page, place.page->data(), kPage, 0});
   }
   memory_.read(wanted);
@@ -44,9 +44,16 @@ void ReadPages::fetch() {
   awaited_.clear();
 }
 
+ReadPages::Page* ReadPages::unusedPage() {
+  if (used_ == room_.size()) room_.push_back(std::make_unique_for_overwrite<Page>());
+  return room_[used_++].get();
+}
+
 void ReadPages::clear() {
   pages_.clear();
   awaited_.clear();
+  room_.resize(std::min(room_.size(), kKeptPages));
+  used_ = 0;
 }
 
 }  // namespace polytop

@@ -35,6 +35,8 @@ class ReadPages {
  private:
   static constexpr uint64_t kPage = 4096;
   static constexpr size_t kMaxPages = 2048;
+  /// The memory of so many stays when they are forgotten: the next ones are about as many.
+  static constexpr size_t kKeptPages = 256;
 
   using Page = std::array<uint8_t, kPage>;
   struct Key {
@@ -48,14 +50,17 @@ class ReadPages {
 
   struct Place {
     Found found = Found::kAwaited;
-    std::unique_ptr<Page> page;
+    Page* page = nullptr;
   };
 
   const Place& find(pid_t pid, uint64_t page);
+  Page* unusedPage();
 
   MemoryReader& memory_;
   std::unordered_map<Key, Place, KeyHash> pages_;
   std::vector<Key> awaited_;
+  std::vector<std::unique_ptr<Page>> room_;
+  size_t used_ = 0;  ///< of room_
 };
 
 }  // namespace polytop
