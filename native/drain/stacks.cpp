@@ -108,25 +108,23 @@ void Stacks::number(const std::vector<FrameFacts>& facts) {
   showFrames(facts);
   const uint32_t unknown = nextFrame_ - static_cast<uint32_t>(new_.words.size());
   std::vector<ShownStack> stacks;
-  std::vector<uint32_t> frames;
-  // Spans of it are kept: it must not move. No frame is added where those of a stack are merged.
-  frames.reserve(unnumberedFrames_.size());
+  shownFrames_.clear();
   size_t done = 0;
   for (const Unnumbered& added : unnumbered_) {
     const auto first = unnumberedFrames_.begin() + added.firstFrame, end = first + added.native + added.interpreted;
     if (std::any_of(first, end, [unknown](uint32_t frame) { return frame >= unknown; })) break;
     done++;
-    const size_t before = frames.size();
-    const ShownStack shown = show(added, frames);
+    const ShownStack shown = show(added);
     if (const uint32_t* known = added.mayBeKnown ? current_.shown.find(shown.hash) : nullptr) {
       current_.stacks.add(added.hash).first.number = *known;
-      frames.resize(before);
+      shownFrames_.resize(shown.firstFrame);
     } else {
       stacks.push_back(shown);
     }
   }
-  std::sort(stacks.begin(), stacks.end(), [](const ShownStack& a, const ShownStack& b) {
-    return std::lexicographical_compare(a.frames.rbegin(), a.frames.rend(), b.frames.rbegin(), b.frames.rend());
+  std::sort(stacks.begin(), stacks.end(), [this](const ShownStack& a, const ShownStack& b) {
+    const std::span<const uint32_t> one = framesOf(a), other = framesOf(b);
+    return std::lexicographical_compare(one.rbegin(), one.rend(), other.rbegin(), other.rend());
   });
   const ShownStack* sent = nullptr;
   for (const ShownStack& shown : stacks) {
@@ -148,12 +146,11 @@ bool Stacks::numberStack(const ShownStack& shown, const ShownStack* before) {
     if (!isNew) return false;
   }
   stack.number = nextStack_++;
-  const std::span<const uint32_t> frames = shown.frames;
+  const std::span<const uint32_t> frames = framesOf(shown);
   ptrdiff_t shared = 0;
   if (before) {
-    const auto differing =
-        std::mismatch(frames.rbegin(), frames.rend(), before->frames.rbegin(), before->frames.rend());
-    shared = differing.first - frames.rbegin();
+    const std::span<const uint32_t> others = framesOf(*before);
+    shared = std::mismatch(frames.rbegin(), frames.rend(), others.rbegin(), others.rend()).first - frames.rbegin();
   }
   news_.stacks.insert(news_.stacks.end(), {stack.number, added.outcome, static_cast<uint32_t>(shared),
                                            static_cast<uint32_t>(frames.size())});
@@ -169,9 +166,9 @@ StackFrame Stacks::stackFrame(uint32_t number) const {
   return {number, hidden, frame.function, frame.owner, frame.kind, frame.role, frame.isStop, frame.place};
 }
 
-Stacks::ShownStack Stacks::show(const Unnumbered& stack, std::vector<uint32_t>& frames) {
+Stacks::ShownStack Stacks::show(const Unnumbered& stack) {
   const std::span all = std::span(unnumberedFrames_).subspan(stack.firstFrame, stack.native + stack.interpreted);
-  const size_t first = frames.size();
+  const size_t first = shownFrames_.size();
   uint64_t hash = static_cast<uint64_t>(stack.outcome) << 8 | stack.wait;
   const auto append = [&](uint32_t number) {
     const KnownFrame& frame = known(number);
@@ -179,7 +176,7 @@ Stacks::ShownStack Stacks::show(const Unnumbered& stack, std::vector<uint32_t>& 
     // Even numbers stand for frames of no function.
     const uint64_t ofFunction = uint64_t{frame.isHidden} << 40 | (2 * uint64_t{function} + 1);
     hash = mix(hash, function ? ofFunction : 2 * uint64_t{number});
-    frames.push_back(frame.shown);
+    shownFrames_.push_back(frame.shown);
   };
   uint32_t unpaired = 0;
   if (stack.interpreted == 0) {
@@ -194,7 +191,8 @@ Stacks::ShownStack Stacks::show(const Unnumbered& stack, std::vector<uint32_t>& 
                            interleavers_, merged_);
     for (const MergedFrames::Frame& frame : merged_) append(frame.number);
   }
-  return {&stack, std::span(frames).subspan(first), mix(hash, frames.size() - first), unpaired};
+  const size_t count = shownFrames_.size() - first;
+  return {&stack, first, count, mix(hash, count), unpaired};
 }
 
 bool Stacks::isShown(uint32_t owner, uint32_t kind) const {

@@ -146,9 +146,9 @@ class Stacks {
   /// A stack that is numbered next, by the frames that are shown, leaf first.
   struct ShownStack {
     const Unnumbered* stack;
-    std::span<const uint32_t> frames;
-    uint64_t hash;      ///< of what is shown
-    uint32_t unpaired;  ///< see mergeFrames()
+    size_t firstFrame, frameCount;  ///< in shownFrames_
+    uint64_t hash;                  ///< of what is shown
+    uint32_t unpaired;              ///< see mergeFrames()
   };
 
   /// A frame that has a number.
@@ -175,8 +175,11 @@ class Stacks {
   uint32_t numberFrame(uint64_t word, uint64_t extra, uint32_t owner);
   /// Says as which frame each of the first new ones is shown.
   void showFrames(const std::vector<FrameFacts>& facts);
-  /// Appends the frames that a stack is shown with, leaf first.
-  ShownStack show(const Unnumbered& stack, std::vector<uint32_t>& frames);
+  /// Finds the frames that a stack is shown with.
+  ShownStack show(const Unnumbered& stack);
+  std::span<const uint32_t> framesOf(const ShownStack& shown) const {
+    return std::span(shownFrames_).subspan(shown.firstFrame, shown.frameCount);
+  }
   StackFrame stackFrame(uint32_t number) const;
   const KnownFrame& known(uint32_t number) const { return known_[number - current_.firstFrame]; }
   /// `before`: the one that was sent last, if any was.
@@ -203,6 +206,7 @@ class Stacks {
   } new_;
   std::vector<Unnumbered> unnumbered_;
   std::vector<uint32_t> unnumberedFrames_;
+  std::vector<uint32_t> shownFrames_;  ///< of the stacks that are numbered now
   uint32_t nextStack_ = 1;
   uint32_t nextFrame_ = 1;
   uint32_t nextShownFrame_ = 1;

@@ -27,6 +27,9 @@ struct StackFrame {
 
 using StackFrames = std::span<const StackFrame>;
 
+/// Whether the walk of the native frames ended early. That of the kernel's part may have too, which is further in.
+inline bool isStoppedWalk(StackFrames native) { return !native.empty() && native.back().isStop; }
+
 /// The frames of a stack in the order in which they are shown.
 class MergedFrames {
  public:

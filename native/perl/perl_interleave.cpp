@@ -172,9 +172,10 @@ bool endsWithMain(StackFrames perl) {
 bool interleavePerl(StackFrames native, StackFrames perl, bool isTruncated, MergedFrames& into) {
   const Segments segments = splitSegments(perl);
   const std::vector<Index> loops = runLoopsOf(native);
+  const bool isStopped = isStoppedWalk(native);
   // The outcome does not say which of the two walks hit its limit. A Perl walk that reached the code outside of any sub
   // did not.
-  const bool isOpen = (isTruncated && endsWithMain(perl)) || std::ranges::any_of(native, &StackFrame::isStop);
+  const bool isOpen = (isTruncated && endsWithMain(perl)) || isStopped;
   const RootOwner root = loops.empty() ? RootOwner::kOther
                          : isOpen      ? RootOwner::kMain
                                        : ownerOfRoot(native, loops.back());
@@ -200,7 +201,7 @@ bool interleavePerl(StackFrames native, StackFrames perl, bool isTruncated, Merg
   pushUntil(kLeaf);
   for (Index index = 0; index < std::ssize(native); index++) {
     const StackFrame& frame = native[static_cast<size_t>(index)];
-    pushUntil(frame.isStop ? kOutermost : index);
+    pushUntil(isStopped && index + 1 == std::ssize(native) ? kOutermost : index);
     if (isRootOnly && root == RootOwner::kPhase && index == loops.back()) pushSegment(count);
     const bool isXsub = index == xsub;
     if (isXsub) into.push(perl[0]);

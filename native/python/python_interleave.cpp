@@ -113,7 +113,7 @@ bool placeByNumber(std::span<Segment> segments, StackFrames native, bool isOpen)
 
 bool interleavePython(StackFrames native, StackFrames python, bool isTruncated, MergedFrames& into) {
   Segments segments = splitSegments(python);
-  const bool isStopped = std::ranges::any_of(native, &StackFrame::isStop), isOpen = isTruncated || isStopped;
+  const bool isStopped = isStoppedWalk(native), isOpen = isTruncated || isStopped;
   const bool areFound = placeByNumber(segments.all, native, isOpen);
   // Frames of which nothing is known are further out than all that is known.
   const auto pushSegmentsAt = [&](size_t place) {
@@ -125,7 +125,7 @@ bool interleavePython(StackFrames native, StackFrames python, bool isTruncated, 
   for (size_t index = 0; index < native.size(); index++) {
     const StackFrame& frame = native[index];
     pushSegmentsAt(index);
-    if (frame.isStop) pushSegmentsAt(native.size());
+    if (isStopped && index + 1 == native.size()) pushSegmentsAt(native.size());
     into.pushNative(frame, !segments.all.empty() && isOwn(frame));
   }
   if (!isStopped) pushSegmentsAt(native.size());

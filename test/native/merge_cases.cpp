@@ -127,6 +127,8 @@ void testPerl() {
             "f main", "(pp_add) f main (loop) (run_body) (perl_run)");
   checkPerl("a native walk that broke: paired from the leaf, the rest at its end", "pp_add loop Qsort stop",
             "cmp | deep main", "(pp_add) cmp (loop) Qsort deep main stop");
+  checkPerl("a walk of the kernel's part that broke: the others are where they are", "stop pp_add loop perl_run",
+            "f main", "stop (pp_add) f main (loop) (perl_run)");
   checkPerl("a native walk that hit its limit: the same", "pp_add loop Qsort", "cmp | deep main",
             "(pp_add) cmp (loop) Qsort deep main", true);
   checkPerl("a Perl walk that hit its limit: paired from the outermost", "pp_add loop Qsort pp_sort loop perl_run",
@@ -201,6 +203,7 @@ void testPython() {
   checkPython("places that come apart belong to the outermost frames", "EE.E", "c1 c2 c3 p1 p3", "1(E)2(E).3(E)");
   checkPython("a native walk that broke: from the innermost outwards, and the rest outside", "EE?", "c1 c2 c3",
               "1(E)2(E)3?");
+  checkPython("a walk of the kernel's part that broke: the others are where they are", "?E?", "c1 c2", "?1(E)2?");
   checkPython("a native walk that hit its limit: the same", "EE", "c1 c2 c3", "1(E)2(E)3", true);
   checkPython("without Python frames nothing is hidden", "E.", "!9", "E.9");
   checkPython("a place that is no frame's: behind all", "E.", "f1 @900", "(E).1");
