@@ -79,7 +79,11 @@ void Drain::open(Session& session, Files& files, Methods& methods, MemoryReader&
   files_ = &files;
   methods_ = &methods;
   lines_ = makeFrameLines(session, files.catalog, memory);
-  stacks_.interleave(interleavers());
+  std::vector<const Interleaver*> interleavers;
+  for (const auto& lines : lines_) {
+    if (const Interleaver* interleaver = lines->interleaver()) interleavers.push_back(interleaver);
+  }
+  stacks_.interleave(std::move(interleavers));
   memory_ = &memory;
   ring_ = ring_buffer__new(session.mapFd("records"), onRecord, this, nullptr);
   if (!ring_) throw Failure("the ring buffer cannot be opened", errno);
@@ -142,14 +146,6 @@ void Drain::addInterpreted() {
   interpreted_.clear();
 }
 
-std::vector<const Interleaver*> Drain::interleavers() const {
-  std::vector<const Interleaver*> found;
-  for (const auto& lines : lines_) {
-    if (const Interleaver* interleaver = lines->interleaver()) found.push_back(interleaver);
-  }
-  return found;
-}
-
 void Drain::numberStacks() {
   std::unique_lock lock(ringMutex_);
   addInterpreted();
@@ -200,7 +196,8 @@ Drained Drain::drain() {
   readCounts(epoch, drained);
   readCounters(drained);
   drained.news = stacks_.take();
-  for (const Interleaver* it : interleavers()) drained.counters[it->unpaired] += drained.news.unpaired[it->owner];
+  for (const Interleaver* it : stacks_.interleavers())
+    drained.counters[it->unpaired] += drained.news.unpaired[it->owner];
   drained.tasks = tasks_.take();
   drained.files = files_->catalog.takeNews();
   drained.seconds = static_cast<double>(now - lastTime_) / 1e9;

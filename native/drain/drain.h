@@ -116,7 +116,6 @@ class Drain {
   /// Takes in the stacks with frames of interpreters, with their lines.
   void addInterpreted();
   void numberStacks();
-  std::vector<const Interleaver*> interleavers() const;
   /// Its function is that of code of a file, or of a method of one (kMethod).
   Stacks::FrameFacts factsOf(const Stacks::NewFrame& frame);
   uint64_t childTime();

@@ -97,9 +97,10 @@ std::vector<Stacks::NewFrame> Stacks::newFrames() const {
   frames.reserve(new_.words.size());
   for (size_t i = 0; i < new_.words.size(); i++) {
     const interpreted_frame frame = frameOf(new_.words[i], new_.extras[i]);
-    const uint32_t owner = ownerOf(frame), kind = frame.meta & INTERPRETED_KIND_MASK;
-    const bool isXsub = owner == INTERPRETER_PERL && kind == PERL_XSUB_CODE;
-    frames.push_back({frame.name, new_.owners[i], owner == INTERPRETER_NONE || isXsub, new_.extras[i] == kBeside});
+    const uint32_t owner = ownerOf(frame);
+    const Interleaver* own = interleaverOf(interleavers_, owner);
+    const bool isCode = owner == INTERPRETER_NONE || (own && own->isCode(frame.meta & INTERPRETED_KIND_MASK));
+    frames.push_back({frame.name, new_.owners[i], isCode, new_.extras[i] == kBeside});
   }
   return frames;
 }
@@ -156,14 +157,8 @@ bool Stacks::numberStack(const ShownStack& shown, const ShownStack* before) {
                                            static_cast<uint32_t>(frames.size())});
   news_.stacks.insert(news_.stacks.end(), frames.begin(), frames.end());
   if (added.wait) news_.waits.insert(news_.waits.end(), {stack.number, added.wait});
-  for (size_t owner = 0; owner < news_.unpaired.size(); owner++) news_.unpaired[owner] += shown.unpaired >> owner & 1;
+  for (size_t owner = 0; shown.unpaired >> owner; owner++) news_.unpaired[owner] += shown.unpaired >> owner & 1;
   return true;
-}
-
-StackFrame Stacks::stackFrame(uint32_t number) const {
-  const KnownFrame& frame = known(number);
-  const uint32_t hidden = frame.mayBeHidden ? number + 1 : number;
-  return {number, hidden, frame.function, frame.owner, frame.kind, frame.role, frame.isStop, frame.place};
 }
 
 Stacks::ShownStack Stacks::show(const Unnumbered& stack) {
@@ -171,12 +166,12 @@ Stacks::ShownStack Stacks::show(const Unnumbered& stack) {
   const size_t first = shownFrames_.size();
   uint64_t hash = static_cast<uint64_t>(stack.outcome) << 8 | stack.wait;
   const auto append = [&](uint32_t number) {
-    const KnownFrame& frame = known(number);
-    const uint32_t function = byFunction_ ? frame.function : 0;
+    const KnownFrame& it = known(number);
+    const uint32_t function = byFunction_ ? it.frame.function : 0;
     // Even numbers stand for frames of no function.
-    const uint64_t ofFunction = uint64_t{frame.isHidden} << 40 | (2 * uint64_t{function} + 1);
+    const uint64_t ofFunction = uint64_t{it.isHidden} << 40 | (2 * uint64_t{function} + 1);
     hash = mix(hash, function ? ofFunction : 2 * uint64_t{number});
-    shownFrames_.push_back(frame.shown);
+    shownFrames_.push_back(it.shown);
   };
   uint32_t unpaired = 0;
   if (stack.interpreted == 0) {
@@ -184,7 +179,7 @@ Stacks::ShownStack Stacks::show(const Unnumbered& stack) {
   } else {
     std::vector<StackFrame> apart;
     apart.reserve(all.size());
-    for (const uint32_t number : all) apart.push_back(stackFrame(number));
+    for (const uint32_t number : all) apart.push_back(known(number).frame);
     const StackFrames both = apart;
     merged_.clear();
     unpaired = mergeFrames(both.first(stack.native), both.subspan(stack.native), stack.outcome == OUTCOME_TRUNCATED,
@@ -195,26 +190,30 @@ Stacks::ShownStack Stacks::show(const Unnumbered& stack) {
   return {&stack, first, count, mix(hash, count), unpaired};
 }
 
-bool Stacks::isShown(uint32_t owner, uint32_t kind) const {
-  const auto found = std::ranges::find(interleavers_, owner, &Interleaver::owner);
-  return found == interleavers_.end() || (*found)->isShown(kind);
-}
-
 void Stacks::showFrames(const std::vector<FrameFacts>& facts) {
   for (size_t i = 0; i < facts.size(); i++) {
     const uint64_t word = new_.words[i], extra = new_.extras[i];
     const interpreted_frame frame = frameOf(word, extra);
     const uint32_t function = facts[i].function, owner = ownerOf(frame);
-    const bool isStop = extra == 0 && frameKind(word) == FRAME_STOP;
-    const auto kind = static_cast<uint8_t>(owner == INTERPRETER_NONE ? 0 : frame.meta & INTERPRETED_KIND_MASK);
-    uint32_t shown = isShown(owner, kind) ? nextShownFrame_ : 0;
+    const auto kind = static_cast<uint8_t>(frame.meta & INTERPRETED_KIND_MASK);
+    const Interleaver* own = interleaverOf(interleavers_, owner);
+    uint32_t shown = !own || own->isShown(kind) ? nextShownFrame_ : 0;
     if (byFunction_ && function && extra == 0 && frameKind(word) == FRAME_NATIVE) {
       const auto [first, isNew] = frameOfFunction_.add(function);
       if (isNew) first = shown;
       shown = first;
     }
-    known_.push_back({function, shown, static_cast<uint8_t>(owner), kind, facts[i].role, isStop, extra == kBeside,
-                      extra == kFolded, static_cast<uint16_t>(word)});
+    StackFrame known;
+    known.number = current_.firstFrame + static_cast<uint32_t>(known_.size());
+    // The twin of a native frame beside interpreted ones has the next number.
+    known.hiddenNumber = extra == kBeside ? known.number + 1 : known.number;
+    known.function = function;
+    known.owner = static_cast<uint8_t>(owner);
+    known.kind = kind;
+    known.role = facts[i].role;
+    known.isStop = extra == 0 && frameKind(word) == FRAME_STOP;
+    known.place = static_cast<uint16_t>(word);
+    known_.push_back({known, shown, extra == kFolded});
     if (shown != nextShownFrame_) continue;
     nextShownFrame_++;
     news_.frames.push_back(word);

@@ -30,6 +30,7 @@ class Stacks {
   void mergeByFunction() { byFunction_ = true; }
   /// The frames of these interpreters find their places when a stack is numbered. To be set before anything is added.
   void interleave(std::vector<const Interleaver*> interleavers) { interleavers_ = std::move(interleavers); }
+  Interleavers interleavers() const { return interleavers_; }
   /// Takes in a stack; one already known is left out. `frames` are native ones, leaf first.
   void add(const stack_record& record, const uint64_t* frames);
   void add(const InterpretedStack& stack);
@@ -153,14 +154,9 @@ class Stacks {
 
   /// A frame that has a number.
   struct KnownFrame {
-    uint32_t function;  ///< its number; 0: not known
-    uint32_t shown;     ///< the number that JavaScript knows; 0: it is never shown
-    uint8_t owner, kind;
-    NativeRole role;
-    bool isStop;
-    bool mayBeHidden;  ///< the next number is the same frame, hidden
+    StackFrame frame;
+    uint32_t shown;  ///< the number that JavaScript knows; 0: it is never shown
     bool isHidden;
-    uint16_t place;
   };
 
   /// A frame of the stack that was added last.
@@ -180,12 +176,9 @@ class Stacks {
   std::span<const uint32_t> framesOf(const ShownStack& shown) const {
     return std::span(shownFrames_).subspan(shown.firstFrame, shown.frameCount);
   }
-  StackFrame stackFrame(uint32_t number) const;
   const KnownFrame& known(uint32_t number) const { return known_[number - current_.firstFrame]; }
   /// `before`: the one that was sent last, if any was.
   bool numberStack(const ShownStack& shown, const ShownStack* before);
-
-  bool isShown(uint32_t owner, uint32_t kind) const;
 
   bool byFunction_ = false;
   std::vector<const Interleaver*> interleavers_;

@@ -20,8 +20,7 @@ const Interleaver* onlyOne(StackFrames native, StackFrames interpreted, Interlea
   if (interpreted.empty() || !std::ranges::all_of(native, &StackFrame::isNative)) return nullptr;
   const uint32_t owner = interpreted.front().owner;
   if (!std::ranges::all_of(interpreted, [owner](const StackFrame& it) { return it.owner == owner; })) return nullptr;
-  const auto found = std::ranges::find(interleavers, owner, &Interleaver::owner);
-  return found == interleavers.end() ? nullptr : *found;
+  return interleaverOf(interleavers, owner);
 }
 
 /// Makes one list of two that hold the same native frames in the same order.
@@ -46,6 +45,11 @@ MergedFrames combine(const MergedFrames& first, const MergedFrames& second) {
 }
 
 }  // namespace
+
+const Interleaver* interleaverOf(Interleavers interleavers, uint32_t owner) {
+  const auto found = std::ranges::find(interleavers, owner, &Interleaver::owner);
+  return found == interleavers.end() ? nullptr : *found;
+}
 
 uint32_t mergeFrames(StackFrames native, StackFrames interpreted, bool isTruncated, Interleavers interleavers,
                      MergedFrames& into) {

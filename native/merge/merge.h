@@ -16,10 +16,15 @@ struct Interleaver {
   bool (*interleave)(StackFrames native, StackFrames own, bool isTruncated, MergedFrames& into);
   /// Whether a word of this kind may be shown: others only tell where frames belong.
   bool (*isShown)(uint32_t kind);
+  /// Whether a word of this kind says where code is, as one of a native frame does.
+  bool (*isCode)(uint32_t kind);
   uint32_t unpaired;  ///< the counter of new stacks in which some did not
 };
 
 using Interleavers = std::span<const Interleaver* const>;
+
+/// That of an interpreter; null where its frames are in their places already, and for native frames.
+const Interleaver* interleaverOf(Interleavers interleavers, uint32_t owner);
 
 /**
  * Makes one list of the two that the kernel side sends of a stack with frames of interpreters: `native` ones, leaf

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -46,7 +45,6 @@ class MergedFrames {
   }
   void push(const Frame& frame) { frames_.push_back(frame); }
 
-  size_t size() const { return frames_.size(); }
   auto begin() const { return frames_.begin(); }
   auto end() const { return frames_.end(); }
 

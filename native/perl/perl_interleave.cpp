@@ -215,6 +215,6 @@ bool interleavePerl(StackFrames native, StackFrames perl, bool isTruncated, Merg
 
 const Interleaver kPerlInterleaver = {INTERPRETER_PERL, interleavePerl,
                                       [](uint32_t kind) { return kind != PERL_CUT && kind != PERL_XSUB_CODE; },
-                                      COUNTER_UnwindPerlUnpaired};
+                                      [](uint32_t kind) { return kind == PERL_XSUB_CODE; }, COUNTER_UnwindPerlUnpaired};
 
 }  // namespace polytop

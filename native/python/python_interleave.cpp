@@ -135,6 +135,6 @@ bool interleavePython(StackFrames native, StackFrames python, bool isTruncated, 
 
 const Interleaver kPythonInterleaver = {INTERPRETER_PYTHON, interleavePython,
                                         [](uint32_t kind) { return kind != PYTHON_EVALUATION && kind != PYTHON_PLACE; },
-                                        COUNTER_UnwindPythonUnpaired};
+                                        [](uint32_t /*kind*/) { return false; }, COUNTER_UnwindPythonUnpaired};
 
 }  // namespace polytop

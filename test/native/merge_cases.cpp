@@ -221,7 +221,8 @@ bool interleaveAbove(StackFrames native, StackFrames own, bool /*isTruncated*/, 
   return number != 4;
 }
 
-constexpr Interleaver kAbove4 = {1, interleaveAbove<4>, nullptr, 0}, kAbove2 = {2, interleaveAbove<2>, nullptr, 0};
+constexpr Interleaver kAbove4 = {1, interleaveAbove<4>, nullptr, nullptr, 0},
+                      kAbove2 = {2, interleaveAbove<2>, nullptr, nullptr, 0};
 
 StackFrame numbered(uint32_t number, uint8_t owner) {
   StackFrame frame;
