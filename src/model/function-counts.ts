@@ -89,6 +89,9 @@ class Slots {
   /** Places of the functions with a weight in one process, and in any. */
   touched: Int32Array = new Int32Array(FIRST_ROOM);
   used: Int32Array = new Int32Array(FIRST_ROOM);
+  /** Zeros between two uses: weights of the frames that have a line, and which of them have a weight. */
+  byFrame = new Float64Array(FIRST_ROOM);
+  lined: Int32Array = new Int32Array(FIRST_ROOM);
   /** The stamp of the stack that was counted last. */
   stamp = 0;
   #room = FIRST_ROOM;
@@ -102,6 +105,13 @@ class Slots {
     this.total = grownWeights(this.total, this.#room);
     this.touched = grown(this.touched, this.#room);
     this.used = grown(this.used, this.#room);
+  }
+
+  /** Makes room for frames below `count`. */
+  reserveFrames(count: number): void {
+    if (count <= this.lined.length) return;
+    this.lined = grown(this.lined, count);
+    this.byFrame = grownWeights(this.byFrame, this.lined.length);
   }
 }
 
@@ -152,6 +162,7 @@ export class FunctionCounts {
   /** Lengths of the lists of places. */
   #used = 0;
   #touched = 0;
+  #lined = 0;
   /** Runtimes of the frames of the stack that was counted last as bits, hidden frames too. */
   held = 0;
 
@@ -160,9 +171,10 @@ export class FunctionCounts {
     if (shown !== this.#columns.shown) this.#begin(shown);
     const slots = this.#slots;
     const stamp = ++slots.stamp;
-    const { within, touched } = slots;
-    const { leaves, backs, frames, lines, waits, keys } = this.#columns;
+    const { within, touched, byFrame, lined } = slots;
+    const { leaves, backs, frames, waits, keys } = this.#columns;
     let touchedCount = this.#touched;
+    let linedCount = this.#lined;
     let leaf = -1;
     let held = 0;
     for (let node = leaves[stack] ?? ROOT; node !== ROOT; node -= backs[node] ?? node) {
@@ -178,9 +190,13 @@ export class FunctionCounts {
       const before = within[at + 1] ?? 0;
       if (before === 0) touched[touchedCount++] = place;
       within[at + 1] = before + weight;
-      if ((key & KEY_HAS_LINE) !== 0) this.#lines.add(place, (lines[frame] ?? 0) - 1, weight);
+      if ((key & KEY_HAS_LINE) === 0) continue;
+      const byLine = byFrame[frame] ?? 0;
+      if (byLine === 0) lined[linedCount++] = frame;
+      byFrame[frame] = byLine + weight;
     }
     this.#touched = touchedCount;
+    this.#lined = linedCount;
     this.held = held;
     if (leaf < 0) leaf = this.#countStandIn(shown, stack, weight);
     const wait = waits[stack] ?? 0;
@@ -195,8 +211,22 @@ export class FunctionCounts {
   }
 
   #begin(shown: Shown): void {
+    this.#addLines();
     this.#slots.reserve(shown.store.functions.length);
+    this.#slots.reserveFrames(shown.store.frameCount);
     this.#columns = new StackColumns(shown);
+  }
+
+  /** Adds what was counted by frames of a store to the lines of their functions: they are fewer than what was counted. */
+  #addLines(): void {
+    const { byFrame, lined } = this.#slots;
+    const { keys, lines } = this.#columns;
+    for (let i = 0; i < this.#lined; i++) {
+      const frame = lined[i] ?? 0;
+      this.#lines.add((keys[frame] ?? 0) & KEY_PLACE, (lines[frame] ?? 0) - 1, byFrame[frame] ?? 0);
+      byFrame[frame] = 0;
+    }
+    this.#lined = 0;
   }
 
   /** Counts what stands for a stack of which nothing is shown; says its innermost frame. */
@@ -236,6 +266,7 @@ export class FunctionCounts {
     first?: FirstRows,
   ): FunctionRow[] {
     const rows: FunctionRow[] = [];
+    this.#addLines();
     const { self, total, used } = this.#slots;
     // A filter may leave out whatever comes first.
     const least = first && !filter?.hasFunctionTerms ? this.#least(first) : 0;

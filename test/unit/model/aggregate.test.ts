@@ -17,6 +17,9 @@ import {
   makeTick,
   type Stack,
   type StackCount,
+  StoreMaker,
+  TickMaker,
+  task,
 } from "../../support/ticks.ts";
 
 const RUNTIMES: readonly Runtime[] = ["perl", "dotnet", "native", "kernel"];
@@ -64,6 +67,32 @@ test("self is the leaf's, total counts recursion once", () => {
   expect(rowOf(all, 2)).toMatchObject({ self: 3, total: 3, line: 12 });
   expect(rowOf(all, 6)).toMatchObject({ self: 0, total: 3 });
   expect(rowOf(all, 10)?.pids).toEqual([{ pid: 1, count: 3 }]);
+});
+
+test("the line of a function is its busiest one, wherever it was counted", () => {
+  const maker = new StoreMaker();
+  const stacks = new TickMaker();
+  const tick = (...lines: readonly (readonly [line: number, pid: number, count: number])[]): Tick =>
+    makeTick(
+      lines.map(([line, pid, count]) => ({
+        stack: stacks.stack([`p:f@m:${line}`, "n:main@perl"]),
+        task: task(pid, "perl"),
+        count,
+      })),
+      {},
+      maker,
+    );
+  const first = tick([3, 1, 4], [5, 1, 3], [5, 2, 3]);
+  maker.renew();
+  // The same frames have other numbers here.
+  const later = tick([7, 1, 1], [3, 3, 3]);
+  const lineIn = (...ticks: Tick[]): number | undefined =>
+    aggregate(ticks, SHOW_ALL).functions.find((row) => row.function.name === "f")?.line;
+  expect(lineIn(first)).toBe(5);
+  expect(lineIn(later)).toBe(3);
+  expect(lineIn(first, later)).toBe(3);
+  expect(lineIn(later, first)).toBe(3);
+  expect(lineIn(first)).toBe(5);
 });
 
 test("without kernel frames the first frame below them is the leaf", () => {
