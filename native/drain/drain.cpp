@@ -136,13 +136,13 @@ void Drain::take(const void* data, size_t size) {
 void Drain::addStack(const stack_record& record) {
   const auto* frames = reinterpret_cast<const uint64_t*>(&record + 1);
   if (record.interpreted_count == 0) return stacks_.add(record, frames);
-  interpreted_.emplace_back(record);
+  interpreted_.add(record);
   if (interpreted_.size() >= kMaxInterpreted) addInterpreted();
 }
 
 void Drain::addInterpreted() {
-  for (const auto& lines : lines_) lines->correct(interpreted_);
-  for (const InterpretedStack& stack : interpreted_) stacks_.add(stack);
+  for (const auto& lines : lines_) lines->correct(interpreted_.all());
+  for (const InterpretedStack& stack : interpreted_.all()) stacks_.add(stack);
   interpreted_.clear();
 }
 

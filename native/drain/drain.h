@@ -139,7 +139,7 @@ class Drain {
   Stacks stacks_;
   Tasks tasks_;
   std::vector<std::unique_ptr<FrameLines>> lines_;  ///< of each interpreter
-  std::vector<InterpretedStack> interpreted_;       ///< their lines are read together
+  InterpretedStacks interpreted_;                   ///< their lines are read together
   MapEntries<count_key, count_value> countEntries_;
   std::bitset<1 << 16> sampledFiles_;  ///< by id: in a stack that was counted since the last drain
   bool isRenewalAsked_ = false;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "bpf/abi.h"
@@ -18,8 +19,11 @@ inline uint32_t ownerOf(const interpreted_frame& frame) {
 
 /// A stack with frames of interpreters, as it came.
 struct InterpretedStack {
-  explicit InterpretedStack(const stack_record& of) : record(of) {
+  /// Becomes another one, and keeps the room of its lists.
+  void assign(const stack_record& of) {
+    record = of;
     const auto* words = reinterpret_cast<const uint64_t*>(&of + 1);
+    native.clear();
     native.reserve(of.frame_count);
     for (const uint64_t* word = words; word != words + of.frame_count; word++) {
       const uint32_t mark = frameKind(*word) == FRAME_NATIVE ? INTERPRETED_NATIVE : 0;
@@ -29,11 +33,27 @@ struct InterpretedStack {
     interpreted.assign(frames, frames + of.interpreted_count);
   }
 
-  stack_record record;
+  stack_record record = {};
   /// The native stack, leaf first: words in place of names. Code of files is marked as enum interpreted_kind says.
   std::vector<interpreted_frame> native;
   /// Frames that find their places in it when the stack is numbered (merge/), of each interpreter innermost first.
   std::vector<interpreted_frame> interpreted;
+};
+
+/// Stacks that wait for their lines to be put right; the room of those before stays for the next ones.
+class InterpretedStacks {
+ public:
+  void add(const stack_record& record) {
+    if (count_ == stacks_.size()) stacks_.emplace_back();
+    stacks_[count_++].assign(record);
+  }
+  std::span<InterpretedStack> all() { return std::span(stacks_).first(count_); }
+  size_t size() const { return count_; }
+  void clear() { count_ = 0; }
+
+ private:
+  std::vector<InterpretedStack> stacks_;
+  size_t count_ = 0;
 };
 
 }  // namespace polytop

@@ -177,10 +177,9 @@ Stacks::ShownStack Stacks::show(const Unnumbered& stack) {
   if (stack.interpreted == 0) {
     for (const uint32_t number : all) append(number);
   } else {
-    std::vector<StackFrame> apart;
-    apart.reserve(all.size());
-    for (const uint32_t number : all) apart.push_back(known(number).frame);
-    const StackFrames both = apart;
+    apart_.clear();
+    for (const uint32_t number : all) apart_.push_back(known(number).frame);
+    const StackFrames both = apart_;
     merged_.clear();
     unpaired = mergeFrames(both.first(stack.native), both.subspan(stack.native), stack.outcome == OUTCOME_TRUNCATED,
                            interleavers_, merged_);

@@ -203,8 +203,9 @@ class Stacks {
   uint32_t nextStack_ = 1;
   uint32_t nextFrame_ = 1;
   uint32_t nextShownFrame_ = 1;
-  size_t names_ = 0;     ///< taken in since the last renewal
-  MergedFrames merged_;  ///< room for those of the stack that is shown
+  size_t names_ = 0;               ///< taken in since the last renewal
+  std::vector<StackFrame> apart_;  ///< the frames of the stack that is shown, those of interpreters last
+  MergedFrames merged_;            ///< the same in their places
   News news_;
 };
 

@@ -26,10 +26,12 @@ NamedOffset Naming::name(uint32_t file, uint64_t offset) {
 uint32_t Naming::functionOf(uint32_t file, uint64_t offset) {
   const std::shared_ptr<OpenFile> found = catalog_.open(file);
   const uint64_t start = found ? found->functionStart(offset) : 0;
-  if (found && found->wantsNames() && (unnamed_.empty() || unnamed_.back() != found)) unnamed_.push_back(found);
   if (start == 0) return 0;
   const auto [number, isNew] = functions_.add(uint64_t{file} << FRAME_FILE_SHIFT | start);
-  if (isNew) number = nextFunction_++;
+  if (!isNew) return number;
+  number = nextFunction_++;
+  found->wantName(offset);
+  if (found->wantsNames() && (unnamed_.empty() || unnamed_.back() != found)) unnamed_.push_back(found);
   return number;
 }
 

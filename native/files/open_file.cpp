@@ -87,7 +87,11 @@ uint64_t OpenFile::addressOf(uint64_t offset) const {
   return offset;
 }
 
-uint64_t OpenFile::functionStart(uint64_t offset) {
+void OpenFile::wantName(uint64_t offset) {
+  if (symbols_) symbols_->find(offset, starts_.enclosing(offset));
+}
+
+uint64_t OpenFile::functionStart(uint64_t offset) const {
   const uint64_t start = starts_.enclosing(offset);
   const uint64_t symbol = symbols_ ? symbols_->startOf(offset, start) : 0;
   return symbol ? symbol : start;

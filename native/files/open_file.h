@@ -79,8 +79,10 @@ class OpenFile {
   /// none and is wanted. `refresh` is another number for each drain: whether the file is unchanged is asked once in it,
   /// behind all that was read of it until then.
   NamedOffset name(uint64_t offset, uint64_t refresh);
+  /// Has its name wanted, if it is not known.
+  void wantName(uint64_t offset);
   /// The file offset where that function starts, 0 if it is not known.
-  uint64_t functionStart(uint64_t offset);
+  uint64_t functionStart(uint64_t offset) const;
   /// Bytes of the file, fewer where it ends; with a name: of the file of that name in its folder, none without one.
   std::vector<uint8_t> read(const std::string& name, uint64_t offset, size_t size);
 

@@ -90,11 +90,10 @@ std::optional<Symbol> SymbolIndex::find(uint64_t offset, uint64_t functionStart)
   return found;
 }
 
-uint64_t SymbolIndex::startOf(uint64_t offset, uint64_t functionStart) {
+uint64_t SymbolIndex::startOf(uint64_t offset, uint64_t functionStart) const {
   uint64_t start = 0;
   eachHolding(offset, functionStart, [&](const SymbolEntry& entry) {
     start = entry.start;
-    nameOf(keyOf(start, offset));
     return true;
   });
   return start;

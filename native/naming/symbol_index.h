@@ -39,9 +39,8 @@ class SymbolIndex {
   /// unwind entry (0: unknown): a symbol below it belongs to another function and is refused.
   /// Where its name is not known, it is one that is wanted.
   std::optional<Symbol> find(uint64_t offset, uint64_t functionStart);
-  /// Start of the function that find() would find: a file offset, 0 if there is none. Its name is wanted from now on,
-  /// if it is not known.
-  uint64_t startOf(uint64_t offset, uint64_t functionStart);
+  /// Start of the innermost function that holds the file offset, whatever its name is; 0 if there is none.
+  uint64_t startOf(uint64_t offset, uint64_t functionStart) const;
 
   /// Whether names are wanted that can be asked for now: so many wait at most, where a program runs ever other
   /// functions of a file that takes long to read.

@@ -104,8 +104,9 @@ void V8Lines::correct(std::span<InterpretedStack> stacks) {
 
 void V8Lines::correct(InterpretedStack& stack) const {
   std::vector<interpreted_frame>& frames = stack.interpreted;
+  // Most stacks have none: to part their frames takes memory for each.
+  if (std::ranges::none_of(frames, isOfV8)) return;
   const auto own = std::stable_partition(frames.begin(), frames.end(), [](const auto& it) { return !isOfV8(it); });
-  if (own == frames.end()) return;
   stack.native = interleave(stack.native, shown({own, frames.end()}), carriesOutBytecodes_);
   frames.erase(own, frames.end());
 }

@@ -86,7 +86,7 @@ std::vector<Question> questionsAbout(int fd) {
   }
   questions.push_back({ParseTask::kLines, holding, encodeLineQuery({++files, sources, offsets})});
   SymbolIndex index(list, {});
-  for (const uint64_t offset : offsets) index.startOf(offset, 0);
+  for (const uint64_t offset : offsets) index.find(offset, 0);
   while (index.isWanting()) {
     const WantedNames wanted = index.takeWanted();
     questions.push_back({ParseTask::kNames, index.sourcesOf(fd), encodeNameRequest(wanted.request)});
@@ -230,7 +230,7 @@ void testEndlessNames(const std::string& program) {
   const int fd = elf.file.fd();
   const auto index = readSymbolIndex(askThere(parser), fd, "");
   check(index->size() == kCount, "functions are found beside 2 GB of names");
-  for (size_t i = 0; i < kCount; i++) index->startOf(0x1000 + 16 * i, 0);
+  for (size_t i = 0; i < kCount; i++) index->find(0x1000 + 16 * i, 0);
   const auto found = findNamed(askThere(parser), *index, fd, 0x1000, 0);
   check(found && found->name == std::string(kMaxName, 'x'), "a name without an end is cut");
 }

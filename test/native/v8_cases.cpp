@@ -213,8 +213,7 @@ interpreted_frame ofV8(uint64_t name, uint32_t kind, uint32_t line = 0) {
 
 /// The frame of a native stack that is shown for one of V8.
 interpreted_frame shown(V8Lines& lines, const interpreted_frame& frame) {
-  std::vector<InterpretedStack> stacks;
-  stacks.emplace_back(stack_record{});
+  std::vector<InterpretedStack> stacks(1);
   stacks[0].interpreted = {frame};
   lines.correct(stacks);
   check(stacks[0].interpreted.empty() && stacks[0].native.size() == 1, "a frame of V8 is one of the native stack");
@@ -253,8 +252,7 @@ void testFrames() {
 void testOthers() {
   MemoryReader memory("/nonexistent");
   V8Lines lines(memory, [](uint32_t, uint64_t) { return false; });
-  std::vector<InterpretedStack> stacks;
-  stacks.emplace_back(stack_record{});
+  std::vector<InterpretedStack> stacks(1);
   const interpreted_frame other = {5, 6, INTERPRETER_PYTHON << INTERPRETED_OWNER_SHIFT};
   stacks[0].interpreted = {other, ofV8(7, V8_OTHER)};
   lines.correct(stacks);
