@@ -40,7 +40,8 @@ struct InterpretedStack {
   std::vector<interpreted_frame> interpreted;
 };
 
-/// Stacks that wait for their lines to be put right; the room of those before stays for the next ones.
+/// Stacks that wait for their lines to be put right. The room of those before stays for the next ones, unless it is
+/// much.
 class InterpretedStacks {
  public:
   void add(const stack_record& record) {
@@ -49,9 +50,17 @@ class InterpretedStacks {
   }
   std::span<InterpretedStack> all() { return std::span(stacks_).first(count_); }
   size_t size() const { return count_; }
-  void clear() { count_ = 0; }
+  void clear() {
+    size_t room = 0;
+    for (const InterpretedStack& stack : stacks_) room += stack.native.capacity() + stack.interpreted.capacity();
+    if (room > kMostRoom) stacks_ = {};
+    count_ = 0;
+  }
 
  private:
+  /// In frames: 4 MB, more than 2,000 stacks of 100 frames take. A program may make its own much deeper.
+  static constexpr size_t kMostRoom = 256 << 10;
+
   std::vector<InterpretedStack> stacks_;
   size_t count_ = 0;
 };
