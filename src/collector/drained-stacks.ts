@@ -94,11 +94,15 @@ export class DrainedStacks {
   rename(renamed: ReadonlyMap<number, NumberedFrame>): void {
     if (renamed.size === 0) return;
     this.#latest = -1;
+    let areEntered = false;
     for (const [number, { id, detail }] of renamed) {
+      areEntered ||= this.#frameNumbers.get(number) !== 0;
       this.#functions.set(number, id);
       this.#frameNumbers.set(number, 0);
       this.#setDetail(number, detail);
     }
+    // Mostly no stack that was counted has one of them.
+    if (!areEntered) return;
     // Every frame of a stack that was entered has a number in the store, but for those that were just renamed.
     for (const { words } of this.#batches) {
       for (let at = 0; at + HEADER_WORDS <= words.length; ) {
