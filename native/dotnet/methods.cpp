@@ -27,18 +27,18 @@ void Methods::add(const method_record& record, size_t size) {
   const size_t room = size - std::min(size, offsetof(method_record, name));
   const size_t length = std::min<size_t>({room, record.name_length, DOTNET_NAME_LENGTH});
   std::lock_guard lock(mutex_);
-  number(record);
+  const uint32_t number = numberMethod(record);
   // The kernel side has told of it and will not again: JavaScript asks the process itself then.
   if (waiting_.size() >= kMaxWaiting) return;
   waiting_.push_back({record.word, record.method_desc, record.image, record.image_offset, record.image_file,
-                      record.is_of_file != 0, record.row, record.bias, record.space, record.tgid, record.file,
+                      record.is_of_file != 0, record.row, number, record.bias, record.space, record.tgid, record.file,
                       record.allocator, record.allocator_number, std::string(record.name, length)});
   if (woken_ || length > 0 || record.is_of_file || !wake_) return;
   woken_ = true;
   wake_();
 }
 
-void Methods::number(const method_record& record) {
+uint32_t Methods::numberMethod(const method_record& record) {
   // The word may have been another method's before.
   uint32_t number = 0;
   // A file without a time of its own may be written anew unnoticed.
@@ -50,6 +50,7 @@ void Methods::number(const method_record& record) {
   }
   if (frames_.size() >= kMaxFrames) earlier_ = std::exchange(frames_, {});
   frames_.add({record.word, record.tgid}).first = number ? number : kNone;
+  return number;
 }
 
 uint32_t Methods::numberOf(uint64_t word, uint32_t pid) {

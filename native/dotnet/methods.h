@@ -22,6 +22,7 @@ struct MethodInfo {
   file_key imageFile = {};   ///< all 0: the image is in no file
   bool isOfFile = false;     ///< that tells its name
   uint32_t row = 0;          ///< its row in the metadata of the image, 0 if it is not known
+  uint32_t number = 0;       ///< the same for the method in all processes, 0 if it has none
   uint64_t bias = 0;         ///< address of the runtime less that in its file's headers
   uint64_t space = 0;        ///< identifies the address space
   uint32_t pid = 0;
@@ -73,7 +74,8 @@ class Methods {
   };
   using Frames = FlatMap<Frame, uint32_t, FrameHash>;
 
-  void number(const method_record& record);
+  /// Gives the method of a frame word its number. Returns it; 0: it has none.
+  uint32_t numberMethod(const method_record& record);
 
   Mutex mutex_;
   std::function<void()> wake_;

@@ -64,11 +64,11 @@ Napi::Array describeMethods(Napi::Env env, const std::vector<MethodInfo>& method
     const uint32_t imageFileId = method.isOfFile ? files.idOf(method.imageFile) : 0;
     const bool isAwaited = method.isOfFile && imageFileId == 0;
     const std::string& name = method.name;
-    return object(env, "word", Big{method.word}, "methodDesc", Big{method.methodDesc}, "image", Big{method.image},
-                  "bias", Big{method.bias}, "space", Big{method.space}, "pid", method.pid, "imageFileId", imageFileId,
-                  "imageFile", isAwaited ? spell(env, method.imageFile) : env.Undefined(), "imageOffset",
-                  method.imageOffset, "row", method.row, "major", runtime.major, "descriptor", Big{runtime.descriptor},
-                  "allocator", Big{method.allocator}, "allocatorNumber", Big{method.allocatorNumber}, "name",
+    return object(env, "word", Big{method.word}, "methodDesc", method.methodDesc, "image", method.image, "bias",
+                  method.bias, "space", Big{method.space}, "pid", method.pid, "imageFileId", imageFileId, "imageFile",
+                  isAwaited ? spell(env, method.imageFile) : env.Undefined(), "imageOffset", method.imageOffset, "row",
+                  method.row, "number", method.number, "major", runtime.major, "descriptor", runtime.descriptor,
+                  "allocator", method.allocator, "allocatorNumber", Big{method.allocatorNumber}, "name",
                   name.empty() ? env.Undefined() : valueOf(env, Bytes{name.data(), name.size()}));
   });
 }

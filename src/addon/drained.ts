@@ -58,15 +58,17 @@ export interface InterpretedName {
   readonly parts: readonly NamePart[];
 }
 
-/** A .NET method at its first sight in a process. */
+/** A .NET method at its first sight in a process. Addresses of programs are below 2^47: numbers hold them. */
 export interface SeenMethod {
   readonly word: bigint;
   /** Address of its MethodDesc; 0: it is precompiled, in the image at `image`. */
-  readonly methodDesc: bigint;
+  readonly methodDesc: number;
   /** Address of its image, 0 if it is not known. */
-  readonly image: bigint;
+  readonly image: number;
   /** Its row in the metadata of the image, 0 if it is not known or the method is precompiled. */
   readonly row: number;
+  /** The number of a method that `row` of a file tells, the same in all processes; 0: it has none. */
+  readonly number: number;
   /** The id of the file that holds the image and tells the method's name; 0: none does, or its id is not known yet. */
   readonly imageFileId: number;
   /** That file, for fileId(), where there is one whose id is not known yet. */
@@ -74,15 +76,15 @@ export interface SeenMethod {
   /** Where the image is in its file. */
   readonly imageOffset: number;
   /** Address of the runtime less that in its file's headers. */
-  readonly bias: bigint;
+  readonly bias: number;
   /** Identifies the address space: exec makes another. */
   readonly space: bigint;
   readonly pid: number;
   /** The runtime's version, and the address of its contract descriptor in the file's headers (0: none). */
   readonly major: number;
-  readonly descriptor: bigint;
+  readonly descriptor: number;
   /** What its memory was allocated by, if that may be collected: the address of its number (0: not), and that number. */
-  readonly allocator: bigint;
+  readonly allocator: number;
   readonly allocatorNumber: bigint;
   /** The name of a dynamic method. */
   readonly name: Uint8Array | undefined;

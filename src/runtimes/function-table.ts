@@ -68,13 +68,14 @@ export class FunctionTable {
   /** Returns the id of a function; its names are cleaned here, once. */
   intern(named: NamedFunction): number {
     const { runtime, whyUnnamed } = named;
-    const hasModule = this.#modules.get(runtime)?.has(named.module) ?? false;
-    if (this.isFull && !hasModule && named.name !== TOO_MANY) return this.#other(runtime);
+    const isRefused = this.isFull && named.name !== TOO_MANY;
+    // A module would take room too.
+    if (isRefused && !this.#modules.get(runtime)?.has(named.module)) return this.#other(runtime);
     const { module, ids } = this.#module(runtime, named.module);
     const name = cleanName(named.name);
     const known = ids.get(name);
     if (known !== undefined) return known;
-    if (this.isFull && named.name !== TOO_MANY) return this.#other(runtime);
+    if (isRefused) return this.#other(runtime);
     const id = this.#next++;
     this.#characters += name.length;
     ids.set(name, id);

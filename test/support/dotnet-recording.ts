@@ -90,7 +90,7 @@ async function record(shapeName: string, major: number): Promise<void> {
   await sampler.drain();
   const seen: SeenMethod[] = sampler
     .takeMethods()
-    .filter((it) => it.methodDesc > 0n && it.name === undefined);
+    .filter((it) => it.methodDesc > 0 && it.name === undefined);
   const truth = readPerfMap(pid);
   const memory: Record<string, string> = {};
   const read: ReadMemory = (id, address, size) => {
@@ -100,13 +100,8 @@ async function record(shapeName: string, major: number): Promise<void> {
   };
   const first = seen[0];
   if (!first) throw new Error("no method was met");
-  const file = { major: first.major, descriptor: Number(first.descriptor) };
-  const process = new DotnetProcess(
-    new ProcessMemory(read, pid),
-    file,
-    Number(first.bias),
-    noCache(),
-  );
+  const file = { major: first.major, descriptor: first.descriptor };
+  const process = new DotnetProcess(new ProcessMemory(read, pid), file, first.bias, noCache());
   let foreign = 0;
   const methods = seen.flatMap((it) => {
     const start = it.word & START_MASK;
@@ -115,15 +110,15 @@ async function record(shapeName: string, major: number): Promise<void> {
     // The generic types of the framework are taken too: their arguments are of many kinds.
     const isOwn = known.module === "program";
     if (!isOwn && (known.typeArguments === "" || ++foreign > MAX_FOREIGN)) return [];
-    process.method(Number(start), Number(it.methodDesc));
+    process.method(Number(start), it.methodDesc);
     process.body(Number(start));
-    return [{ start: Number(start), methodDesc: Number(it.methodDesc), ...known }];
+    return [{ start: Number(start), methodDesc: it.methodDesc, ...known }];
   });
   sampler.close();
   child.kill("SIGKILL");
   rmSync(`/tmp/perf-${pid}.map`, { force: true });
   rmSync(`/tmp/perfinfo-${pid}.map`, { force: true });
-  const recording: Recording = { ...file, bias: Number(first.bias), methods, memory };
+  const recording: Recording = { ...file, bias: first.bias, methods, memory };
   writeFileSync(fixture(major), gzipSync(JSON.stringify(recording), { level: 9 }));
   console.log(`.NET ${major}: ${methods.length} methods, ${Object.keys(memory).length} reads`);
 }

@@ -98,8 +98,8 @@ export class DotnetProcess {
   }
 
   #isAllocated({ allocator, allocatorNumber }: AllocatedBy): boolean {
-    if (allocator === 0n) return true;
-    return this.memory.now.bytes(Number(allocator), 8).readBigUInt64LE(0) === allocatorNumber;
+    if (allocator === 0) return true;
+    return this.memory.now.bytes(allocator, 8).readBigUInt64LE(0) === allocatorNumber;
   }
 
   /** Tells which body of its method the code at an address is. Throws Unreadable where it is not certain. */

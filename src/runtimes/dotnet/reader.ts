@@ -43,6 +43,8 @@ const MAX_PIDS = 65_536;
 const MAX_NOTICES = 3;
 /** The limit for pages of metadata of all images together. */
 const MAX_PAGE_BYTES = 4 << 20;
+/** So many methods of files are known by their numbers: builds and their tests have some ten thousand. */
+const MAX_NUMBERED = 16_384;
 
 /** What the reader needs of the sampler. */
 type DotnetSampler = Pick<
@@ -81,6 +83,8 @@ export class DotnetReader implements RuntimeReader {
   readonly #pages = new PageBudget(MAX_PAGE_BYTES);
   readonly #shared = new SharedTables(this.#pages);
   readonly #images: ImageNames;
+  /** Names of methods of files by their numbers: most that a process of a build runs, one before it ran too. */
+  readonly #numbered = new Map<number, NamedFunction>();
   /** Words that came again for another method: of 512 that get an address one after the other, two have one word. */
   #changed: MetAgain[] = [];
   /** Notices about files, by their id. */
@@ -219,29 +223,36 @@ export class DotnetReader implements RuntimeReader {
       process.keep(seen.word, { runtime: "dotnet", name, module: DYNAMIC_MODULE, body });
     } else if (isOfFile(seen)) {
       // The file names it, as soon as it is known, whether the process lives or not.
-      process.await(seen.word, seen);
-      this.#nameByFile(process, seen);
+      if (!this.#nameByFile(process, seen)) process.await(seen.word, seen);
     } else {
       this.#nameByProcess(process, seen);
     }
   }
 
   #nameByFile(process: DotnetProcess, seen: SeenMethod): NamedFunction | undefined {
-    const { word, imageFileId, imageFile, imageOffset, row } = seen;
+    const { word, number, imageFileId, imageFile, imageOffset, row } = seen;
+    const numbered = this.#numbered.get(number);
+    if (numbered) return process.keep(word, numbered);
     const file = imageFile ? this.#sampler.fileId(imageFile) : imageFileId;
     if (file === 0) return undefined;
-    const rva = startOf(word) - Number(seen.image);
+    const rva = startOf(word) - seen.image;
     const named = isPrecompiled(seen)
       ? precompiled(() => this.#images.methodOfRva(file, imageOffset, rva))
       : attempt(() => this.#images.methodOfRow(file, imageOffset, row));
+    if (number > 0 && named.whyUnnamed === undefined) this.#keepNumbered(number, named);
     return process.keep(word, named);
+  }
+
+  #keepNumbered(number: number, named: NamedFunction): void {
+    if (this.#numbered.size >= MAX_NUMBERED) this.#numbered.clear();
+    this.#numbered.set(number, named);
   }
 
   #nameByProcess(process: DotnetProcess, seen: SeenMethod): NamedFunction {
     const { word, methodDesc, image } = seen;
     const named = isPrecompiled(seen)
-      ? precompiled(() => process.imageMethod(startOf(word), Number(image)))
-      : attempt(() => process.method(startOf(word), Number(methodDesc), seen));
+      ? precompiled(() => process.imageMethod(startOf(word), image))
+      : attempt(() => process.method(startOf(word), methodDesc, seen));
     return process.keep(word, named);
   }
 
@@ -252,7 +263,7 @@ export class DotnetReader implements RuntimeReader {
       return known;
     }
     if (major === 0) return undefined;
-    const runtime: RuntimeFile = { major, descriptor: Number(descriptor) };
+    const runtime: RuntimeFile = { major, descriptor };
     this.#forgetEnded();
     if (this.#processes.size >= MAX_PROCESSES) this.#forgetOldest();
     const memory = new ProcessMemory(
@@ -260,7 +271,7 @@ export class DotnetReader implements RuntimeReader {
       pid,
       this.#readNow,
     );
-    const process = new DotnetProcess(memory, runtime, Number(bias), this.#shared.of(ownerOf(pid)));
+    const process = new DotnetProcess(memory, runtime, bias, this.#shared.of(ownerOf(pid)));
     const next: KnownProcess = {
       space,
       startTime: startOfProcess(pid),
@@ -310,7 +321,7 @@ export class DotnetReader implements RuntimeReader {
 /** The address that the code of a frame word starts at. */
 const startOf = (word: bigint): number => Number(word & START_MASK);
 
-const isPrecompiled = ({ methodDesc }: SeenMethod): boolean => methodDesc === 0n;
+const isPrecompiled = ({ methodDesc }: SeenMethod): boolean => methodDesc === 0;
 
 /** Whether the file of its image tells the name of a method. */
 const isOfFile = ({ imageFileId, imageFile }: SeenMethod): boolean =>

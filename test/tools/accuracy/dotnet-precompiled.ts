@@ -67,8 +67,8 @@ function openReader(
   { major, bias, descriptor }: SeenMethod,
   pages: PageBudget,
 ): MethodReader {
-  const address = Number(bias) + Number(descriptor);
-  const layout = layoutOf(major, descriptor > 0n ? readDescriptor(memory, address) : undefined);
+  const address = bias + descriptor;
+  const layout = layoutOf(major, descriptor > 0 ? readDescriptor(memory, address) : undefined);
   const known = new Map<string, ReadyToRunImage>();
   const cache: ImageCache = {
     pages,

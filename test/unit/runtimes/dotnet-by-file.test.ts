@@ -1,4 +1,4 @@
-/** Precompiled methods that are met before their file is known are named by it, whether their process lives or not. */
+/** Methods that are met before their file is known are named by it, whether their process lives or not. */
 import { expect, test } from "vitest";
 import { FRAME_DOTNET, FRAME_KIND_SHIFT } from "../../../build/abi.ts";
 import type { SeenMethod } from "../../../src/addon/drained.ts";
@@ -27,8 +27,8 @@ const WORD = (BigInt(FRAME_DOTNET) << BigInt(FRAME_KIND_SHIFT)) | BigInt(IMAGE_A
 const seen = (more: Partial<SeenMethod> = {}): SeenMethod =>
   seenMethod({
     word: WORD,
-    methodDesc: 0n,
-    image: BigInt(IMAGE_ADDRESS),
+    methodDesc: 0,
+    image: IMAGE_ADDRESS,
     imageFile: KEY,
     imageOffset: IMAGE_OFFSET,
     pid: GONE,
@@ -62,4 +62,25 @@ test("and have no name where the file never is known, or cannot be read", () => 
   const unnamed = { whyUnnamed: expect.any(String) };
   expect(met(seen(), () => 0).name(WORD, GONE)).toMatchObject(unnamed);
   expect(met(seen(), () => 6).name(WORD, GONE)).toMatchObject(unnamed);
+});
+
+test("once for all processes where they have a number", () => {
+  const compiled = { methodDesc: 0x5000, row: 1, imageFile: undefined, imageFileId: 5 };
+  const waiting: SeenMethod[] = [];
+  let isReadable = true;
+  const reader = dotnetReader({
+    readFile: (_, offset, size) =>
+      isReadable ? program.subarray(offset, offset + size) : Buffer.alloc(0),
+    takeMethods: () => waiting.splice(0),
+  });
+  const nameOf = (pid: number, number: number) => {
+    waiting.push(seen({ ...compiled, pid, number }));
+    reader.resolveSeen();
+    return reader.name(WORD, pid);
+  };
+  expect(nameOf(GONE, 1).name).toBe("T.M");
+  reader.ingest({ files: [], closedFiles: Uint32Array.of(5) });
+  isReadable = false;
+  expect(nameOf(GONE + 1, 1).name).toBe("T.M");
+  expect(nameOf(GONE + 2, 2)).toMatchObject({ whyUnnamed: expect.any(String) });
 });
