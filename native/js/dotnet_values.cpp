@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "js/dotnet_values.h"
 
-#include <cstring>
+#include <string_view>
+#include <type_traits>
+#include <unordered_map>
 
 #include "dotnet/dotnet_probe.h"
 #include "js/values.h"
@@ -21,7 +23,8 @@ void describeDotnet(Napi::Env env, const FoundRuntime& runtime, Napi::Object& fi
 
 namespace {
 
-/// The version and the contract descriptor of runtimes, and the ids of files: methods of one come one after the other.
+/// The version and the contract descriptor of runtimes, whose methods come one after the other, and the ids of files:
+/// the kernel is asked once for each, as methods of one file are spread over all that were met.
 class MethodFiles {
  public:
   explicit MethodFiles(Catalog& catalog) : catalog_(catalog) {}
@@ -35,20 +38,20 @@ class MethodFiles {
     return runtime_;
   }
 
+  /// `key` must outlive this object.
   uint32_t idOf(const file_key& key) {
-    if (id_ == 0 || memcmp(&key, &key_, sizeof key) != 0) {
-      id_ = catalog_.idOf(key);
-      key_ = key;
-    }
-    return id_;
+    static_assert(std::has_unique_object_representations_v<file_key>);
+    const std::string_view bytes(reinterpret_cast<const char*>(&key), sizeof key);
+    const auto [known, isNew] = ids_.try_emplace(bytes);
+    if (isNew) known->second = catalog_.idOf(key);
+    return known->second;
   }
 
  private:
   Catalog& catalog_;
   uint32_t runtimeFile_ = 0;
   DotnetRuntime runtime_;
-  file_key key_ = {};
-  uint32_t id_ = 0;
+  std::unordered_map<std::string_view, uint32_t> ids_;  ///< by the bytes of file keys
 };
 
 Napi::Value spell(Napi::Env env, const file_key& key) {
