@@ -68,14 +68,15 @@ export class FunctionTable {
   /** Returns the id of a function; its names are cleaned here, once. */
   intern(named: NamedFunction): number {
     const { runtime, whyUnnamed } = named;
-    const isRefused = this.isFull && named.name !== TOO_MANY;
+    const isStandIn = named.name === TOO_MANY;
     // A module would take room too.
-    if (isRefused && !this.#modules.get(runtime)?.has(named.module)) return this.#other(runtime);
+    if (!isStandIn && this.isFull && !this.#modules.get(runtime)?.has(named.module))
+      return this.#other(runtime);
     const { module, ids } = this.#module(runtime, named.module);
     const name = cleanName(named.name);
     const known = ids.get(name);
     if (known !== undefined) return known;
-    if (isRefused) return this.#other(runtime);
+    if (!isStandIn && this.isFull) return this.#other(runtime);
     const id = this.#next++;
     this.#characters += name.length;
     ids.set(name, id);

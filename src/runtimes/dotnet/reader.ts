@@ -43,7 +43,7 @@ const MAX_PIDS = 65_536;
 const MAX_NOTICES = 3;
 /** The limit for pages of metadata of all images together. */
 const MAX_PAGE_BYTES = 4 << 20;
-/** So many methods of files are known by their numbers: builds and their tests have some ten thousand. */
+/** The limit for names by number: there all are forgotten, and files tell them again. */
 const MAX_NUMBERED = 16_384;
 
 /** What the reader needs of the sampler. */
@@ -235,10 +235,12 @@ export class DotnetReader implements RuntimeReader {
     if (numbered) return process.keep(word, numbered);
     const file = imageFile ? this.#sampler.fileId(imageFile) : imageFileId;
     if (file === 0) return undefined;
-    const rva = startOf(word) - seen.image;
-    const named = isPrecompiled(seen)
-      ? precompiled(() => this.#images.methodOfRva(file, imageOffset, rva))
-      : attempt(() => this.#images.methodOfRow(file, imageOffset, row));
+    if (isPrecompiled(seen)) {
+      const rva = startOf(word) - seen.image;
+      const method = precompiled(() => this.#images.methodOfRva(file, imageOffset, rva));
+      return process.keep(word, method);
+    }
+    const named = attempt(() => this.#images.methodOfRow(file, imageOffset, row));
     if (number > 0 && named.whyUnnamed === undefined) this.#keepNumbered(number, named);
     return process.keep(word, named);
   }
