@@ -95,11 +95,27 @@ static class Program
         return method.CreateDelegate<Func<long, long>>();
     }
 
+    /// <summary>
+    /// Calls each at random, so often that 60, 30 and 10 % of the time are theirs: how fast the loop of each is depends
+    /// on where its code lies, and calls in turns may fall in step with the samples.
+    /// </summary>
     static void Shares()
     {
-        Func<long, long> ten = MakeTen();
-        long sum = 0;
-        for (;;) sum += Generic<string>.Sixty(sum) + Thirty(sum) + ten(sum);
+        Func<long, long>[] methods = { Generic<string>.Sixty, Thirty, MakeTen() };
+        double[] shares = { 60, 30, 10 };
+        long[] spent = { 1, 1, 1 }, calls = { 1, 1, 1 };
+        double Weight(int i) => shares[i] * calls[i] / spent[i];
+        var random = new Random(1);
+        for (long sum = 0; ;)
+        {
+            double left = random.NextDouble() * (Weight(0) + Weight(1) + Weight(2));
+            int next = 0;
+            while (next < 2 && (left -= Weight(next)) > 0) next++;
+            long begin = Stopwatch.GetTimestamp();
+            sum += methods[next](sum);
+            spent[next] += Stopwatch.GetTimestamp() - begin;
+            calls[next]++;
+        }
     }
 
     // Compiled once: a body that takes over from another (OSR) may have its unwind information in a page that nothing
