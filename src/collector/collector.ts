@@ -297,9 +297,10 @@ export class Collector {
    * are met anew, so that the next time none is left of functions that came before this one.
    */
   #forgetFunctions(): number[] {
+    const forgotten = this.#functions.forget(this.#stacks.functions(), performance.now());
     this.#frames.forget();
     this.#sampler.renewFrames();
-    return this.#functions.forget(this.#stacks.functions(), performance.now());
+    return forgotten;
   }
 
   /** What a tick says of its first event; `clock` is what the CPU's time is sampled by. */

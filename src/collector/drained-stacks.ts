@@ -166,9 +166,9 @@ export class DrainedStacks {
     };
   }
 
-  /** The ids of the functions of all frames. */
-  functions(): Set<number> {
-    return new Set(this.#functions.values());
+  /** The ids of the functions of all frames; one may be there for each of many. */
+  functions(): Uint32Array {
+    return this.#functions.values();
   }
 
   /** The number in the store of a frame; undefined if it is not in use there. */

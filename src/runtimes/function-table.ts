@@ -1,4 +1,4 @@
-/** Functions by their names: each different one has one id, until it is forgotten. */
+/** Functions by their names: each different one has one id. */
 import { cleanName } from "../tick/clean-name.ts";
 import { FIRST_FUNCTION, NO_FRAMES, STAND_INS } from "../tick/functions.ts";
 import type { Runtime } from "../tick/runtimes.ts";
@@ -7,10 +7,25 @@ import type { NamedFunction } from "./reader.ts";
 
 /** The functions of a module. */
 interface ModuleFunctions {
+  readonly runtime: Runtime;
   /** The clean name. */
   readonly module: string;
-  /** Ids by the clean names of the functions. */
-  readonly ids: Map<string, number>;
+  /** The names that it came with. */
+  aliases: string[];
+  /** Of all its aliases. */
+  characters: number;
+  /** Functions by their clean names. */
+  readonly functions: Map<string, KnownFunction>;
+  /** How many of them are not forgotten. */
+  count: number;
+}
+
+interface KnownFunction {
+  readonly info: FunctionInfo;
+  readonly owner: ModuleFunctions;
+  /** The latest round of forgetting in which a frame was its. */
+  round: number;
+  isForgotten: boolean;
 }
 
 /**
@@ -28,6 +43,8 @@ const MANY_CHARACTERS = 500_000;
 const SOON = { milliseconds: 60_000, times: 3 };
 /** So many times as much are told apart until then: one refresh of many CPUs may bring that. */
 const AT_MOST = 8;
+/** So many that were forgotten last are known if they come again: an attacker may make thousands a second. */
+const MOST_FORGOTTEN = { functions: 20_000, characters: 2_000_000 };
 /** The highest number that a tree of functions holds (PrefixTree). */
 const LAST_ID = 2 ** 31 - 1;
 /** What stands for the others of a runtime. */
@@ -41,11 +58,17 @@ export class FunctionTable {
   readonly #cleanModules = new Map<Runtime, Map<string, ModuleFunctions>>();
   #next = FIRST_FUNCTION;
   #added: FunctionInfo[] = [];
-  readonly #infos = new Map(STAND_INS.map((info) => [info.id, info]));
+  readonly #known = new Map<number, KnownFunction>();
+  /** How many are not forgotten, and the characters of their names and their modules'. */
+  #functions = 0;
   #characters = 0;
+  /** Those that were forgotten, in that order, and the characters of their names. */
+  readonly #forgotten = new Set<KnownFunction>();
+  #forgottenCharacters = 0;
   /** What was in stacks when functions were forgotten last: it cannot be helped. */
   #kept = { functions: 0, characters: 0 };
   #forgotAt = 0;
+  #round = 0;
 
   /** Says whether further functions are not told apart. */
   get isFull(): boolean {
@@ -60,7 +83,7 @@ export class FunctionTable {
   #exceeds(times: number): boolean {
     const { functions, characters } = this.#kept;
     return (
-      this.#infos.size >= functions + times * MANY_FUNCTIONS ||
+      this.#functions >= functions + times * MANY_FUNCTIONS ||
       this.#characters >= characters + times * MANY_CHARACTERS
     );
   }
@@ -72,19 +95,19 @@ export class FunctionTable {
     // A module would take room too.
     if (!isStandIn && this.isFull && !this.#modules.get(runtime)?.has(named.module))
       return this.#other(runtime);
-    const { module, ids } = this.#module(runtime, named.module);
+    const owner = this.#module(runtime, named.module);
     const name = cleanName(named.name);
-    const known = ids.get(name);
-    if (known !== undefined) return known;
+    const known = owner.functions.get(name);
+    if (known && !known.isForgotten) return known.info.id;
     if (!isStandIn && this.isFull) return this.#other(runtime);
-    const id = this.#next++;
-    this.#characters += name.length;
-    ids.set(name, id);
+    if (known) {
+      this.#forgotten.delete(known);
+      this.#forgottenCharacters -= charactersOf(known.info);
+      return this.#add(known);
+    }
     const unnamed = whyUnnamed === undefined ? {} : { whyUnnamed };
-    const info = { id, runtime, name, module, ...unnamed };
-    this.#added.push(info);
-    this.#infos.set(id, info);
-    return id;
+    const info = { id: this.#next++, runtime, name, module: owner.module, ...unnamed };
+    return this.#add({ info, owner, round: 0, isForgotten: false });
   }
 
   #other(runtime: Runtime): number {
@@ -92,41 +115,102 @@ export class FunctionTable {
     return this.intern({ runtime, name: TOO_MANY, module: "", whyUnnamed });
   }
 
-  /** Returns the function of an id. */
-  readonly info = (id: number): FunctionInfo => this.#infos.get(id) ?? NO_FRAMES;
+  #add(known: KnownFunction): number {
+    const { info, owner } = known;
+    known.isForgotten = false;
+    owner.functions.set(info.name, known);
+    this.#known.set(info.id, known);
+    this.#added.push(info);
+    this.#functions++;
+    this.#characters += info.name.length + (owner.count === 0 ? owner.characters : 0);
+    owner.count++;
+    return info.id;
+  }
 
-  /** Forgets all functions but these, and returns the ids that were theirs: they are not given again. */
-  forget(kept: ReadonlySet<number>, now: number): number[] {
+  /** Returns the function of an id. */
+  readonly info = (id: number): FunctionInfo =>
+    this.#known.get(id)?.info ?? STAND_INS[id] ?? NO_FRAMES;
+
+  /** Says of the id of a function whether it was not forgotten. */
+  readonly isKept = (id: number): boolean => this.#known.get(id)?.isForgotten === false;
+
+  /**
+   * Forgets all functions but these, and returns the ids of those that it forgot. They may come again: the latest
+   * under the same ids, so that they are what they were to whoever still holds them. No id is given to another one.
+   */
+  forget(kept: Iterable<number>, now: number): number[] {
     this.#forgotAt = now;
+    this.#round++;
+    for (const id of kept) {
+      const known = this.#known.get(id);
+      if (known) known.round = this.#round;
+    }
     const forgotten: number[] = [];
-    this.#modules.clear();
-    this.#cleanModules.clear();
-    this.#characters = 0;
-    for (const [id, info] of this.#infos) {
-      if (id < FIRST_FUNCTION) continue;
-      if (kept.has(id)) {
-        this.#module(info.runtime, info.module).ids.set(info.name, id);
-        this.#characters += info.name.length;
-        continue;
-      }
-      this.#infos.delete(id);
+    for (const [id, known] of this.#known) {
+      if (known.isForgotten || known.round === this.#round) continue;
+      this.#forget(known);
       forgotten.push(id);
     }
-    this.#kept = { functions: this.#infos.size, characters: this.#characters };
+    this.#boundForgotten();
+    for (const modules of this.#cleanModules.values())
+      for (const owner of modules.values()) this.#forgetAliases(owner);
+    this.#kept = { functions: this.#functions, characters: this.#characters };
     return forgotten;
+  }
+
+  #forget(known: KnownFunction): void {
+    const { info, owner } = known;
+    known.isForgotten = true;
+    owner.count--;
+    this.#functions--;
+    this.#characters -= info.name.length + (owner.count === 0 ? owner.characters : 0);
+    this.#forgotten.add(known);
+    this.#forgottenCharacters += charactersOf(info);
+  }
+
+  /** The oldest come first. */
+  #boundForgotten(): void {
+    const { functions, characters } = MOST_FORGOTTEN;
+    for (const known of this.#forgotten) {
+      if (this.#forgotten.size <= functions && this.#forgottenCharacters <= characters) return;
+      const { info, owner } = known;
+      this.#forgotten.delete(known);
+      this.#forgottenCharacters -= charactersOf(info);
+      this.#known.delete(info.id);
+      owner.functions.delete(info.name);
+      if (owner.functions.size === 0) this.#removeModule(owner);
+    }
+  }
+
+  #removeModule(owner: ModuleFunctions): void {
+    this.#cleanModules.get(owner.runtime)?.delete(owner.module);
+    for (const alias of owner.aliases) this.#modules.get(owner.runtime)?.delete(alias);
+  }
+
+  /** Only the clean name of a module stays: a program may make ever new ones that are the same when they are clean. */
+  #forgetAliases(owner: ModuleFunctions): void {
+    const { runtime, module, aliases } = owner;
+    if (aliases.length === 1 && aliases[0] === module) return;
+    for (const alias of aliases) this.#modules.get(runtime)?.delete(alias);
+    this.#modules.get(runtime)?.set(module, owner);
+    owner.aliases = [module];
+    if (owner.count > 0) this.#characters -= owner.characters - module.length;
+    owner.characters = module.length;
   }
 
   #module(runtime: Runtime, named: string): ModuleFunctions {
     const modules = innerMap(this.#modules, runtime);
     const known = modules.get(named);
     if (known) return known;
-    this.#characters += named.length;
     const module = cleanName(named);
     const clean = innerMap(this.#cleanModules, runtime);
-    const functions = clean.get(module) ?? { module, ids: new Map<string, number>() };
-    clean.set(module, functions);
-    modules.set(named, functions);
-    return functions;
+    const owner = clean.get(module) ?? newModule(runtime, module);
+    clean.set(module, owner);
+    modules.set(named, owner);
+    owner.aliases.push(named);
+    owner.characters += named.length;
+    if (owner.count > 0) this.#characters += named.length;
+    return owner;
   }
 
   /** Returns the functions that were added since the last call. */
@@ -136,6 +220,18 @@ export class FunctionTable {
     return added;
   }
 }
+
+const newModule = (runtime: Runtime, module: string): ModuleFunctions => ({
+  runtime,
+  module,
+  aliases: [],
+  characters: 0,
+  functions: new Map(),
+  count: 0,
+});
+
+/** Of a function that was forgotten: its module may have gone but for it. */
+const charactersOf = ({ name, module }: FunctionInfo): number => name.length + module.length;
 
 /** The map at a key, made where there is none yet. */
 function innerMap<Key, K, V>(maps: Map<Key, Map<K, V>>, key: Key): Map<K, V> {

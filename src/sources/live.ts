@@ -130,9 +130,7 @@ class CollectedSource implements LiveSource {
   async lookUp(functionId: number | undefined): Promise<string | undefined> {
     if (functionId !== this.#factsOf) this.#facts.clear();
     this.#factsOf = functionId;
-    const { functions } = this.#assembler.store;
-    const sent = functionId === undefined ? undefined : functions.sentId(functionId);
-    return this.#ask(this.#learnOf(sent));
+    return this.#ask(this.#learnOf(functionId));
   }
 
   /** Resolves to why some lines are not known, or to nothing. */

@@ -26,17 +26,6 @@ export const STAND_INS: readonly FunctionInfo[] = [KERNEL_ONLY, NO_FRAMES];
 /** The id of the first function that a source names itself. */
 export const FIRST_FUNCTION = STAND_INS.length;
 
-/** So many functions that left are found again by names of so many characters: an attacker may make thousands a second. */
-const MOST_LEFT = { functions: 20_000, characters: 2_000_000 };
-
-/** A function that left, and the id that it had last. */
-interface Left {
-  readonly info: WeakRef<FunctionInfo>;
-  readonly id: number;
-}
-
-const keyOf = ({ runtime, name, module }: FunctionInfo): string => `${runtime}\0${module}\0${name}`;
-
 /**
  * Functions at places that are dense from 0, so that arrays by place stay short: the place of one that is forgotten is
  * given to another. The columns of stores name functions by their places, everything else by their ids.
@@ -46,12 +35,8 @@ export class Functions {
   /** By the ids that deltas have for them. */
   readonly #places = new Map<number, number>();
   readonly #free: number[] = [];
-  /** Places of functions that will come no more under their ids, but may be in stores. */
-  readonly #leaving = new Map<number, number>();
-  /** By its names each function that left and that somebody may still hold: a sum, a mark. */
-  readonly #left = new Map<string, Left>();
-  /** The ids that deltas have for functions that came again, by their own. */
-  readonly #again = new Map<number, number>();
+  /** Ids of functions that nothing new refers to, but that may be in stores. */
+  readonly #leaving = new Set<number>();
   /** For each function the place of its runtime in EVERY_RUNTIME. */
   #runtimes = new Uint8Array(1024);
 
@@ -69,35 +54,16 @@ export class Functions {
     return this.#runtimes;
   }
 
-  /** Takes in functions that are new. One that had left is what it was to all who still hold it, its id too. */
+  /** Takes in functions that are new, or come again after they left. */
   append(infos: readonly FunctionInfo[]): void {
     for (const info of infos) {
-      const left = this.#takeLeft(info);
-      const place = this.#placeOfLeft(left) ?? this.#free.pop() ?? this.#infos.length;
-      const held = left?.info.deref();
-      if (held) this.#again.set(held.id, info.id);
-      this.#infos[place] = held ?? info;
+      this.#leaving.delete(info.id);
+      const place = this.#places.get(info.id) ?? this.#free.pop() ?? this.#infos.length;
+      this.#infos[place] = info;
       this.#places.set(info.id, place);
       if (place === this.#runtimes.length) this.#runtimes = longer(this.#runtimes);
       this.#runtimes[place] = PLACES[info.runtime];
     }
-  }
-
-  #takeLeft(info: FunctionInfo): Left | undefined {
-    if (this.#left.size === 0) return undefined;
-    const key = keyOf(info);
-    const left = this.#left.get(key);
-    this.#left.delete(key);
-    return left;
-  }
-
-  /** The place of a function that left, where stores still refer to it. */
-  #placeOfLeft(left: Left | undefined): number | undefined {
-    const place = left && this.#places.get(left.id);
-    if (left === undefined || place === undefined) return undefined;
-    this.#leaving.delete(place);
-    this.#places.delete(left.id);
-    return place;
   }
 
   /** The place of a function by the id that deltas have for it; what is not there has no frames either. */
@@ -105,24 +71,18 @@ export class Functions {
     return this.#places.get(id) ?? NO_FRAMES.id;
   }
 
-  /** The id that deltas have for a function by its own. */
-  sentId(id: number): number {
-    return this.#again.get(id) ?? id;
-  }
-
   /** The function at a place. */
   info(place: number): FunctionInfo {
     return this.#infos[place] ?? NO_FRAMES;
   }
 
-  /** Says that nothing new will have these ids; the functions stay for as long as something old refers to them. */
+  /**
+   * Says that nothing new has these ids until they are appended again; the functions stay for as long as something old
+   * refers to them.
+   */
   leave(ids: readonly number[]): void {
     for (const id of ids) {
-      const place = this.#places.get(id);
-      if (place === undefined || place < FIRST_FUNCTION) continue;
-      const info = this.info(place);
-      this.#leaving.set(place, id);
-      this.#left.set(keyOf(info), { info: new WeakRef(info), id });
+      if (id >= FIRST_FUNCTION && this.#places.has(id)) this.#leaving.add(id);
     }
   }
 
@@ -133,28 +93,13 @@ export class Functions {
 
   /** Forgets functions that nothing new refers to; `used` is 1 at the places of those that something old does. */
   forget(used: Uint8Array): void {
-    for (const [place, id] of this.#leaving) {
+    for (const id of this.#leaving) {
+      const place = this.placeOf(id);
       if (used[place] === 1) continue;
-      this.#leaving.delete(place);
+      this.#leaving.delete(id);
       this.#places.delete(id);
-      this.#again.delete(this.info(place).id);
       this.#infos[place] = NO_FRAMES;
       this.#free.push(place);
-    }
-    this.#boundLeft();
-  }
-
-  #boundLeft(): void {
-    let functions = this.#left.size;
-    let characters = 0;
-    for (const key of this.#left.keys()) characters += key.length;
-    // The oldest come first.
-    for (const [key, { info }] of this.#left) {
-      const isMuch = functions > MOST_LEFT.functions || characters > MOST_LEFT.characters;
-      if (!isMuch && info.deref() !== undefined) continue;
-      this.#left.delete(key);
-      functions--;
-      characters -= key.length;
     }
   }
 }

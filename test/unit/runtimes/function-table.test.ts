@@ -28,7 +28,7 @@ test("a process with ever new functions does not fill the memory", { timeout: 20
   expect(other).toMatchObject({ runtime: "perl", name: "[too many functions]" });
 });
 
-test("functions that are in no stack any more make room, and come again under other ids", () => {
+test("functions that are in no stack any more make room, and come again under the same ids", () => {
   const table = new FunctionTable();
   const named = (index: number) =>
     ({ runtime: "native", name: `made_${index}`, module: "jit" }) as const;
@@ -36,16 +36,20 @@ test("functions that are in no stack any more make room, and come again under ot
   for (let index = 0; !table.isLarge(MINUTE); index++) ids.push(table.intern(named(index)));
   expect(table.isFull).toBe(false);
   const [kept = 0, gone = 0] = ids;
+  const before = table.info(gone);
   const forgotten = table.forget(new Set([kept]), MINUTE);
   expect(forgotten).toEqual(ids.slice(1));
   expect(table.isLarge(2 * MINUTE)).toBe(false);
   table.takeAdded();
   expect(table.intern(named(0))).toBe(kept);
   expect(table.info(kept)).toMatchObject(named(0));
-  expect(table.info(gone)).toBe(NO_FRAMES);
-  const again = table.intern(named(1));
-  expect(ids).not.toContain(again);
-  expect(table.takeAdded()).toEqual([{ id: again, ...named(1) }]);
+  expect([table.isKept(kept), table.isKept(gone)]).toEqual([true, false]);
+  expect(table.intern(named(1))).toBe(gone);
+  expect(table.isKept(gone)).toBe(true);
+  const added = table.takeAdded();
+  expect(added).toEqual([{ id: gone, ...named(1) }]);
+  // Whoever still holds it meets the same one again.
+  expect(added[0]).toBe(before);
 });
 
 test("functions that cannot be forgotten do not have others forgotten all the time", () => {
@@ -71,4 +75,44 @@ test("where ever new functions come fast they are forgotten once a minute, unles
   expect([table.isLarge(2 * MINUTE - 1), table.isLarge(2 * MINUTE)]).toEqual([false, true]);
   intern(10_000);
   expect(table.isLarge(MINUTE + 1)).toBe(true);
+});
+
+test("of very many functions that were forgotten, the latest come again under the same ids", () => {
+  const table = new FunctionTable();
+  const named = (index: number) =>
+    ({ runtime: "native", name: `made_${index}`, module: `module_${index}` }) as const;
+  const ids = Array.from({ length: 20_001 }, (_, index) => table.intern(named(index)));
+  expect(table.forget([], MINUTE)).toEqual(ids);
+  expect(table.info(ids[0] ?? 0)).toBe(NO_FRAMES);
+  expect(table.intern(named(20_000))).toBe(ids.at(-1));
+  expect(ids).not.toContain(table.intern(named(0)));
+});
+
+test("of functions with long names fewer come again under the same ids", () => {
+  const table = new FunctionTable();
+  const named = (index: number) => ({ runtime: "native", name: name(index), module: "" }) as const;
+  const ids = Array.from({ length: 8000 }, (_, index) => table.intern(named(index)));
+  table.forget([], MINUTE);
+  expect(ids).not.toContain(table.intern(named(0)));
+  expect(table.intern(named(7999))).toBe(ids.at(-1));
+});
+
+test("ever other spellings of a module fill nothing", () => {
+  const table = new FunctionTable();
+  const named = (index: number) =>
+    ({
+      runtime: "native",
+      name: "main",
+      module: `a\u001b[${index}m`.padEnd(200, "\u0007"),
+    }) as const;
+  const ids = new Set<number>();
+  let rounds = 0;
+  for (let index = 0; index < 10_000; index++) {
+    ids.add(table.intern(named(index % 2)));
+    table.intern({ ...named(0), module: `a${"\u0007".repeat(index % 5000)}` });
+    if (!table.isLarge(MINUTE * (rounds + 1))) continue;
+    table.forget(ids, MINUTE * ++rounds);
+    expect(table.isLarge(MINUTE * (rounds + 1))).toBe(false);
+  }
+  expect(rounds).toBeGreaterThan(2);
 });
