@@ -184,6 +184,8 @@ Drained Drain::drain() {
   drained.closedFiles = files_->catalog.forgetEvicted();
   files_->catalog.letGo(*session_, clockNanoseconds(CLOCK_MONOTONIC));
   files_->naming.beginRefresh();
+  // Names of functions with new numbers are read together, before they are asked for.
+  if (keptFunctions_) files_->naming.forgetOthers(*keptFunctions_);
   session_->followSettings();
   if (sweeper_ && sweeper_->isRunning()) waits_.collect(*sweeper_);
   // What follows takes a while on a busy machine, and is no part of the time that was counted.
@@ -371,10 +373,9 @@ void Drain::renewIfFull(size_t counted) {
   tasks_.renewIfFull(counted);
   files_->catalog.makeRoom(*session_, lastTime_);
   const bool isNamedAgain = files_->naming.mustNameAgain();
-  const bool isAsked = std::exchange(isRenewalAsked_, false);
-  // The same functions have other starts when their symbols are known. And who asked for a renewal has forgotten the
-  // names: those of functions with new numbers are read together, before they are asked for.
-  if (isNamedAgain || isAsked) files_->naming.renumber();
+  const bool isAsked = std::exchange(keptFunctions_, {}).has_value();
+  // The same functions have other starts when their symbols are known.
+  if (isNamedAgain) files_->naming.renumber();
   if (files_->catalog.wantsRenewal() || isNamedAgain || isAsked || stacks_.mustRenewFrames()) return renewFrames();
   const bool areLinesFull = std::any_of(lines_.begin(), lines_.end(), [](const auto& it) { return it->isFull(); });
   if (!stacks_.mustRenewStacks(counted) && !areLinesFull) return;

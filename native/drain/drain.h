@@ -6,7 +6,9 @@
 #include <bitset>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bpf/totals.h"
@@ -95,8 +97,9 @@ class Drain {
   /// Leaves out of the next drain what was counted until now; what became known of stacks and files stays
   /// in it.
   void restart();
-  /// Frames start anew with the next drain; those that are met no more are forgotten with the renewal behind it.
-  void askForRenewal() { isRenewalAsked_ = true; }
+  /// Frames start anew with the next drain; those that are met no more are forgotten with the renewal behind it. The
+  /// functions of all numbers but these were forgotten already.
+  void askForRenewal(std::vector<uint32_t> functions) { keptFunctions_ = std::move(functions); }
   /// For how long it was sampled since the last drain or restart.
   double sampledSeconds() const;
   /// Drains what events count too, from now on; they must stay.
@@ -141,8 +144,8 @@ class Drain {
   std::vector<std::unique_ptr<FrameLines>> lines_;  ///< of each interpreter
   InterpretedStacks interpreted_;                   ///< their lines are read together
   MapEntries<count_key, count_value> countEntries_;
-  std::bitset<1 << 16> sampledFiles_;  ///< by id: in a stack that was counted since the last drain
-  bool isRenewalAsked_ = false;
+  std::bitset<1 << 16> sampledFiles_;                   ///< by id: in a stack that was counted since the last drain
+  std::optional<std::vector<uint32_t>> keptFunctions_;  ///< a renewal is asked for
 
   uint64_t bootedAt_ = 0;  ///< ns since 1970, as the clock said at the start
   uint64_t lastTime_ = 0;

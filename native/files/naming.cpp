@@ -35,6 +35,14 @@ uint32_t Naming::functionOf(uint32_t file, uint64_t offset) {
   return number;
 }
 
+void Naming::forgetOthers(const std::vector<uint32_t>& numbers) {
+  std::vector<bool> isKept(nextFunction_);
+  for (const uint32_t number : numbers) {
+    if (number < nextFunction_) isKept[number] = true;
+  }
+  functions_.keepIf([&](uint32_t number) { return isKept[number]; });
+}
+
 void Naming::readNames() { symbols_.readNames(std::exchange(unnamed_, {})); }
 
 std::vector<uint8_t> Naming::read(uint32_t file, const std::string& name, uint64_t offset, size_t size) {

@@ -34,6 +34,8 @@ class Naming {
   void readNames();
   /// Functions get other numbers from now on: ids of files were given to others.
   void renumber() { functions_ = {}; }
+  /// Functions of files but these get other numbers if they are met again: nobody knows their names any more.
+  void forgetOthers(const std::vector<uint32_t>& numbers);
   /// Begins a refresh: how long symbols are read in each is bounded.
   void beginRefresh() {
     refresh_++;

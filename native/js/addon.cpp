@@ -215,9 +215,10 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     return info.Env().Undefined();
   }
 
-  /// renewFrames(): numbers frames anew, so that those that are met no more are forgotten.
+  /// renewFrames(functions): numbers frames anew, so that those that are met no more are forgotten.
   Napi::Value renewFrames(const Napi::CallbackInfo& info) {
-    parts_->drain.askForRenewal();
+    const Napi::Uint32Array kept = info[0].As<Napi::Uint32Array>();
+    parts_->drain.askForRenewal({kept.Data(), kept.Data() + kept.ElementLength()});
     return info.Env().Undefined();
   }
 

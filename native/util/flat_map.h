@@ -18,7 +18,8 @@ struct NumberHash {
 
 /**
  * A hash map in one piece of memory: no allocation for each entry, and mostly one cache line for a look-up.
- * No entry is ever taken out alone. A value that is equal to Value{} marks a free place: none must be put in.
+ * No entry is ever taken out alone, which takes a new table. A value that is equal to Value{} marks a free place: none
+ * must be put in.
  */
 template <typename Key, typename Value, typename Hash>
 class FlatMap {
@@ -43,6 +44,19 @@ class FlatMap {
   }
 
   size_t size() const { return used_; }
+
+  /// Takes out all whose value `isKept` does not want.
+  template <typename IsKept>
+  void keepIf(IsKept isKept) {
+    std::vector<Place> before(places_.size());
+    before.swap(places_);
+    used_ = 0;
+    for (const Place& place : before) {
+      if (place.value == Value{} || !isKept(place.value)) continue;
+      places_[placeOf(place.key)] = place;
+      used_++;
+    }
+  }
 
   /// Takes all out, and keeps the room.
   void clear() {

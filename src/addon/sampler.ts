@@ -57,8 +57,11 @@ export interface Sampler {
   setTargets(pids: readonly number[]): void;
   /** Sets the samples a second on each CPU, at most those of the start. */
   setFrequency(frequency: number): void;
-  /** Numbers frames anew with the next drain; those that are met no more are forgotten with the renewal behind it. */
-  renewFrames(): void;
+  /**
+   * Numbers frames anew with the next drain; those that are met no more are forgotten with the renewal behind it. The
+   * functions of all numbers but these were forgotten already.
+   */
+  renewFrames(functions: Uint32Array): void;
   /**
    * Names the function at a file offset: its name (empty: no symbol) and its address in the file's headers (0:
    * unknown).

@@ -298,8 +298,7 @@ export class Collector {
    */
   #forgetFunctions(): number[] {
     const forgotten = this.#functions.forget(this.#stacks.functions(), performance.now());
-    this.#frames.forget();
-    this.#sampler.renewFrames();
+    this.#sampler.renewFrames(this.#frames.forget());
     return forgotten;
   }
 

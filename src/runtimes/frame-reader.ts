@@ -74,9 +74,12 @@ export class FrameReader {
     return frames;
   }
 
-  /** Forgets the ids of functions: what is met again is named again. */
-  forget(): void {
-    this.#numbered.clear();
+  /** Forgets functions that the table has forgotten, and returns the numbers of the others (Drained.functions). */
+  forget(): Uint32Array {
+    for (const [number, { id }] of this.#numbered) {
+      if (!this.#functions.isKept(id)) this.#numbered.delete(number);
+    }
+    return new Uint32Array(this.#numbered.keys());
   }
 
   #frame(frames: NewFrames, index: number): NumberedFrame {
