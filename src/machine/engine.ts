@@ -8,7 +8,7 @@ import { runInNewContext } from "node:vm";
  */
 const COMPACT_MILLISECONDS = 3 * 60_000;
 /** No compaction begins so soon after another: who makes ever new names would have it done all the time. */
-const LEAST_MILLISECONDS = 60_000;
+const LEAST_MILLISECONDS = 15_000;
 
 let compactedAt = -Infinity;
 
@@ -28,7 +28,7 @@ export function compactRegularly(): void {
   setInterval(compactSoon, COMPACT_MILLISECONDS).unref();
 }
 
-/** Compacts the heap behind this turn; not twice in a minute. */
+/** Compacts the heap behind this turn; not twice in a quarter minute. */
 export function compactSoon(): void {
   if (performance.now() - compactedAt < LEAST_MILLISECONDS) return;
   compactedAt = performance.now();
