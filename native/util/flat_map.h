@@ -45,17 +45,14 @@ class FlatMap {
 
   size_t size() const { return used_; }
 
-  /// Takes out all whose value `isKept` does not want.
+  /// Takes out all whose value `isKept` does not want, and gives the room back that is too much then.
   template <typename IsKept>
   void keepIf(IsKept isKept) {
-    std::vector<Place> before(places_.size());
-    before.swap(places_);
-    used_ = 0;
-    for (const Place& place : before) {
-      if (place.value == Value{} || !isKept(place.value)) continue;
-      places_[placeOf(place.key)] = place;
-      used_++;
+    FlatMap kept;
+    for (const Place& place : places_) {
+      if (place.value != Value{} && isKept(place.value)) kept.add(place.key).first = place.value;
     }
+    *this = std::move(kept);
   }
 
   /// Takes all out, and keeps the room.

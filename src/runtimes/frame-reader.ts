@@ -23,8 +23,11 @@ export interface NamedFrames {
 /** So many texts of bodies are kept: most are a tier, and generic arguments of few methods. */
 const MAX_BODIES = 20_000;
 
-/** So many functions of files are known by their numbers: copies of one file have numbers of their own. */
-const MAX_NUMBERS = 100_000;
+/**
+ * So many functions of files are known by their numbers, 3 MB: copies of one file have numbers of their own, and
+ * functions get others when ids of files are given anew. No more frames are told apart at once (Stacks::kMaxFrames).
+ */
+const MAX_NUMBERS = 50_000;
 
 /** So many frames are named in a step. */
 const STEP = 16;
