@@ -5,6 +5,9 @@
 
 namespace polytop {
 
+/// The highest bit of a number tells methods of .NET from functions of files (Drain).
+static constexpr uint32_t kLastFunction = ~0u >> 1;
+
 void Naming::makeReady(const std::vector<uint32_t>& files) {
   std::vector<std::shared_ptr<OpenFile>> found;
   for (const uint32_t file : files) {
@@ -26,7 +29,7 @@ NamedOffset Naming::name(uint32_t file, uint64_t offset) {
 uint32_t Naming::functionOf(uint32_t file, uint64_t offset) {
   const std::shared_ptr<OpenFile> found = catalog_.open(file);
   const uint64_t start = found ? found->functionStart(offset) : 0;
-  if (start == 0) return 0;
+  if (start == 0 || nextFunction_ > kLastFunction) return 0;
   const auto [number, isNew] = functions_.add(uint64_t{file} << FRAME_FILE_SHIFT | start);
   if (!isNew) return number;
   number = nextFunction_++;
@@ -36,11 +39,10 @@ uint32_t Naming::functionOf(uint32_t file, uint64_t offset) {
 }
 
 void Naming::forgetOthers(const std::vector<uint32_t>& numbers) {
-  std::vector<bool> isKept(nextFunction_);
-  for (const uint32_t number : numbers) {
-    if (number < nextFunction_) isKept[number] = true;
-  }
-  functions_.keepIf([&](uint32_t number) { return isKept[number]; });
+  // Numbers grow for as long as polytop runs: a bit for each would take more every day.
+  FlatMap<uint64_t, bool, NumberHash> kept;
+  for (const uint32_t number : numbers) kept.add(number).first = true;
+  functions_.keepIf([&](uint32_t number) { return kept.find(number) != nullptr; });
 }
 
 void Naming::readNames() { symbols_.readNames(std::exchange(unnamed_, {})); }

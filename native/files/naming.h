@@ -25,8 +25,8 @@ class Naming {
 
   /// The function that holds a file offset.
   NamedOffset name(uint32_t file, uint64_t offset);
-  /// A number of that function, equal for all of its code: from 1 on as they are met, 0 if its start is not known. Its
-  /// name will be asked for.
+  /// A number of that function, equal for all of its code: from 1 on as they are met, 0 if its start is not known or
+  /// numbers have run out. Its name will be asked for.
   uint32_t functionOf(uint32_t file, uint64_t offset);
   /// Has all read that functionOf() needs for these files.
   void makeReady(const std::vector<uint32_t>& files);
