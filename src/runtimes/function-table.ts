@@ -37,8 +37,8 @@ interface KnownFunction {
 const MANY_FUNCTIONS = 5000;
 const MANY_CHARACTERS = 500_000;
 /**
- * Within a minute only so many times as much are a reason: forgetting costs all that is met again, and a compaction of
- * the heap.
+ * Within a minute only so many times as much are a reason: forgetting has all that runs walked and entered again, and
+ * the heap compacted.
  */
 const SOON = { milliseconds: 60_000, times: 3 };
 /** So many times as much are told apart until then: one refresh of many CPUs may bring that. */
