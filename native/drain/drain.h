@@ -111,7 +111,7 @@ class Drain {
 
  private:
   /// The bit that tells numbers of methods from those of code of files.
-  static constexpr uint32_t kMethod = 1u << 31;
+  static constexpr uint32_t kMethod = Naming::kLastFunction + 1;
 
   static int onRecord(void* context, void* data, size_t size);
   void take(const void* data, size_t size);

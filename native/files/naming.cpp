@@ -5,9 +5,6 @@
 
 namespace polytop {
 
-/// The highest bit of a number tells methods of .NET from functions of files (Drain).
-static constexpr uint32_t kLastFunction = ~0u >> 1;
-
 void Naming::makeReady(const std::vector<uint32_t>& files) {
   std::vector<std::shared_ptr<OpenFile>> found;
   for (const uint32_t file : files) {

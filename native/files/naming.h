@@ -25,6 +25,8 @@ class Naming {
 
   /// The function that holds a file offset.
   NamedOffset name(uint32_t file, uint64_t offset);
+  /// No function has a higher number: other numbers are for whoever numbers something else beside them.
+  static constexpr uint32_t kLastFunction = ~0u >> 1;
   /// A number of that function, equal for all of its code: from 1 on as they are met, 0 if its start is not known or
   /// numbers have run out. Its name will be asked for.
   uint32_t functionOf(uint32_t file, uint64_t offset);

@@ -23,9 +23,8 @@ interface ModuleFunctions {
 interface KnownFunction {
   readonly info: FunctionInfo;
   readonly owner: ModuleFunctions;
-  /** The latest round of forgetting in which a frame was its. */
+  /** The round of forgetting that it outlived last, or that it came behind: it is forgotten where another is the latest. */
   round: number;
-  isForgotten: boolean;
 }
 
 /**
@@ -68,6 +67,7 @@ export class FunctionTable {
   /** What was in stacks when functions were forgotten last: it cannot be helped. */
   #kept = { functions: 0, characters: 0 };
   #forgotAt = 0;
+  /** How often functions were forgotten. */
   #round = 0;
 
   /** Says whether further functions are not told apart. */
@@ -98,7 +98,7 @@ export class FunctionTable {
     const owner = this.#module(runtime, named.module);
     const name = cleanName(named.name);
     const known = owner.functions.get(name);
-    if (known && !known.isForgotten) return known.info.id;
+    if (known?.round === this.#round) return known.info.id;
     if (!isStandIn && this.isFull) return this.#other(runtime);
     if (known) {
       this.#forgotten.delete(known);
@@ -107,7 +107,7 @@ export class FunctionTable {
     }
     const unnamed = whyUnnamed === undefined ? {} : { whyUnnamed };
     const info = { id: this.#next++, runtime, name, module: owner.module, ...unnamed };
-    return this.#add({ info, owner, round: 0, isForgotten: false });
+    return this.#add({ info, owner, round: this.#round });
   }
 
   #other(runtime: Runtime): number {
@@ -117,7 +117,7 @@ export class FunctionTable {
 
   #add(known: KnownFunction): number {
     const { info, owner } = known;
-    known.isForgotten = false;
+    known.round = this.#round;
     owner.functions.set(info.name, known);
     this.#known.set(info.id, known);
     this.#added.push(info);
@@ -132,7 +132,7 @@ export class FunctionTable {
     this.#known.get(id)?.info ?? STAND_INS[id] ?? NO_FRAMES;
 
   /** Says of the id of a function whether it was not forgotten. */
-  readonly isKept = (id: number): boolean => this.#known.get(id)?.isForgotten === false;
+  readonly isKept = (id: number): boolean => this.#known.get(id)?.round === this.#round;
 
   /**
    * Forgets all functions but these, and returns the ids of those that it forgot. They may come again: the latest
@@ -140,14 +140,14 @@ export class FunctionTable {
    */
   forget(kept: Iterable<number>, now: number): number[] {
     this.#forgotAt = now;
-    this.#round++;
+    const before = this.#round++;
     for (const id of kept) {
       const known = this.#known.get(id);
-      if (known) known.round = this.#round;
+      if (known?.round === before) known.round = this.#round;
     }
     const forgotten: number[] = [];
     for (const [id, known] of this.#known) {
-      if (known.isForgotten || known.round === this.#round) continue;
+      if (known.round !== before) continue;
       this.#forget(known);
       forgotten.push(id);
     }
@@ -160,7 +160,6 @@ export class FunctionTable {
 
   #forget(known: KnownFunction): void {
     const { info, owner } = known;
-    known.isForgotten = true;
     owner.count--;
     this.#functions--;
     this.#characters -= info.name.length + (owner.count === 0 ? owner.characters : 0);
