@@ -144,7 +144,7 @@ CHECKED_TOOLS := cache_cases fair_cases fuzz_unwind managed_code map_cases merge
   symbol_room_cases symbols_tool turn_cases unsampled_cases unwind_cases v8_cases
 CHECKED_FLAGS := $(CXX_FLAGS) -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all
 
-OTHER_ROOMS := command drain early events files js kernel launch mapped
+OTHER_ROOMS := command drain early events files js kernel kernel_names launch mapped
 PARSERS := $(filter-out $(OTHER_ROOMS:%=native/%/%),$(wildcard native/*/*.cpp)) \
   $(filter-out %/parser.cpp,$(wildcard native/parser/program/*.cpp)) \
   $(addprefix native/files/,open_file.cpp room_plan.cpp) $(addprefix native/mapped/,identity.cpp named_files.cpp proc_lines.cpp vdso.cpp) native/kernel/map_filter.cpp native/drain/unsampled.cpp

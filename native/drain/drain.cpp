@@ -15,6 +15,7 @@
 
 #include "command/command.h"
 #include "kernel/object.h"
+#include "parser/parser.h"
 #include "util/clock.h"
 #include "util/flat_map.h"
 #include "util/hash.h"
@@ -221,7 +222,7 @@ uint64_t Drain::childTime() {
   getrusage(RUSAGE_CHILDREN, &usage);
   const uint64_t children = cpuNanoseconds(usage);
   return children - std::min(children, commandNanoseconds()) + memory_->cpuNanoseconds() +
-         files_->builder.cpuNanoseconds() + files_->naming.cpuNanoseconds();
+         Parser::cpuNanosecondsOfAll();
 }
 
 void Drain::restart() {

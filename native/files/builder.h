@@ -60,10 +60,6 @@ class FileBuilder {
   void prepare(const std::vector<std::string>& paths);
   /// How many files were asked for and are not in the catalog yet.
   size_t queued() const { return queued_; }
-  /// CPU time of the parsers that run now, in nanoseconds.
-  uint64_t cpuNanoseconds() const {
-    return smallParser_.cpuNanoseconds() + late_.parser.cpuNanoseconds() + large_.parser.cpuNanoseconds();
-  }
 
  private:
   /// Why a file is to be read.

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "mapped/identity.h"
+
 namespace polytop {
 
 void Naming::makeReady(const std::vector<uint32_t>& files) {
@@ -47,6 +49,11 @@ void Naming::readNames() { symbols_.readNames(std::exchange(unnamed_, {})); }
 std::vector<uint8_t> Naming::read(uint32_t file, const std::string& name, uint64_t offset, size_t size) {
   const std::shared_ptr<OpenFile> found = catalog_.open(file);
   return found ? found->read(name, offset, size) : std::vector<uint8_t>{};
+}
+
+uint32_t Naming::ownerOfFile(uint32_t file) {
+  const std::shared_ptr<OpenFile> found = catalog_.open(file);
+  return found ? ownerOf(found->file().get()) : 0;
 }
 
 void Naming::openAgain(uint32_t file, LineRequest& request) {

@@ -45,12 +45,12 @@ class Naming {
   }
   /// Which files could not be read since the last call, and why: for users.
   std::vector<std::string> takeNotices() { return symbols_.takeNotices(); }
-  /// CPU time of the parsers that run now, in nanoseconds.
-  uint64_t cpuNanoseconds() const { return reader_.cpuNanoseconds(); }
   /// Whether names that were told could be better now: symbols of some files were not read in time.
   bool mustNameAgain() { return symbols_.mustNameAgain(); }
   /// Bytes of the file, fewer where it ends; with a name: of the file of that name in its folder, none without one.
   std::vector<uint8_t> read(uint32_t file, const std::string& name, uint64_t offset, size_t size);
+  /// The user that the file belongs to; root where it is not known.
+  uint32_t ownerOfFile(uint32_t file);
   /// Gives a request for source lines descriptors of its own; leaves it without where the file is not known.
   void openAgain(uint32_t file, LineRequest& request);
 

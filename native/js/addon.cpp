@@ -5,10 +5,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <memory>
 #include <string>
-#include <thread>
 
 #include "dotnet/methods.h"
 #include "drain/drain.h"
@@ -57,6 +55,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
                         method<&Sampler::onMethods>("onMethods"),
                         method<&Sampler::takeMethods>("takeMethods"),
                         method<&Sampler::readFile>("readFile"),
+                        method<&Sampler::fileOwner>("fileOwner"),
                         method<&Sampler::kept>("kept"),
                         method<&Sampler::keep>("keep"),
                         method<&Sampler::fileId>("fileId"),
@@ -146,11 +145,6 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
 
   /// The folder of a file, with which all of polytop's lie.
   static std::string besideOf(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
-
-  /// Empty where the value is no text.
-  static std::string textOf(const Napi::Value& value) {
-    return value.IsString() ? value.As<Napi::String>().Utf8Value() : "";
-  }
 
   static std::vector<uint32_t> readTargets(const Napi::Value& value) {
     const Napi::Array array = value.As<Napi::Array>();
@@ -287,9 +281,14 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
   /// another file in its folder.
   Napi::Value readFile(const Napi::CallbackInfo& info) {
     const size_t size = std::min<size_t>(uint32At(info, 2), kMaxFileRead);
-    const std::string name = info[3].IsString() ? info[3].As<Napi::String>().Utf8Value() : "";
-    const std::vector<uint8_t> bytes = parts_->files.naming.read(uint32At(info, 0), name, offsetAt(info, 1), size);
+    const std::vector<uint8_t> bytes =
+        parts_->files.naming.read(uint32At(info, 0), textOf(info[3]), offsetAt(info, 1), size);
     return valueOf(info.Env(), Bytes{bytes.data(), bytes.size()});
+  }
+
+  /// fileOwner(file): the user that a file belongs to.
+  Napi::Value fileOwner(const Napi::CallbackInfo& info) {
+    return valueOf(info.Env(), parts_->files.naming.ownerOfFile(uint32At(info, 0)));
   }
 
   /// kept(file, offset, maker): a Buffer with what was kept of a part of a file; empty where nothing is.
@@ -381,6 +380,7 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   defineKernel(env, exports);
   defineCommands(env, exports);
   defineEvents(env, exports);
+  defineMethodFinder(env, exports);
   exports.Set("endFirst", Napi::Function::New(env, [](const Napi::CallbackInfo&) { endFirst(); }));
   exports.Set("comeFirst", Napi::Function::New(env, [](const Napi::CallbackInfo&) { comeFirst(); }));
   exports.Set("comeBeforeHelpers", Napi::Function::New(env, [](const Napi::CallbackInfo&) { comeBeforeHelpers(); }));

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "js/dotnet_values.h"
 
+#include <cstring>
+#include <span>
 #include <string_view>
 #include <type_traits>
 #include <unordered_map>
 
+#include "arch/arch.h"
 #include "dotnet/dotnet_probe.h"
+#include "dotnet/method_finder.h"
 #include "js/values.h"
 
 namespace polytop {
@@ -74,6 +78,60 @@ Napi::Array describeMethods(Napi::Env env, const std::vector<MethodInfo>& method
                   "allocator", method.allocator, "allocatorNumber", Big{method.allocatorNumber}, "name",
                   name.empty() ? env.Undefined() : valueOf(env, Bytes{name.data(), name.size()}));
   });
+}
+
+namespace {
+
+std::span<const uint8_t> bytesOf(const Napi::Value& value) {
+  const Napi::Buffer<uint8_t> buffer = value.As<Napi::Buffer<uint8_t>>();
+  return {buffer.Data(), buffer.Length()};
+}
+
+/// RVAs of functions: each is the first thing of an entry of their table.
+std::vector<uint32_t> beginsOf(std::span<const uint8_t> functions) {
+  std::vector<uint32_t> begins(functions.size() / arch::kRuntimeFunctionBytes);
+  for (size_t i = 0; i < begins.size(); i++)
+    memcpy(&begins[i], functions.data() + i * arch::kRuntimeFunctionBytes, sizeof begins[i]);
+  return begins;
+}
+
+class MethodFinderObject final : public Napi::ObjectWrap<MethodFinderObject> {
+ public:
+  /// new MethodFinder(parser): with the path of that program.
+  explicit MethodFinderObject(const Napi::CallbackInfo& info)
+      : Napi::ObjectWrap<MethodFinderObject>(info), finder_(info[0].As<Napi::String>().Utf8Value()) {}
+
+  static Napi::Function define(Napi::Env env) {
+    return DefineClass(env, "MethodFinder", {InstanceMethod<&MethodFinderObject::find>("find")});
+  }
+
+ private:
+  /// find(owner, functions, instances, definitions): {begins, methods, components, isWhole}, else why there are none.
+  Napi::Value find(const Napi::CallbackInfo& info) {
+    const Napi::Env env = info.Env();
+    return guarded(env, [&]() -> Napi::Value {
+      const std::vector<uint32_t> begins = beginsOf(bytesOf(info[1]));
+      std::vector<MethodFinder::Table> definitions;
+      const Napi::Array tables = info[3].As<Napi::Array>();
+      for (uint32_t i = 0; i < tables.Length(); i++) definitions.push_back(bytesOf(tables.Get(i)));
+      try {
+        const MethodList list = finder_.find(info[0].As<Napi::Number>().Uint32Value(),
+                                             static_cast<uint32_t>(begins.size()), bytesOf(info[2]), definitions);
+        return object(env, "begins", begins, "methods", list.methods, "components", list.components, "isWhole",
+                      list.isWhole);
+      } catch (const Failure& failure) {
+        return valueOf(env, failure.what());
+      }
+    });
+  }
+
+  MethodFinder finder_;
+};
+
+}  // namespace
+
+void defineMethodFinder(Napi::Env env, Napi::Object& exports) {
+  exports.Set("MethodFinder", MethodFinderObject::define(env));
 }
 
 file_key readFileKey(const Napi::Value& words) {

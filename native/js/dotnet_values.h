@@ -17,6 +17,9 @@ void describeDotnet(Napi::Env env, const FoundRuntime& runtime, Napi::Object& fi
 /// those of the file that the runtime is in.
 Napi::Array describeMethods(Napi::Env env, const std::vector<MethodInfo>& methods, Catalog& catalog);
 
+/// Exports the class MethodFinder.
+void defineMethodFinder(Napi::Env env, Napi::Object& exports);
+
 /// A key of a file as describeMethods() spells it; all 0 where it is spelled otherwise.
 file_key readFileKey(const Napi::Value& words);
 

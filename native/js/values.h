@@ -54,6 +54,11 @@ Napi::Value valueOf(Napi::Env env, const std::vector<Element>& from) {
   return to;
 }
 
+/// Empty where the value is no text.
+inline std::string textOf(const Napi::Value& value) {
+  return value.IsString() ? value.As<Napi::String>().Utf8Value() : "";
+}
+
 /// The texts of an array.
 inline std::vector<std::string> textsOf(const Napi::Value& value) {
   const Napi::Array array = value.As<Napi::Array>();

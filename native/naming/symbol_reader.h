@@ -48,8 +48,6 @@ class SymbolReader {
   bool wait(const std::vector<std::shared_ptr<SymbolJob>>& jobs, Clock::time_point until);
   /// Jobs that were done since the last call.
   std::vector<std::shared_ptr<SymbolJob>> takeDone();
-  /// CPU time of the parsers that run now, in nanoseconds.
-  uint64_t cpuNanoseconds() const { return quick_.cpuNanoseconds() + slow_.cpuNanoseconds(); }
 
  private:
   /// What was read and not taken yet: nothing more is read meanwhile.
@@ -59,7 +57,6 @@ class SymbolReader {
 
   struct Lane {
     Lane(const std::string& parser, const ParserLimits& limits) : ofRoot(parser, limits), ofUsers(parser, limits) {}
-    uint64_t cpuNanoseconds() const { return ofRoot.cpuNanoseconds() + ofUsers.cpuNanoseconds(); }
 
     Parser ofRoot, ofUsers;
     FairQueue<Job> queue;

@@ -53,9 +53,39 @@ uint64_t cpuOf(pid_t pid) {
   return pid > 0 && clock_getcpuclockid(pid, &clock) == 0 ? clockNanoseconds(clock) : 0;
 }
 
+/// The programs that run now, of all parsers of this process.
+class Programs {
+ public:
+  static Programs& all() {
+    static Programs only;
+    return only;
+  }
+
+  void add(pid_t child) {
+    const std::lock_guard lock(mutex_);
+    children_.push_back(child);
+  }
+  /// Before it is waited for: its number may be another program's then.
+  void remove(pid_t child) {
+    const std::lock_guard lock(mutex_);
+    std::erase(children_, child);
+  }
+  uint64_t cpuNanoseconds() {
+    const std::lock_guard lock(mutex_);
+    uint64_t sum = 0;
+    for (const pid_t child : children_) sum += cpuOf(child);
+    return sum;
+  }
+
+ private:
+  Mutex mutex_;
+  std::vector<pid_t> children_;
+};
+
 /// Kills a program and waits for its end. That takes a CPU too, and all that is left to it is to end: it comes first.
 int endProgram(pid_t child) {
   int status = 0;
+  Programs::all().remove(child);
   kill(child, SIGKILL);
   const sched_param lowest = {1};
   sched_setscheduler(child, SCHED_RR, &lowest);
@@ -95,7 +125,7 @@ void Parser::interrupt() {
   if (limits_.isHeavy) HeavyTurn::only().wake();
 }
 
-uint64_t Parser::cpuNanoseconds() const { return cpuOf(child_); }
+uint64_t Parser::cpuNanosecondsOfAll() { return Programs::all().cpuNanoseconds(); }
 
 std::vector<uint8_t> Parser::ask(ParseTask task, uint32_t owner, const std::vector<int>& files,
                                  std::span<const uint8_t> given) {
@@ -246,14 +276,14 @@ void Parser::start() {
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) throw Failure("files cannot be read: " + program, error);
+  Programs::all().add(child);
   child_ = child;
 }
 
 void Parser::stop() {
   if (isHasty_) spend();
   socket_ = {};
-  const pid_t child = child_.exchange(-1);
-  if (child >= 0) endProgram(child);
+  if (child_ >= 0) endProgram(std::exchange(child_, -1));
 }
 
 void Parser::fail(const std::string& why) {
@@ -264,9 +294,8 @@ void Parser::fail(const std::string& why) {
 void Parser::throwEnd() {
   if (isHasty_) spend();
   socket_ = {};
-  const pid_t child = child_.exchange(-1);
   // It has closed its end at least, and does not answer any more whatever it does.
-  throw Ended(nameEnd(endProgram(child)));
+  throw Ended(nameEnd(endProgram(std::exchange(child_, -1))));
 }
 
 void Parser::send(ParseTask task, const std::vector<int>& files, std::span<const uint8_t> given) {

@@ -81,8 +81,8 @@ class Parser {
   bool mayHasten(uint32_t owner);
   /// Lets nobody wait for an answer any more, now and later. Any thread, also while another one waits.
   void close();
-  /// CPU time of the program that runs now, in nanoseconds; those before it have ended.
-  uint64_t cpuNanoseconds() const;
+  /// CPU time of the programs that run now, of all parsers, in nanoseconds; those before them have ended. Any thread.
+  static uint64_t cpuNanosecondsOfAll();
 
  private:
   /// What is left to a user of the time that its files are read before others, in seconds.
@@ -121,7 +121,7 @@ class Parser {
   const ParserLimits limits_;
   std::atomic<bool> closing_ = false, interrupted_ = false;
   Mutex mutex_;  ///< guards all that follows
-  std::atomic<pid_t> child_ = -1;
+  pid_t child_ = -1;
   FileDescriptor socket_;
   uint32_t owner_ = 0;       ///< whose files it has read, beside root's
   uint64_t cpuAtStart_ = 0;  ///< of the request

@@ -20,6 +20,7 @@ enum class ParseTask : uint32_t {
   kStaticProbes = 7,  ///< of a file: encodeStaticProbes()
   kLinePlaces = 8,    ///< of the files of kLines, and encodePlaceQuery(): encodePlaces()
   kNeededFiles = 9,   ///< of a file: encodeNeeded()
+  kMethods = 10,      ///< of tables of a .NET image one after the other, and encodeMethodQuery(): encodeMethods()
 };
 
 struct RequestHeader {

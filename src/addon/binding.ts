@@ -3,6 +3,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { nativeFolder } from "../machine/native-folder.ts";
 import { EXIT_CANNOT, UserError } from "../tick/errors.ts";
+import type { MethodFinder } from "./method-finder.ts";
 import type { Sampler, SamplerOptions } from "./sampler.ts";
 
 /** The functions of the kernel by address, as native/kernel/kernel_symbols.h describes them. */
@@ -86,6 +87,10 @@ export interface CommandSetup {
 /** What the addon exports (native/js/addon.cpp). */
 export interface Addon {
   readonly Sampler: new (options: SamplerOptions) => Sampler;
+  /** `parser`: the path of the program that reads other people's files. */
+  readonly MethodFinder: new (
+    parser: string,
+  ) => MethodFinder;
   /**
    * Begins what takes longest at the start, on a thread of its own: the kernel verifies the sampling programs, then its
    * symbols are read where it does not tell its names itself (Sampler.nameKernel). A Sampler of the same object path takes it over; nobody need.

@@ -78,6 +78,8 @@ export interface Sampler {
   onMethods(callback: () => void): void;
   /** Reads bytes of a sampled file, shorter where it ends; with a name: of the file of that name in its folder. */
   readFile(file: number, offset: number, size: number, name?: string): Buffer;
+  /** The user that a sampled file belongs to; root where the file is not known any more. */
+  fileOwner(file: number): number;
   /**
    * What was kept of the part of a sampled file that begins at an offset, in this run or an earlier one, by the same
    * maker: a text that tells the code that makes and reads it from others. Empty where nothing is kept, and where the

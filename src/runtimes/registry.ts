@@ -2,8 +2,10 @@
  * The readers of all runtimes: to name the frames of a new one, add its reader here, and its row to
  * src/tick/runtimes.ts.
  */
+import { join } from "node:path";
 import type { Addon } from "../addon/binding.ts";
 import type { Sampler } from "../addon/sampler.ts";
+import { nativeFolder } from "../machine/native-folder.ts";
 import { DotnetReader } from "./dotnet/reader.ts";
 import { JavaScriptReader } from "./javascript/reader.ts";
 import { JitReader } from "./jit/reader.ts";
@@ -12,6 +14,9 @@ import { NativeReader } from "./native/reader.ts";
 import { PerlReader } from "./perl/reader.ts";
 import { PythonReader } from "./python/reader.ts";
 import type { RuntimeReader } from "./reader.ts";
+
+/** The program that reads other people's files. */
+const PARSER = "polytop-parser";
 
 /**
  * One reader for each runtime. They are asked in this order: native code is what nobody else knows better.
@@ -25,7 +30,7 @@ export const runtimeReaders = (
   new PerlReader(),
   new PythonReader(),
   new JavaScriptReader(tellsBodies),
-  new DotnetReader(sampler, { tellsBodies }),
+  new DotnetReader(sampler, new addon.MethodFinder(join(nativeFolder(), PARSER)), { tellsBodies }),
   new KernelReader(addon, sampler),
   new JitReader(),
   new NativeReader(sampler),

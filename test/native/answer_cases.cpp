@@ -16,6 +16,7 @@
 
 #include "ask_here.h"
 #include "check.h"
+#include "dotnet/method_list.h"
 #include "elf/needed_files.h"
 #include "elf_file.h"
 #include "lines/line_finder.h"
@@ -27,6 +28,9 @@ namespace {
 
 using namespace polytop;
 using Bytes = std::vector<uint8_t>;
+
+/// So many functions are asked about.
+constexpr uint32_t kFunctions = 8;
 
 struct Question {
   ParseTask task;
@@ -59,15 +63,13 @@ std::vector<uint64_t> someOffsets(const SymbolList& list) {
 
 /// All that can be asked about a file.
 std::vector<Question> questionsAbout(int fd) {
-  std::vector<Question> questions = {{ParseTask::kSymbols, {fd}, {}},
-                                     {ParseTask::kDebugFile, {fd, fd}, {}},
-                                     {ParseTask::kFunctions, {fd}, {1}},
-                                     {ParseTask::kStaticProbes, {fd}, {}},
-                                     {ParseTask::kNeededFiles, {fd}, {}},
-                                     {ParseTask::kNames, {fd, fd}, {1}},
-                                     {ParseTask::kLines, {fd}, {1, 2, 3}},
-                                     {ParseTask::kLines, {fd, fd, fd}, {}},
-                                     {ParseTask::kLinePlaces, {fd}, encodePlaceQuery({{}, "lines.c", 12})}};
+  std::vector<Question> questions = {
+      {ParseTask::kSymbols, {fd}, {}},       {ParseTask::kDebugFile, {fd, fd}, {}},
+      {ParseTask::kFunctions, {fd}, {1}},    {ParseTask::kStaticProbes, {fd}, {}},
+      {ParseTask::kNeededFiles, {fd}, {}},   {ParseTask::kMethods, {fd}, encodeMethodQuery({kFunctions, 16, {16, 64}})},
+      {ParseTask::kNames, {fd, fd}, {1}},    {ParseTask::kLines, {fd}, {1, 2, 3}},
+      {ParseTask::kLines, {fd, fd, fd}, {}}, {ParseTask::kLinePlaces, {fd}, encodePlaceQuery({{}, "lines.c", 12})},
+  };
   SymbolList list;
   if (!decodeSymbols(attempt(askHere, questions[0]), list)) return questions;
   const std::vector<uint64_t> offsets = someOffsets(list);
@@ -153,6 +155,7 @@ void take(const Question& it, const Bytes& answer) {
   LinePlaces places;
   NameRequest request;
   LineQuery query;
+  MethodList methods;
   switch (it.task) {
     case ParseTask::kSymbols:
       if (!decodeSymbols(answer, list)) return;
@@ -190,6 +193,10 @@ void take(const Question& it, const Bytes& answer) {
       return;
     case ParseTask::kLinePlaces:
       if (decodePlaces(answer, places)) check(std::ranges::is_sorted(places.offsets), "places ascend");
+      return;
+    case ParseTask::kMethods:
+      if (decodeMethods(answer, kFunctions, methods))
+        check(methods.methods.size() == kFunctions, "each function is told of");
       return;
     case ParseTask::kFile:
       return;
@@ -261,7 +268,7 @@ void testSwellAndFreeze(const std::string& program) {
          {Question{ParseTask::kSymbols, {fd}, {}}, Question{ParseTask::kDebugFile, {fd, fd, fd}, {}},
           Question{ParseTask::kFunctions, {fd}, {1}}}) {
       const Bytes answer = attempt(askThere(parser), it);
-      std::printf("%zu bytes, %.0f ms\n", answer.size(), static_cast<double>(parser.cpuNanoseconds()) / 1e6);
+      std::printf("%zu bytes, %.0f ms\n", answer.size(), static_cast<double>(Parser::cpuNanosecondsOfAll()) / 1e6);
       check(!answer.empty(), "there is an answer, or a reason");
     }
   }
@@ -307,7 +314,7 @@ void testCostlyNames(const std::string& program) {
         attempt(askThere(parser), {ParseTask::kNames, {file.fd(), file.fd()}, encodeNameRequest(request)});
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - from).count();
     std::printf("1000 costly names: %.0f ms, %zu bytes\n", seconds * 1000, said.size());
-    check(parser.cpuNanoseconds() < 3'000'000'000, "costly names end within what reading a file may take");
+    check(Parser::cpuNanosecondsOfAll() < 3'000'000'000, "costly names end within what reading a file may take");
     request.functions.clear();
     request.symbols.clear();
   }

@@ -30,6 +30,6 @@ test("polytop itself holds nothing that reads such files", () => {
   const symbols = run("nm", ["-C", join(root, "dist/polytop.node")]);
   expect(symbols).toMatch(/polytop::SymbolIndex/);
   expect(symbols).not.toMatch(
-    /ElfImage|PeFile|GoTable|FrameReader|LineTables|DebugLines|[Dd]emangle|decodeXz/,
+    /ElfImage|PeFile|NativeReader|SignatureReader|GoTable|FrameReader|LineTables|DebugLines|[Dd]emangle|decodeXz/,
   );
 });

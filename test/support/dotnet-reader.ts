@@ -1,6 +1,7 @@
 /** A reader of .NET that is told of methods by a test. */
 import type { SeenMethod } from "../../src/addon/drained.ts";
 import { DotnetReader } from "../../src/runtimes/dotnet/reader.ts";
+import { methodFinder } from "./addon.ts";
 import { NOTHING_KEPT } from "./precompiled.ts";
 
 /** A method at its first sight, that no file tells of: a dynamic one where `more` has a name. */
@@ -28,12 +29,15 @@ type DotnetSampler = ConstructorParameters<typeof DotnetReader>[0];
 
 /** A reader that can read nothing and knows no file, but for what `more` says. */
 export const dotnetReader = (more: Partial<DotnetSampler>): DotnetReader =>
-  new DotnetReader({
-    readMemory: () => Buffer.alloc(0),
-    readFile: () => Buffer.alloc(0),
-    ...NOTHING_KEPT,
-    fileId: () => 0,
-    frameNumber: () => 0,
-    takeMethods: () => [],
-    ...more,
-  });
+  new DotnetReader(
+    {
+      readMemory: () => Buffer.alloc(0),
+      readFile: () => Buffer.alloc(0),
+      ...NOTHING_KEPT,
+      fileId: () => 0,
+      frameNumber: () => 0,
+      takeMethods: () => [],
+      ...more,
+    },
+    methodFinder(),
+  );

@@ -4,16 +4,16 @@
  */
 import { spawn } from "node:child_process";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { gunzipSync, gzipSync } from "node:zlib";
 import type { SeenMethod } from "../../src/addon/drained.ts";
-import type { Sampler, SamplerOptions } from "../../src/addon/sampler.ts";
 import { PageBudget } from "../../src/runtimes/dotnet/bytes.ts";
 import { ProcessMemory, type ReadMemory } from "../../src/runtimes/dotnet/memory.ts";
 import type { ImageCache } from "../../src/runtimes/dotnet/modules.ts";
 import { DotnetProcess } from "../../src/runtimes/dotnet/process.ts";
+import { methodsOf } from "../../src/runtimes/dotnet/ready-to-run/method-tables.ts";
 import { tablesInMemory } from "../../src/runtimes/dotnet/shared-tables.ts";
 import { EVENTS } from "../../src/tick/events.ts";
+import { builtAddon, methodFinder } from "./addon.ts";
 import { dotnetProgram, type PerfMethod, readPerfMap, SHAPES } from "./dotnet.ts";
 import { cleanEnvironment, dist, root } from "./polytop.ts";
 
@@ -61,7 +61,8 @@ export function recordedMemory({ memory }: Recording): ReadMemory {
 /** Keeps nothing but pages: each image is read anew. */
 export function noCache(): ImageCache {
   const pages = new PageBudget(1 << 20);
-  return { pages, tables: (image) => tablesInMemory({ image }, pages) };
+  const methods = methodsOf(methodFinder(), 0);
+  return { pages, tables: (image) => tablesInMemory({ image }, methods, pages) };
 }
 
 async function record(shapeName: string, major: number): Promise<void> {
@@ -72,9 +73,7 @@ async function record(shapeName: string, major: number): Promise<void> {
   const command = 'kill -STOP $$; exec "$0" mix';
   const child = spawn("/bin/sh", ["-c", command, dotnetProgram(shape)], { env, stdio: "ignore" });
   const pid = child.pid ?? -1;
-  const { Sampler: Opened } = createRequire(import.meta.url)(`${dist}polytop.node`) as {
-    readonly Sampler: new (options: SamplerOptions) => Sampler;
-  };
+  const { Sampler: Opened } = builtAddon();
   const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
   const objectPath = `${dist}polytop.bpf.o`;
   const sampler = new Opened({

@@ -1,7 +1,6 @@
 /** Builds test/workloads/dotnet in the shapes that .NET programs come in, and samples below the names. */
 import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, statSync } from "node:fs";
-import { createRequire } from "node:module";
 import {
   DOTNET_GENERATION_SHIFT,
   DOTNET_STUBS,
@@ -9,10 +8,10 @@ import {
   FRAME_KIND_SHIFT,
   FRAME_VALUE_MASK,
 } from "../../build/abi.ts";
-import type { Sampler, SamplerOptions } from "../../src/addon/sampler.ts";
 import { DotnetReader } from "../../src/runtimes/dotnet/reader.ts";
 import type { Tier } from "../../src/runtimes/dotnet/tier.ts";
 import { EVENTS } from "../../src/tick/events.ts";
+import { builtAddon, methodFinder } from "./addon.ts";
 import { exclusively } from "./exclusive.ts";
 import { Lacking } from "./measure.ts";
 import { dist, root } from "./polytop.ts";
@@ -195,9 +194,7 @@ const START_MASK = (1n << BigInt(DOTNET_GENERATION_SHIFT)) - 1n;
 
 /** Samples one process for a time; the methods that were met and compiled at run time. */
 export async function sampleMethods(pid: number, seconds: number): Promise<SampledMethod[]> {
-  const { Sampler: Opened } = createRequire(import.meta.url)(`${dist}polytop.node`) as {
-    readonly Sampler: new (options: SamplerOptions) => Sampler;
-  };
+  const { Sampler: Opened } = builtAddon();
   const objectPath = `${dist}polytop.bpf.o`;
   const sampler = new Opened({
     objectPath,
@@ -206,7 +203,7 @@ export async function sampleMethods(pid: number, seconds: number): Promise<Sampl
     drainSeconds: 1,
     targets: [pid],
   });
-  const names = new DotnetReader(sampler);
+  const names = new DotnetReader(sampler, methodFinder());
   const found = new Map<bigint, SampledMethod>();
   sampler.onMethods(() => names.resolveSeen());
   try {

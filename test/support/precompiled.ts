@@ -29,8 +29,9 @@ export const NARROW: ImageLayout = { raw: 0x100, cor: 0x300, header: 0x360, tabl
 
 const ONE_METHOD: readonly MadeType[] = [{ name: "<Module>" }, { name: "T", methods: ["M"] }];
 
-/** Where nothing is kept from run to run. */
-export const NOTHING_KEPT: Pick<Sampler, "kept" | "keep"> = {
+/** Files of root's of which nothing is kept from run to run. */
+export const NOTHING_KEPT: Pick<Sampler, "fileOwner" | "kept" | "keep"> = {
+  fileOwner: () => 0,
   kept: () => Buffer.alloc(0),
   keep: () => {},
 };

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "dotnet/find_methods.h"
 #include "elf/debug_links.h"
 #include "elf/needed_files.h"
 #include "lines/line_places.h"
@@ -77,6 +78,12 @@ std::vector<uint8_t> answerPlaces(std::span<const int> files, std::span<const ui
   return encodePlaces(findLinePlaces(lineFilesOf(query.sources, files), query.source, query.line));
 }
 
+std::vector<uint8_t> answerMethods(std::span<const int> files, std::span<const uint8_t> given) {
+  MethodQuery query;
+  if (!decodeMethodQuery(given, query)) throw Failure("the methods are not asked for as they can be");
+  return encodeMethods(findMethods(files[0], query));
+}
+
 }  // namespace
 
 std::vector<uint8_t> answerRequest(ParseTask task, std::span<const int> files, std::span<const uint8_t> given) {
@@ -100,6 +107,8 @@ std::vector<uint8_t> answerRequest(ParseTask task, std::span<const int> files, s
       return answerPlaces(files, given);
     case ParseTask::kNeededFiles:
       return encodeNeeded(readNeededFiles(*openImage(files[0])));
+    case ParseTask::kMethods:
+      return answerMethods(files, given);
   }
   throw Failure("the parser does not know what it is asked");
 }

@@ -130,6 +130,13 @@ export class PagedBytes implements Bytes {
   }
 }
 
+/** Copies words of 32 bits out of bytes, wherever these are. */
+export function wordsOf(bytes: Buffer, at: number, count: number): Uint32Array {
+  const words = new Uint32Array(count);
+  bytes.copy(new Uint8Array(words.buffer), 0, at, at + 4 * count);
+  return words;
+}
+
 function numberIn(bytes: Buffer, at: number, size: number): number {
   let value = 0;
   for (let i = size - 1; i >= 0; i--) value = value * 256 + (bytes[at + i] ?? 0);

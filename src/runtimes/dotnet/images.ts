@@ -1,5 +1,6 @@
 /** Names precompiled code by its file: the same in every process, and after the last of them. */
 import type { SampledFile } from "../../addon/drained.ts";
+import type { MethodFinder } from "../../addon/method-finder.ts";
 import type { Sampler } from "../../addon/sampler.ts";
 import { type PageBudget, PagedBytes } from "./bytes.ts";
 import { PeImage } from "./image.ts";
@@ -9,6 +10,7 @@ import { KeptNames } from "./kept-names.ts";
 import { readOr, Unreadable } from "./memory.ts";
 import type { Metadata } from "./metadata.ts";
 import { ReadyToRunImage } from "./ready-to-run/image.ts";
+import { methodsOf } from "./ready-to-run/method-tables.ts";
 import { TimeShare } from "./work.ts";
 
 /** An image in a file: alone, or one of a single-file program. */
@@ -30,17 +32,17 @@ const IMAGE_BYTES = 16 << 10;
  * Images above this are forgotten, and read again when a new method of theirs is met: named methods need them no more.
  */
 const MAX_IMAGE_BYTES = 8 << 20;
-const TABLES = makerOf("method tables");
 const NAMES = makerOf("method names");
 /** So many assemblies of a file are looked at for one of a composite image. */
 const MAX_ASSEMBLIES = 4096;
 
 /** What it needs of the sampler. */
-export type ImageFiles = Pick<Sampler, "readFile" | "kept" | "keep">;
+export type ImageFiles = Pick<Sampler, "readFile" | "fileOwner" | "kept" | "keep">;
 
 export class ImageNames {
   readonly #sampler: ImageFiles;
   readonly #pages: PageBudget;
+  readonly #finder: MethodFinder;
   /** Places of the assemblies of a file, by its id: offset and size of each. */
   readonly #places = new Map<number, Float64Array>();
   /** Images by the id of the file and the place in it; the image that was used last is the last. */
@@ -54,8 +56,9 @@ export class ImageNames {
   /** What is spent on a file that is read again and again. */
   readonly #time = new Map<number, TimeShare>();
 
-  constructor(sampler: ImageFiles, pages: PageBudget) {
+  constructor(sampler: ImageFiles, finder: MethodFinder, pages: PageBudget) {
     this.#sampler = sampler;
+    this.#finder = finder;
     this.#pages = pages;
   }
 
@@ -187,7 +190,7 @@ export class ImageNames {
         new PagedBytes(size, (at, count) => image.at(rva + at, count), this.#pages),
       component: (name, build) =>
         base === 0 ? this.#beside(file, name) : this.#inProgram(file, build),
-      kept: this.#keptOf(file, base, TABLES),
+      methods: methodsOf(this.#finder, this.#sampler.fileOwner(file)),
     });
   }
 

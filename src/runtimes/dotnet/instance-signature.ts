@@ -46,15 +46,6 @@ const ARRAY = 0x14;
 const INSTANCE = 0x15;
 const MODULE_OVERRIDE = 0x3f;
 
-/** What follows an element type: nothing, a token, a number and a type, or a type. */
-const [UNKNOWN, NAMED, NUMBERED, QUALIFIED, WRAPPED] = [0, 1, 2, 3, 4];
-/** Forms by element type, for signatures that are passed over: there are many, and looking into a map is slow. */
-const FORMS = new Uint8Array(MODULE_OVERRIDE + 1);
-for (const kind of NAMES.keys()) FORMS[kind] = NAMED;
-for (const kind of [VALUE_TYPE, CLASS]) FORMS[kind] = NUMBERED;
-for (const kind of [...SUFFIXES.keys(), ARRAY, INSTANCE]) FORMS[kind] = WRAPPED;
-FORMS[MODULE_OVERRIDE] = QUALIFIED;
-
 const MAX_DEPTH = 32;
 const MAX_ARGUMENTS = 64;
 const MAX_RANK = 32;
@@ -98,20 +89,6 @@ export function readMethodInstance(reader: CompressedReader): MethodInstance {
   const isMemberRef = (flags & MEMBER_REF) !== 0;
   const module = owner === undefined || isMemberRef ? context : moduleOf(owner);
   return { module, isMemberRef, row, owner, methodArguments };
-}
-
-/**
- * Passes over the signature of a generic instance, to where readMethodInstance() ends: an image has tens of thousands,
- * of which few are ever named. Throws Unreadable for one of a form that is not known; what its parts mean is not
- * looked at.
- */
-export function skipMethodInstance(reader: CompressedReader): void {
-  const flags = reader.next();
-  if (flags & (SLOT | CONSTRAINED)) throw new Unreadable("a signature is of an unknown form");
-  if (flags & UPDATE_CONTEXT) reader.next();
-  if (flags & OWNER_TYPE) skipType(reader, 0);
-  reader.next();
-  if (flags & METHOD_INSTANTIATION) skipTypes(reader, 0);
 }
 
 /** Finds the module of a definition: it is the one that defines its type. */
@@ -160,24 +137,4 @@ function readArrayShape(reader: CompressedReader): number {
     for (let left = reader.next(); left > 0; left--) reader.next();
   }
   return rank;
-}
-
-function skipTypes(reader: CompressedReader, depth: number): void {
-  const count = reader.next();
-  if (count > MAX_ARGUMENTS) throw new Unreadable("it has too many generic arguments");
-  for (let left = count; left > 0; left--) skipType(reader, depth + 1);
-}
-
-function skipType(reader: CompressedReader, depth: number): void {
-  if (depth > MAX_DEPTH) throw new Unreadable("a signature is nested too deep");
-  const kind = reader.next();
-  const form = FORMS[kind];
-  if (form === NAMED) return;
-  if (form === undefined || form === UNKNOWN)
-    throw new Unreadable("a signature has a type of an unknown kind");
-  if (form === NUMBERED || form === QUALIFIED) reader.next();
-  if (form === NUMBERED) return;
-  skipType(reader, depth + 1);
-  if (kind === INSTANCE) skipTypes(reader, depth);
-  if (kind === ARRAY) readArrayShape(reader);
 }

@@ -3,11 +3,11 @@
  * metadata for these, which are half of a first refresh beside a build.
  */
 import { firstWhere } from "../../tick/binary-search.ts";
+import { wordsOf } from "./bytes.ts";
 import type { GenericArgument } from "./generic-arguments.ts";
 import type { ImageMethod } from "./instance-name.ts";
 import type { KeptBytes } from "./kept.ts";
 import type { FunctionRange } from "./ready-to-run/method-index.ts";
-import { wordsOf } from "./ready-to-run/method-tables.ts";
 
 /** An image of which more is met, or whose names are longer together, is a strange one. */
 const MAX_NAMES = 16_384;
@@ -19,6 +19,8 @@ const HEADER_WORDS = 2;
 /** Words of a name: the first and the end of the numbers that it stands for, where its text begins, and how long it is. */
 const NAME_WORDS = 4;
 const MAX_WORD = 0xffff_ffff;
+/** What stands around the words of an object as JSON. */
+const FRAME_BYTES = 36;
 
 /** A method as JSON, and the numbers that it stands for. */
 interface Named extends FunctionRange {
@@ -134,7 +136,7 @@ export class KeptNames {
   }
 
   #add(list: NameList, range: FunctionRange, method: ImageMethod): void {
-    const textBytes = textOf(method).length;
+    const textBytes = lengthOf(method);
     const isFull = this.#functions.length + this.#rows.length >= MAX_NAMES;
     if (isFull || this.#textBytes + textBytes > MAX_TEXT_BYTES) return;
     list.add(range, method);
@@ -169,6 +171,14 @@ function decodeNames(bytes: Buffer) {
     rows: wordsFrom(HEADER_WORDS + NAME_WORDS * functions, rows),
     texts: bytes.subarray(4 * words),
   };
+}
+
+/** The length of the text of a method, roughly: it is made when it is written. */
+function lengthOf({ name, module, genericArguments = [] }: ImageMethod): number {
+  let length = FRAME_BYTES + name.length + module.length;
+  for (const { parameter, type } of genericArguments)
+    length += FRAME_BYTES + parameter.length + type.length;
+  return length;
 }
 
 const textOf = (method: ImageMethod): Buffer => Buffer.from(JSON.stringify(method));

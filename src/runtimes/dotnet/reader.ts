@@ -8,6 +8,7 @@ import {
   FRAME_VALUE_MASK,
 } from "../../../build/abi.ts";
 import type { Drained, SeenMethod } from "../../addon/drained.ts";
+import type { MethodFinder } from "../../addon/method-finder.ts";
 import type { Sampler } from "../../addon/sampler.ts";
 import { startOfProcess } from "../../machine/process-start.ts";
 import { atOnce } from "../../machine/steps.ts";
@@ -49,7 +50,14 @@ const MAX_NUMBERED = 16_384;
 /** What the reader needs of the sampler. */
 type DotnetSampler = Pick<
   Sampler,
-  "readMemory" | "takeMethods" | "readFile" | "kept" | "keep" | "fileId" | "frameNumber"
+  | "readMemory"
+  | "takeMethods"
+  | "readFile"
+  | "fileOwner"
+  | "kept"
+  | "keep"
+  | "fileId"
+  | "frameNumber"
 >;
 
 interface KnownProcess {
@@ -81,7 +89,7 @@ export class DotnetReader implements RuntimeReader {
   readonly #readNow: ReadMemory;
   readonly #recent: RecentPages;
   readonly #pages = new PageBudget(MAX_PAGE_BYTES);
-  readonly #shared = new SharedTables(this.#pages);
+  readonly #shared: SharedTables;
   readonly #images: ImageNames;
   /** Names of methods of files by their numbers: most that a process of a build runs, one before it ran too. */
   readonly #numbered = new Map<number, NamedFunction>();
@@ -91,12 +99,13 @@ export class DotnetReader implements RuntimeReader {
   readonly #refused = new Map<number, string>();
 
   /** `tellsBodies`: names say which body of a method they are of, where its file or its first sight tells that. */
-  constructor(sampler: DotnetSampler, { tellsBodies = true } = {}) {
+  constructor(sampler: DotnetSampler, finder: MethodFinder, { tellsBodies = true } = {}) {
     this.#sampler = sampler;
     this.#tellsBodies = tellsBodies;
     this.#readNow = (pid, address, size) => sampler.readMemory(pid, address, size);
     this.#recent = new RecentPages(this.#readNow);
-    this.#images = new ImageNames(sampler, this.#pages);
+    this.#shared = new SharedTables(finder, this.#pages);
+    this.#images = new ImageNames(sampler, finder, this.#pages);
   }
 
   ingest({ files, closedFiles }: Pick<Drained, "files" | "closedFiles">): void {

@@ -1,10 +1,12 @@
 /** Names precompiled code that was loaded without its file: by tables that are read out of the memory of processes. */
+import type { MethodFinder } from "../../addon/method-finder.ts";
 import { type PageBudget, PagedBytes } from "./bytes.ts";
 import type { Directory, PeImage } from "./image.ts";
 import { Unreadable } from "./memory.ts";
 import { Metadata } from "./metadata.ts";
 import type { ImageCache } from "./modules.ts";
 import { ReadyToRunImage } from "./ready-to-run/image.ts";
+import { type FindMethods, methodsOf } from "./ready-to-run/method-tables.ts";
 
 /** Tables above this are forgotten, those that were not used for longest first. */
 const MAX_TABLE_BYTES = 8 << 20;
@@ -23,28 +25,31 @@ interface SharedImage {
 export class SharedTables {
   /** The image that was used last is the last. */
   readonly #known = new Map<string, SharedImage>();
+  readonly #finder: MethodFinder;
   readonly #pages: PageBudget;
   #bytes = 0;
 
-  constructor(pages: PageBudget) {
+  constructor(finder: MethodFinder, pages: PageBudget) {
+    this.#finder = finder;
     this.#pages = pages;
   }
 
   of(owner: number): ImageCache {
-    return { pages: this.#pages, tables: (image) => this.#find(`${owner}:${image.key}`, image) };
+    return { pages: this.#pages, tables: (image) => this.#find(owner, image) };
   }
 
-  #find(key: string, image: PeImage): ReadyToRunImage {
-    const shared = this.#known.get(key) ?? this.#read(image);
+  #find(owner: number, image: PeImage): ReadyToRunImage {
+    const key = `${owner}:${image.key}`;
+    const shared = this.#known.get(key) ?? this.#read(owner, image);
     shared.loaded.image = image;
     this.#known.delete(key);
     this.#known.set(key, shared);
     return shared.tables;
   }
 
-  #read(image: PeImage): SharedImage {
+  #read(owner: number, image: PeImage): SharedImage {
     const loaded = { image };
-    const tables = tablesInMemory(loaded, this.#pages);
+    const tables = tablesInMemory(loaded, methodsOf(this.#finder, owner), this.#pages);
     this.#bytes += tables.memoryBytes;
     for (const [key, oldest] of this.#known) {
       if (this.#bytes <= MAX_TABLE_BYTES) break;
@@ -56,12 +61,17 @@ export class SharedTables {
 }
 
 /** Reads the tables of an image without a file; the rest is read page by page, while a process has it. */
-export function tablesInMemory(loaded: LoadedImage, pages: PageBudget): ReadyToRunImage {
+export function tablesInMemory(
+  loaded: LoadedImage,
+  methods: FindMethods,
+  pages: PageBudget,
+): ReadyToRunImage {
   const paged = ({ rva, size }: Directory): PagedBytes =>
     new PagedBytes(size, (at, count) => loaded.image.at(rva + at, count), pages);
   return new ReadyToRunImage(loaded.image, {
     metadata: (place = loaded.image.metadataPlace) => new Metadata(paged(place)),
     table: paged,
+    methods,
     component: () => {
       throw new Unreadable("its composite image is in no file");
     },

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "dotnet/dotnet_facts.h"
+#include "dotnet/method_list.h"
 #include "elf/debug_links.h"
 #include "elf/needed_files.h"
 #include "harness.h"
@@ -89,6 +90,14 @@ void takeLinks(Bytes answer) {
     mustHold(links.belongs <= 2 && links.linkName.find('/') == std::string::npos, "a link is no path");
 }
 
+void takeMethods(Bytes answer) {
+  constexpr uint32_t kCount = 3;
+  MethodList list;
+  if (!decodeMethods(answer, kCount, list)) return;
+  mustHold(list.methods.size() == kCount, "each function is told of");
+  mustHold(list.components.empty() || list.components.size() == kCount, "so is its assembly, or none");
+}
+
 void takeLists(ParseTask task, Bytes answer) {
   FunctionList functions;
   std::vector<StaticProbe> probes;
@@ -107,7 +116,7 @@ void takeLists(ParseTask task, Bytes answer) {
 void tryAnswers(Input input) {
   if (input.empty()) return;
   const std::vector<uint8_t> answer(input.begin() + 1, input.end());
-  const auto task = static_cast<ParseTask>(input[0] % 10);
+  const auto task = static_cast<ParseTask>(input[0] % 11);
   switch (task) {
     case ParseTask::kFile:
       return takeFile(answer);
@@ -124,6 +133,8 @@ void tryAnswers(Input input) {
     case ParseTask::kLinePlaces:
     case ParseTask::kNeededFiles:
       return takeLists(task, answer);
+    case ParseTask::kMethods:
+      return takeMethods(answer);
   }
 }
 

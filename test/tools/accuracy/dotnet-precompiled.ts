@@ -1,7 +1,6 @@
 /** .NET: precompiled methods by the table of their image, beside what the runtime itself keeps of their entry points. */
-import { createRequire } from "node:module";
 import type { SeenMethod } from "../../../src/addon/drained.ts";
-import type { Sampler, SamplerOptions } from "../../../src/addon/sampler.ts";
+import type { Sampler } from "../../../src/addon/sampler.ts";
 import { PageBudget } from "../../../src/runtimes/dotnet/bytes.ts";
 import { ImageNames } from "../../../src/runtimes/dotnet/images.ts";
 import { layoutOf, readDescriptor } from "../../../src/runtimes/dotnet/layout.ts";
@@ -10,11 +9,13 @@ import { MethodReader } from "../../../src/runtimes/dotnet/method.ts";
 import type { ImageCache } from "../../../src/runtimes/dotnet/modules.ts";
 import { bodyText } from "../../../src/runtimes/dotnet/reader.ts";
 import type { ReadyToRunImage } from "../../../src/runtimes/dotnet/ready-to-run/image.ts";
+import { methodsOf } from "../../../src/runtimes/dotnet/ready-to-run/method-tables.ts";
 import { tablesInMemory } from "../../../src/runtimes/dotnet/shared-tables.ts";
 import { attempt } from "../../../src/runtimes/dotnet/unnamed.ts";
 import { NewFrames } from "../../../src/runtimes/new-frames.ts";
 import type { NamedFunction } from "../../../src/runtimes/reader.ts";
 import { EVENTS } from "../../../src/tick/events.ts";
+import { builtAddon, methodFinder } from "../../support/addon.ts";
 import { dotnetProgram, isComposite, SHAPES, type Shape } from "../../support/dotnet.ts";
 import { Lacking, percent, type Row, ratio, type Section } from "../../support/measure.ts";
 import { root } from "../../support/polytop.ts";
@@ -30,10 +31,6 @@ import { each } from "./shapes.ts";
 
 const SECONDS = 10;
 const ENOUGH = 500;
-
-interface Addon {
-  readonly Sampler: new (options: SamplerOptions) => Sampler;
-}
 
 /** A place in a precompiled image that was sampled. */
 interface Place {
@@ -70,10 +67,11 @@ function openReader(
   const address = bias + descriptor;
   const layout = layoutOf(major, descriptor > 0 ? readDescriptor(memory, address) : undefined);
   const known = new Map<string, ReadyToRunImage>();
+  const methods = methodsOf(methodFinder(), 0);
   const cache: ImageCache = {
     pages,
     tables: (image) => {
-      const tables = known.get(image.key) ?? tablesInMemory({ image }, pages);
+      const tables = known.get(image.key) ?? tablesInMemory({ image }, methods, pages);
       known.set(image.key, tables);
       return tables;
     },
@@ -89,7 +87,7 @@ const isSame = (one: NamedFunction, other: NamedFunction): boolean =>
 
 async function compare(shape: Shape, pid: number, sampler: Sampler): Promise<Row[]> {
   const pages = new PageBudget(64 << 20);
-  const images = new ImageNames(sampler, pages);
+  const images = new ImageNames(sampler, methodFinder(), pages);
   const places = await samplePlaces(sampler, images);
   // No map changes while it is read.
   process.kill(pid, "SIGSTOP");
@@ -183,7 +181,7 @@ const precompiled = (shape: Shape): Promise<Row[]> =>
     [start("/usr/bin/env", ["DOTNET_TieredCompilation=0", dotnetProgram(shape), "framework"])],
     async ([pid = -1]) => {
       await sleep(1);
-      const addon = createRequire(import.meta.url)(`${root}dist/polytop.node`) as Addon;
+      const addon = builtAddon();
       const objectPath = `${root}dist/polytop.bpf.o`;
       const sampler = new addon.Sampler({
         objectPath,

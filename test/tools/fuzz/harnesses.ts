@@ -74,8 +74,15 @@ export const HARNESSES: readonly Harness[] = [
   },
   {
     name: "pe",
-    about: ".NET images, bundles, unwind codes",
-    sources: ["dotnet/pe_file.cpp", "dotnet/ready_to_run.cpp", "arch/seh.cpp"],
+    about: ".NET images, bundles, unwind codes, methods",
+    sources: [
+      "dotnet/pe_file.cpp",
+      "dotnet/ready_to_run.cpp",
+      "dotnet/find_methods.cpp",
+      "dotnet/method_signature.cpp",
+      "dotnet/native_format.h",
+      "arch/seh.cpp",
+    ],
     longest: 32_768,
   },
   {

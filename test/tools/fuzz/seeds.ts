@@ -4,6 +4,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { root } from "../../support/polytop.ts";
+import { assembly, bundle, methodTables } from "./dotnet-seeds.ts";
+import { u16, u32, u64 } from "./words.ts";
 
 /** What the sections of a file that is made of parts are called, as in test/fuzz/harness/parts.cpp. */
 const PARTS = [
@@ -12,11 +14,6 @@ const PARTS = [
   ),
 ].map(([, name]) => name ?? "");
 const MAX_PART = 0xffff;
-
-const u16 = (...values: number[]): Buffer => Buffer.from(Uint16Array.from(values).buffer);
-const u32 = (...values: number[]): Buffer => Buffer.from(Uint32Array.from(values).buffer);
-const u64 = (...values: number[]): Buffer =>
-  Buffer.from(BigUint64Array.from(values, (it) => BigInt(it)).buffer);
 
 /** A part as the harnesses take it. */
 function part(name: string, bytes: Buffer, address = 0, flags = 0): Buffer {
@@ -139,43 +136,6 @@ function goTable(magic: number, functions: number, start: number): Buffer {
   ]);
 }
 
-/** An assembly with three precompiled functions, and the same behind an ELF file as its bundle. */
-function assembly(): Buffer {
-  const bytes = Buffer.alloc(0x800);
-  bytes.write("MZ", 0);
-  bytes.writeUInt32LE(0x80, 60);
-  bytes.write("PE\0\0\x64\x86\x01\0", 0x80, "latin1");
-  bytes.writeUInt16LE(240, 0x80 + 20);
-  const optional = 0x98;
-  bytes.writeUInt16LE(0x20b, optional);
-  bytes.writeUInt32LE(0x1300, optional + 112 + 8 * 14);
-  bytes.set(u32(0x1000, 0x1000, 0x600, 0x200), optional + 240 + 8);
-  bytes.writeUInt32LE(72, 0x500);
-  bytes.writeUInt32LE(0x1350, 0x500 + 64);
-  bytes.set(u32(0x525452, 9, 0, 1, 102, 0x1380, 36), 0x550);
-  bytes.set(u32(0x1010, 0x1040, 0x13c0, 0x1040, 0x1080, 0x13d0, 0x1080, 0x10a0, 0x13e0), 0x580);
-  bytes.set([1, 8, 4, 5, 8, 3, 5, 0x50, 4, 0x32, 1, 0x30], 0x5c0);
-  bytes.set([1, 4, 2, 0, 4, 0x42, 0, 0], 0x5d0);
-  bytes.set([0x21, 0, 0, 0, 0x10, 0x10, 0, 0, 0x40, 0x10, 0, 0, 0xc0, 0x13, 0, 0], 0x5e0);
-  return bytes;
-}
-
-function bundle(program: Buffer, image: Buffer): Buffer {
-  const signature = Buffer.from("8b1202b96a612038", "hex");
-  const start = Math.ceil(program.length / 4096) * 4096 + 4096;
-  const manifest = Buffer.concat([
-    u32(6, 0, 1),
-    Buffer.from("\x02id"),
-    u64(0, 0, 0, 0, 0),
-    u64(start, image.length, 0),
-    Buffer.from([1, 1, 97]),
-  ]);
-  const whole = Buffer.concat([program, Buffer.alloc(start - program.length), image, manifest]);
-  const at = whole.indexOf(signature);
-  if (at >= 8) whole.writeBigUInt64LE(BigInt(start + image.length), at - 8);
-  return whole;
-}
-
 /** A statement whose tree holds another one, 64 bytes an op; the first three bytes are those of its harness. */
 function opTree(): Buffer {
   const memory = Buffer.alloc(64 * 8);
@@ -259,7 +219,7 @@ const JAVASCRIPT = [
 ];
 
 /** What a parser can be asked: native/parser/protocol.h. */
-const PARSE_TASKS = 9;
+const PARSE_TASKS = 10;
 
 /** Writes the seeds of each harness into a folder of its own below `into`. */
 export function writeSeeds(into: string): void {
@@ -370,6 +330,7 @@ export function writeSeeds(into: string): void {
       bundle(readFileSync(compile(made, "bundle", ["-O1", "-s", "-DBUNDLE"])), assembly()),
     ]),
   );
+  add("pe", "methods", Buffer.concat([Buffer.from("m"), methodTables()]));
   add("cache", "table", storedTable());
   add("perl", "tree", opTree());
   for (const [at, table] of [

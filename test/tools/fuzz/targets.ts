@@ -21,9 +21,11 @@ import { Metadata } from "../../../src/runtimes/dotnet/metadata.ts";
 import { CodeMap } from "../../../src/runtimes/jit/code-map.ts";
 import { TickAssembler } from "../../../src/tick/delta.ts";
 import { UserError } from "../../../src/tick/errors.ts";
+import { methodFinder } from "../../support/addon.ts";
 import { makeMetadata } from "../../support/metadata.ts";
 import { makeImage, NARROW, NOTHING_KEPT, SECTIONS } from "../../support/precompiled.ts";
 import { example, HEADER, recordingBytes, ticks } from "../../support/recordings.ts";
+import { DEFINITIONS, INSTANCES } from "./dotnet-seeds.ts";
 
 /** A parser to be tried. */
 export interface Target {
@@ -173,7 +175,7 @@ const imageOf = (sections: ReadonlyMap<number, Buffer>): Buffer =>
 const numbers = (...values: number[]): Buffer => Buffer.from(Uint32Array.from(values).buffer);
 
 const CODE = 0x200;
-const { FUNCTIONS, METHODS, INSTANCES, COLD } = SECTIONS;
+const { FUNCTIONS, METHODS, COLD } = SECTIONS;
 
 const METADATA = 0x42; // B of BSJB
 
@@ -186,7 +188,6 @@ const images: Target = {
     "runtimes/dotnet/metadata-tables.ts",
     "runtimes/dotnet/ready-to-run/image.ts",
     "runtimes/dotnet/ready-to-run/header.ts",
-    "runtimes/dotnet/ready-to-run/native-format.ts",
     "runtimes/dotnet/ready-to-run/method-index.ts",
     "runtimes/dotnet/ready-to-run/method-tables.ts",
     "runtimes/dotnet/instance-signature.ts",
@@ -194,10 +195,6 @@ const images: Target = {
   longest: 4096,
   seeds: () => {
     const functions = numbers(CODE, CODE + 16, 0, CODE + 16, CODE + 32, 0, CODE + 32, CODE + 48, 0);
-    const methods = Buffer.from([0x10, 0x10, 4, 6, 0, 0, 0, 2, 0, 0]);
-    const instances = Buffer.from([
-      2, 15, 0, 0, 0, 21, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x0f, 6, 0, 0, 0, 4, 1, 1, 8, 2,
-    ]);
     return [
       makeMetadata([
         { name: "<Module>" },
@@ -207,14 +204,14 @@ const images: Target = {
       imageOf(
         new Map([
           [FUNCTIONS, functions],
-          [METHODS, methods],
+          [METHODS, DEFINITIONS],
         ]),
       ),
       imageOf(
         new Map([
           [FUNCTIONS, functions],
-          [METHODS, methods],
-          [INSTANCES, instances],
+          [METHODS, DEFINITIONS],
+          [SECTIONS.INSTANCES, INSTANCES],
           [COLD, numbers(2, 0)],
         ]),
       ),
@@ -231,6 +228,7 @@ const images: Target = {
     }
     const names = new ImageNames(
       { readFile: (_file, offset, size) => bytes.subarray(offset, offset + size), ...NOTHING_KEPT },
+      methodFinder(),
       new PageBudget(1 << 20),
     );
     const assemblies = Float64Array.of(0, 1e15);

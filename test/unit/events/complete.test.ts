@@ -1,12 +1,10 @@
 /** What is offered while an event is typed. */
-import { createRequire } from "node:module";
 import { expect, test } from "vitest";
-import type { Addon } from "../../../src/addon/binding.ts";
 import { EventCompleter } from "../../../src/events/complete.ts";
-import { root } from "../../support/polytop.ts";
+import { builtAddon } from "../../support/addon.ts";
 import { workload } from "../../support/workloads.ts";
 
-const addon: Addon = createRequire(import.meta.url)(`${root}dist/polytop.node`);
+const addon = builtAddon();
 const program = workload("hits.c");
 const completer = new EventCompleter({ addon, program: [program] });
 

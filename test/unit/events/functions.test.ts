@@ -1,18 +1,16 @@
 /** Functions and lines as `-e` names them, in the C library and in a program of our own, by binutils' account. */
 import { execFileSync } from "node:child_process";
-import { createRequire } from "node:module";
 import { expect, test } from "vitest";
-import type { Addon } from "../../../src/addon/binding.ts";
 import { filesOfCommand, filesOfWords, interpreterOf } from "../../../src/events/command-files.ts";
 import { exactName, functionsIn } from "../../../src/events/functions.ts";
 import { findFile } from "../../../src/events/loader-cache.ts";
 import { resolveEvents } from "../../../src/events/resolve.ts";
 import { UserError } from "../../../src/tick/errors.ts";
 import { parseEvents } from "../../../src/tick/event-request.ts";
-import { root } from "../../support/polytop.ts";
+import { builtAddon } from "../../support/addon.ts";
 import { workload } from "../../support/workloads.ts";
 
-const addon: Addon = createRequire(import.meta.url)(`${root}dist/polytop.node`);
+const addon = builtAddon();
 const libc = findFile("libc") ?? "";
 
 const resolved = (event: string, program?: readonly string[]) => {

@@ -5,7 +5,6 @@ import { type ImageModule, instanceMethod } from "../../../src/runtimes/dotnet/i
 import {
   CORE_MODULE,
   readMethodInstance,
-  skipMethodInstance,
 } from "../../../src/runtimes/dotnet/instance-signature.ts";
 import { Unreadable } from "../../../src/runtimes/dotnet/memory.ts";
 import { CompressedReader, Metadata } from "../../../src/runtimes/dotnet/metadata.ts";
@@ -77,40 +76,6 @@ describe("instances of a method", () => {
     expect(() => named(OWNER, 0x3f, 2, ...MAP, 0x08, 0x08, 1)).toThrow("no such module");
     expect(() => named(OWNER, ...MAP, 0x08, 0x08, 9)).toThrow(Unreadable);
     expect(() => named(0x08, 1)).toThrow("unknown form");
-  });
-
-  test("are passed over to where reading them ends", () => {
-    const kinds = [0x08, 0x0e, 0x3e, 0x0f, 0x1d, 0x11, 0x12, 0x14, 0x15, 0x3f, OWNER, OWNER | 4];
-    const byte = fc.oneof(fc.constantFrom(...kinds), fc.nat(3), fc.nat(255));
-    let readCount = 0;
-    fc.assert(
-      fc.property(fc.array(byte, { minLength: 1, maxLength: 24 }), (bytes) => {
-        const [reader, skipper] = [1, 2].map(
-          () => new CompressedReader(Buffer.from([OWNER | 4, ...bytes]), 0, bytes.length + 1),
-        ) as [CompressedReader, CompressedReader];
-        try {
-          readMethodInstance(reader);
-        } catch (error) {
-          expect(error).toBeInstanceOf(Unreadable);
-          return;
-        }
-        readCount++;
-        skipMethodInstance(skipper);
-        expect(skipper.at).toBe(reader.at);
-      }),
-      { numRuns: 20_000 },
-    );
-    expect(readCount).toBeGreaterThan(200);
-  });
-
-  test("of no known form are not passed over", () => {
-    const skip = (...bytes: number[]) =>
-      skipMethodInstance(new CompressedReader(Buffer.from(bytes), 0, bytes.length));
-    expect(() => skip(0x08, 1)).toThrow("unknown form");
-    expect(() => skip(OWNER, 0x7f, 1)).toThrow("unknown kind");
-    expect(() => skip(OWNER, ...MAP, 0x08)).toThrow("cut");
-    expect(() => skip(OWNER, ...Array.from({ length: 40 }, () => 0x1d), 0x08, 1)).toThrow("deep");
-    expect(() => skip(4, 1, 65)).toThrow("too many");
   });
 
   test("outside of their bytes are cut", () => {

@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { PageBudget } from "../../../src/runtimes/dotnet/bytes.ts";
 import { ImageNames } from "../../../src/runtimes/dotnet/images.ts";
 import { KeptNames } from "../../../src/runtimes/dotnet/kept-names.ts";
+import { methodFinder } from "../../support/addon.ts";
 import { CODE, functions, makeImage, SECTIONS } from "../../support/precompiled.ts";
 
 /** An image whose first function is its one method, where its table says so. */
@@ -30,7 +31,9 @@ function namesOf(
       readFile: (_file, offset, size) => current().subarray(offset, offset + size),
       kept: (file) => entries.get(file) ?? Buffer.alloc(0),
       keep: (file, _offset, _maker, bytes) => entries.set(file, bytes),
+      fileOwner: () => 0,
     },
+    methodFinder(),
     new PageBudget(4 << 20),
   );
   const assemblies = Float64Array.of(0, 1e15);

@@ -10,11 +10,7 @@ import {
 import { PeImage } from "../../../src/runtimes/dotnet/image.ts";
 import { Unreadable } from "../../../src/runtimes/dotnet/memory.ts";
 import { Metadata } from "../../../src/runtimes/dotnet/metadata.ts";
-import { NativeReader } from "../../../src/runtimes/dotnet/ready-to-run/native-format.ts";
-import { Work } from "../../../src/runtimes/dotnet/work.ts";
 import { type MadeType, makeMetadata } from "../../support/metadata.ts";
-
-const work = () => new Work(1e6, "its tables");
 
 const TYPES: readonly MadeType[] = [
   { name: "<Module>" },
@@ -224,19 +220,5 @@ test("an image of any bytes ends in a reason", () => {
       expect(isRefused(read(bytes))).toBe(true);
       expect(isRefused(read(noise))).toBe(true);
     }),
-  );
-});
-
-test("tables of precompiled code of any bytes end, and soon", () => {
-  fc.assert(
-    fc.property(fc.uint8Array({ maxLength: 300 }), (noise) => {
-      for (const list of [
-        (reader: NativeReader) => reader.eachElement(() => {}),
-        (reader: NativeReader) => reader.eachEntry(() => {}),
-      ]) {
-        isRefused(() => list(new NativeReader(Buffer.from(noise), work())));
-      }
-    }),
-    { numRuns: 2000 },
   );
 });

@@ -3,8 +3,6 @@ import { expect, test } from "vitest";
 import { layoutOf } from "../../../src/runtimes/dotnet/layout.ts";
 import { ProcessMemory, Unreadable } from "../../../src/runtimes/dotnet/memory.ts";
 import { DotnetProcess } from "../../../src/runtimes/dotnet/process.ts";
-import { NativeReader } from "../../../src/runtimes/dotnet/ready-to-run/native-format.ts";
-import { Work } from "../../../src/runtimes/dotnet/work.ts";
 import { parsePerfName } from "../../support/dotnet.ts";
 import {
   noCache,
@@ -12,8 +10,6 @@ import {
   readRecording,
   recordedMemory,
 } from "../../support/dotnet-recording.ts";
-
-const work = () => new Work(1e6, "its tables");
 
 const VERSIONS = [8, 9, 10];
 
@@ -89,28 +85,6 @@ test("a descriptor goes over the table of its version, and only where it says a 
   });
   const later = layoutOf(11);
   expect(later.at).toEqual({ ...plain.at, "NativeCodeVersionNode.OptimizationTier": 0 });
-});
-
-test("tables of precompiled images: numbers, a sparse array, a hash table", () => {
-  const readerOf = (...bytes: number[]) => new NativeReader(Buffer.from(bytes), work());
-  const elements = (reader: NativeReader): (readonly [number, number])[] => {
-    const found: (readonly [number, number])[] = [];
-    reader.eachElement((index, at) => found.push([index, at]));
-    return found;
-  };
-  const numbers = readerOf(0x54, 0xa9, 0x0f, 0x03, 0x10, 0x00);
-  expect([numbers.unsigned(0), numbers.next]).toEqual([42, 1]);
-  expect([numbers.unsigned(1), numbers.next]).toEqual([1002, 3]);
-  expect([numbers.signed(3), numbers.next]).toEqual([512, 6]);
-  // One element, number 0 of block 0, whose tree says "only element 0" at once: place 3.
-  expect(elements(readerOf(0x08, 0x01, 0x00, 0x54))).toEqual([[0, 3]]);
-  // The tree says that of a number that another half of it has: no element.
-  expect(elements(readerOf(0x80, 0x01, 0x01, 0x02, 0x48, 0x54))).toEqual([]);
-  expect(elements(readerOf())).toEqual([]);
-  const entries: number[] = [];
-  readerOf().eachEntry((at) => entries.push(at));
-  expect(entries).toEqual([]);
-  expect(() => readerOf(0xfc).eachEntry((at) => entries.push(at))).toThrow(Unreadable);
 });
 
 test("lines of the runtime's perf map", () => {

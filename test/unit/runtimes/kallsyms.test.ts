@@ -1,14 +1,12 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
-import type { Addon } from "../../../src/addon/binding.ts";
 import { KernelSymbols } from "../../../src/runtimes/kernel/symbols.ts";
-import { root } from "../../support/polytop.ts";
+import { builtAddon } from "../../support/addon.ts";
 
-const addon = createRequire(import.meta.url)(`${root}dist/polytop.node`) as Addon;
+const addon = builtAddon();
 
 const folder = mkdtempSync(join(tmpdir(), "kallsyms-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -6,17 +6,22 @@ import type { Bytes } from "../bytes.ts";
 import type { Directory, PeImage } from "../image.ts";
 import { type ImageMethod, type ImageModule, instanceMethod } from "../instance-name.ts";
 import { CORE_MODULE, type MethodInstance, readMethodInstance } from "../instance-signature.ts";
-import type { KeptBytes } from "../kept.ts";
 import { Unreadable } from "../memory.ts";
 import { CompressedReader, type Metadata } from "../metadata.ts";
 import { CompositeImage, isComposite, type OpenComponent } from "./composite.ts";
 import { type ReadyToRunSections, readSections } from "./header.ts";
-import { findMethodTables } from "./kept-tables.ts";
 import { type FunctionRange, MethodIndex } from "./method-index.ts";
-import { type Components, MAX_SIGNATURE, SECTION_INSTANCES } from "./method-tables.ts";
+import {
+  type Components,
+  type FindMethods,
+  readMethodTables,
+  SECTION_INSTANCES,
+} from "./method-tables.ts";
 
 /** So many names are kept: each process that runs a method asks for it again. */
 const MAX_NAMED = 4096;
+/** No signature of an instance is longer. */
+const MAX_SIGNATURE = 1024;
 
 /** Opens the parts of an image that are read later. */
 export interface ImageSource {
@@ -25,8 +30,7 @@ export interface ImageSource {
   /** Opens a table of the image that is looked into again and again. */
   table(place: Directory): Bytes;
   readonly component: OpenComponent;
-  /** Where tables of the image are kept; undefined where it is in no file. */
-  readonly kept?: KeptBytes;
+  readonly methods: FindMethods;
 }
 
 /** The assembly of an image that is no composite one. */
@@ -69,7 +73,7 @@ export class ReadyToRunImage {
     this.#modules = isComposite(sections)
       ? new CompositeImage(image, sections, (place) => source.metadata(place), source.component)
       : new SingleModule(source.metadata(), sections);
-    this.#index = new MethodIndex(findMethodTables(sections, this.#modules, source.kept));
+    this.#index = new MethodIndex(readMethodTables(sections, this.#modules, source.methods));
     const place = sections.get(SECTION_INSTANCES);
     if (place) this.#signatures = source.table(place);
   }
