@@ -57,7 +57,8 @@ uint64_t cpuOf(pid_t pid) {
 class Programs {
  public:
   static Programs& all() {
-    static Programs only;
+    // It is never taken down: threads may still read files while the process ends.
+    static Programs& only = *new Programs;
     return only;
   }
 

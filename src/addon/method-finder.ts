@@ -18,8 +18,8 @@ export interface FunctionMethods {
 export interface MethodFinder {
   /**
    * Reads tables of an image, a file or memory of the user `owner`: those of its functions, of its generic instances,
-   * and of the definitions of each assembly whose code it holds. A program without rights reads them, which takes a
-   * millisecond; it is waited for. Returns why they cannot be read where they cannot.
+   * and of the definitions of each assembly whose code it holds. A program without rights reads them, and is
+   * waited for: two milliseconds for the largest of the framework. Returns why they cannot be read where they cannot.
    */
   find(
     owner: number,

@@ -9,8 +9,6 @@ export interface Architecture {
   readonly debian: string;
   /** Addresses of user space are below 2 to this power. */
   readonly userAddressBits: number;
-  /** Bytes of a RUNTIME_FUNCTION of a PE file. */
-  readonly runtimeFunctionBytes: number;
   /** The first instructions of a .NET method that takes over the frame of a running one (OSR), in hexadecimal. */
   readonly osrProlog: string;
 }
@@ -21,8 +19,6 @@ const ARCHITECTURES = {
     name: "x86-64",
     debian: "amd64",
     userAddressBits: 47,
-    // Begin, end, unwind information.
-    runtimeFunctionBytes: 12,
     // mov rax,[rbp]; push rax
     osrProlog: "488b450050",
   },

@@ -151,7 +151,7 @@ describe("plain output of the running machine", () => {
 describe("how it ends", () => {
   test("a pipe that closes ends it quietly", async (context) => {
     needsSampling(context);
-    const line = '"$0" --json -d 0.1 | head -1 >/dev/null; echo $PIPESTATUS';
+    const line = '"$0" --json -d 0.1 -p $$ | head -1 >/dev/null; echo $PIPESTATUS';
     expect(await shell(line)).toMatchObject({ stdout: "0\n", stderr: "", status: 0 });
     const reader = '"$0" --help | true; echo $PIPESTATUS';
     expect(await shell(reader)).toMatchObject({ stdout: "0\n", stderr: "" });
@@ -227,7 +227,9 @@ describe("how it ends", () => {
 
   test("two at once do not disturb each other", async (context) => {
     needsSampling(context);
-    const both = await Promise.all([polytop(["--json", "--once"]), polytop(["--json", "--once"])]);
+    // Of other programs there may be something to say.
+    const once = () => polytop(["--json", "--once", "-p", `${process.pid}`]);
+    const both = await Promise.all([once(), once()]);
     for (const { status, stdout, stderr } of both) {
       expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
       expect(JSON.parse(stdout).schema).toBe("polytop.snapshot/1");

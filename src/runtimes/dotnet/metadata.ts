@@ -348,14 +348,14 @@ function typeOfToken(token: number): Reference {
 /** Reads the compressed unsigned integers of signatures (section 23.2). */
 export class CompressedReader {
   readonly #bytes: Buffer;
+  readonly #end: number;
   at: number;
-  /** Where the signature ends at the latest. */
-  end: number;
 
+  /** `end` is where the signature ends at the latest. */
   constructor(bytes: Buffer, at: number, end: number) {
     this.#bytes = bytes;
+    this.#end = end;
     this.at = at;
-    this.end = end;
   }
 
   next(): number {
@@ -368,8 +368,7 @@ export class CompressedReader {
   }
 
   #byte(): number {
-    // Three hundred thousand are read of one image, before V8 has compiled readUInt8() and what that calls.
-    const byte = this.at < this.end ? this.#bytes[this.at] : undefined;
+    const byte = this.at < this.#end ? this.#bytes[this.at] : undefined;
     if (byte === undefined) throw new Unreadable("a signature is cut");
     this.at++;
     return byte;

@@ -6,7 +6,7 @@ export class Work {
   #left: number;
   readonly #what: string;
 
-  /** `what` takes too long then, as the reason says: "its tables". */
+  /** `what` takes too long then, as the reason says: "its types". */
   constructor(steps: number, what: string) {
     this.#left = steps;
     this.#what = what;

@@ -14,7 +14,7 @@ export const SECTION_INSTANCES = 109;
 const SECTION_COLD_PARTS = 120;
 /** Funclets follow the body of their method, which is looked for so far back. */
 const MAX_FUNCLETS = 256;
-/** What the tables of an image take at most: ten times as much as those of the largest composite one. */
+/** What the tables of an image take at most: those of System.Private.CoreLib take 1.3 MB. */
 const MAX_BYTES = 64 << 20;
 
 /** The functions of an image, and the methods that they are the bodies of. */
