@@ -117,6 +117,20 @@ describe("an image", () => {
   });
 });
 
+test("images of a user that take long use up the time of that user alone", LONGEST, () => {
+  const [user, other] = [60_001, 60_002];
+  const [many, endless] = [functions(100_000), endlessInstances(90_000, 2048)];
+  const isRead = (owner: number): boolean =>
+    typeof methodFinder().find(owner, functions(4), Buffer.alloc(0), []) !== "string";
+  expect(isRead(user)).toBe(true);
+  let why: unknown = "";
+  for (let time = 0; time < 50 && !/of its user/.test(String(why)); time++) {
+    why = methodFinder().find(user, many, endless, []);
+  }
+  expect(why).toBe("images of its user take too long to read");
+  expect([user, other, 0].map(isRead)).toEqual([false, true, true]);
+});
+
 test("a type whose arguments are 64 times itself", LONGEST, () => {
   const base = 0x10000;
   const levels = 8;
