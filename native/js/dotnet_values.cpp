@@ -109,20 +109,19 @@ class MethodFinderObject final : public Napi::ObjectWrap<MethodFinderObject> {
   /// find(owner, functions, instances, definitions): {begins, methods, components, isWhole}, else why there are none.
   Napi::Value find(const Napi::CallbackInfo& info) {
     const Napi::Env env = info.Env();
-    return guarded(env, [&]() -> Napi::Value {
+    // Memory that runs out is a reason too: the image is without names then, and polytop goes on.
+    try {
       const std::vector<uint32_t> begins = beginsOf(bytesOf(info[1]));
       std::vector<MethodFinder::Table> definitions;
       const Napi::Array tables = info[3].As<Napi::Array>();
       for (uint32_t i = 0; i < tables.Length(); i++) definitions.push_back(bytesOf(tables.Get(i)));
-      try {
-        const MethodList list = finder_.find(info[0].As<Napi::Number>().Uint32Value(),
-                                             static_cast<uint32_t>(begins.size()), bytesOf(info[2]), definitions);
-        return object(env, "begins", begins, "methods", list.methods, "components", list.components, "isWhole",
-                      list.isWhole);
-      } catch (const Failure& failure) {
-        return valueOf(env, failure.what());
-      }
-    });
+      const MethodList list = finder_.find(info[0].As<Napi::Number>().Uint32Value(),
+                                           static_cast<uint32_t>(begins.size()), bytesOf(info[2]), definitions);
+      return object(env, "begins", begins, "methods", list.methods, "components", list.components, "isWhole",
+                    list.isWhole);
+    } catch (const std::exception& error) {
+      return valueOf(env, reasonOf(error));
+    }
   }
 
   MethodFinder finder_;

@@ -128,7 +128,8 @@ test("images of a user that take long use up the time of that user alone", LONGE
     why = methodFinder().find(user, many, endless, []);
   }
   expect(why).toBe("images of its user take too long to read");
-  expect([user, other, 0].map(isRead)).toEqual([false, true, true]);
+  // Its own time comes back little by little.
+  expect([other, 0].map(isRead)).toEqual([true, true]);
 });
 
 test("a type whose arguments are 64 times itself", LONGEST, () => {
