@@ -52,9 +52,7 @@ class TableFile {
 void addDefinitions(std::span<const uint8_t> table, uint16_t component, MethodList& list, Budget& budget) {
   const NativeReader reader(table, budget);
   reader.eachElement([&](uint32_t row, uint64_t at) {
-    const std::optional<uint32_t> entryPoint = reader.numberAt(at);
-    if (!entryPoint) throw Failure("a table of its image is cut");
-    const uint32_t function = functionOf(*entryPoint);
+    const uint32_t function = functionOf(reader.number(at));
     if (function >= list.methods.size()) return;
     list.methods[function] = 2 * (row + 1);
     if (!list.components.empty()) list.components[function] = component;

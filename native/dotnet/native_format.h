@@ -37,6 +37,13 @@ class NativeReader {
     return static_cast<uint32_t>((bytes & ~0ULL >> (64 - 8 * length)) >> (length == kLongest ? 8 : length));
   }
 
+  /// The same; what is cut is refused.
+  uint32_t number(uint64_t& at) const {
+    const std::optional<uint32_t> value = numberAt(at);
+    if (!value) throw Failure("a table of its image is cut");
+    return *value;
+  }
+
   /// Calls visit(index, place) for each element of a sparse array.
   template <typename Visit>
   void eachElement(Visit visit) const {
@@ -83,12 +90,6 @@ class NativeReader {
   };
 
   [[noreturn]] static void refuse() { throw Failure("a table of its image is damaged"); }
-
-  uint32_t number(uint64_t& at) const {
-    const std::optional<uint32_t> value = numberAt(at);
-    if (!value) throw Failure("a table of its image is cut");
-    return *value;
-  }
 
   /// The like of number(), with a sign.
   int64_t signedNumber(uint64_t& at) const {

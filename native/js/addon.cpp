@@ -89,7 +89,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     options.events = std::max(static_cast<uint32_t>(events.size()), byFunction ? 0 : kEventsOfScreens);
     objectPath_ = textOf(given.Get("objectPath"));
     const std::string cacheFolder = textOf(given.Get("cacheFolder"));
-    lines_ = std::make_shared<LineFinder>(besideOf(objectPath_) + "polytop-parser");
+    lines_ = std::make_shared<LineFinder>(besideAddon("polytop-parser"));
     guarded(info.Env(), [&] {
       open(objectPath_, textOf(given.Get("sweepPath")), std::move(options), events, byFunction, cacheFolder);
       return info.Env().Undefined();
@@ -99,7 +99,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
  private:
   void open(const std::string& objectPath, const std::string& sweepPath, SessionOptions options,
             const std::vector<EventSetup>& events, bool byFunction, const std::string& cacheFolder) {
-    parts_ = std::make_unique<Parts>(objectPath);
+    parts_ = std::make_unique<Parts>();
     try {
       // The kernel may verify the programs for a while yet.
       tickNanoseconds_ = measureTickCost(options.sources);
@@ -130,8 +130,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
 
   /// In the order in which they are built; the last is taken down first.
   struct Parts {
-    explicit Parts(const std::string& objectPath)
-        : memory(besideOf(objectPath) + "polytop-reader"), files(besideOf(objectPath) + "polytop-parser") {}
+    Parts() : memory(besideAddon("polytop-reader")), files(besideAddon("polytop-parser")) {}
 
     Session session;
     MemoryReader memory;
@@ -142,9 +141,6 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     MapEvents mapEvents;
     Sweeper sweeper;
   };
-
-  /// The folder of a file, with which all of polytop's lie.
-  static std::string besideOf(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
 
   static std::vector<uint32_t> readTargets(const Napi::Value& value) {
     const Napi::Array array = value.As<Napi::Array>();

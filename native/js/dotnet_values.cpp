@@ -97,9 +97,7 @@ std::vector<uint32_t> beginsOf(std::span<const uint8_t> functions) {
 
 class MethodFinderObject final : public Napi::ObjectWrap<MethodFinderObject> {
  public:
-  /// new MethodFinder(parser): with the path of that program.
-  explicit MethodFinderObject(const Napi::CallbackInfo& info)
-      : Napi::ObjectWrap<MethodFinderObject>(info), finder_(info[0].As<Napi::String>().Utf8Value()) {}
+  explicit MethodFinderObject(const Napi::CallbackInfo& info) : Napi::ObjectWrap<MethodFinderObject>(info) {}
 
   static Napi::Function define(Napi::Env env) {
     return DefineClass(env, "MethodFinder", {InstanceMethod<&MethodFinderObject::find>("find")});
@@ -124,7 +122,7 @@ class MethodFinderObject final : public Napi::ObjectWrap<MethodFinderObject> {
     }
   }
 
-  MethodFinder finder_;
+  MethodFinder finder_{besideAddon("polytop-parser")};
 };
 
 }  // namespace

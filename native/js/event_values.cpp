@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "js/event_values.h"
 
-#include <dlfcn.h>
-
 #include <string>
 
 #include "events/probe_links.h"
@@ -62,14 +60,6 @@ EventSetup readEvent(const Napi::Object& from) {
   eachOf(from, "functions",
          [&](const Napi::Value& name) { setup.functions.push_back(name.As<Napi::String>().Utf8Value()); });
   return setup;
-}
-
-/// The program of that name beside the addon, with which all of polytop's lie.
-std::string besideAddon(const std::string& name) {
-  Dl_info self = {};
-  if (!dladdr(reinterpret_cast<const void*>(&besideAddon), &self) || !self.dli_fname) return name;
-  const std::string path = self.dli_fname;
-  return path.substr(0, path.rfind('/') + 1) + name;
 }
 
 /// listFunctions(path, isWritten): columns of functions; those of choosers are of what they chose. isWritten: with the

@@ -3,6 +3,7 @@
 //   object(env, "pid", task.pid, "comm", task.comm)
 #pragma once
 
+#include <dlfcn.h>
 #include <napi.h>
 
 #include <algorithm>
@@ -52,6 +53,14 @@ Napi::Value valueOf(Napi::Env env, const std::vector<Element>& from) {
   auto to = Napi::TypedArrayOf<Element>::New(env, from.size());
   if (to.Data() && !from.empty()) memcpy(to.Data(), from.data(), from.size() * sizeof(Element));
   return to;
+}
+
+/// The program of that name beside the addon, with which all of polytop's lie.
+inline std::string besideAddon(const std::string& name) {
+  Dl_info self = {};
+  if (!dladdr(reinterpret_cast<const void*>(&besideAddon), &self) || !self.dli_fname) return name;
+  const std::string path = self.dli_fname;
+  return path.substr(0, path.rfind('/') + 1) + name;
 }
 
 /// Empty where the value is no text.

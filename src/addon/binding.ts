@@ -87,10 +87,7 @@ export interface CommandSetup {
 /** What the addon exports (native/js/addon.cpp). */
 export interface Addon {
   readonly Sampler: new (options: SamplerOptions) => Sampler;
-  /** `parser`: the path of the program that reads other people's files. */
-  readonly MethodFinder: new (
-    parser: string,
-  ) => MethodFinder;
+  readonly MethodFinder: new () => MethodFinder;
   /**
    * Begins what takes longest at the start, on a thread of its own: the kernel verifies the sampling programs, then its
    * symbols are read where it does not tell its names itself (Sampler.nameKernel). A Sampler of the same object path takes it over; nobody need.

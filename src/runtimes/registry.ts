@@ -2,10 +2,8 @@
  * The readers of all runtimes: to name the frames of a new one, add its reader here, and its row to
  * src/tick/runtimes.ts.
  */
-import { join } from "node:path";
 import type { Addon } from "../addon/binding.ts";
 import type { Sampler } from "../addon/sampler.ts";
-import { nativeFolder } from "../machine/native-folder.ts";
 import { DotnetReader } from "./dotnet/reader.ts";
 import { JavaScriptReader } from "./javascript/reader.ts";
 import { JitReader } from "./jit/reader.ts";
@@ -14,9 +12,6 @@ import { NativeReader } from "./native/reader.ts";
 import { PerlReader } from "./perl/reader.ts";
 import { PythonReader } from "./python/reader.ts";
 import type { RuntimeReader } from "./reader.ts";
-
-/** The program that reads other people's files. */
-const PARSER = "polytop-parser";
 
 /**
  * One reader for each runtime. They are asked in this order: native code is what nobody else knows better.
@@ -30,7 +25,7 @@ export const runtimeReaders = (
   new PerlReader(),
   new PythonReader(),
   new JavaScriptReader(tellsBodies),
-  new DotnetReader(sampler, new addon.MethodFinder(join(nativeFolder(), PARSER)), { tellsBodies }),
+  new DotnetReader(sampler, new addon.MethodFinder(), { tellsBodies }),
   new KernelReader(addon, sampler),
   new JitReader(),
   new NativeReader(sampler),

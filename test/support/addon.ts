@@ -11,6 +11,6 @@ let finder: MethodFinder | undefined;
 
 /** One for all tests of a process: it keeps a program running. */
 export function methodFinder(): MethodFinder {
-  finder ??= new (builtAddon().MethodFinder)(`${dist}polytop-parser`);
+  finder ??= new (builtAddon().MethodFinder)();
   return finder;
 }
