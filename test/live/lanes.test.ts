@@ -20,10 +20,11 @@ beforeAll(buildTools, BUILD_MILLISECONDS);
 test("a small file that takes long is read late, and does not wait for a large one", async (context) => {
   needsSampling(context);
   const folder = folderOnDisk(context);
-  // The addon finds its programs beside the object.
-  for (const name of ["polytop.bpf.o", "polytop-reader"])
-    symlinkSync(dist + name, join(folder, name));
-  copyFileSync(tool("slow_parser"), join(folder, "polytop-parser"));
+  // An addon finds its programs beside itself, so this one is a copy.
+  const programs = folderOnDisk(context);
+  copyFileSync(`${dist}polytop.node`, join(programs, "polytop.node"));
+  symlinkSync(`${dist}polytop-reader`, join(programs, "polytop-reader"));
+  copyFileSync(tool("slow_parser"), join(programs, "polytop-parser"));
   const made = (name: string, size: number): string => {
     const path = join(folder, name);
     copyFileSync(workload("split.c"), path);
@@ -35,11 +36,11 @@ test("a small file that takes long is read late, and does not wait for a large o
     made("small", SMALL),
     made("quick", 1_000_000),
   ];
-  const addon = createRequire(import.meta.url)(`${dist}polytop.node`) as {
+  const addon = createRequire(import.meta.url)(join(programs, "polytop.node")) as {
     Sampler: new (options: SamplerOptions) => Sampler;
   };
   const sampler = new addon.Sampler({
-    objectPath: join(folder, "polytop.bpf.o"),
+    objectPath: `${dist}polytop.bpf.o`,
     sources: EVENTS.cpu.sources,
     frequency: 99,
     drainSeconds: 1,

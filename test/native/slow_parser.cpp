@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A parser that takes its time: seconds of CPU for a file whose name on the disk nobody knows, but whose size ends in
-// kMark. It stands beside a BPF object in the place of polytop-parser, and says what that says.
+// kMark. It stands beside an addon in the place of polytop-parser, and says what that says.
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
