@@ -1,4 +1,7 @@
-/** The least that polytop can cost: a Node program that does nothing, and a BPF program that has the kernel do all. */
+/**
+ * The least that polytop can cost: a Node program that does nothing, the addon without the rest, and a BPF program that
+ * has the kernel do all.
+ */
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -9,11 +12,11 @@ import type { Row, Section } from "../../support/measure.ts";
 import { launcher } from "../../support/polytop.ts";
 import { during, familyPercent, sleep } from "../../support/profile.ts";
 import { type BenchLoad, LOADS } from "./loads.ts";
-import { MEASURED_SECONDS, SETTLED_SECONDS } from "./process.ts";
+import { cost, MEASURED_SECONDS, SETTLED_SECONDS } from "./process.ts";
 import { StackId } from "./stackid.ts";
 import { close, openPerf } from "./terminals.ts";
 
-const PROGRAM = fileURLToPath(new URL("idle-node.mjs", import.meta.url));
+const pathOf = (program: string): string => fileURLToPath(new URL(program, import.meta.url));
 
 /** What the launcher starts Node with. */
 function launcherFlags(): readonly string[] {
@@ -24,17 +27,28 @@ function launcherFlags(): readonly string[] {
 
 const FLAGS = launcherFlags();
 
-/** The CPU time of that program, in percent of one CPU. */
-async function idleCost(): Promise<number> {
-  const child = spawn(process.execPath, [...FLAGS, PROGRAM], {
+/** The CPU time of a program of this folder, in percent of one CPU. */
+async function programCost(program: string, seconds: number, ...given: string[]): Promise<number> {
+  const child = spawn(process.execPath, [...FLAGS, pathOf(program), ...given], {
     stdio: ["ignore", "ignore", "inherit"],
   });
   try {
     await sleep(SETTLED_SECONDS);
-    return await familyPercent(child.pid ?? 0, MEASURED_SECONDS);
+    const percent = await familyPercent(child.pid ?? 0, seconds);
+    if (child.exitCode !== null) throw new Error(`${program} ended by itself`);
+    return percent;
   } finally {
     child.kill();
   }
+}
+
+/** What the addon alone costs at both rates, in percent of one CPU, and how much that leaves for all else at 999 Hz. */
+async function addonCost(): Promise<string> {
+  const slow = await programCost("idle-drain.ts", WINDOW_SECONDS, "99");
+  const fast = await programCost("idle-drain.ts", WINDOW_SECONDS, "999");
+  const { process: whole } = await cost(99, WINDOW_SECONDS);
+  const times = (fast / whole).toFixed(2);
+  return `${slow.toFixed(2)} → ${fast.toFixed(2)} % of one CPU, ${times} × all of polytop at 99 Hz (${whole.toFixed(2)} %)`;
 }
 
 /**
@@ -107,7 +121,8 @@ export const floors: readonly Section[] = [
       beside(
         LOADS.filter(({ name }) => ["hot", "compile"].includes(name)),
         "a Node program that prints 50 rows a second and does nothing else",
-        async () => `${(await idleCost()).toFixed(2)} % of one CPU`,
+        async () =>
+          `${(await programCost("idle-node.mjs", MEASURED_SECONDS)).toFixed(2)} % of one CPU`,
       ),
   },
   {
@@ -120,6 +135,12 @@ export const floors: readonly Section[] = [
     name: "floor-rate",
     about: "perf top at 99 Hz and at 999 Hz: what ten times the samples cost another profiler",
     run: () => beside(LOADS, "perf top, 99 and 999 Hz, 200×60", rateCost),
+  },
+  {
+    name: "floor-drain",
+    about:
+      "the addon alone, whose drains nobody looks at, at 99 Hz and at 999 Hz, beside all of polytop at 99 Hz",
+    run: () => beside(LOADS, "the addon alone, 99 and 999 Hz", addonCost),
   },
   {
     name: "floor-bpf",
