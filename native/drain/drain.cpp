@@ -204,10 +204,6 @@ Drained Drain::drain() {
   drained.tasks = tasks_.take();
   drained.files = files_->catalog.takeNews();
   drained.seconds = static_cast<double>(now - lastTime_) / 1e9;
-  const uint64_t children = childTime();
-  // A program that ended since may be told to have taken a little less than it said of itself.
-  drained.childNanoseconds = children - std::min(children, lastChildTime_);
-  lastChildTime_ = children;
   // Goes on while the machine is suspended, as the time of day does.
   drained.time = bootedAt_ + clockNanoseconds(CLOCK_BOOTTIME);
   lastTime_ = now;
@@ -216,9 +212,8 @@ Drained Drain::drain() {
   return drained;
 }
 
-/// In ns: the CPU time of all child processes that were waited for, less commands, and of those that run.
-uint64_t Drain::childTime() {
-  rusage usage = {};
+uint64_t Drain::childNanoseconds() const {
+  rusage usage = {};  // of those that were waited for
   getrusage(RUSAGE_CHILDREN, &usage);
   const uint64_t children = cpuNanoseconds(usage);
   return children - std::min(children, commandNanoseconds()) + memory_->cpuNanoseconds() +
@@ -235,7 +230,6 @@ void Drain::restart() {
   std::lock_guard lock(ringMutex_);
   readCounts(epoch, ignored);
   readCounters(ignored);
-  lastChildTime_ = childTime();
 }
 
 double Drain::sampledSeconds() const {

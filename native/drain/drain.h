@@ -63,7 +63,6 @@ struct Drained {
   uint64_t missed = 0;
   uint64_t bpfNanoseconds = 0;
   uint64_t ticks = 0;                            ///< of the sampling event, on all CPUs, idle ones too
-  uint64_t childNanoseconds = 0;                 ///< CPU time of child processes
   std::array<uint64_t, COUNTERS> counters = {};  ///< increments, by counter id
   DrainedCounts counts;
   /// For each event beside the CPU's time: number, hits, walks, hits that no stack was counted for.
@@ -102,6 +101,8 @@ class Drain {
   void askForRenewal(std::vector<uint32_t> functions) { keptFunctions_ = std::move(functions); }
   /// For how long it was sampled since the last drain or restart.
   double sampledSeconds() const;
+  /// The CPU time of all child processes until now, less commands'.
+  uint64_t childNanoseconds() const;
   /// Drains what events count too, from now on; they must stay.
   void countEvents(Events* events) { events_ = events; }
   /// Drains what a sweeper counts too, from now on; it must stay until another one, or none, is given.
@@ -121,7 +122,6 @@ class Drain {
   void numberStacks();
   /// Its function is that of code of a file, or of a method of one (kMethod).
   Stacks::FrameFacts factsOf(const Stacks::NewFrame& frame);
-  uint64_t childTime();
   void readCounts(uint32_t epoch, Drained& drained);
   void readWaits(Drained& drained);
   void touchFiles(uint64_t now);
@@ -150,7 +150,6 @@ class Drain {
   uint64_t bootedAt_ = 0;  ///< ns since 1970, as the clock said at the start
   uint64_t lastTime_ = 0;
   cpu_totals lastTotals_ = {};  ///< of all CPUs
-  uint64_t lastChildTime_ = 0;
   Unsampled unsampled_;
   uint64_t unsampledAt_ = 0;  ///< when it was looked at last
 

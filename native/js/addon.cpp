@@ -338,13 +338,14 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     return describeMethods(info.Env(), parts_->methods.take(), parts_->files.catalog);
   }
 
-  /// describe(): the running events {event, cpus, frequency}, {tickNanoseconds}, what a tick costs, and for how long
-  /// there was no drain, {sampledSeconds}.
+  /// describe(): the running events {event, cpus, frequency}, {tickNanoseconds}, what a tick costs, for how long there
+  /// was no drain, {sampledSeconds}, and {childNanoseconds}, what child processes took.
   Napi::Value describe(const Napi::CallbackInfo& info) {
     const Session& session = parts_->session;
     const CpuEvents& events = session.events();
     return object(info.Env(), "event", events.source().name, "cpus", events.count(), "frequency", events.frequency(),
-                  "tickNanoseconds", tickNanoseconds_, "sampledSeconds", parts_->drain.sampledSeconds());
+                  "tickNanoseconds", tickNanoseconds_, "sampledSeconds", parts_->drain.sampledSeconds(),
+                  "childNanoseconds", parts_->drain.childNanoseconds());
   }
 
   /// close(): ends sampling and frees everything; a second call does nothing.

@@ -34,13 +34,12 @@ Napi::Object describeDrained(Napi::Env env, const Drained& drained) {
   const std::vector<double> counters(drained.counters.begin(), drained.counters.end());
   return object(env, "seconds", drained.seconds, "time", static_cast<double>(drained.time) / 1e6, "samples",
                 drained.samples, "missed", drained.missed, "bpfNanoseconds", drained.bpfNanoseconds, "ticks",
-                drained.ticks, "childNanoseconds", drained.childNanoseconds, "counters", counters, "counts",
-                describeCounts(env, drained.counts), "events", drained.events, "tasks",
-                describeTasks(env, drained.tasks), "sweeps", drained.sweeps, "waits", describeWaits(env, drained.waits),
-                "waitTimes", drained.waitTimes, "stackWaits", news.waits, "stacks", news.stacks, "firstFrame",
-                news.firstFrame, "frames", news.frames, "functions", news.functions, "extras", news.extras, "names",
-                describeNames(env, news.names), "renewed", news.renewed, "owners", news.owners, "forgottenStacks",
-                news.forgottenStacks, "forgottenFrames", news.forgottenFrames, "files",
+                drained.ticks, "counters", counters, "counts", describeCounts(env, drained.counts), "events",
+                drained.events, "tasks", describeTasks(env, drained.tasks), "sweeps", drained.sweeps, "waits",
+                describeWaits(env, drained.waits), "waitTimes", drained.waitTimes, "stackWaits", news.waits, "stacks",
+                news.stacks, "firstFrame", news.firstFrame, "frames", news.frames, "functions", news.functions,
+                "extras", news.extras, "names", describeNames(env, news.names), "renewed", news.renewed, "owners",
+                news.owners, "forgottenStacks", news.forgottenStacks, "forgottenFrames", news.forgottenFrames, "files",
                 describeFiles(env, drained.files), "closedFiles", drained.closedFiles, "notices", drained.notices);
 }
 

@@ -133,8 +133,6 @@ export interface Drained {
   readonly bpfNanoseconds: number;
   /** Ticks of the sampling event on all CPUs, idle ones too. */
   readonly ticks: number;
-  /** CPU time of the child processes of polytop. */
-  readonly childNanoseconds: number;
   /** Increments by counter id. */
   readonly counters: Float64Array;
   readonly counts: DrainedCounts;

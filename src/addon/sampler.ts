@@ -104,6 +104,8 @@ export interface Sampler {
     readonly tickNanoseconds: number;
     /** For how long it was sampled since the last drain, or since sampling began. */
     readonly sampledSeconds: number;
+    /** CPU time of the child processes of polytop until now, less that of commands. */
+    readonly childNanoseconds: number;
   };
   close(): void;
 }

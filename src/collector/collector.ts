@@ -78,7 +78,9 @@ export class Collector {
   #sweeps = false;
   /** Stacks of events a second on each CPU at most. */
   #frequency: number;
+  /** What the process and its children took until the latest tick. */
   #cpu = process.cpuUsage();
+  #childNanoseconds: number;
 
   /** Loads the BPF programs and starts sampling; throws an Error with `errno` where that fails. */
   constructor({
@@ -125,6 +127,7 @@ export class Collector {
     if (followed !== undefined) this.#sampler.follow(followed);
     // What the start cost is no part of the first refresh.
     this.#cpu = process.cpuUsage();
+    this.#childNanoseconds = this.#sampler.describe().childNanoseconds;
   }
 
   /** Samples these alone from now on, though ticks still say what was asked for before: setTargets() comes next. */
@@ -254,7 +257,8 @@ export class Collector {
   take(): TickDelta {
     const gathered = this.#gathered as Gathered;
     this.#gathered = undefined;
-    const { event, cpus: sampled, frequency, tickNanoseconds } = this.#sampler.describe();
+    const running = this.#sampler.describe();
+    const { event, cpus: sampled, frequency } = running;
     // Where nothing that runs is sampled, no event says how many there are.
     const cpus = sampled || availableParallelism();
     const metrics = metricsOf(gathered.counters);
@@ -274,7 +278,7 @@ export class Collector {
         host: this.#host,
         pids: this.#targets.wanted(),
         metrics,
-        self: this.#ownCost(gathered, tickNanoseconds),
+        self: this.#ownCost(gathered, running),
         ...(this.#activity === "running" ? {} : { activity: this.#activity }),
         ...(this.#sweeps ? { waiting: this.#waits.take(lost) } : {}),
         notices: [
@@ -323,14 +327,21 @@ export class Collector {
     for (const reader of this.#readers) reader.resolveSeen?.();
   }
 
-  #ownCost(gathered: Gathered, tickNanoseconds: number): OwnCost {
-    const { seconds, bpfNanoseconds, ticks, childNanoseconds, counters } = gathered;
+  /** What readers asked of children behind the drain is a part of it, as is their own time. */
+  #ownCost(
+    gathered: Gathered,
+    { tickNanoseconds, childNanoseconds }: ReturnType<Sampler["describe"]>,
+  ): OwnCost {
+    const { seconds, bpfNanoseconds, ticks, counters } = gathered;
     const { user, system } = process.cpuUsage(this.#cpu);
     this.#cpu = process.cpuUsage();
+    // A child that ended meanwhile may be told to have taken a little less than it said of itself.
+    const ofChildren = Math.max(0, childNanoseconds - this.#childNanoseconds);
+    this.#childNanoseconds = childNanoseconds;
     const percent = (nanoseconds: number): number => nanoseconds / 1e7 / seconds;
     const parts = {
       processPercent: percent((user + system) * 1000),
-      childrenPercent: percent(childNanoseconds),
+      childrenPercent: percent(ofChildren),
       ticksPercent: percent(ticks * tickNanoseconds),
       tickNanoseconds,
     };

@@ -9,7 +9,6 @@ export interface Gathered {
   missed: number;
   bpfNanoseconds: number;
   ticks: number;
-  childNanoseconds: number;
   readonly counters: Float64Array;
   readonly notices: string[];
 }
@@ -22,7 +21,6 @@ export const emptyGathered = ({ counters }: Drained): Gathered => ({
   missed: 0,
   bpfNanoseconds: 0,
   ticks: 0,
-  childNanoseconds: 0,
   counters: new Float64Array(counters.length),
   notices: [],
 });
@@ -35,7 +33,6 @@ export function gather(into: Gathered, drained: Drained): void {
   into.missed += drained.missed;
   into.bpfNanoseconds += drained.bpfNanoseconds;
   into.ticks += drained.ticks;
-  into.childNanoseconds += drained.childNanoseconds;
   into.notices.push(...drained.notices);
   drained.counters.forEach((value, id) => {
     into.counters[id] = (into.counters[id] ?? 0) + value;
