@@ -12,8 +12,9 @@ namespace {
 
 // A function within another one (hand-written assembler) is rare, and deeper nesting does not exist.
 constexpr size_t kMaxNesting = 64;
-/// Names of one file that are kept for whoever asks again.
-constexpr size_t kMaxNameBytes = 4 << 20;
+/// Names of one file that are kept from refresh to refresh for whoever asks again, and what a refresh may make of them:
+/// functions beyond that stay without a name.
+constexpr size_t kMaxKeptNameBytes = 4 << 20, kMaxNameBytes = 8 << 20;
 /// What is kept beside a name.
 constexpr size_t kNameBytes = 96;
 
@@ -61,17 +62,17 @@ uint64_t SymbolIndex::keyOf(uint32_t start, uint64_t offset) const {
 }
 
 const SymbolIndex::Name& SymbolIndex::nameOf(uint64_t key) {
-  boundNames();
-  const auto [name, isNew] = names_.try_emplace(key);
-  if (isNew) {
-    wanted_.push_back(key);
-    nameBytes_ += kNameBytes;
-  }
-  return name->second;
+  static const Name kNone;
+  const auto known = names_.find(key);
+  if (known != names_.end()) return known->second;
+  if (nameBytes_ > kMaxNameBytes || wanted_.size() + asked_ >= kMostWanted) return kNone;
+  wanted_.push_back(key);
+  nameBytes_ += kNameBytes;
+  return names_[key];
 }
 
-void SymbolIndex::boundNames() {
-  if (nameBytes_ > kMaxNameBytes) forgetNames();
+void SymbolIndex::forgetManyNames() {
+  if (nameBytes_ > kMaxKeptNameBytes) forgetNames();
 }
 
 void SymbolIndex::forgetNames() {
@@ -132,7 +133,7 @@ std::vector<int> SymbolIndex::sourcesOf(int program) const {
 void SymbolIndex::take(const std::vector<uint64_t>& functions, std::vector<std::string> names) {
   asked_ -= std::min(asked_, functions.size());
   for (size_t i = 0; i < functions.size() && i < names.size(); i++) {
-    boundNames();
+    if (nameBytes_ > kMaxNameBytes) return;
     const auto [name, isNew] = names_.try_emplace(functions[i]);
     nameBytes_ += names[i].size() + (isNew ? kNameBytes : 0) - name->second.text.size();
     name->second = {std::move(names[i]), true};

@@ -42,9 +42,8 @@ class SymbolIndex {
   /// Start of the innermost function that holds the file offset, whatever its name is; 0 if there is none.
   uint64_t startOf(uint64_t offset, uint64_t functionStart) const;
 
-  /// Whether names are wanted that can be asked for now: so many wait at most, where a program runs ever other
-  /// functions of a file that takes long to read.
-  bool isWanting() const { return !wanted_.empty() && asked_ < kMostAsked; }
+  /// Whether names are wanted that were not asked for.
+  bool isWanting() const { return !wanted_.empty(); }
   /// The names that are wanted, as many as can be asked for at once; they count as asked for.
   WantedNames takeWanted();
   /// The open files that hold the names of both tables. They stay open with the index and the program. Any thread may
@@ -54,12 +53,15 @@ class SymbolIndex {
   void take(const std::vector<uint64_t>& functions, std::vector<std::string> names);
   /// Forgets all names: those of functions that are met again are read again.
   void forgetNames();
+  /// Forgets them where they take much. Not within a refresh: its names are read together, and asked for one by one.
+  void forgetManyNames();
 
   size_t size() const { return entries_.size(); }
   size_t memoryBytes() const;
 
  private:
-  static constexpr size_t kMostAsked = size_t{32} * NameRequest::kMaxFunctions;
+  /// Wanted or asked for at once: a program may run ever other functions of a file that takes long to read.
+  static constexpr size_t kMostWanted = size_t{32} * NameRequest::kMaxFunctions;
 
   int sourceOf(const NamePlace& place, int program) const;
   template <typename Visit>
@@ -78,8 +80,6 @@ class SymbolIndex {
   };
   /// The name of a function; valid until the next call.
   const Name& nameOf(uint64_t key);
-  /// Forgets all names where they take too much.
-  void boundNames();
 
   /// By start << 32 | size of the shortest symbol that holds the offset.
   std::unordered_map<uint64_t, Name> names_;

@@ -73,15 +73,22 @@ SymbolRoom::Clock::duration SymbolRoom::timeForUsers(Clock::time_point now) {
 
 void SymbolRoom::beginRefresh() {
   spent_ = {};
-  deliver();
   if (Clock::now() - namesForgotten_ >= kNamesKept) forgetNames();
+  eachIndex([](SymbolIndex& index) { index.forgetManyNames(); });
+  // What was late is for this refresh.
+  deliver();
 }
 
 void SymbolRoom::forgetNames() {
   namesForgotten_ = Clock::now();
+  eachIndex([](SymbolIndex& index) { index.forgetNames(); });
+}
+
+template <typename Visit>
+void SymbolRoom::eachIndex(Visit visit) const {
   for (const Held& it : held_) {
     const std::shared_ptr<OpenFile> file = it.file.lock();
-    if (file && file->symbols()) file->symbols()->forgetNames();
+    if (file && file->symbols()) visit(*file->symbols());
   }
 }
 

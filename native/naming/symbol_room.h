@@ -58,6 +58,9 @@ class SymbolRoom {
     uint64_t usedAt;
   };
 
+  template <typename Visit>
+  void eachIndex(Visit visit) const;
+
   using Jobs = std::vector<std::shared_ptr<SymbolJob>>;
 
   /// Has jobs done, and waits for them as long as there is time in this refresh.

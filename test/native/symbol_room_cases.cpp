@@ -59,6 +59,51 @@ std::string nameIn(SymbolRoom& room, const std::shared_ptr<OpenFile>& file) {
   return file->name(0x1000, refresh).name;
 }
 
+/// Functions of 16 bytes, one behind the other; nothing says where their names are.
+SymbolList functionsOf(uint32_t count) {
+  SymbolList list;
+  for (uint32_t i = 0; i < count; i++) list.entries.push_back({16 * i, 16, 1});
+  return list;
+}
+
+/// Wants the names of all functions, and gives each one of so many characters; how many were wanted.
+size_t nameAll(SymbolIndex& index, size_t characters) {
+  size_t wanted = 0;
+  for (uint64_t i = 0; i < index.size(); i++) index.find(16 * i, 0);
+  while (index.isWanting()) {
+    const std::vector<uint64_t> functions = index.takeWanted().functions;
+    wanted += functions.size();
+    index.take(functions, std::vector<std::string>(functions.size(), std::string(characters, 'f')));
+  }
+  return wanted;
+}
+
+size_t namedOf(SymbolIndex& index) {
+  size_t named = 0;
+  for (uint64_t i = 0; i < index.size(); i++) named += index.find(16 * i, 0)->name.empty() ? 0 : 1;
+  return named;
+}
+
+/// What is read together in a refresh is there for whoever asks for one after the other, and goes with the next one.
+void testLongNames() {
+  constexpr uint32_t kFunctions = 10'000;
+  SymbolIndex index(functionsOf(kFunctions), {});
+  const size_t before = index.memoryBytes();
+  check(nameAll(index, 512) == kFunctions, "all names are wanted");
+  check(namedOf(index) == kFunctions && !index.isWanting(), "all are there, and none is wanted again");
+  index.forgetManyNames();
+  check(index.memoryBytes() == before, "much is not kept for the next refresh");
+  check(nameAll(index, 40) == kFunctions, "they are wanted again");
+  index.forgetManyNames();
+  check(namedOf(index) == kFunctions, "what is little is kept");
+
+  SymbolIndex large(functionsOf(10 * kFunctions), {});
+  nameAll(large, 512);
+  check(namedOf(large) > kFunctions && namedOf(large) < 2 * kFunctions && !large.isWanting(),
+        "no more than there is room");
+  check(large.memoryBytes() < 12 * large.size() + (9 << 20), "whatever a program runs in a refresh");
+}
+
 /// A file that is written to names nothing from the next refresh on, nor once something was read of it since.
 void testWriting(SymbolReader& reader) {
   std::vector<LyingElf> made(1);
@@ -134,6 +179,7 @@ int main(int, char** argv) {
   nameIn(room, files[0]);
   check(!files[2]->lacksSymbols() && files[3]->lacksSymbols(), "what is asked for stays");
   check(!room.mustNameAgain(), "nothing had to wait");
+  testLongNames();
   testOrder(reader);
   testWriting(reader);
   if (geteuid() == 0) testUsers(reader, one);
