@@ -64,7 +64,8 @@ class DrainWorker final : public Napi::AsyncWorker {
     } catch (const std::exception& error) {
       SetError(reasonOf(error));
     }
-    stepBack();
+    // One of these threads begins the next drain, and would wait in line before it could come first.
+    comeBeforeHelpers();
   }
 
   void OnOK() override { deferred_.Resolve(describeDrained(Env(), drained_)); }
