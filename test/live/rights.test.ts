@@ -127,14 +127,17 @@ const COMMAND = ["sh", "-c", "trap 'exit 0' TERM; while :; do sleep 0.1; done"];
 test.for([
   { where: "alone", args: RUN },
   { where: "beside a command", args: [...RUN, "--", ...COMMAND] },
-])("who prints, collects and reads memory comes first, $where", async ({ args }, context) => {
+])("who prints, drains and reads memory comes first, $where", async ({ args }, context) => {
   needsSampling(context);
   if (process.geteuid?.() !== 0) context.skip("needs root");
   if (spawnSync("chrt", ["--rr", "1", "true"]).status !== 0)
     context.skip("nobody may have a real-time priority here");
   await look(launcher, args, (pid) => {
     const before = threadsOf(pid).filter((thread) => realTimePriority(thread) === BEFORE_HELPERS);
-    expect(before).toEqual([`/proc/${pid}/task/${pid}`]);
+    expect(before).toContain(`/proc/${pid}/task/${pid}`);
+    // Drains keep theirs for the next one: they are on Node's threads for work, of which there are four.
+    expect(before.length - 1).toBeGreaterThanOrEqual(1);
+    expect(before.length - 1).toBeLessThanOrEqual(4);
     expect(threadsOf(pid).map(realTimePriority)).toContain(HELPER);
     for (const reader of programsOf(pid, "polytop-reader"))
       expect(realTimePriority(`/proc/${reader}`)).toBe(HELPER);
