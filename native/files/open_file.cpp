@@ -20,6 +20,11 @@ constexpr size_t kMaxBeside = 1024;  // open files for each
 constexpr std::chrono::milliseconds kFirstPause{500};
 constexpr int kMaxFailures = 10;
 
+constexpr char kNameNotRead[] = "its name was not read in time: many new functions ran at once";
+constexpr char kSymbolsNotRead[] = "the symbols of the file were not read in time: they are there within seconds";
+constexpr char kSymbolsRefused[] = "the symbols of the file could not be read";
+constexpr char kWrittenTo[] = "the file was written to since its code was met first";
+
 }  // namespace
 
 OpenFile::OpenFile(MappedFile mapped, std::optional<FileContent> content, const std::vector<uint64_t>& starts,
@@ -104,11 +109,14 @@ NamedOffset OpenFile::name(uint64_t offset, uint64_t refresh) {
     if (std::optional<Symbol> symbol = symbols_->find(offset, start)) {
       named.name = std::move(symbol->name);
       start = symbol->start;
+      if (named.name.empty()) named.why = kNameNotRead;
     }
+  } else if (isElf_) {
+    named.why = state_ == Symbols::kAreMissing && hasFailed() ? kSymbolsRefused : kSymbolsNotRead;
   }
   if (start) named.address = addressOf(start);
   // Asked behind the reading: nothing that was written meanwhile is told.
-  return isUnchangedIn(refresh) ? named : NamedOffset{};
+  return isUnchangedIn(refresh) ? named : NamedOffset{"", 0, kWrittenTo};
 }
 
 int OpenFile::besideOf(const std::string& name) {

@@ -22,6 +22,7 @@ namespace polytop {
 struct NamedOffset {
   std::string name;      ///< empty if there is no symbol
   uint64_t address = 0;  ///< start of the function as an address of the file's headers, 0 if it is not known
+  const char* why = "";  ///< why it has no name though there may be a symbol, for users
 };
 
 /**

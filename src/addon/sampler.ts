@@ -63,10 +63,10 @@ export interface Sampler {
    */
   renewFrames(functions: Uint32Array): void;
   /**
-   * Names the function at a file offset: its name (empty: no symbol) and its address in the file's headers (0:
-   * unknown).
+   * Names the function at a file offset: its name (empty: no symbol), its address in the file's headers (0: unknown),
+   * and why it has no name though there may be a symbol (empty: there is none).
    */
-  name(file: number, offset: number): readonly [name: string, address: number];
+  name(file: number, offset: number): readonly [name: string, address: number, why: string];
   /**
    * Names addresses of the kernel's code as it does in its own messages: `name+0x1a/0x50 [module]`, and an address where
    * it knows no function. Empty texts before Linux 5.13, which does not tell.

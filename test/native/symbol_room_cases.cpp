@@ -117,6 +117,34 @@ void testWriting(SymbolReader& reader) {
   check(nameIn(room, file).empty(), "nor in the next refresh");
 }
 
+/// What has no name says why: its symbols may be read late, be refused, or be of another file by now.
+void testReasons(SymbolReader& reader) {
+  std::vector<LyingElf> made(1);
+  const std::shared_ptr<OpenFile> file = openAll(made)[0];
+  SymbolRoom room(reader);
+  const auto saysWhy = [&](uint64_t offset, std::string_view part, const char* what) {
+    const NamedOffset named = file->name(offset, refresh);
+    check(named.name.empty() && std::string_view(named.why).find(part) != std::string_view::npos, what);
+  };
+  file->beginReading();
+  saysWhy(0x1000, "symbols of the file were not read in time", "symbols that somebody reads");
+  file->takeSymbols(nullptr);
+  saysWhy(0x1000, "could not be read", "symbols that were refused");
+  const std::shared_ptr<OpenFile> again = openAgain(made[0]);
+  refresh++;
+  room.beginRefresh();
+  room.makeReady({again});
+  check(std::string_view(again->name(0x1000, refresh).why).starts_with("its name was not read in time"),
+        "a name that was not read");
+  room.readNames({again});
+  const NamedOffset named = again->name(0x1000, refresh), none = again->name(0x9000, refresh);
+  check(named.name == "f" && *named.why == 0, "one that was");
+  check(none.name.empty() && *none.why == 0, "code that has no symbol");
+  check(ftruncate(made[0].file.fd(), 1 << 20) == 0, "the file is written to");
+  check(std::string_view(again->name(0x1000, ++refresh).why).find("written to") != std::string_view::npos,
+        "a file that was written to");
+}
+
 /// What ten users who read all that they may leave to others: to another user, and to root.
 void testUsers(SymbolReader& reader, size_t one) {
   constexpr uid_t kFirst = 64001, kUsers = 10, kFiles = 8;
@@ -182,6 +210,7 @@ int main(int, char** argv) {
   testLongNames();
   testOrder(reader);
   testWriting(reader);
+  testReasons(reader);
   if (geteuid() == 0) testUsers(reader, one);
   return reportChecks();
 }

@@ -35,21 +35,22 @@ export class NativeReader implements RuntimeReader {
 
   symbolizeCode(id: number, offset: number): NamedFunction {
     const { module, why } = this.#files.get(id) ?? { module: "", why: "" };
-    const [name, address] = this.#sampler.name(id, offset);
+    const [name, address, whyNotRead] = this.#sampler.name(id, offset);
     if (name !== "") return { runtime: "native", name, module };
     if (address > 0) {
       return {
         runtime: "native",
         name: `${module}+0x${address.toString(16)}`,
         module,
-        whyUnnamed: "the file has no symbol for it; this is the start of the function",
+        whyUnnamed: `${whyNotRead || "the file has no symbol for it"}; this is the start of the function`,
       };
     }
     return {
       runtime: "native",
       name: `[${module || "unknown file"}]`,
       module,
-      whyUnnamed: why || "the file has neither a symbol nor an unwind entry for this code",
+      whyUnnamed:
+        why || whyNotRead || "the file has neither a symbol nor an unwind entry for this code",
     };
   }
 }
