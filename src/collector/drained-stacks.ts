@@ -4,9 +4,10 @@
  */
 import type { NamedFrames, NumberedFrame } from "../runtimes/frame-reader.ts";
 import { firstWhere } from "../tick/binary-search.ts";
+import { NumberMap } from "../tick/columns/number-map.ts";
+import { release } from "../tick/columns/numbers.ts";
+import { SlidingColumn } from "../tick/columns/sliding-column.ts";
 import type { DeltaWriter } from "../tick/delta.ts";
-import { release } from "../tick/numbers.ts";
-import { SlidingColumn } from "../tick/sliding-column.ts";
 import { type FrameDetail, OUTCOMES, type Outcome } from "../tick/tick.ts";
 import { WAIT_IDLE, type Wait } from "../tick/waits.ts";
 
@@ -40,7 +41,7 @@ export class DrainedStacks {
   #latest = -1;
   #latestLength = 0;
   /** For each function the number in the store of the frame that stands for all that are merged. */
-  readonly #mergedFrames = new Map<number, number>();
+  readonly #mergedFrames = new NumberMap();
   /** The stacks as they came, in the order of their numbers; for each where it begins in its batch, and 1. */
   #batches: Batch[] = [];
   readonly #places = new SlidingColumn();
@@ -194,7 +195,7 @@ export class DrainedStacks {
   #enterFrame(id: number, detail: FrameDetail | undefined): number {
     if (detail || !this.#mergesFrames) return this.#writer.frame(id, detail);
     const known = this.#mergedFrames.get(id);
-    if (known !== undefined) return known;
+    if (known >= 0) return known;
     const entered = this.#writer.frame(id);
     this.#mergedFrames.set(id, entered);
     return entered;

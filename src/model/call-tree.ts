@@ -3,7 +3,7 @@
  * be added and taken out again, so that a window over the last seconds costs what is new and what
  * is old, not what is in it.
  */
-import { grown } from "../tick/numbers.ts";
+import { grown } from "../tick/columns/numbers.ts";
 import { PrefixTree } from "../tick/prefix-tree.ts";
 import { ROOT, type Store } from "../tick/store.ts";
 import type { FunctionInfo, Tick } from "../tick/tick.ts";

@@ -1,5 +1,5 @@
 /** Counts by two keys, for the inner loop of the aggregate. */
-import { grown } from "../tick/numbers.ts";
+import { grown } from "../tick/columns/numbers.ts";
 
 const FIRST_ROOM = 1024;
 

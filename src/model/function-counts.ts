@@ -1,6 +1,6 @@
 /** Weights by function: the inner loop of the aggregate. */
 import { WAIT_REASON_MASK } from "../../build/abi.ts";
-import { grown } from "../tick/numbers.ts";
+import { grown } from "../tick/columns/numbers.ts";
 import { ROOT } from "../tick/store.ts";
 import type { FunctionInfo } from "../tick/tick.ts";
 import { type Reason, reasonOf } from "../tick/waits.ts";

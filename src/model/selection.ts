@@ -4,8 +4,8 @@
  * for or nothing else is there. A stack of which nothing is left is shown as a stand-in, so that no sample is lost.
  */
 import { innermostOwn } from "../tick/application.ts";
+import { grown } from "../tick/columns/numbers.ts";
 import { KERNEL_ONLY, NO_FRAMES } from "../tick/functions.ts";
-import { grown } from "../tick/numbers.ts";
 import { PLACES } from "../tick/runtimes.ts";
 import { FRAME_FOLDED, ROOT, type Store } from "../tick/store.ts";
 import type { Task, Tick } from "../tick/tick.ts";

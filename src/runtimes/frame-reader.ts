@@ -1,5 +1,6 @@
 /** From new frames of the kernel side to functions: asks the readers of runtimes, and gives ids to what they say. */
 import { cleanName } from "../tick/clean-name.ts";
+import { NumberMap } from "../tick/columns/number-map.ts";
 import { RUNTIMES } from "../tick/runtimes.ts";
 import type { CounterDefinition } from "../tick/source.ts";
 import type { FrameDetail } from "../tick/tick.ts";
@@ -39,8 +40,8 @@ export class FrameReader {
   readonly #readers: readonly RuntimeReader[];
   readonly #functions: FunctionTable;
   readonly #counters: ReadonlyMap<number, CounterDefinition>;
-  /** Frames of files' code and of methods of files that were met, by the number of their function (Drained.functions). */
-  readonly #numbered = new Map<number, NumberedFrame>();
+  /** Ids of the functions of files' code and of files' methods that were met, by their numbers (Drained.functions). */
+  readonly #numbered = new NumberMap();
   /** Details by the text of the body: one object for all frames. */
   readonly #bodies = new Map<string, FrameDetail>();
 
@@ -59,9 +60,7 @@ export class FrameReader {
     const functions = new Uint32Array(frames.length);
     const details = new Map<number, FrameDetail>();
     for (let index = 0; index < frames.length; index++) {
-      const { id, detail } = this.#frame(frames, index);
-      functions[index] = id;
-      if (detail) details.set(index, detail);
+      functions[index] = this.#frame(frames, index, details);
       if (index % STEP === STEP - 1) yield;
     }
     return { functions, details };
@@ -79,52 +78,52 @@ export class FrameReader {
 
   /** Forgets functions that the table has forgotten, and returns the numbers of the others (Drained.functions). */
   forget(): Uint32Array {
-    for (const [number, { id }] of this.#numbered) {
-      if (!this.#functions.isKept(id)) this.#numbered.delete(number);
+    for (const number of this.#numbered.keys()) {
+      if (!this.#functions.isKept(this.#numbered.get(number))) this.#numbered.delete(number);
     }
     return new Uint32Array(this.#numbered.keys());
   }
 
-  #frame(frames: NewFrames, index: number): NumberedFrame {
+  /** The id of the function of a frame; what the frame says beside it is set in `details`. */
+  #frame(frames: NewFrames, index: number, details: Map<number, FrameDetail>): number {
     if (frames.isCode(index)) {
-      const frame = this.#codeOfFile(frames, index);
-      return frames.isFolded(index) ? { id: frame.id, detail: FOLDED } : frame;
+      if (frames.isFolded(index)) details.set(index, FOLDED);
+      return this.#codeOfFile(frames, index);
     }
-    if (frames.isStop(index)) return this.#intern(this.#stop(frames, index));
+    if (frames.isStop(index)) return this.#functions.intern(this.#stop(frames, index));
     const number = frames.functionNumber(index);
-    const known = this.#numbered.get(number);
-    if (known) return known;
+    const known = number === 0 ? -1 : this.#numbered.get(number);
+    if (known >= 0) return known;
+    const named = this.#symbolize(frames, index);
+    const { id, detail } = this.#intern(named);
+    // A method is named once for all processes, where nothing is said of it beside its name.
+    if (detail) details.set(index, detail);
+    else if (named.function.whyUnnamed === undefined) this.#keep(number, id);
+    return id;
+  }
+
+  #symbolize(frames: NewFrames, index: number): NamedFrame {
     for (const reader of this.#readers) {
       const frame = reader.symbolize?.(frames, index);
-      if (frame) return this.#nameMethod(number, frame);
+      if (frame) return frame;
     }
-    return this.#intern({ function: unread(`kind ${frames.kind(index)}`) });
+    return { function: unread(`kind ${frames.kind(index)}`) };
   }
 
-  /** A method is named once for all processes, where it has a number and nothing is said of its bodies. */
-  #nameMethod(number: number, frame: NamedFrame): NumberedFrame {
-    const { body, whyUnnamed } = frame.function;
-    const numbered = this.#intern(frame);
-    if (body === undefined && whyUnnamed === undefined) this.#keep(number, numbered);
-    return numbered;
-  }
-
-  #keep(number: number, frame: NumberedFrame): void {
+  #keep(number: number, id: number): void {
     if (number === 0) return;
     if (this.#numbered.size >= MAX_NUMBERS) this.#numbered.clear();
-    this.#numbered.set(number, frame);
+    this.#numbered.set(number, id);
   }
 
   /** The code of a function is named once: hot loops bring many addresses of few functions. */
-  #codeOfFile(frames: NewFrames, index: number): NumberedFrame {
+  #codeOfFile(frames: NewFrames, index: number): number {
     const number = frames.functionNumber(index);
-    const known = this.#numbered.get(number);
-    if (known) return known;
-    const frame = this.#intern({
-      function: this.#nameCode(frames.file(index), frames.offset(index)),
-    });
-    this.#keep(number, frame);
-    return frame;
+    const known = number === 0 ? -1 : this.#numbered.get(number);
+    if (known >= 0) return known;
+    const id = this.#functions.intern(this.#nameCode(frames.file(index), frames.offset(index)));
+    this.#keep(number, id);
+    return id;
   }
 
   #nameCode(file: number, offset: number): NamedFunction {
@@ -151,18 +150,14 @@ export class FrameReader {
   }
 
   /** The last frame of a stack whose walk ended early: the counter says why. */
-  #stop(frames: NewFrames, index: number): NamedFrame {
+  #stop(frames: NewFrames, index: number): NamedFunction {
     const id = Number(frames.value(index));
     const counter = this.#counters.get(id);
     return {
-      function: {
-        runtime: RUNTIMES.find((it) => it === counter?.runtime) ?? "native",
-        name: `[${counter?.label ?? `walk ended for reason ${id}`}]`,
-        module: "",
-        whyUnnamed: counter
-          ? [counter.meaning, counter.hint].filter(Boolean).join(": ")
-          : "unknown",
-      },
+      runtime: RUNTIMES.find((it) => it === counter?.runtime) ?? "native",
+      name: `[${counter?.label ?? `walk ended for reason ${id}`}]`,
+      module: "",
+      whyUnnamed: counter ? [counter.meaning, counter.hint].filter(Boolean).join(": ") : "unknown",
     };
   }
 }

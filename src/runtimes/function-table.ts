@@ -1,5 +1,6 @@
 /** Functions by their names: each different one has one id. */
 import { cleanName } from "../tick/clean-name.ts";
+import { NumberMap } from "../tick/columns/number-map.ts";
 import { FIRST_FUNCTION, NO_FRAMES, STAND_INS } from "../tick/functions.ts";
 import type { Runtime } from "../tick/runtimes.ts";
 import type { FunctionInfo } from "../tick/tick.ts";
@@ -21,7 +22,7 @@ interface ModuleFunctions {
 }
 
 interface KnownFunction {
-  readonly info: FunctionInfo;
+  info: FunctionInfo;
   readonly owner: ModuleFunctions;
   /** The round of forgetting that it outlived last, or that it came behind: it is forgotten where another is the latest. */
   round: number;
@@ -57,7 +58,9 @@ export class FunctionTable {
   readonly #cleanModules = new Map<Runtime, Map<string, ModuleFunctions>>();
   #next = FIRST_FUNCTION;
   #added: FunctionInfo[] = [];
-  readonly #known = new Map<number, KnownFunction>();
+  /** Those that have ids, in no order, and for each id its place there. */
+  readonly #known: KnownFunction[] = [];
+  readonly #places = new NumberMap();
   /** How many are not forgotten, and the characters of their names and their modules'. */
   #functions = 0;
   #characters = 0;
@@ -98,16 +101,24 @@ export class FunctionTable {
     const owner = this.#module(runtime, named.module);
     const name = cleanName(named.name);
     const known = owner.functions.get(name);
-    if (known?.round === this.#round) return known.info.id;
+    if (known?.round === this.#round) {
+      if (explain(known, whyUnnamed)) this.#added.push(known.info);
+      return known.info.id;
+    }
     if (!isStandIn && this.isFull) return this.#other(runtime);
     if (known) {
       this.#forgotten.delete(known);
       this.#forgottenCharacters -= charactersOf(known.info);
+      explain(known, whyUnnamed);
       return this.#add(known);
     }
     const unnamed = whyUnnamed === undefined ? {} : { whyUnnamed };
     const info = { id: this.#next++, runtime, name, module: owner.module, ...unnamed };
-    return this.#add({ info, owner, round: this.#round });
+    const made = { info, owner, round: this.#round };
+    owner.functions.set(name, made);
+    this.#places.set(info.id, this.#known.length);
+    this.#known.push(made);
+    return this.#add(made);
   }
 
   #other(runtime: Runtime): number {
@@ -118,8 +129,6 @@ export class FunctionTable {
   #add(known: KnownFunction): number {
     const { info, owner } = known;
     known.round = this.#round;
-    owner.functions.set(info.name, known);
-    this.#known.set(info.id, known);
     this.#added.push(info);
     this.#functions++;
     this.#characters += info.name.length + (owner.count === 0 ? owner.characters : 0);
@@ -128,11 +137,15 @@ export class FunctionTable {
   }
 
   /** Returns the function of an id. */
-  readonly info = (id: number): FunctionInfo =>
-    this.#known.get(id)?.info ?? STAND_INS[id] ?? NO_FRAMES;
+  readonly info = (id: number): FunctionInfo => this.#of(id)?.info ?? STAND_INS[id] ?? NO_FRAMES;
 
   /** Says of the id of a function whether it was not forgotten. */
-  readonly isKept = (id: number): boolean => this.#known.get(id)?.round === this.#round;
+  readonly isKept = (id: number): boolean => this.#of(id)?.round === this.#round;
+
+  #of(id: number): KnownFunction | undefined {
+    const place = this.#places.get(id);
+    return place < 0 ? undefined : this.#known[place];
+  }
 
   /**
    * Forgets all functions but these, and returns the ids of those that it forgot. They may come again: the latest
@@ -142,14 +155,14 @@ export class FunctionTable {
     this.#forgotAt = now;
     const before = this.#round++;
     for (const id of kept) {
-      const known = this.#known.get(id);
+      const known = this.#of(id);
       if (known?.round === before) known.round = this.#round;
     }
     const forgotten: number[] = [];
-    for (const [id, known] of this.#known) {
+    for (const known of this.#known) {
       if (known.round !== before) continue;
       this.#forget(known);
-      forgotten.push(id);
+      forgotten.push(known.info.id);
     }
     this.#boundForgotten();
     for (const modules of this.#cleanModules.values())
@@ -175,10 +188,20 @@ export class FunctionTable {
       const { info, owner } = known;
       this.#forgotten.delete(known);
       this.#forgottenCharacters -= charactersOf(info);
-      this.#known.delete(info.id);
+      this.#takeOut(info.id);
       owner.functions.delete(info.name);
       if (owner.functions.size === 0) this.#removeModule(owner);
     }
+  }
+
+  /** The last one comes to its place. */
+  #takeOut(id: number): void {
+    const place = this.#places.get(id);
+    const last = this.#known.pop();
+    this.#places.delete(id);
+    if (!last || last.info.id === id) return;
+    this.#known[place] = last;
+    this.#places.set(last.info.id, place);
   }
 
   #removeModule(owner: ModuleFunctions): void {
@@ -228,6 +251,13 @@ const newModule = (runtime: Runtime, module: string): ModuleFunctions => ({
   functions: new Map(),
   count: 0,
 });
+
+/** A function whose name was not read in time may be known to have none later. Says whether the reason is another one. */
+function explain(known: KnownFunction, whyUnnamed: string | undefined): boolean {
+  if (whyUnnamed === undefined || whyUnnamed === known.info.whyUnnamed) return false;
+  known.info = { ...known.info, whyUnnamed };
+  return true;
+}
 
 /** Of a function that was forgotten: its module may have gone but for it. */
 const charactersOf = ({ name, module }: FunctionInfo): number => name.length + module.length;

@@ -2,10 +2,11 @@
  * What a refresh adds to a store: what is new comes once and is referred to by number from then on. A source makes
  * ticks of them, and a chunk of a recording is deltas in a row.
  */
+
+import { News } from "./columns/news.ts";
 import { Family } from "./family.ts";
 import { Functions, STAND_INS } from "./functions.ts";
 import { Interner } from "./interner.ts";
-import { News } from "./news.ts";
 import { PrefixTree } from "./prefix-tree.ts";
 import { StackNumbers } from "./stack-numbers.ts";
 import { type ColumnName, eachColumn, FRAME_FOLDED, Store } from "./store.ts";

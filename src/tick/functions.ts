@@ -1,4 +1,5 @@
 /** The functions of a source, by their ids: they outlive the stores that refer to them. */
+import { NumberMap } from "./columns/number-map.ts";
 import { PLACES } from "./runtimes.ts";
 import type { FunctionInfo } from "./tick.ts";
 
@@ -33,7 +34,7 @@ export const FIRST_FUNCTION = STAND_INS.length;
 export class Functions {
   readonly #infos: FunctionInfo[] = [];
   /** By the ids that deltas have for them. */
-  readonly #places = new Map<number, number>();
+  readonly #places = new NumberMap();
   readonly #free: number[] = [];
   /** Ids of functions that nothing new refers to, but that may be in stores. */
   readonly #leaving = new Set<number>();
@@ -58,7 +59,8 @@ export class Functions {
   append(infos: readonly FunctionInfo[]): void {
     for (const info of infos) {
       this.#leaving.delete(info.id);
-      const place = this.#places.get(info.id) ?? this.#free.pop() ?? this.#infos.length;
+      const known = this.#places.get(info.id);
+      const place = known >= 0 ? known : (this.#free.pop() ?? this.#infos.length);
       this.#infos[place] = info;
       this.#places.set(info.id, place);
       if (place === this.#runtimes.length) this.#runtimes = longer(this.#runtimes);
@@ -68,7 +70,8 @@ export class Functions {
 
   /** The place of a function by the id that deltas have for it; what is not there has no frames either. */
   placeOf(id: number): number {
-    return this.#places.get(id) ?? NO_FRAMES.id;
+    const place = this.#places.get(id);
+    return place >= 0 ? place : NO_FRAMES.id;
   }
 
   /** The function at a place. */
@@ -82,7 +85,7 @@ export class Functions {
    */
   leave(ids: readonly number[]): void {
     for (const id of ids) {
-      if (id >= FIRST_FUNCTION && this.#places.has(id)) this.#leaving.add(id);
+      if (id >= FIRST_FUNCTION && this.#places.get(id) >= 0) this.#leaving.add(id);
     }
   }
 

@@ -2,7 +2,7 @@
  * Stacks as a tree from the outermost frame on: what stacks have in common is kept once. A node is a
  * number, higher than its parent's, and takes some 20 bytes.
  */
-import { release } from "./numbers.ts";
+import { release } from "./columns/numbers.ts";
 import { ROOT } from "./store.ts";
 
 const FIRST_CAPACITY = 1 << 10;

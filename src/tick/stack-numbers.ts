@@ -3,8 +3,8 @@
  * that was entered before it, without a look for nodes that others have already: that took a fifth of a drain at 999 Hz
  * beside compilers. Where neighbours have most frames in common, as stacks come from a drain, the tree is little larger.
  */
-import type { News } from "./news.ts";
-import { grown } from "./numbers.ts";
+import type { News } from "./columns/news.ts";
+import { grown } from "./columns/numbers.ts";
 import { PrefixTree } from "./prefix-tree.ts";
 import { ROOT } from "./store.ts";
 

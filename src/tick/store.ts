@@ -3,10 +3,11 @@
  * replay, history, tree, detail and exports read this one table. A source begins a new store when one has grown
  * large; the ticks before keep theirs.
  */
+
+import { Numbers, release } from "./columns/numbers.ts";
 import type { TickDelta } from "./delta.ts";
 import type { Family } from "./family.ts";
 import { type Functions, STAND_INS } from "./functions.ts";
-import { Numbers, release } from "./numbers.ts";
 import { type FrameDetail, type FunctionInfo, OUTCOMES, type Outcome, type Task } from "./tick.ts";
 import type { Wait } from "./waits.ts";
 

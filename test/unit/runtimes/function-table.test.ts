@@ -116,3 +116,17 @@ test("ever other spellings of a module fill nothing", () => {
   }
   expect(rounds).toBeGreaterThan(2);
 });
+
+test("a function without a name has the reason that was told last", () => {
+  const table = new FunctionTable();
+  const unnamed = { runtime: "native", name: "libx.so+0x10", module: "libx.so" } as const;
+  const id = table.intern({ ...unnamed, whyUnnamed: "not read in time" });
+  expect(table.intern({ ...unnamed, whyUnnamed: "not read in time" })).toBe(id);
+  expect(table.takeAdded()).toEqual([{ id, ...unnamed, whyUnnamed: "not read in time" }]);
+  expect(table.intern({ ...unnamed, whyUnnamed: "no symbol" })).toBe(id);
+  expect(table.takeAdded()).toEqual([{ id, ...unnamed, whyUnnamed: "no symbol" }]);
+  expect(table.info(id).whyUnnamed).toBe("no symbol");
+  table.forget([], MINUTE);
+  expect(table.intern({ ...unnamed, whyUnnamed: "written to" })).toBe(id);
+  expect(table.takeAdded()).toEqual([{ id, ...unnamed, whyUnnamed: "written to" }]);
+});

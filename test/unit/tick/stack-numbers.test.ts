@@ -1,7 +1,7 @@
 /** Stacks and the tree of their frames: whatever the order, each stack has one number, and the tree holds it whole. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { News } from "../../../src/tick/news.ts";
+import { News } from "../../../src/tick/columns/news.ts";
 import { StackNumbers } from "../../../src/tick/stack-numbers.ts";
 import { eachColumn, ROOT } from "../../../src/tick/store.ts";
 

@@ -2,9 +2,9 @@
 import { setImmediate } from "node:timers/promises";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { ArchivedNumbers } from "../../../src/tick/archived-numbers.ts";
-import { Numbers } from "../../../src/tick/numbers.ts";
-import { SlidingColumn } from "../../../src/tick/sliding-column.ts";
+import { ArchivedNumbers } from "../../../../src/tick/columns/archived-numbers.ts";
+import { Numbers } from "../../../../src/tick/columns/numbers.ts";
+import { SlidingColumn } from "../../../../src/tick/columns/sliding-column.ts";
 
 const UINT32 = 2 ** 32 - 1;
 
