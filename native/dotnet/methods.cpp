@@ -8,14 +8,14 @@
 namespace polytop {
 
 bool Methods::Method::operator==(const Method& other) const {
-  return row == other.row && offset == other.offset && file.inode == other.file.inode &&
+  return place == other.place && offset == other.offset && file.inode == other.file.inode &&
          file.ctime == other.file.ctime && file.device == other.file.device && file.generation == other.file.generation;
 }
 
 size_t Methods::MethodHash::operator()(const Method& method) const {
   const file_key& file = method.file;
   const uint64_t hash = mix(mix(file.inode, file.ctime), static_cast<uint64_t>(file.device) << 32 | file.generation);
-  return mix(mix(hash, method.offset), method.row) >> 20;
+  return mix(mix(hash, method.offset), method.place) >> 20;
 }
 
 void Methods::onFirst(std::function<void()> wake) {
@@ -38,13 +38,20 @@ void Methods::add(const method_record& record, size_t size) {
   wake_();
 }
 
+uint64_t Methods::placeOf(const method_record& record) {
+  if (record.kind != DOTNET_IMAGE) return record.row;
+  const uint64_t start = record.word & ((1ULL << DOTNET_GENERATION_SHIFT) - 1);
+  return record.image && start >= record.image ? kPrecompiled | (start - record.image) : 0;
+}
+
 uint32_t Methods::numberMethod(const method_record& record) {
   // The word may have been another method's before.
   uint32_t number = 0;
   // A file without a time of its own may be written anew unnoticed.
-  if (record.is_of_file && record.row > 0 && record.image_file.ctime) {
+  const uint64_t place = placeOf(record);
+  if (record.is_of_file && place && record.image_file.ctime) {
     if (numbers_.size() >= kMaxNumbers) numbers_ = {};
-    const auto [known, isNew] = numbers_.add({record.image_file, record.image_offset, record.row});
+    const auto [known, isNew] = numbers_.add({record.image_file, record.image_offset, place});
     if (isNew) known = ++lastNumber_;
     number = known;
   }

@@ -38,7 +38,7 @@ struct MethodInfo {
  * memory of its process, which may be gone in a moment; the others have time until the next drain.
  *
  * A method of a file has a number, which is the same in all processes: what the file is, where in it the assembly is,
- * and the method's row there, as the kernel side found them.
+ * and the method's row there, or the RVA of its precompiled code, as the kernel side found them.
  */
 class Methods {
  public:
@@ -58,7 +58,7 @@ class Methods {
   struct Method {
     file_key file;
     uint64_t offset;
-    uint32_t row;
+    uint64_t place;  ///< its row, or kPrecompiled and the RVA
     bool operator==(const Method& other) const;
   };
   struct MethodHash {
@@ -74,6 +74,10 @@ class Methods {
   };
   using Frames = FlatMap<Frame, uint32_t, FrameHash>;
 
+  static constexpr uint64_t kPrecompiled = 1ULL << 63;
+
+  /// Where in its image a method is (Method::place); 0 if that is not known.
+  static uint64_t placeOf(const method_record& record);
   /// Gives the method of a frame word its number. Returns it; 0: it has none.
   uint32_t numberMethod(const method_record& record);
 

@@ -67,7 +67,7 @@ export interface SeenMethod {
   readonly image: number;
   /** Its row in the metadata of the image, 0 if it is not known or the method is precompiled. */
   readonly row: number;
-  /** The number of a method that `row` of a file tells, the same in all processes; 0: it has none. */
+  /** The number of a method that a file tells by its row or the place of its code, the same in all processes; 0: none. */
   readonly number: number;
   /** The id of the file that holds the image and tells the method's name; 0: none does, or its id is not known yet. */
   readonly imageFileId: number;

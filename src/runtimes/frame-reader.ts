@@ -96,9 +96,10 @@ export class FrameReader {
     if (known >= 0) return known;
     const named = this.#symbolize(frames, index);
     const { id, detail } = this.#intern(named);
-    // A method is named once for all processes, where nothing is said of it beside its name.
+    const { isOfFile, whyUnnamed } = named.function;
+    // A method is named once for all processes, where its file tells it and nothing is said beside its name.
     if (detail) details.set(index, detail);
-    else if (named.function.whyUnnamed === undefined) this.#keep(number, id);
+    else if (isOfFile && whyUnnamed === undefined) this.#keep(number, id);
     return id;
   }
 

@@ -14,6 +14,8 @@ export interface NamedFunction {
   readonly whyUnnamed?: string;
   /** See Frame.body. */
   readonly body?: string;
+  /** The file of its code tells it: it is the same in all processes, whatever one of them says of itself. */
+  readonly isOfFile?: boolean;
 }
 
 /** A frame's function, and what the frame says beside it. */

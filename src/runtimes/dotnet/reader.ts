@@ -136,8 +136,7 @@ export class DotnetReader implements RuntimeReader {
   /** Names the precompiled method at an offset of a file. */
   symbolizeCode(file: number, offset: number): NamedFunction | undefined {
     if (!this.#images.holds(file, offset)) return undefined;
-    const named = precompiled(() => this.#images.method(file, offset));
-    return this.#tellsBodies ? named : withoutBody(named);
+    return this.#precompiled(() => this.#images.method(file, offset));
   }
 
   symbolize(frames: NewFrames, index: number): NamedFrame | undefined {
@@ -244,12 +243,11 @@ export class DotnetReader implements RuntimeReader {
     if (numbered) return process.keep(word, numbered);
     const file = imageFile ? this.#sampler.fileId(imageFile) : imageFileId;
     if (file === 0) return undefined;
-    if (isPrecompiled(seen)) {
-      const rva = startOf(word) - seen.image;
-      const method = precompiled(() => this.#images.methodOfRva(file, imageOffset, rva));
-      return process.keep(word, method);
-    }
-    const named = attempt(() => this.#images.methodOfRow(file, imageOffset, row));
+    const rva = startOf(word) - seen.image;
+    const told = isPrecompiled(seen)
+      ? this.#precompiled(() => this.#images.methodOfRva(file, imageOffset, rva))
+      : attempt(() => this.#images.methodOfRow(file, imageOffset, row));
+    const named = { ...told, isOfFile: true };
     if (number > 0 && named.whyUnnamed === undefined) this.#keepNumbered(number, named);
     return process.keep(word, named);
   }
@@ -262,9 +260,17 @@ export class DotnetReader implements RuntimeReader {
   #nameByProcess(process: DotnetProcess, seen: SeenMethod): NamedFunction {
     const { word, methodDesc, image } = seen;
     const named = isPrecompiled(seen)
-      ? precompiled(() => process.imageMethod(startOf(word), image))
+      ? this.#precompiled(() => process.imageMethod(startOf(word), image))
       : attempt(() => process.method(startOf(word), methodDesc, seen));
     return process.keep(word, named);
+  }
+
+  #precompiled(resolve: () => ImageMethod): NamedFunction {
+    return attempt(() => {
+      const { name, module, genericArguments = [] } = resolve();
+      if (!this.#tellsBodies) return { name, module };
+      return { name, module, body: bodyText({ tier: "precompiled", genericArguments }) };
+    });
   }
 
   #process({ pid, space, major, descriptor, bias }: SeenMethod): KnownProcess | undefined {
@@ -349,14 +355,6 @@ function ownerOf(pid: number): number {
 function bodyOf(process: DotnetProcess, start: number, name: string): MethodBody {
   if (process.methodAt(start).name !== name) throw new Unreadable("its code was collected");
   return process.body(start);
-}
-
-function precompiled(resolve: () => ImageMethod): NamedFunction {
-  const tier: Tier = "precompiled";
-  return attempt(() => {
-    const { name, module, genericArguments = [] } = resolve();
-    return { name, module, body: bodyText({ tier, genericArguments }) };
-  });
 }
 
 /** Spells a body: `tier 1  TKey=System.Int32  TValue=System.__Canon` */

@@ -48,7 +48,13 @@ function met(method: SeenMethod, fileId: () => number): DotnetReader {
 }
 
 test("at once where the file is known", () => {
-  expect(met(seen(), () => 5).name(WORD, GONE)).toMatchObject({ name: "T.M", body: "precompiled" });
+  expect(met(seen(), () => 5).name(WORD, GONE)).toEqual({
+    runtime: "dotnet",
+    name: "T.M",
+    module: "made",
+    body: "precompiled",
+    isOfFile: true,
+  });
 });
 
 test("as soon as the file is known", () => {
@@ -64,8 +70,12 @@ test("and have no name where the file never is known, or cannot be read", () => 
   expect(met(seen(), () => 6).name(WORD, GONE)).toMatchObject(unnamed);
 });
 
-test("once for all processes where they have a number", () => {
-  const compiled = { methodDesc: 0x5000, row: 1, imageFile: undefined, imageFileId: 5 };
+const compiled = { methodDesc: 0x5000, row: 1 };
+
+test.each([
+  ["compiled", compiled],
+  ["precompiled", {}],
+])("once for all processes where they have a number, %s", (_, more) => {
   const waiting: SeenMethod[] = [];
   let isReadable = true;
   const reader = dotnetReader({
@@ -74,7 +84,7 @@ test("once for all processes where they have a number", () => {
     takeMethods: () => waiting.splice(0),
   });
   const nameOf = (pid: number, number: number) => {
-    waiting.push(seen({ ...compiled, pid, number }));
+    waiting.push(seen({ ...more, imageFile: undefined, imageFileId: 5, pid, number }));
     reader.resolveSeen();
     return reader.name(WORD, pid);
   };
