@@ -44,6 +44,8 @@ export class DrainedStacks {
   readonly #mergedFrames = new NumberMap();
   /** The stacks as they came, in the order of their numbers; for each where it begins in its batch, and 1. */
   #batches: Batch[] = [];
+  /** The place of the batch that was looked into last. */
+  #batch = 0;
   readonly #places = new SlidingColumn();
   /** Numbers in the store, and 1. */
   readonly #stackNumbers = new SlidingColumn();
@@ -85,10 +87,20 @@ export class DrainedStacks {
     this.#batches.push({ words, last });
   }
 
-  /** The batch that a stack came in, if it was not forgotten. */
+  /** The batch that a stack came in, if it was not forgotten: mostly that of the one before. */
   #batchOf(stack: number): Batch | undefined {
     const batches = this.#batches;
-    return batches[firstWhere(0, batches.length, (at) => (batches[at]?.last ?? 0) >= stack)];
+    if (!this.#isIn(this.#batch, stack)) {
+      const reaches = (at: number): boolean => (batches[at]?.last ?? 0) >= stack;
+      this.#batch = firstWhere(0, batches.length, reaches);
+    }
+    return batches[this.#batch];
+  }
+
+  #isIn(batch: number, stack: number): boolean {
+    const last = this.#batches[batch]?.last ?? 0;
+    const before = batch > 0 ? (this.#batches[batch - 1]?.last ?? 0) : 0;
+    return before < stack && stack <= last;
   }
 
   /** Gives frames other functions: what is counted from now on enters the store with these. */
@@ -228,5 +240,6 @@ export class DrainedStacks {
     const kept = this.#batches.filter(({ last }) => last >= stack);
     for (const { words, last } of this.#batches) if (last < stack) release(words);
     this.#batches = kept;
+    this.#batch = 0;
   }
 }

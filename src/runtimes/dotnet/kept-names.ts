@@ -22,9 +22,9 @@ const MAX_WORD = 0xffff_ffff;
 /** What stands around the words of an object as JSON. */
 const FRAME_BYTES = 36;
 
-/** A method as JSON, and the numbers that it stands for. */
-interface Named extends FunctionRange {
-  readonly text: Buffer;
+/** The numbers that a method stands for, and the method. */
+interface Added extends FunctionRange {
+  readonly method: ImageMethod;
 }
 
 /** Names by number: RVAs, of which a function has many, or rows. */
@@ -34,7 +34,7 @@ class NameList {
   readonly #texts: Buffer;
   readonly #read = new Map<number, ImageMethod | undefined>();
   /** Those of this run, in the order of their numbers. */
-  readonly #added: (FunctionRange & { readonly method: ImageMethod })[] = [];
+  readonly #added: Added[] = [];
 
   constructor(words: Uint32Array, texts: Buffer) {
     this.#words = words;
@@ -49,8 +49,7 @@ class NameList {
     const added = this.#added[this.#firstAddedBehind(number) - 1];
     if (added && number < added.end) return added.method;
     const words = this.#words;
-    const isBehind = (index: number) => (words[NAME_WORDS * index] ?? 0) > number;
-    const index = firstWhere(0, words.length / NAME_WORDS, isBehind) - 1;
+    const index = this.#firstKnownBehind(number) - 1;
     if (index < 0 || number >= (words[NAME_WORDS * index + 1] ?? 0)) return undefined;
     if (!this.#read.has(index)) this.#read.set(index, methodIn(this.#textAt(index)));
     return this.#read.get(index);
@@ -61,25 +60,43 @@ class NameList {
     this.#added.splice(this.#firstAddedBehind(begin), 0, named);
   }
 
-  /** All names in the order of their numbers. */
-  all(): Named[] {
-    const words = this.#words;
-    const known = Array.from({ length: words.length / NAME_WORDS }, (_, index) => ({
-      begin: words[NAME_WORDS * index] ?? 0,
-      end: words[NAME_WORDS * index + 1] ?? 0,
-      text: this.#textAt(index),
-    }));
-    const added = this.#added.map(({ begin, end, method }) => ({
-      begin,
-      end,
-      text: textOf(method),
-    }));
-    return [...known, ...added].sort((a, b) => a.begin - b.begin);
+  /**
+   * The words of all names in the order of their numbers. The texts of those of earlier runs are the first of `texts`;
+   * those of the others are appended.
+   */
+  encode(texts: Buffer[]): Uint32Array {
+    const words = new Uint32Array(NAME_WORDS * this.length);
+    let at = texts.reduce((sum, { length }) => sum + length, 0);
+    let known = 0;
+    let to = 0;
+    const takeKnown = (behind: number): void => {
+      // What the disk gave may be in any order.
+      const end = Math.max(known, behind);
+      words.set(this.#words.subarray(known, end), to);
+      to += end - known;
+      known = end;
+    };
+    for (const { begin, end, method } of this.#added) {
+      takeKnown(NAME_WORDS * this.#firstKnownBehind(begin));
+      const text = textOf(method);
+      words.set([begin, end, at, text.length], to);
+      to += NAME_WORDS;
+      at += text.length;
+      texts.push(text);
+    }
+    takeKnown(this.#words.length);
+    return words;
   }
 
   #textAt(index: number): Buffer {
     const [at = 0, length = 0] = this.#words.subarray(NAME_WORDS * index + 2);
     return this.#texts.subarray(at, at + length);
+  }
+
+  #firstKnownBehind(number: number): number {
+    const words = this.#words;
+    const isBehind = (index: number) => (words[NAME_WORDS * index] ?? 0) > number;
+    return firstWhere(0, words.length / NAME_WORDS, isBehind);
   }
 
   #firstAddedBehind(number: number): number {
@@ -92,6 +109,8 @@ export class KeptNames {
   readonly #kept: KeptBytes;
   readonly #functions: NameList;
   readonly #rows: NameList;
+  /** Of the names of earlier runs. */
+  readonly #texts: Buffer;
   #textBytes: number;
   #hasNews = false;
 
@@ -100,6 +119,7 @@ export class KeptNames {
     const { functions, rows, texts } = decodeNames(kept.read());
     this.#functions = new NameList(functions, texts);
     this.#rows = new NameList(rows, texts);
+    this.#texts = texts;
     this.#textBytes = texts.length;
   }
 
@@ -132,7 +152,7 @@ export class KeptNames {
   save(): void {
     if (!this.#hasNews) return;
     this.#hasNews = false;
-    this.#kept.write(encodeNames(this.#functions.all(), this.#rows.all()));
+    this.#kept.write(encodeNames(this.#functions, this.#rows, this.#texts));
   }
 
   #add(list: NameList, range: FunctionRange, method: ImageMethod): void {
@@ -145,17 +165,14 @@ export class KeptNames {
   }
 }
 
-/** Names as bytes, in the byte order of this machine: words in front, then the texts. */
-function encodeNames(functions: readonly Named[], rows: readonly Named[]): Buffer {
-  const all = [...functions, ...rows];
-  const words = new Uint32Array(HEADER_WORDS + NAME_WORDS * all.length);
-  words.set([functions.length, rows.length]);
-  let at = 0;
-  for (const [index, { begin, end, text }] of all.entries()) {
-    words.set([begin, end, at, text.length], HEADER_WORDS + NAME_WORDS * index);
-    at += text.length;
-  }
-  return Buffer.concat([Buffer.from(words.buffer), ...all.map(({ text }) => text)]);
+/** Names as bytes, in the byte order of this machine: words in front, then the texts, those of earlier runs first. */
+function encodeNames(functions: NameList, rows: NameList, known: Buffer): Buffer {
+  const texts = [known];
+  const ofFunctions = functions.encode(texts);
+  const ofRows = rows.encode(texts);
+  const header = Uint32Array.of(functions.length, rows.length);
+  const words = [header, ofFunctions, ofRows].map(({ buffer }) => Buffer.from(buffer));
+  return Buffer.concat([...words, ...texts]);
 }
 
 /** The words of the names in such bytes, and their texts; none where the bytes are cut. */

@@ -4,6 +4,9 @@ import { release } from "./numbers.ts";
 /** Slots, a power of two. */
 const FIRST_SLOTS = 1 << 8;
 
+/** What is left of a hash of 32 bits behind this shift is one of so many slots. */
+const shiftOf = (slots: number): number => Math.clz32(slots) + 1;
+
 /**
  * A map from whole numbers of 32 bits to whole numbers from 0 on, outside of the garbage collector's heap: a Map of as
  * many takes the collector a walk over all of it. Open addressing, half of it empty at least.
@@ -12,8 +15,10 @@ export class NumberMap {
   #size = 0;
   /** For each slot a key, and its value and 1: 0 is an empty slot. */
   #slots = new Int32Array(2 * FIRST_SLOTS);
+  /** How many slots there are, less one. */
+  #mask = FIRST_SLOTS - 1;
   /** The highest bits of a hash are a slot. */
-  #shift = Math.clz32(FIRST_SLOTS) + 1;
+  #shift = shiftOf(FIRST_SLOTS);
 
   get size(): number {
     return this.#size;
@@ -25,14 +30,14 @@ export class NumberMap {
   }
 
   set(key: number, value: number): void {
-    if (4 * (this.#size + 1) > this.#slots.length) this.#resize(2 * this.#slots.length);
+    if (2 * this.#size > this.#mask) this.#grow();
     this.#put(key, value);
   }
 
   /** Takes a key out, if it is there. */
   delete(key: number): void {
     const slots = this.#slots;
-    const mask = slots.length / 2 - 1;
+    const mask = this.#mask;
     let empty = this.#slotOf(key);
     if (slots[2 * empty + 1] === 0) return;
     this.#size--;
@@ -50,9 +55,7 @@ export class NumberMap {
   /** Takes all keys out, and gives back the room but for a little. */
   clear(): void {
     release(this.#slots);
-    this.#slots = new Int32Array(2 * FIRST_SLOTS);
-    this.#shift = Math.clz32(FIRST_SLOTS) + 1;
-    this.#size = 0;
+    this.#begin(FIRST_SLOTS);
   }
 
   /** All keys, in no order; negative ones where they were above 2^31. */
@@ -76,7 +79,7 @@ export class NumberMap {
   #slotOf(key: number): number {
     const slots = this.#slots;
     const wanted = key | 0;
-    const mask = slots.length / 2 - 1;
+    const mask = this.#mask;
     let slot = this.#firstSlot(wanted);
     while (slots[2 * slot + 1] !== 0 && slots[2 * slot] !== wanted) slot = (slot + 1) & mask;
     return slot;
@@ -87,15 +90,20 @@ export class NumberMap {
     return Math.imul(key, 0x9e3779b1) >>> this.#shift;
   }
 
-  #resize(length: number): void {
+  #grow(): void {
     const before = this.#slots;
-    this.#slots = new Int32Array(length);
-    this.#shift = Math.clz32(length / 2) + 1;
-    this.#size = 0;
+    this.#begin(2 * (this.#mask + 1));
     for (let at = 0; at < before.length; at += 2) {
       const value = before[at + 1] ?? 0;
       if (value !== 0) this.#put(before[at] ?? 0, value - 1);
     }
     release(before);
+  }
+
+  #begin(slots: number): void {
+    this.#slots = new Int32Array(2 * slots);
+    this.#mask = slots - 1;
+    this.#shift = shiftOf(slots);
+    this.#size = 0;
   }
 }
