@@ -18,7 +18,7 @@ void Naming::makeReady(const std::vector<uint32_t>& files) {
 NamedOffset Naming::name(uint32_t file, uint64_t offset) {
   const std::shared_ptr<OpenFile> found = catalog_.open(file);
   if (!found) return {"", 0, "nothing is known of its file any more"};
-  symbols_.makeReady({found});
+  if (found->lacksSymbols()) symbols_.makeReady({found});
   NamedOffset named = found->name(offset, refresh_);
   if (!found->wantsNames()) return named;
   symbols_.readNames({found});
@@ -27,12 +27,13 @@ NamedOffset Naming::name(uint32_t file, uint64_t offset) {
 
 uint32_t Naming::functionOf(uint32_t file, uint64_t offset) {
   const std::shared_ptr<OpenFile> found = catalog_.open(file);
-  const uint64_t start = found ? found->functionStart(offset) : 0;
+  const uint64_t entry = found ? found->entryStart(offset) : 0;
+  const uint64_t start = found ? found->functionStart(offset, entry) : 0;
   if (start == 0 || nextFunction_ > kLastFunction) return 0;
   const auto [number, isNew] = functions_.add(uint64_t{file} << FRAME_FILE_SHIFT | start);
   if (!isNew) return number;
   number = nextFunction_++;
-  found->wantName(offset);
+  found->wantName(offset, entry);
   if (found->wantsNames() && (unnamed_.empty() || unnamed_.back() != found)) unnamed_.push_back(found);
   return number;
 }

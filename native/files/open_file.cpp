@@ -92,19 +92,18 @@ uint64_t OpenFile::addressOf(uint64_t offset) const {
   return offset;
 }
 
-void OpenFile::wantName(uint64_t offset) {
-  if (symbols_) symbols_->find(offset, starts_.enclosing(offset));
+void OpenFile::wantName(uint64_t offset, uint64_t entry) {
+  if (symbols_) symbols_->find(offset, entry);
 }
 
-uint64_t OpenFile::functionStart(uint64_t offset) const {
-  const uint64_t start = starts_.enclosing(offset);
-  const uint64_t symbol = symbols_ ? symbols_->startOf(offset, start) : 0;
-  return symbol ? symbol : start;
+uint64_t OpenFile::functionStart(uint64_t offset, uint64_t entry) const {
+  const uint64_t symbol = symbols_ ? symbols_->startOf(offset, entry) : 0;
+  return symbol ? symbol : entry;
 }
 
 NamedOffset OpenFile::name(uint64_t offset, uint64_t refresh) {
   NamedOffset named;
-  uint64_t start = starts_.enclosing(offset);
+  uint64_t start = entryStart(offset);
   if (symbols_) {
     if (std::optional<Symbol> symbol = symbols_->find(offset, start)) {
       named.name = std::move(symbol->name);

@@ -80,10 +80,12 @@ class OpenFile {
   /// none and is wanted. `refresh` is another number for each drain: whether the file is unchanged is asked once in it,
   /// behind all that was read of it until then.
   NamedOffset name(uint64_t offset, uint64_t refresh);
-  /// Has its name wanted, if it is not known.
-  void wantName(uint64_t offset);
-  /// The file offset where that function starts, 0 if it is not known.
-  uint64_t functionStart(uint64_t offset) const;
+  /// The file offset where the unwind entry starts that holds one, 0 if there is none.
+  uint64_t entryStart(uint64_t offset) const { return starts_.enclosing(offset); }
+  /// The file offset where the function starts that holds one, 0 if it is not known. `entry`: entryStart() of it.
+  uint64_t functionStart(uint64_t offset, uint64_t entry) const;
+  /// Has the name of that function wanted, if it is not known.
+  void wantName(uint64_t offset, uint64_t entry);
   /// Bytes of the file, fewer where it ends; with a name: of the file of that name in its folder, none without one.
   std::vector<uint8_t> read(const std::string& name, uint64_t offset, size_t size);
 

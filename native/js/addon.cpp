@@ -250,17 +250,12 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     return info.Env().Undefined();
   }
 
-  /// name(file, offset): [name, address, why] of the function there, the address as in the file's headers.
-  /// The name is empty if there is no symbol, or for the reason why; the address is 0 if there is no unwind entry
-  /// either.
+  /// name(file, offset): the name of the function there. Where it has none {address, why}: its address as in the
+  /// file's headers, 0 if there is no unwind entry either, and why there may be a symbol all the same.
   Napi::Value name(const Napi::CallbackInfo& info) {
-    const Napi::Env env = info.Env();
     const NamedOffset found = parts_->files.naming.name(uint32At(info, 0), offsetAt(info, 1));
-    Napi::Array result = Napi::Array::New(env, 3);
-    result.Set(0u, found.name);
-    result.Set(1u, static_cast<double>(found.address));
-    result.Set(2u, found.why);
-    return result;
+    if (!found.name.empty()) return valueOf(info.Env(), found.name);
+    return object(info.Env(), "address", found.address, "why", found.why);
   }
 
   /// readMemory(pid, address, size): a Buffer with the bytes that could be read, shorter where a page is missing.

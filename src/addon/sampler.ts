@@ -35,6 +35,14 @@ export interface SamplerOptions {
   readonly cacheFolder?: string;
 }
 
+/** A function of a file that has no name. */
+export interface UnnamedFunction {
+  /** Where it begins, as an address of the file's headers; 0: not known. */
+  readonly address: number;
+  /** Why it has no name though there may be a symbol for it; empty: there is none. */
+  readonly why: string;
+}
+
 /** A running sampler; samples from its construction to close(). */
 export interface Sampler {
   /**
@@ -62,11 +70,8 @@ export interface Sampler {
    * functions of all numbers but these were forgotten already.
    */
   renewFrames(functions: Uint32Array): void;
-  /**
-   * Names the function at a file offset: its name (empty: no symbol), its address in the file's headers (0: unknown),
-   * and why it has no name though there may be a symbol (empty: there is none).
-   */
-  name(file: number, offset: number): readonly [name: string, address: number, why: string];
+  /** Names the function at a file offset, or says what is known of it without a name. */
+  name(file: number, offset: number): string | UnnamedFunction;
   /**
    * Names addresses of the kernel's code as it does in its own messages: `name+0x1a/0x50 [module]`, and an address where
    * it knows no function. Empty texts before Linux 5.13, which does not tell.

@@ -8,7 +8,7 @@ import { runInNewContext } from "node:vm";
  */
 const COMPACT_MILLISECONDS = 3 * 60_000;
 /** No compaction begins so soon after another: who makes ever new names would have it done all the time. */
-const LEAST_MILLISECONDS = 15_000;
+const LEAST_MILLISECONDS = 60_000;
 
 let compactedAt = -Infinity;
 

@@ -151,11 +151,11 @@ export class FunctionTable {
    * Forgets all functions but these, and returns the ids of those that it forgot. They may come again: the latest
    * under the same ids, so that they are what they were to whoever still holds them. No id is given to another one.
    */
-  forget(kept: Iterable<number>, now: number): number[] {
+  forget(kept: ArrayLike<number>, now: number): number[] {
     this.#forgotAt = now;
     const before = this.#round++;
-    for (const id of kept) {
-      const known = this.#of(id);
+    for (let at = 0; at < kept.length; at++) {
+      const known = this.#of(kept[at] ?? 0);
       if (known?.round === before) known.round = this.#round;
     }
     const forgotten: number[] = [];

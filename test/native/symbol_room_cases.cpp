@@ -54,7 +54,7 @@ std::string nameIn(SymbolRoom& room, const std::shared_ptr<OpenFile>& file) {
   refresh++;
   room.beginRefresh();
   room.makeReady({file});
-  file->wantName(0x1000);
+  file->wantName(0x1000, 0);
   room.readNames({file});
   return file->name(0x1000, refresh).name;
 }

@@ -35,8 +35,9 @@ export class NativeReader implements RuntimeReader {
 
   symbolizeCode(id: number, offset: number): NamedFunction {
     const { module, why } = this.#files.get(id) ?? { module: "", why: "" };
-    const [name, address, whyNotRead] = this.#sampler.name(id, offset);
-    if (name !== "") return { runtime: "native", name, module };
+    const named = this.#sampler.name(id, offset);
+    if (typeof named === "string") return { runtime: "native", name: named, module };
+    const { address, why: whyNotRead } = named;
     if (address > 0) {
       return {
         runtime: "native",

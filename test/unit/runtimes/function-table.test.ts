@@ -37,7 +37,7 @@ test("functions that are in no stack any more make room, and come again under th
   expect(table.isFull).toBe(false);
   const [kept = 0, gone = 0] = ids;
   const before = table.info(gone);
-  const forgotten = table.forget(new Set([kept]), MINUTE);
+  const forgotten = table.forget([kept], MINUTE);
   expect(forgotten).toEqual(ids.slice(1));
   expect(table.isLarge(2 * MINUTE)).toBe(false);
   table.takeAdded();
@@ -57,7 +57,7 @@ test("functions that cannot be forgotten do not have others forgotten all the ti
   const all = new Set<number>();
   for (let index = 0; !table.isLarge(MINUTE); index++)
     all.add(table.intern({ runtime: "native", name: `held_${index}`, module: "" }));
-  expect(table.forget(all, MINUTE)).toEqual([]);
+  expect(table.forget([...all], MINUTE)).toEqual([]);
   expect(table.isLarge(2 * MINUTE)).toBe(false);
 });
 
@@ -70,7 +70,7 @@ test("where ever new functions come fast they are forgotten once a minute, unles
   };
   intern(6000);
   expect([table.isLarge(MINUTE - 1), table.isLarge(MINUTE)]).toEqual([false, true]);
-  table.forget(new Set(), MINUTE);
+  table.forget([], MINUTE);
   intern(6000);
   expect([table.isLarge(2 * MINUTE - 1), table.isLarge(2 * MINUTE)]).toEqual([false, true]);
   intern(10_000);
@@ -111,7 +111,7 @@ test("ever other spellings of a module fill nothing", () => {
     ids.add(table.intern(named(index % 2)));
     table.intern({ ...named(0), module: `a${"\u0007".repeat(index % 5000)}` });
     if (!table.isLarge(MINUTE * (rounds + 1))) continue;
-    table.forget(ids, MINUTE * ++rounds);
+    table.forget([...ids], MINUTE * ++rounds);
     expect(table.isLarge(MINUTE * (rounds + 1))).toBe(false);
   }
   expect(rounds).toBeGreaterThan(2);

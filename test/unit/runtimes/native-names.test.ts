@@ -1,6 +1,7 @@
 /** Functions of files by what the addon says of their code: a name, or why there is none. */
 import { expect, test } from "vitest";
 import type { Drained, SampledFile } from "../../../src/addon/drained.ts";
+import type { UnnamedFunction } from "../../../src/addon/sampler.ts";
 import { NativeReader } from "../../../src/runtimes/native/reader.ts";
 
 const FILE: SampledFile = {
@@ -12,29 +13,31 @@ const FILE: SampledFile = {
 };
 
 /** How code of a file is named of which the addon says this. */
-function named(...said: [name: string, address: number, why: string]) {
+function named(said: string | UnnamedFunction) {
   const reader = new NativeReader({ name: () => said });
   reader.ingest({ files: [FILE] } as unknown as Drained);
   return reader.symbolizeCode(1, 0x1234);
 }
 
 test("a symbol is the name", () => {
-  expect(named("work", 0x1000, "")).toEqual({ runtime: "native", name: "work", module: "libx.so" });
+  expect(named("work")).toEqual({ runtime: "native", name: "work", module: "libx.so" });
 });
 
 test("the place stands for a name that there is not, and for one that was not read", () => {
   const place = { runtime: "native", name: "libx.so+0x1000", module: "libx.so" };
-  const none = named("", 0x1000, "");
+  const none = named({ address: 0x1000, why: "" });
   expect(none).toMatchObject(place);
   expect(none.whyUnnamed).toMatch(/^the file has no symbol for it; /);
-  const late = named("", 0x1000, "its name was not read in time");
+  const late = named({ address: 0x1000, why: "its name was not read in time" });
   expect(late).toMatchObject(place);
   expect(late.whyUnnamed).toMatch(/^its name was not read in time; /);
 });
 
 test("where there is no place either, the reason is the addon's", () => {
-  expect(named("", 0, "").whyUnnamed).toContain("neither a symbol nor an unwind entry");
-  expect(named("", 0, "the file was written to")).toMatchObject({
+  expect(named({ address: 0, why: "" }).whyUnnamed).toContain(
+    "neither a symbol nor an unwind entry",
+  );
+  expect(named({ address: 0, why: "the file was written to" })).toMatchObject({
     name: "[libx.so]",
     whyUnnamed: "the file was written to",
   });
