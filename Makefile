@@ -140,14 +140,14 @@ dist/cli.js: $(BUNDLE_SOURCES) build/abi.ts build/sources package-lock.json pack
 # in build/tools/ as they are in the addon, in build/tools/checked/ with memory and undefined behaviour checked.
 
 TOOLS := answer_cases dump_unwind hostile_cases parser_cases reader_cases slow_parser stack_depth symbols_tool
-CHECKED_TOOLS := cache_cases fair_cases fuzz_unwind managed_code map_cases merge_cases perl_cases python_cases room_cases rule_cases start_code_cases starts_cases \
+CHECKED_TOOLS := cache_cases fair_cases fuzz_unwind managed_code map_cases merge_cases perl_cases python_cases room_cases rule_cases stack_cases start_code_cases starts_cases \
   symbol_room_cases symbols_tool turn_cases unsampled_cases unwind_cases v8_cases
 CHECKED_FLAGS := $(CXX_FLAGS) -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all
 
 OTHER_ROOMS := command drain early events files js kernel kernel_names launch mapped
 PARSERS := $(filter-out $(OTHER_ROOMS:%=native/%/%),$(wildcard native/*/*.cpp)) \
   $(filter-out %/parser.cpp,$(wildcard native/parser/program/*.cpp)) \
-  $(addprefix native/files/,open_file.cpp room_plan.cpp) $(addprefix native/mapped/,identity.cpp named_files.cpp proc_lines.cpp vdso.cpp) native/kernel/map_filter.cpp native/drain/unsampled.cpp
+  $(addprefix native/files/,open_file.cpp room_plan.cpp) $(addprefix native/mapped/,identity.cpp named_files.cpp proc_lines.cpp vdso.cpp) native/kernel/map_filter.cpp $(addprefix native/drain/,stacks.cpp unsampled.cpp)
 $(call remember,build/parsers,$(PARSERS))
 
 tools: $(TOOLS:%=build/tools/%) $(CHECKED_TOOLS:%=build/tools/checked/%) build/tools/checked/replay

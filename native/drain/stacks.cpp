@@ -167,7 +167,7 @@ Stacks::ShownStack Stacks::show(const Unnumbered& stack) {
   uint64_t hash = static_cast<uint64_t>(stack.outcome) << 8 | stack.wait;
   const auto append = [&](uint32_t number) {
     const KnownFrame& it = known(number);
-    const uint32_t function = byFunction_ ? it.frame.function : 0;
+    const uint32_t function = byFunction_ && it.isOfFile ? it.frame.function : 0;
     // Even numbers stand for frames of no function.
     const uint64_t ofFunction = uint64_t{it.isHidden} << 40 | (2 * uint64_t{function} + 1);
     hash = mix(hash, function ? ofFunction : 2 * uint64_t{number});
@@ -197,7 +197,8 @@ void Stacks::showFrames(const std::vector<FrameFacts>& facts) {
     const auto kind = static_cast<uint8_t>(frame.meta & INTERPRETED_KIND_MASK);
     const Interleaver* own = interleaverOf(interleavers_, owner);
     uint32_t shown = !own || own->isShown(kind) ? nextShownFrame_ : 0;
-    if (byFunction_ && function && extra == 0 && frameKind(word) == FRAME_NATIVE) {
+    const bool isOfFile = frameKind(word) == FRAME_NATIVE;
+    if (byFunction_ && function && extra == 0 && isOfFile) {
       const auto [first, isNew] = frameOfFunction_.add(function);
       if (isNew) first = shown;
       shown = first;
@@ -212,7 +213,7 @@ void Stacks::showFrames(const std::vector<FrameFacts>& facts) {
     known.role = facts[i].role;
     known.isStop = extra == 0 && frameKind(word) == FRAME_STOP;
     known.place = static_cast<uint16_t>(word);
-    known_.push_back({known, shown, extra == kFolded});
+    known_.push_back({known, shown, extra == kFolded, isOfFile});
     if (shown != nextShownFrame_) continue;
     nextShownFrame_++;
     news_.frames.push_back(word);

@@ -25,8 +25,8 @@ namespace polytop {
  */
 class Stacks {
  public:
-  /// Stacks of the same functions get one number, wherever in these they are, and so do frames of files' code. To be
-  /// set before anything is added.
+  /// Stacks of the same functions of files' code get one number, wherever in these they are, and so do the frames. What
+  /// a process compiled is a frame of its own: what that is called may change. To be set before anything is added.
   void mergeByFunction() { byFunction_ = true; }
   /// The frames of these interpreters find their places when a stack is numbered. To be set before anything is added.
   void interleave(std::vector<const Interleaver*> interleavers) { interleavers_ = std::move(interleavers); }
@@ -157,6 +157,7 @@ class Stacks {
     StackFrame frame;
     uint32_t shown;  ///< the number that JavaScript knows; 0: it is never shown
     bool isHidden;
+    bool isOfFile;  ///< its word is code of a file, and says the same in every process
   };
 
   /// A frame of the stack that was added last.
