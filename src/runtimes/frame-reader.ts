@@ -42,6 +42,8 @@ export class FrameReader {
   readonly #counters: ReadonlyMap<number, CounterDefinition>;
   /** Ids of the functions of files' code and of files' methods that were met, by their numbers (Drained.functions). */
   readonly #numbered = new NumberMap();
+  /** What their frames say beside the function, by the same numbers. */
+  readonly #numberedDetails = new Map<number, FrameDetail>();
   /** Details by the text of the body: one object for all frames. */
   readonly #bodies = new Map<string, FrameDetail>();
 
@@ -78,29 +80,41 @@ export class FrameReader {
 
   /** Forgets functions that the table has forgotten, and returns the numbers of the others (Drained.functions). */
   forget(): Uint32Array {
-    for (const number of this.#numbered.keys()) {
-      if (!this.#functions.isKept(this.#numbered.get(number))) this.#numbered.delete(number);
+    for (const number of new Uint32Array(this.#numbered.keys())) {
+      if (this.#functions.isKept(this.#numbered.get(number))) continue;
+      this.#numbered.delete(number);
+      this.#numberedDetails.delete(number);
     }
     return new Uint32Array(this.#numbered.keys());
   }
 
   /** The id of the function of a frame; what the frame says beside it is set in `details`. */
   #frame(frames: NewFrames, index: number, details: Map<number, FrameDetail>): number {
-    if (frames.isCode(index)) {
-      if (frames.isFolded(index)) details.set(index, FOLDED);
-      return this.#codeOfFile(frames, index);
-    }
-    if (frames.isStop(index)) return this.#functions.intern(this.#stop(frames, index));
+    const isCode = frames.isCode(index);
+    if (!isCode && frames.isStop(index)) return this.#functions.intern(this.#stop(frames, index));
     const number = frames.functionNumber(index);
     const known = number === 0 ? -1 : this.#numbered.get(number);
-    if (known >= 0) return known;
-    const named = this.#symbolize(frames, index);
-    const { id, detail } = this.#intern(named);
-    const { isOfFile, whyUnnamed } = named.function;
-    // A method is named once for all processes, where its file tells it and nothing is said beside its name.
-    if (detail) details.set(index, detail);
-    else if (isOfFile && whyUnnamed === undefined) this.#keep(number, id);
+    const { id, detail } =
+      known >= 0
+        ? { id: known, detail: this.#numberedDetails.get(number) }
+        : this.#name(frames, index, isCode, number);
+    const said = isCode && frames.isFolded(index) ? FOLDED : detail;
+    if (said) details.set(index, said);
     return id;
+  }
+
+  /**
+   * Names a frame. A function with a number is named once: hot loops bring many addresses of few functions, and
+   * processes of a build the same methods. What a process tells of its methods is no other one's name for them.
+   */
+  #name(frames: NewFrames, index: number, isCode: boolean, number: number): NumberedFrame {
+    const named = isCode
+      ? { function: this.#nameCode(frames.file(index), frames.offset(index)) }
+      : this.#symbolize(frames, index);
+    const numbered = this.#intern(named);
+    const { isOfFile, whyUnnamed } = named.function;
+    if (isCode || (isOfFile && whyUnnamed === undefined)) this.#keep(number, numbered);
+    return numbered;
   }
 
   #symbolize(frames: NewFrames, index: number): NamedFrame {
@@ -111,20 +125,14 @@ export class FrameReader {
     return { function: unread(`kind ${frames.kind(index)}`) };
   }
 
-  #keep(number: number, id: number): void {
+  #keep(number: number, { id, detail }: NumberedFrame): void {
     if (number === 0) return;
-    if (this.#numbered.size >= MAX_NUMBERS) this.#numbered.clear();
+    if (this.#numbered.size >= MAX_NUMBERS) {
+      this.#numbered.clear();
+      this.#numberedDetails.clear();
+    }
     this.#numbered.set(number, id);
-  }
-
-  /** The code of a function is named once: hot loops bring many addresses of few functions. */
-  #codeOfFile(frames: NewFrames, index: number): number {
-    const number = frames.functionNumber(index);
-    const known = number === 0 ? -1 : this.#numbered.get(number);
-    if (known >= 0) return known;
-    const id = this.#functions.intern(this.#nameCode(frames.file(index), frames.offset(index)));
-    this.#keep(number, id);
-    return id;
+    if (detail) this.#numberedDetails.set(number, detail);
   }
 
   #nameCode(file: number, offset: number): NamedFunction {
