@@ -111,7 +111,8 @@ NamedOffset OpenFile::name(uint64_t offset, uint64_t refresh) {
       if (named.name.empty()) named.why = kNameNotRead;
     }
   } else if (isElf_) {
-    named.why = state_ == Symbols::kAreMissing && hasFailed() ? kSymbolsRefused : kSymbolsNotRead;
+    const bool isRefused = state_ == Symbols::kAreMissing && (hasFailed() || !file().valid());
+    named.why = isRefused ? kSymbolsRefused : kSymbolsNotRead;
   }
   if (start) named.address = addressOf(start);
   // Asked behind the reading: nothing that was written meanwhile is told.

@@ -140,6 +140,9 @@ void testReasons(SymbolReader& reader) {
   const NamedOffset named = again->name(0x1000, refresh), none = again->name(0x9000, refresh);
   check(named.name == "f" && *named.why == 0, "one that was");
   check(none.name.empty() && *none.why == 0, "code that has no symbol");
+  OpenFile gone({}, std::nullopt, {}, true, {});
+  check(std::string_view(gone.name(0x1000, refresh).why).find("could not be read") != std::string_view::npos,
+        "a file that could not be opened");
   check(ftruncate(made[0].file.fd(), 1 << 20) == 0, "the file is written to");
   check(std::string_view(again->name(0x1000, ++refresh).why).find("written to") != std::string_view::npos,
         "a file that was written to");

@@ -1,4 +1,4 @@
-/** Numbers by numbers. */
+/** A map of numbers, outside of the heap. */
 import { release } from "./numbers.ts";
 
 /** Slots, a power of two. */
@@ -8,8 +8,8 @@ const FIRST_SLOTS = 1 << 8;
 const shiftOf = (slots: number): number => Math.clz32(slots) + 1;
 
 /**
- * A map from whole numbers of 32 bits to whole numbers from 0 on, outside of the garbage collector's heap: a Map of as
- * many takes the collector a walk over all of it. Open addressing, half of it empty at least.
+ * A map from whole numbers of 32 bits to whole numbers from 0 on, below 2^31 - 1, outside of the garbage collector's
+ * heap: a Map of as many takes the collector a walk over all of it. Open addressing, half of it empty at least.
  */
 export class NumberMap {
   #size = 0;
