@@ -80,12 +80,12 @@ export class FrameReader {
 
   /** Forgets functions that the table has forgotten, and returns the numbers of the others (Drained.functions). */
   forget(): Uint32Array {
-    for (const number of new Uint32Array(this.#numbered.keys())) {
+    for (const number of this.#numbered.keys()) {
       if (this.#functions.isKept(this.#numbered.get(number))) continue;
       this.#numbered.delete(number);
       this.#numberedDetails.delete(number);
     }
-    return new Uint32Array(this.#numbered.keys());
+    return this.#numbered.keys();
   }
 
   /** The id of the function of a frame; what the frame says beside it is set in `details`. */
@@ -93,7 +93,7 @@ export class FrameReader {
     const isCode = frames.isCode(index);
     if (!isCode && frames.isStop(index)) return this.#functions.intern(this.#stop(frames, index));
     const number = frames.functionNumber(index);
-    const known = number === 0 ? -1 : this.#numbered.get(number);
+    const known = this.#numbered.get(number);
     const { id, detail } =
       known >= 0
         ? { id: known, detail: this.#numberedDetails.get(number) }

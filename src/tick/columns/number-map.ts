@@ -58,9 +58,9 @@ export class NumberMap {
     this.#begin(FIRST_SLOTS);
   }
 
-  /** All keys, in no order; negative ones where they were above 2^31. */
-  keys(): Int32Array {
-    const keys = new Int32Array(this.#size);
+  /** All keys, in no order. */
+  keys(): Uint32Array {
+    const keys = new Uint32Array(this.#size);
     let count = 0;
     for (let at = 0; at < this.#slots.length; at += 2) {
       if (this.#slots[at + 1] !== 0) keys[count++] = this.#slots[at] ?? 0;
