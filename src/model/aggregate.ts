@@ -2,7 +2,6 @@
  * From ticks to what is listed: functions with their own and total samples, processes,
  * shares by runtime, and how the walks ended.
  */
-import { NO_FRAMES } from "../tick/functions.ts";
 import {
   bitsToRuntimes,
   byRuntime,
@@ -195,11 +194,7 @@ export function aggregate(ticks: readonly Tick[], options: AggregateOptions): Ag
   const known = ticks[0]?.store.functions;
   return {
     samples: sums.samples,
-    functions: functions.rows(
-      (place) => known?.info(place) ?? NO_FRAMES,
-      options.filter,
-      options.first,
-    ),
+    functions: known ? functions.rows(known, options.filter, options.first) : [],
     processes: sums.processes,
     outcomes: sums.outcomes,
     runtimes: sums.runtimes,

@@ -1,6 +1,7 @@
 /** Weights by function: the inner loop of the aggregate. */
 import { WAIT_REASON_MASK } from "../../build/abi.ts";
 import { grown } from "../tick/columns/numbers.ts";
+import type { Functions } from "../tick/functions.ts";
 import { ROOT } from "../tick/store.ts";
 import type { FunctionInfo } from "../tick/tick.ts";
 import { type Reason, reasonOf } from "../tick/waits.ts";
@@ -15,6 +16,7 @@ import {
   KEY_RUNTIME_SHIFT,
   type Shown,
 } from "./selection.ts";
+import { firstOf } from "./sort.ts";
 
 const MAX_PIDS = 20;
 
@@ -257,30 +259,26 @@ export class FunctionCounts {
   }
 
   /**
-   * A row for each function that `filter` lets pass; with `first`, those that come first, and maybe more.
-   * To be called once, when everything is counted.
+   * A row for each function that `filter` lets pass; with `first`, for those that come first. To be called once, when
+   * everything is counted.
    */
-  rows(
-    infoOf: (place: number) => FunctionInfo,
-    filter: Filter | undefined,
-    first?: FirstRows,
-  ): FunctionRow[] {
-    const rows: FunctionRow[] = [];
+  rows(functions: Functions, filter: Filter | undefined, first?: FirstRows): FunctionRow[] {
     this.#addLines();
     const { self, total, used } = this.#slots;
+    const all = Array.from(used.subarray(0, this.#used));
+    const isFiltered = filter?.hasFunctionTerms ?? false;
+    const rows: FunctionRow[] = [];
     // A filter may leave out whatever comes first.
-    const least = first && !filter?.hasFunctionTerms ? this.#least(first) : 0;
-    const ranked = first?.by === "self" ? self : total;
-    for (let i = 0; i < this.#used; i++) {
-      const place = used[i] ?? 0;
-      const info = (ranked[place] ?? 0) >= least ? infoOf(place) : undefined;
-      if (info && !(filter?.hasFunctionTerms && !filter.matchesFunction(info))) {
-        const [line, note] = [this.#lines.busiest(place), this.#notes.get(place)];
-        const reason = this.#reasons.busiest(place);
-        const why = reason === undefined ? undefined : reasonOf(reason);
-        const counts = { self: self[place] ?? 0, total: total[place] ?? 0, line, note, why };
-        rows.push(new LazyFunctionRow(info, counts, place, this.#pids));
-      }
+    for (const place of first && !isFiltered ? this.#first(first, all, functions) : all) {
+      const info = functions.info(place);
+      if (isFiltered && !filter?.matchesFunction(info)) continue;
+      const [line, note] = [this.#lines.busiest(place), this.#notes.get(place)];
+      const reason = this.#reasons.busiest(place);
+      const why = reason === undefined ? undefined : reasonOf(reason);
+      const counts = { self: self[place] ?? 0, total: total[place] ?? 0, line, note, why };
+      rows.push(new LazyFunctionRow(info, counts, place, this.#pids));
+    }
+    for (const place of all) {
       self[place] = 0;
       total[place] = 0;
     }
@@ -288,12 +286,13 @@ export class FunctionCounts {
     return rows;
   }
 
-  /** What a function must have to be among the first. */
-  #least({ by, count }: FirstRows): number {
-    const weights = this.#slots[by];
-    const { used } = this.#slots;
-    const ranked = new Float64Array(this.#used);
-    for (let i = 0; i < ranked.length; i++) ranked[i] = weights[used[i] ?? 0] ?? 0;
-    return ranked.sort()[ranked.length - count] ?? 0;
+  /** The places of the functions that come first, as sortFunctions() sorts their rows. */
+  #first({ by, count }: FirstRows, all: readonly number[], functions: Functions): number[] {
+    const { self, total } = this.#slots;
+    const [ranked, second] = by === "self" ? [self, total] : [total, self];
+    return firstOf(all, count, (a, b) => {
+      const more = (ranked[b] ?? 0) - (ranked[a] ?? 0) || (second[b] ?? 0) - (second[a] ?? 0);
+      return more || functions.info(a).id - functions.info(b).id;
+    });
   }
 }

@@ -55,8 +55,23 @@ export function sortFunctions(
   return rows.toSorted(functionOrder(key, reverse, change));
 }
 
-/** Below this share of all rows it is cheaper to pick the first rows than to sort. */
+/** Below this share of all it is cheaper to pick the first than to sort. */
 const FEW = 1 / 8;
+
+/** Returns the first `count` of all in an order. */
+export function firstOf<T>(all: readonly T[], count: number, compare: Compare<T>): T[] {
+  if (count > all.length * FEW) return all.toSorted(compare).slice(0, count);
+  const first: T[] = [];
+  for (const one of all) {
+    const last = first.at(-1);
+    if (last !== undefined && first.length === count && compare(last, one) < 0) continue;
+    let place = first.length;
+    while (place > 0 && compare(one, first[place - 1] as T) < 0) place--;
+    first.splice(place, 0, one);
+    if (first.length > count) first.pop();
+  }
+  return first;
+}
 
 /** Returns the first `count` functions as sortFunctions() sorts them. */
 export function topFunctions(
@@ -66,18 +81,7 @@ export function topFunctions(
   reverse = false,
   change?: (row: FunctionRow) => number,
 ): FunctionRow[] {
-  if (count > rows.length * FEW) return sortFunctions(rows, key, reverse, change).slice(0, count);
-  const compare = functionOrder(key, reverse, change);
-  const top: FunctionRow[] = [];
-  for (const row of rows) {
-    const last = top.at(-1);
-    if (last && top.length === count && compare(last, row) < 0) continue;
-    let place = top.length;
-    while (place > 0 && compare(row, top[place - 1] as FunctionRow) < 0) place--;
-    top.splice(place, 0, row);
-    if (top.length > count) top.pop();
-  }
-  return top;
+  return firstOf(rows, count, functionOrder(key, reverse, change));
 }
 
 /** A process and how deep it stands below others that are shown. */

@@ -10,6 +10,9 @@ function moduleName(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1) || path;
 }
 
+const START = "this is the start of the function";
+const NO_SYMBOL = `the file has no symbol for it; ${START}`;
+
 /** Names any code of files: the other readers are asked before it. */
 export class NativeReader implements RuntimeReader {
   readonly #sampler: Pick<Sampler, "name">;
@@ -43,7 +46,7 @@ export class NativeReader implements RuntimeReader {
         runtime: "native",
         name: `${module}+0x${address.toString(16)}`,
         module,
-        whyUnnamed: `${whyNotRead || "the file has no symbol for it"}; this is the start of the function`,
+        whyUnnamed: whyNotRead ? `${whyNotRead}; ${START}` : NO_SYMBOL,
       };
     }
     return {

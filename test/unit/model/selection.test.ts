@@ -286,6 +286,7 @@ test("the first rows are the first of all rows", () => {
           expect(topFunctions(functions, key, rows, true)).toEqual(reversed);
           if (key !== "self" && key !== "total") continue;
           const ranked = aggregate(ticks, { ...choice, first: { by: key, count: rows } });
+          expect(ranked.functions).toHaveLength(first.length);
           const top = topFunctions(ranked.functions, key, rows);
           expect(top.map((row) => row.function)).toEqual(first.map((row) => row.function));
         }
