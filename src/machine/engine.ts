@@ -28,7 +28,7 @@ export function compactRegularly(): void {
   setInterval(compactSoon, COMPACT_MILLISECONDS).unref();
 }
 
-/** Compacts the heap behind this turn; not twice in a quarter minute. */
+/** Compacts the heap behind this turn, unless that was done in the last minute. */
 export function compactSoon(): void {
   if (performance.now() - compactedAt < LEAST_MILLISECONDS) return;
   compactedAt = performance.now();
