@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where code starts, kept in less room; exits with 1 if a check failed.
+// Where code starts, put in order and kept in less room; exits with 1 if a check failed.
+#include <algorithm>
 #include <cstdint>
+#include <random>
 #include <vector>
 
 #include "check.h"
 #include "unwind/function_starts.h"
+#include "unwind/sort_runs.h"
 
 namespace {
 
@@ -35,9 +38,51 @@ void testStarts(size_t count) {
   }
 }
 
+/// A start, and where it was before it was sorted.
+struct Start {
+  uint32_t address;
+  size_t place;
+  bool operator==(const Start&) const = default;
+};
+
+bool before(const Start& left, const Start& right) { return left.address < right.address; }
+
+/// So many starts below `most`, in runs of up to `length`.
+std::vector<Start> makeRuns(size_t count, size_t length, uint32_t most, std::mt19937& random) {
+  std::vector<Start> starts(count);
+  for (Start& start : starts) start.address = static_cast<uint32_t>(random() % most);
+  for (size_t begin = 0, end = 0; begin < count; begin = end) {
+    end = std::min(count, begin + 1 + random() % length);
+    std::sort(starts.begin() + static_cast<ptrdiff_t>(begin), starts.begin() + static_cast<ptrdiff_t>(end), before);
+  }
+  for (size_t i = 0; i < count; i++) starts[i].place = i;
+  return starts;
+}
+
+void testSorting(std::vector<Start> starts) {
+  std::vector<Start> expected = starts;
+  std::stable_sort(expected.begin(), expected.end(), before);
+  sortRuns(starts, before);
+  check(starts == expected, "runs are merged as std::stable_sort sorts them");
+}
+
+void testRuns() {
+  std::mt19937 random(1);
+  for (const size_t count : {0, 1, 2, 3, 5, 64, 1000}) {
+    for (const size_t length : {1, 2, 7, 1000}) {
+      for (const uint32_t most : {1u, 10u, 1'000'000u}) testSorting(makeRuns(count, length, most, random));
+    }
+  }
+  std::vector<Start> backwards;
+  for (uint32_t i = 0; i < 1000; i++) backwards.push_back({1000 - i, i});
+  check(endsOfRuns(backwards, before).size() == 1000, "each start is a run of its own");
+  testSorting(backwards);
+}
+
 }  // namespace
 
 int main() {
   for (const size_t count : {0, 1, 31, 32, 33, 64, 65, 1000}) testStarts(count);
+  testRuns();
   return reportChecks();
 }

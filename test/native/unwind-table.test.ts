@@ -99,7 +99,7 @@ test("made files give the rows they must", { timeout: 60_000 }, () => {
   expect(run(checkedTool("unwind_cases"), [])).toMatch(/^\d+ checks, 0 failed\n$/);
 });
 
-test("where functions start is found in its packed form too", () => {
+test("where functions start is put in order, and found in its packed form too", () => {
   expect(run(checkedTool("starts_cases"), [])).toMatch(/^\d+ checks, 0 failed\n$/);
 });
 
