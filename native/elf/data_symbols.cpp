@@ -26,8 +26,7 @@ bool mayDefine(const ElfImage& image, std::string_view name) {
   for (const auto& [table, limit] : {std::pair{".dynstr", 16u << 20}, std::pair{".strtab", 4u << 20}}) {
     const Section* section = image.section(table);
     if (!section || section->size > limit) continue;
-    const std::vector<uint8_t> bytes = image.read(section->offset, section->size);
-    if (findText(bytes, wanted)) return true;
+    if (findText(image.kept(*section), wanted)) return true;
   }
   return false;
 }

@@ -229,6 +229,12 @@ std::vector<uint8_t> ElfImage::content(const Section& section) const {
   return bytes;
 }
 
+const std::vector<uint8_t>& ElfImage::kept(const Section& section) const {
+  const auto known = kept_.find(&section);
+  if (known != kept_.end()) return known->second;
+  return kept_.emplace(&section, read(section.offset, section.size)).first->second;
+}
+
 uint8_t ElfImage::lastByte(const Section& section) const {
   if (section.type == SHT_NOBITS || section.size == 0) return 1;
   if ((section.flags & SHF_COMPRESSED) != 0) return lastPlainByte(read(section.offset, section.size));
