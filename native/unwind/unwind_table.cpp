@@ -79,8 +79,8 @@ class TableBuilder {
 
   void build(const FrameSection& section, FrameReader& reader) {
     std::vector<Fde>& fdes = reader.fdes();
-    // They are sorted into a copy.
-    budget_.takeBytes(2 * fdes.size() * sizeof(Fde));
+    // They are sorted into a copy, and each may be a run of its own.
+    budget_.takeBytes(2 * fdes.size() * (sizeof(Fde) + sizeof(size_t)));
     size_t outside = 0;
     for (Fde& fde : fdes) {
       // Code that the linker dropped has its FDE at address 0 or 1, in no executable segment.

@@ -2,6 +2,7 @@
  * From ticks to what is listed: functions with their own and total samples, processes,
  * shares by runtime, and how the walks ended.
  */
+import { Functions } from "../tick/functions.ts";
 import {
   bitsToRuntimes,
   byRuntime,
@@ -92,6 +93,9 @@ export interface AggregateOptions extends Choice {
 
 const COMPLETE = OUTCOMES.indexOf("complete");
 const GUESSED = OUTCOMES.indexOf("guessed");
+
+/** Those of no ticks. */
+const NO_FUNCTIONS = new Functions();
 
 const NOTHING_COUNTED = { samples: 0, complete: 0, guessed: 0, anywhere: 0, leaves: 0 };
 
@@ -191,10 +195,10 @@ export function aggregate(ticks: readonly Tick[], options: AggregateOptions): Ag
     }
     if (sums.endProcess(task)) functions.endProcess(task.pid);
   }
-  const known = ticks[0]?.store.functions;
+  const known = ticks[0]?.store.functions ?? NO_FUNCTIONS;
   return {
     samples: sums.samples,
-    functions: known ? functions.rows(known, options.filter, options.first) : [],
+    functions: functions.rows(known, options.filter, options.first),
     processes: sums.processes,
     outcomes: sums.outcomes,
     runtimes: sums.runtimes,
