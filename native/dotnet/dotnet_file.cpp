@@ -77,6 +77,9 @@ DynamicSymbols readDynamicSymbols(const ElfImage& image) {
 
 Exports findExports(const ElfImage& image) {
   Exports exports;
+  // Most files hold no runtime: their names are read for all who look for one, and their symbols not at all.
+  const Section* strings = image.section(".dynsym") ? image.section(".dynstr") : nullptr;
+  if (strings && strings->size <= kMaxStrings && !findText(image.kept(*strings), kTableSymbol)) return exports;
   const DynamicSymbols tables = readDynamicSymbols(image);
   if (!findText(tables.strings, kTableSymbol)) return exports;
   for (size_t at = 0; at + sizeof(Elf64_Sym) <= tables.symbols.size(); at += sizeof(Elf64_Sym)) {
