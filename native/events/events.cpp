@@ -5,7 +5,7 @@
 #include <future>
 #include <utility>
 
-#include "util/priority.h"
+#include "turns/priority.h"
 
 namespace polytop {
 

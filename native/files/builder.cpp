@@ -15,10 +15,10 @@
 #include "mapped/running_files.h"
 #include "mapped/vdso.h"
 #include "turns/first_turn.h"
+#include "turns/priority.h"
 #include "util/clock.h"
 #include "util/failure.h"
 #include "util/hash.h"
-#include "util/priority.h"
 #include "util/process_user.h"
 #include "util/sealed_file.h"
 

@@ -7,7 +7,7 @@
 #include "js/name_values.h"
 #include "js/values.h"
 #include "turns/first_turn.h"
-#include "util/priority.h"
+#include "turns/priority.h"
 
 namespace polytop {
 

@@ -6,8 +6,8 @@
 #include <fstream>
 #include <random>
 
+#include "turns/priority.h"
 #include "util/clock.h"
-#include "util/priority.h"
 
 namespace polytop {
 

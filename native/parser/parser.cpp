@@ -17,10 +17,10 @@
 
 #include "turns/first_turn.h"
 #include "turns/heavy_turn.h"
+#include "turns/priority.h"
 #include "util/clock.h"
 #include "util/failure.h"
 #include "util/populated.h"
-#include "util/priority.h"
 #include "util/utf8.h"
 
 namespace polytop {

@@ -6,7 +6,7 @@
 #include <thread>
 #include <utility>
 
-#include "util/priority.h"
+#include "turns/priority.h"
 
 namespace polytop {
 

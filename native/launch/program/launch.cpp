@@ -19,7 +19,7 @@
 #include <cstring>
 
 #include "events/tracing_mount.h"
-#include "util/priority.h"
+#include "turns/priority.h"
 
 namespace {
 

@@ -15,7 +15,7 @@
 
 #include "memory/program/confine.h"
 #include "memory/read_area.h"
-#include "util/priority.h"
+#include "turns/priority.h"
 
 namespace {
 
