@@ -4,8 +4,9 @@
 #include "symbols/symbol_table.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
+
+#include "util/radix_sort.h"
 
 namespace polytop {
 namespace {
@@ -14,7 +15,6 @@ constexpr uint64_t kMaxSymbols = 4u << 20;
 constexpr uint64_t kSymbolsAtOnce = 32768;
 // Real programs have some ten; each symbol without a size is looked for in them.
 constexpr size_t kMaxSegments = 32, kMaxSections = 32;
-constexpr size_t kRadixFrom = 2048;  // below that, std::stable_sort is as quick and needs no table
 
 bool isFunction(const Elf64_Sym& symbol) {
   if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx == SHN_ABS || symbol.st_shndx == SHN_COMMON) return false;
@@ -37,30 +37,6 @@ Binding bindingOf(const Elf64_Sym& symbol) {
       return Binding::kWeak;
     default:
       return Binding::kGlobal;  // STB_GNU_UNIQUE too
-  }
-}
-
-/// Stable, by start: three passes of 11 bits, four times faster than comparing for a hundred thousand entries.
-void sortByStart(std::vector<SymbolEntry>& entries) {
-  if (entries.size() < kRadixFrom) {
-    std::stable_sort(entries.begin(), entries.end(),
-                     [](const SymbolEntry& a, const SymbolEntry& b) { return a.start < b.start; });
-    return;
-  }
-  constexpr uint32_t bits = 11;
-  constexpr uint32_t buckets = 1u << bits;
-  std::vector<SymbolEntry> other(entries.size());
-  for (uint32_t shift = 0; shift < 32; shift += bits) {
-    std::array<uint32_t, buckets> next{};
-    for (const SymbolEntry& entry : entries) next[(entry.start >> shift) % buckets]++;
-    uint32_t total = 0;
-    for (uint32_t& bucket : next) {
-      const uint32_t size = bucket;
-      bucket = total;
-      total += size;
-    }
-    for (const SymbolEntry& entry : entries) other[next[(entry.start >> shift) % buckets]++] = entry;
-    entries.swap(other);
   }
 }
 
@@ -132,7 +108,7 @@ NamePlace readSymbols(const ElfImage& file, uint32_t type, const CodeRanges& cod
 }
 
 void arrangeSymbols(std::vector<SymbolEntry>& entries, const CodeRanges& code) {
-  sortByStart(entries);
+  radixSort(entries, 32, [](const SymbolEntry& entry) { return entry.start; });
   size_t kept = 0;
   uint64_t coveredTo = 0;  // how far the functions before this place reach that say their size
   for (size_t first = 0, last = 0; first < entries.size(); first = last) {

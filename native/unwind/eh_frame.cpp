@@ -15,10 +15,8 @@ constexpr uint64_t kDebugFrameCie64 = ~0ULL;
 // crafted one can have entries that overlap, and each would be read from its own start to the common end.
 constexpr uint64_t kWorkPerByte = 4;
 constexpr uint64_t kMinimumWork = 1 << 16;
-constexpr uint64_t kMaxReserved = 1 << 17;
-// Bounds on memory (64 MB and 16 MB). The most seen: 161 000 FDEs (libLLVM); linkers merge CIEs to a handful, only
-// .debug_frame has one for each unit.
-constexpr size_t kMaxFdes = 1 << 21;
+constexpr uint64_t kMaxReserved = 1 << 18;
+// A bound on memory (16 MB). Linkers merge CIEs to a handful, only .debug_frame has one for each unit.
 constexpr size_t kMaxCies = 1 << 16;
 
 // The head of an entry: where its content is and what it belongs to.

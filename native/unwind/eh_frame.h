@@ -28,6 +28,9 @@ struct Fde {
  */
 class FrameReader {
  public:
+  /// A bound on memory (64 MB). The most seen: 161 000 (libLLVM).
+  static constexpr size_t kMaxFdes = 1 << 21;
+
   /// `section` must outlive the reader and be smaller than 4 GB.
   explicit FrameReader(const FrameSection& section);
 

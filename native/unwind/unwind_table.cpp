@@ -2,6 +2,7 @@
 #include "unwind/unwind_table.h"
 
 #include <algorithm>
+#include <bit>
 #include <memory>
 
 #include "arch/arch.h"
@@ -9,7 +10,7 @@
 #include "unwind/dwarf_rule.h"
 #include "unwind/eh_frame.h"
 #include "unwind/row_writer.h"
-#include "unwind/sort_runs.h"
+#include "util/radix_sort.h"
 
 namespace polytop {
 namespace {
@@ -25,6 +26,12 @@ constexpr uint64_t kEntryCode = 128;
 constexpr size_t kMaxCodeRanges = 32;
 // File offsets have 40 bits in a frame.
 constexpr uint64_t kMaxOffset = 1ULL << FRAME_FILE_SHIFT;
+
+// The file offset of code and the place of its entry fit into one word.
+constexpr uint32_t kPlaceBits = 64 - FRAME_FILE_SHIFT;
+static_assert(FrameReader::kMaxFdes <= 1ULL << kPlaceBits);
+// Those of large programs have 7 to 10. What is not used of the room is not touched.
+constexpr uint64_t kRowsOfFde = 10;
 
 /// The code of an executable PT_LOAD, cut at the end of the file.
 struct CodeRange {
@@ -79,44 +86,30 @@ class TableBuilder {
 
   void build(const FrameSection& section, FrameReader& reader) {
     std::vector<Fde>& fdes = reader.fdes();
-    // They are sorted into a copy, and each may be a run of its own.
-    budget_.takeBytes(2 * fdes.size() * (sizeof(Fde) + sizeof(size_t)));
-    size_t outside = 0;
-    for (Fde& fde : fdes) {
-      // Code that the linker dropped has its FDE at address 0 or 1, in no executable segment.
-      if (placeInFile(code_, fde)) continue;
-      fde.offset = kMaxOffset;
-      outside++;
-    }
-    // Where two FDEs are for the same code, the one that reaches further is used.
-    const auto before = [](const Fde& left, const Fde& right) {
-      return left.offset != right.offset ? left.offset < right.offset : left.size > right.size;
-    };
-    // Linkers write them in the order of the sections that they put together: in some hundred runs where std::sort,
-    // which has no use for that, takes up to a third of the time that the whole table does.
-    sortRuns(fdes, before);
-
-    const size_t placed = fdes.size() - outside;
+    const std::vector<uint64_t> order = orderByOffset(fdes);
+    const size_t placed = order.size();
     table_.starts.reserve(placed);
-    table_.rows.reserve(placed * 4);
+    table_.rows.reserve(std::min<uint64_t>(placed * kRowsOfFde, MAX_SHARDS * SHARD_ROWS));
+    const auto at = [&](size_t i) -> const Fde& { return fdes[order[i] % (1ULL << kPlaceBits)]; };
     for (size_t i = 0; i < placed && !writer_.full();) {
+      // Where two FDEs are for the same code, the one that reaches further is used.
+      const Fde* fde = &at(i++);
+      for (; i < placed && order[i] >> kPlaceBits == fde->offset; i++) {
+        if (at(i).size > fde->size) fde = &at(i);
+      }
       // FDEs that overlap: the later start wins, as in the search of the C++ runtime.
-      size_t next = i + 1;
-      while (next < placed && fdes[next].offset == fdes[i].offset) next++;
-      uint64_t end = fdes[i].offset + fdes[i].size;
-      if (next < placed) end = std::min(end, fdes[next].offset);
-      closeHole(fdes[i].offset);
-      addFunction(section, reader.cie(fdes[i]), fdes[i], end);
+      uint64_t end = fde->offset + fde->size;
+      if (i < placed) end = std::min(end, order[i] >> kPlaceBits);
+      closeHole(fde->offset);
+      addFunction(section, reader.cie(*fde), *fde, end);
       covered_ = end;
-      i = next;
     }
     closeHole(kMaxOffset);
     writer_.flush();
 
     table_.fdeCount = placed;
     if (placed == 0) table_.source.clear();
-    table_.rows.shrink_to_fit();
-    warn(reader, outside);
+    warn(reader, fdes.size() - placed);
   }
 
   /// What a Go program's own table says: for code without entries, and where entries do not know of another stack.
@@ -164,6 +157,24 @@ class TableBuilder {
     const auto before = [](const PlacedRow& row, uint64_t offset) { return row.offset < offset; };
     auto row = std::lower_bound(goRows_.begin(), goRows_.end(), from, before);
     for (; row != goRows_.end() && row->offset < end; row++) writer_.add(row->offset, row->rule);
+  }
+
+  /// Fills in where the code of entries is in the file. Returns offset and place of each that is for code of the file,
+  /// by ascending offset.
+  std::vector<uint64_t> orderByOffset(std::vector<Fde>& fdes) {
+    budget_.takeBytes(2 * fdes.size() * sizeof(uint64_t));
+    std::vector<uint64_t> order;
+    order.reserve(fdes.size());
+    uint64_t highest = 0;
+    for (size_t place = 0; place < fdes.size(); place++) {
+      Fde& fde = fdes[place];
+      // Code that the linker dropped has its FDE at address 0 or 1, in no executable segment.
+      if (!placeInFile(code_, fde)) continue;
+      order.push_back(fde.offset << kPlaceBits | place);
+      highest = std::max(highest, fde.offset);
+    }
+    radixSort(order, std::bit_width(highest), [](uint64_t it) { return it >> kPlaceBits; });
+    return order;
   }
 
   // The code from covered_ up to `next` has no FDE.

@@ -8,7 +8,7 @@
 
 #include "check.h"
 #include "unwind/function_starts.h"
-#include "unwind/sort_runs.h"
+#include "util/radix_sort.h"
 
 namespace {
 
@@ -40,49 +40,34 @@ void testStarts(size_t count) {
 
 /// A start, and where it was before it was sorted.
 struct Start {
-  uint32_t address;
+  uint64_t address;
   size_t place;
   bool operator==(const Start&) const = default;
 };
 
-bool before(const Start& left, const Start& right) { return left.address < right.address; }
-
-/// So many starts below `most`, in runs of up to `length`.
-std::vector<Start> makeRuns(size_t count, size_t length, uint32_t most, std::mt19937& random) {
+/// Sorts so many random starts below 2^bits.
+void testSorting(size_t count, uint32_t bits, std::mt19937_64& random) {
   std::vector<Start> starts(count);
-  for (Start& start : starts) start.address = static_cast<uint32_t>(random() % most);
-  for (size_t begin = 0, end = 0; begin < count; begin = end) {
-    end = std::min(count, begin + 1 + random() % length);
-    std::sort(starts.begin() + static_cast<ptrdiff_t>(begin), starts.begin() + static_cast<ptrdiff_t>(end), before);
-  }
-  for (size_t i = 0; i < count; i++) starts[i].place = i;
-  return starts;
-}
-
-void testSorting(std::vector<Start> starts) {
+  for (size_t i = 0; i < count; i++) starts[i] = {bits == 0 ? 0 : random() >> (64 - bits), i};
   std::vector<Start> expected = starts;
-  std::stable_sort(expected.begin(), expected.end(), before);
-  sortRuns(starts, before);
-  check(starts == expected, "runs are merged as std::stable_sort sorts them");
+  std::stable_sort(expected.begin(), expected.end(),
+                   [](const Start& left, const Start& right) { return left.address < right.address; });
+  radixSort(starts, bits, [](const Start& start) { return start.address; });
+  check(starts == expected, "starts are sorted as std::stable_sort does");
 }
 
-void testRuns() {
-  std::mt19937 random(1);
-  for (const size_t count : {0, 1, 2, 3, 5, 64, 1000}) {
-    for (const size_t length : {1, 2, 7, 1000}) {
-      for (const uint32_t most : {1u, 10u, 1'000'000u}) testSorting(makeRuns(count, length, most, random));
-    }
+void testSorting() {
+  std::mt19937_64 random(1);
+  // Few are compared, many are put into buckets.
+  for (const size_t count : {0, 1, 2, 1000, 2047, 2048, 20'000}) {
+    for (const uint32_t bits : {0, 1, 10, 11, 12, 22, 32, 40, 64}) testSorting(count, bits, random);
   }
-  std::vector<Start> backwards;
-  for (uint32_t i = 0; i < 1000; i++) backwards.push_back({1000 - i, i});
-  check(endsOfRuns(backwards, before).size() == 1000, "each start is a run of its own");
-  testSorting(backwards);
 }
 
 }  // namespace
 
 int main() {
   for (const size_t count : {0, 1, 31, 32, 33, 64, 65, 1000}) testStarts(count);
-  testRuns();
+  testSorting();
   return reportChecks();
 }
