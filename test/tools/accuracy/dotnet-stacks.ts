@@ -26,8 +26,12 @@ import { each } from "./shapes.ts";
 
 /** Until all threads have printed their chain and their methods are compiled for good. */
 const SETTLE_SECONDS = 4;
-/** Frames of StackTrace that have no code of their own: inlined P/Invoke, calls into the runtime. */
-const NO_CODE = /\.qsort$|RuntimeMethodHandle\.InvokeMethod$/;
+/**
+ * Frames of StackTrace that have no code of their own: inlined P/Invoke, calls into the runtime. The last two are seen
+ * in trimmed programs alone: others have the attribute by which StackTrace leaves them out.
+ */
+const NO_CODE =
+  /\.qsort$|RuntimeMethodHandle\.InvokeMethod$|>g____PInvoke\|\d+_\d+$|InitHelpers\.InitClassHelper$/;
 
 type Chain = readonly string[];
 
