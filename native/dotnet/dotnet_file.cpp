@@ -39,22 +39,17 @@ struct Exports {
   uint64_t table = 0, descriptor = 0, info = 0;
 };
 
-/// The tables of dynamic symbols and of their names.
+/// Where the tables of dynamic symbols and of their names are in the file.
 struct DynamicSymbols {
-  std::vector<uint8_t> symbols;
-  std::vector<uint8_t> strings;
+  uint64_t symbols = 0, symbolBytes = 0;
+  uint64_t strings = 0, stringBytes = 0;
 };
 
 /// By the section headers, else by PT_DYNAMIC, where the names follow the symbols as every linker writes them.
-DynamicSymbols readDynamicSymbols(const ElfImage& image) {
-  DynamicSymbols tables;
+DynamicSymbols findDynamicSymbols(const ElfImage& image) {
   const Section* symbols = image.section(".dynsym");
   const Section* strings = image.section(".dynstr");
-  if (symbols && strings) {
-    tables.strings = image.read(strings->offset, std::min(strings->size, kMaxStrings));
-    tables.symbols = image.read(symbols->offset, std::min(symbols->size, kMaxSymbols * sizeof(Elf64_Sym)));
-    return tables;
-  }
+  if (symbols && strings) return {symbols->offset, symbols->size, strings->offset, strings->size};
   for (const Segment& segment : image.segments()) {
     if (segment.type != PT_DYNAMIC) continue;
     const std::vector<uint8_t> dynamic = image.read(segment.offset, std::min<uint64_t>(segment.fileSize, 65536));
@@ -68,25 +63,23 @@ DynamicSymbols readDynamicSymbols(const ElfImage& image) {
     if (!image.addressToOffset(symbolAddress, symbolOffset) || !image.addressToOffset(stringAddress, stringOffset) ||
         stringOffset <= symbolOffset)
       continue;
-    tables.strings = image.read(stringOffset, std::min(stringSize, kMaxStrings));
-    tables.symbols = image.read(symbolOffset, std::min(stringOffset - symbolOffset, kMaxSymbols * sizeof(Elf64_Sym)));
-    return tables;
+    return {symbolOffset, stringOffset - symbolOffset, stringOffset, stringSize};
   }
-  return tables;
+  return {};
 }
 
 Exports findExports(const ElfImage& image) {
   Exports exports;
-  // Most files hold no runtime: their names are read for all who look for one, and their symbols not at all.
-  const Section* strings = image.section(".dynsym") ? image.section(".dynstr") : nullptr;
-  if (strings && strings->size <= kMaxStrings && !findText(image.kept(*strings), kTableSymbol)) return exports;
-  const DynamicSymbols tables = readDynamicSymbols(image);
-  if (!findText(tables.strings, kTableSymbol)) return exports;
-  for (size_t at = 0; at + sizeof(Elf64_Sym) <= tables.symbols.size(); at += sizeof(Elf64_Sym)) {
-    const auto symbol = valueAt<Elf64_Sym>(tables.symbols, at);
-    if (symbol.st_shndx == SHN_UNDEF || symbol.st_name >= tables.strings.size()) continue;
-    const char* start = reinterpret_cast<const char*>(tables.strings.data()) + symbol.st_name;
-    const std::string_view name(start, strnlen(start, std::min(tables.strings.size() - symbol.st_name, kMaxName)));
+  const DynamicSymbols tables = findDynamicSymbols(image);
+  const std::vector<uint8_t>& strings = image.kept(tables.strings, std::min(tables.stringBytes, kMaxStrings));
+  // Most files hold no runtime: their symbols are not read.
+  if (!findText(strings, kTableSymbol)) return exports;
+  const auto symbols = image.read(tables.symbols, std::min(tables.symbolBytes, kMaxSymbols * sizeof(Elf64_Sym)));
+  for (size_t at = 0; at + sizeof(Elf64_Sym) <= symbols.size(); at += sizeof(Elf64_Sym)) {
+    const auto symbol = valueAt<Elf64_Sym>(symbols, at);
+    if (symbol.st_shndx == SHN_UNDEF || symbol.st_name >= strings.size()) continue;
+    const char* start = reinterpret_cast<const char*>(strings.data()) + symbol.st_name;
+    const std::string_view name(start, strnlen(start, std::min(strings.size() - symbol.st_name, kMaxName)));
     if (name == kTableSymbol) exports.table = symbol.st_value;
     if (name == kDescriptorSymbol) exports.descriptor = symbol.st_value;
     if (name == kInfoSymbol) exports.info = symbol.st_value;

@@ -26,7 +26,7 @@ bool mayDefine(const ElfImage& image, std::string_view name) {
   for (const auto& [table, limit] : {std::pair{".dynstr", 16u << 20}, std::pair{".strtab", 4u << 20}}) {
     const Section* section = image.section(table);
     if (!section || section->size > limit) continue;
-    if (findText(image.kept(*section), wanted)) return true;
+    if (findText(image.kept(section->offset, section->size), wanted)) return true;
   }
   return false;
 }

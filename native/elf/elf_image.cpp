@@ -229,10 +229,10 @@ std::vector<uint8_t> ElfImage::content(const Section& section) const {
   return bytes;
 }
 
-const std::vector<uint8_t>& ElfImage::kept(const Section& section) const {
-  const auto known = kept_.find(&section);
+const std::vector<uint8_t>& ElfImage::kept(uint64_t offset, uint64_t size) const {
+  const auto known = kept_.find({offset, size});
   if (known != kept_.end()) return known->second;
-  return kept_.emplace(&section, read(section.offset, section.size)).first->second;
+  return kept_.emplace(std::pair{offset, size}, read(offset, size)).first->second;
 }
 
 uint8_t ElfImage::lastByte(const Section& section) const {

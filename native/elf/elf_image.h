@@ -4,10 +4,11 @@
 #include <elf.h>
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "util/budget.h"
@@ -66,8 +67,8 @@ class ElfImage {
   std::vector<uint8_t> read(uint64_t offset, uint64_t size) const;
   /// The content of a section, decompressed when it is SHF_COMPRESSED; empty for SHT_NOBITS or on error.
   std::vector<uint8_t> content(const Section& section) const;
-  /// The bytes of a section as they are in the file, read once for all who look for something in them.
-  const std::vector<uint8_t>& kept(const Section& section) const;
+  /// The same as read(), read once for all who look for something in these bytes.
+  const std::vector<uint8_t>& kept(uint64_t offset, uint64_t size) const;
   /// The last byte of what content() would return, without keeping it all; 1 where it has none.
   uint8_t lastByte(const Section& section) const;
   /// The string at `offset` of the file, at most `limit` bytes.
@@ -93,7 +94,7 @@ class ElfImage {
   uint64_t entry_ = 0;
   std::vector<Segment> segments_;
   std::vector<Section> sections_;
-  mutable std::unordered_map<const Section*, std::vector<uint8_t>> kept_;
+  mutable std::map<std::pair<uint64_t, uint64_t>, std::vector<uint8_t>> kept_;  ///< by offset and size
 };
 
 }  // namespace polytop

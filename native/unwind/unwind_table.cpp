@@ -30,7 +30,7 @@ constexpr uint64_t kMaxOffset = 1ULL << FRAME_FILE_SHIFT;
 // The file offset of code and the place of its entry fit into one word.
 constexpr uint32_t kPlaceBits = 64 - FRAME_FILE_SHIFT;
 static_assert(FrameReader::kMaxFdes <= 1ULL << kPlaceBits);
-// Those of large programs have 7 to 10. What is not used of the room is not touched.
+// An FDE of large programs has 7 to 10 rows. Room that is not used takes no memory.
 constexpr uint64_t kRowsOfFde = 10;
 
 /// The code of an executable PT_LOAD, cut at the end of the file.

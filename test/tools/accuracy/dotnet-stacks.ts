@@ -27,8 +27,8 @@ import { each } from "./shapes.ts";
 /** Until all threads have printed their chain and their methods are compiled for good. */
 const SETTLE_SECONDS = 4;
 /**
- * Frames of StackTrace that have no code of their own: inlined P/Invoke, calls into the runtime. The last two are seen
- * in trimmed programs alone: others have the attribute by which StackTrace leaves them out.
+ * Frames of StackTrace that have no code of their own: inlined P/Invoke, calls into the runtime. Of the last two
+ * it tells in trimmed programs alone.
  */
 const NO_CODE =
   /\.qsort$|RuntimeMethodHandle\.InvokeMethod$|>g____PInvoke\|\d+_\d+$|InitHelpers\.InitClassHelper$/;
