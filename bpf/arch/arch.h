@@ -14,6 +14,7 @@
 #include "x86_dotnet.h"
 #include "x86_pages.h"
 #include "x86_python.h"
+#include "x86_stubs.h"
 #include "x86_v8.h"
 #else
 #error "no file in bpf/arch describes this processor"

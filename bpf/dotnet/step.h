@@ -11,7 +11,44 @@
 #include "method.h"
 #include "unwind.h"
 
-/* Steps over a stub: a few instructions that jump on, with the return address where a call has put it. */
+/*
+ * Reads the code around the leaf into d->bytes. Returns where the leaf is in it. What lies in other pages than the leaf
+ * may not be mapped: then it is left out.
+ */
+static __always_inline __u32 read_stub(struct walk *w)
+{
+	__u64 start = (w->ip & ~(STUB_ALIGNMENT - 1ULL)) - STUB_BELOW, page = w->ip & ~(PAGE_BYTES - 1ULL);
+
+	if (!READ_USER_BYTES(w->dotnet.bytes, STUB_BYTES, start))
+		return w->ip - start;
+	__u64 size = page + PAGE_BYTES - start;
+	if (start < page) {
+		size = STUB_BYTES - (page - start);
+		start = page;
+	}
+	asm volatile("" : "+r"(size));
+	size &= 255;
+	__builtin_memset(w->dotnet.bytes, 0, STUB_BYTES);
+	READ_USER_BYTES(w->dotnet.bytes, size, start);
+	return w->ip - start;
+}
+
+/* The words that the stub of the leaf has pushed. A global function: the ways through it are verified once. */
+__noinline int dotnet_stub_words(void)
+{
+	struct walk *w = current_walk();
+
+	if (!w)
+		return 0;
+	__u32 leaf = read_stub(w);
+	asm volatile("" : "+r"(leaf));
+	return stub_words(w->dotnet.bytes, leaf & 127);
+}
+
+/*
+ * Steps over a stub: a few instructions that jump on, with the return address where a call has put it, below the words
+ * that some push for whom they jump to.
+ */
 __noinline int dotnet_step_stub(__u32 kind)
 {
 	struct walk *w = current_walk();
@@ -22,9 +59,10 @@ __noinline int dotnet_step_stub(__u32 kind)
 	push_frame(w, (__u64)FRAME_DOTNET << FRAME_KIND_SHIFT | (kind & (DOTNET_STUBS - 1)));
 	if (!w->exact)
 		return dotnet_end(w, COUNTER_UnwindDotnetErrStub);
-	if (read_stack(w, w->sp, &return_address))
+	__u64 place = w->sp + sizeof(__u64) * (dotnet_stub_words() & 3);
+	if (read_stack(w, place, &return_address))
 		return dotnet_end(w, COUNTER_UnwindDotnetErrStackRead);
-	return enter_caller(w, return_address, w->sp + RETURN_ADDRESS_BYTES);
+	return enter_caller(w, return_address, place + RETURN_ADDRESS_BYTES);
 }
 
 /* At the leaf prologs and epilogs count. */

@@ -54,6 +54,31 @@ describe.each(tested)("$name", (shape) => {
   });
 });
 
+/** One of each version. */
+const versions = SHAPES.filter(({ name }) => /^net\d+$/.test(name));
+
+describe.each(versions)("$name", (shape) => {
+  test("a stub that pushes what it must keep hides no caller", {
+    timeout: TIMEOUT,
+  }, async (context) => {
+    needsSampling(context);
+    const found = built(shape);
+    if ("why" in found) return context.skip(found.why);
+    const program = start(found.program, ["interfaces"]);
+    const stacks = await during([program], async (pids) => {
+      await hasRun(program.pid, 1);
+      return sampleFolded({ seconds: 2, frequency: 999, pids });
+    });
+    const inStub = stacks.filter((it) => it.frames.at(-1) === "[virtual resolve stub]");
+    const whole = share(inStub, ({ frames }) => {
+      const callers = frames.slice(-4, -1).map((frame) => frame.replace(/^Truth\./, ""));
+      return callers.join() === "Program.Main,Interfaces.Run,Interfaces.Take";
+    });
+    expect(whole.samples).toBeGreaterThan(0);
+    expect(whole.hits).toBe(whole.samples);
+  });
+});
+
 const installed = SHAPES.slice(0, 1);
 
 describe.each(installed)("$name", (shape) => {

@@ -8,6 +8,9 @@
 //   managed-code stubs FILE
 //     looks in a runtime for the write barriers that it copies, and for its templates of call counting stubs, and
 //     prints how many places are taken for each.
+//   managed-code words HEX
+//     takes the bytes for a stub and prints how many words it has pushed above its return address where the leaf is at
+//     each of them.
 //   managed-code damage SECONDS ELF FILE...
 //     damages them and builds their rows, with the sanitizers on; also as a single-file program made of the ELF.
 #include <fcntl.h>
@@ -22,6 +25,7 @@
 
 #include "arch/seh.h"
 #include "bpf/arch/x86_dotnet.h"
+#include "bpf/arch/x86_stubs.h"
 #include "damage.h"
 #include "dotnet/ready_to_run.h"
 #include "elf_maker.h"
@@ -204,6 +208,23 @@ Original makeOriginal(const char* path) {
   return original;
 }
 
+void printWords(const std::string& hex) {
+  std::vector<uint8_t> stub;
+  for (size_t at = 0; at + 2 <= hex.size(); at += 2)
+    stub.push_back(static_cast<uint8_t>(std::stoul(hex.substr(at, 2), nullptr, 16)));
+  for (size_t leaf = 0; leaf < stub.size(); leaf++) {
+    // As bpf/dotnet/step.h reads them: the stub is aligned, and zeros are around it.
+    const size_t begin = leaf / STUB_ALIGNMENT * STUB_ALIGNMENT;
+    alignas(8) uint8_t bytes[STUB_BYTES] = {};
+    for (size_t at = 0; at < stub.size(); at++) {
+      const size_t place = STUB_BELOW + at - begin;
+      if (place < STUB_BYTES) bytes[place] = stub[at];
+    }
+    std::printf("%u", stub_words(bytes, static_cast<uint32_t>(STUB_BELOW + leaf - begin)));
+  }
+  std::printf("\n");
+}
+
 /// How many functions have rows; what is not sound is said and counts as a failure.
 bool build(const Original& original, const std::vector<uint8_t>& bytes, uint64_t& functions) {
   const int fd = memfd_create("damaged", MFD_CLOEXEC);
@@ -246,6 +267,10 @@ int main(int argc, char** argv) {
       counting += is_counting_stub(bytes.data() + at - STUB_CODE_BEFORE);
     }
     std::printf("%d barriers, %d places in counting stubs\n", barriers, counting);
+    return 0;
+  }
+  if (argc == 3 && strcmp(argv[1], "words") == 0) {
+    printWords(argv[2]);
     return 0;
   }
   if (argc < 5 || strcmp(argv[1], "damage") != 0) return 2;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A .NET program whose stacks are known. Modes: shares, chains, mix, dynamic, deep N, threaded N, calls, framework, reuse KIND MILLISECONDS; each runs until it is ended.
+// A .NET program whose stacks are known. Modes: shares, chains, mix, dynamic, deep N, threaded N, calls, interfaces, framework, reuse KIND MILLISECONDS; each runs until it is ended.
 using System;
 using System.Collections.Concurrent;
 using System.Collections.Generic;
@@ -58,6 +58,7 @@ static class Program
         else if (mode == "deep") Deep(arguments.Length > 1 ? int.Parse(arguments[1]) : 60);
         else if (mode == "threaded") new Thread(() => Deep(int.Parse(arguments[1]))).Start();
         else if (mode == "calls") Calls.Run();
+        else if (mode == "interfaces") Interfaces.Run();
         else if (mode == "framework") Framework.Run();
         else if (mode == "reuse") Reuse.Run(arguments[1], int.Parse(arguments[2]));
         else if (mode == "brief")
@@ -164,6 +165,27 @@ static class Calls
     [MethodImpl(MethodImplOptions.NoInlining)] static long C3(long x) { if (x < 0) return 1; return C4(x, x * 0.5) + 1; }
     [MethodImpl(MethodImplOptions.NoInlining)] static long C4(long x, double y) => x;
     static long last;
+}
+
+/// <summary>Calls of an interface that meet many types, which the runtime looks up in a cache, from a loop that is compiled anew while it runs.</summary>
+static class Interfaces
+{
+    interface IStep { int Next(int x); }
+    class Step1 : IStep { public int Next(int x) => x + 1; }
+    class Step2 : IStep { public int Next(int x) => x + 2; }
+    class Step3 : IStep { public int Next(int x) => x + 3; }
+    class Step4 : IStep { public int Next(int x) => x + 4; }
+    class Step5 : IStep { public int Next(int x) => x + 5; }
+    class Step6 : IStep { public int Next(int x) => x + 6; }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static int Take(IStep step, int x) => step.Next(x);
+
+    public static void Run()
+    {
+        var steps = new IStep[] { new Step1(), new Step2(), new Step3(), new Step4(), new Step5(), new Step6() };
+        for (int x = 1, turn = 0; x != 0; turn = (turn + 1) % 6) x = Take(steps[turn], x) | 1;
+    }
 }
 
 /// <summary>The framework's own code, in many of its assemblies.</summary>
