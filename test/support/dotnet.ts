@@ -27,7 +27,10 @@ export interface Shape {
 
 const SELF_CONTAINED = ["--self-contained", "true"];
 const SINGLE_FILE = [...SELF_CONTAINED, "-p:PublishSingleFile=true"];
+const COMPRESSED = [...SINGLE_FILE, "-p:EnableCompressionInSingleFile=true"];
+const TRIMMED = [...SINGLE_FILE, "-p:PublishTrimmed=true"];
 const PRECOMPILED = [...SELF_CONTAINED, "-p:PublishReadyToRun=true"];
+const SPLIT = [...PRECOMPILED, "-p:PublishReadyToRunCrossgen2ExtraArgs=--hot-cold-splitting"];
 const AS_COMPOSITE = "-p:PublishReadyToRunComposite=true";
 
 /** One image for the program and the part of the framework that it uses: of all of it that takes minutes. */
@@ -38,48 +41,60 @@ const COMPOSITE = [
   // A trimmed program lacks it, and one of the things that this one does is JSON of its own types.
   "-p:JsonSerializerIsReflectionEnabledByDefault=true",
 ];
+const COMPOSITE_SINGLE = [...COMPOSITE, "-p:PublishSingleFile=true"];
+
+/** Compiled to a native program, which any linker of C programs links. */
+const NATIVE = [
+  "-p:PublishAot=true",
+  "-p:CppCompilerAndLinker=gcc",
+  "-p:LinkerFlavor=bfd",
+  "-p:ObjCopyName=objcopy",
+];
+
+const NET8 = { framework: "net8.0", version: "8.0.29" };
+const NET9 = { framework: "net9.0", version: "9.0.18" };
+const NET10 = { framework: "net10.0", version: "10.0.12" };
+const NET11 = { framework: "net11.0", version: "11.0.0" };
+
+/** Those whose code is in files of its own. */
+export const PLAIN_SHAPES: readonly Shape[] = [
+  { name: "installed", framework: "net10.0", version: "", flags: ["--self-contained", "false"] },
+  { name: "net8", ...NET8, flags: SELF_CONTAINED },
+  { name: "net9", ...NET9, flags: SELF_CONTAINED },
+  { name: "net10", ...NET10, flags: SELF_CONTAINED },
+  { name: "net11", ...NET11, flags: SELF_CONTAINED },
+];
 
 export const SHAPES: readonly Shape[] = [
-  { name: "installed", framework: "net10.0", version: "", flags: ["--self-contained", "false"] },
-  { name: "net8", framework: "net8.0", version: "8.0.29", flags: SELF_CONTAINED },
-  { name: "net9", framework: "net9.0", version: "9.0.18", flags: SELF_CONTAINED },
-  { name: "net10", framework: "net10.0", version: "10.0.12", flags: SELF_CONTAINED },
-  { name: "net8-single", framework: "net8.0", version: "8.0.29", flags: SINGLE_FILE },
-  { name: "net10-single", framework: "net10.0", version: "10.0.12", flags: SINGLE_FILE },
-  {
-    name: "net10-compressed",
-    framework: "net10.0",
-    version: "10.0.12",
-    flags: [...SINGLE_FILE, "-p:EnableCompressionInSingleFile=true"],
-  },
-  {
-    name: "net10-trimmed",
-    framework: "net10.0",
-    version: "10.0.12",
-    flags: [...SINGLE_FILE, "-p:PublishTrimmed=true"],
-  },
-  {
-    name: "net10-precompiled",
-    framework: "net10.0",
-    version: "10.0.12",
-    flags: PRECOMPILED,
-  },
-  {
-    name: "net10-split",
-    framework: "net10.0",
-    version: "10.0.12",
-    flags: [...PRECOMPILED, "-p:PublishReadyToRunCrossgen2ExtraArgs=--hot-cold-splitting"],
-  },
+  ...PLAIN_SHAPES,
+  { name: "net8-single", ...NET8, flags: SINGLE_FILE },
+  { name: "net10-single", ...NET10, flags: SINGLE_FILE },
+  { name: "net11-single", ...NET11, flags: SINGLE_FILE },
+  { name: "net10-compressed", ...NET10, flags: COMPRESSED },
+  { name: "net11-compressed", ...NET11, flags: COMPRESSED },
+  { name: "net10-trimmed", ...NET10, flags: TRIMMED },
+  { name: "net11-trimmed", ...NET11, flags: TRIMMED },
+  { name: "net10-precompiled", ...NET10, flags: PRECOMPILED },
+  { name: "net11-precompiled", ...NET11, flags: PRECOMPILED },
+  { name: "net10-split", ...NET10, flags: SPLIT },
+  { name: "net11-split", ...NET11, flags: SPLIT },
   // These versions have a compiler of composite images.
-  { name: "net8-composite", framework: "net8.0", version: "8.0.30", flags: COMPOSITE },
-  { name: "net9-composite", framework: "net9.0", version: "9.0.19", flags: COMPOSITE },
-  { name: "net10-composite", framework: "net10.0", version: "10.0.12", flags: COMPOSITE },
-  {
-    name: "net10-composite-single",
-    framework: "net10.0",
-    version: "10.0.12",
-    flags: [...COMPOSITE, "-p:PublishSingleFile=true"],
-  },
+  { name: "net8-composite", ...NET8, version: "8.0.30", flags: COMPOSITE },
+  { name: "net9-composite", ...NET9, version: "9.0.19", flags: COMPOSITE },
+  { name: "net10-composite", ...NET10, flags: COMPOSITE },
+  { name: "net11-composite", ...NET11, flags: COMPOSITE },
+  { name: "net10-composite-single", ...NET10, flags: COMPOSITE_SINGLE },
+  { name: "net11-composite-single", ...NET11, flags: COMPOSITE_SINGLE },
+  // Methods that wait are no state machines there.
+  { name: "net11-async", ...NET11, flags: [...SELF_CONTAINED, "-p:RuntimeAsync=true"] },
+  // Its garbage collector has a heap for each processor, and write barriers of its own.
+  { name: "net11-server", ...NET11, flags: [...SELF_CONTAINED, "-p:ServerGarbageCollection=true"] },
+];
+
+/** Programs without a runtime: there is neither a perf map of them nor a method that is compiled later. */
+export const NATIVE_SHAPES: readonly Shape[] = [
+  { name: "net10-native", ...NET10, flags: NATIVE },
+  { name: "net11-native", ...NET11, flags: NATIVE },
 ];
 
 export const isComposite = ({ flags }: Shape): boolean => flags.includes(AS_COMPOSITE);
@@ -92,7 +107,7 @@ export const dotnetProgram = (shape: Shape): string =>
 
 function publishedProgram(shape: Shape): string {
   const program = `${root}build/workloads/dotnet-${shape.name}/program`;
-  const changed = ["Program.cs", "Reuse.cs", "program.csproj"].some(
+  const changed = ["Program.cs", "Reuse.cs", "program.csproj", "net11.targets"].some(
     (it) => !existsSync(program) || statSync(sources + it).mtimeMs > statSync(program).mtimeMs,
   );
   if (!changed) return program;

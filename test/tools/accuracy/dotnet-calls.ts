@@ -1,6 +1,6 @@
 /** .NET: the walk out of methods that do nothing but call, and what a walk costs by depth. */
 import type { Tick } from "../../../src/tick/tick.ts";
-import { dotnetProgram, SHAPES, type Shape } from "../../support/dotnet.ts";
+import { dotnetProgram, PLAIN_SHAPES, SHAPES, type Shape } from "../../support/dotnet.ts";
 import { liveTicks } from "../../support/live-ticks.ts";
 import { percent, type Row, ratio, type Section } from "../../support/measure.ts";
 import { during, sleep, start } from "../../support/profile.ts";
@@ -111,7 +111,7 @@ export const dotnetCalls: readonly Section[] = [
   {
     name: "dotnet-leaf",
     about: ".NET stacks at arbitrary instructions of methods that do nothing but call",
-    run: () => each([...SHAPES.slice(0, 4), ...neverCompiled], leaves),
+    run: () => each([...PLAIN_SHAPES, ...neverCompiled], leaves),
   },
   {
     name: "dotnet-cost",

@@ -16,7 +16,13 @@ import { NewFrames } from "../../../src/runtimes/new-frames.ts";
 import type { NamedFunction } from "../../../src/runtimes/reader.ts";
 import { EVENTS } from "../../../src/tick/events.ts";
 import { builtAddon, methodFinder } from "../../support/addon.ts";
-import { dotnetProgram, isComposite, SHAPES, type Shape } from "../../support/dotnet.ts";
+import {
+  dotnetProgram,
+  isComposite,
+  PLAIN_SHAPES,
+  SHAPES,
+  type Shape,
+} from "../../support/dotnet.ts";
 import { Lacking, percent, type Row, ratio, type Section } from "../../support/measure.ts";
 import { root } from "../../support/polytop.ts";
 import { during, sleep, start } from "../../support/profile.ts";
@@ -198,10 +204,10 @@ const precompiled = (shape: Shape): Promise<Row[]> =>
     },
   );
 
-/** The shapes whose code is in files of its own. */
-const MEASURED = SHAPES.filter(
-  (shape, at) => at < 4 || (isComposite(shape) && !shape.name.endsWith("single")),
-);
+const MEASURED: readonly Shape[] = [
+  ...PLAIN_SHAPES,
+  ...SHAPES.filter((shape) => isComposite(shape) && !shape.name.endsWith("single")),
+];
 
 export const dotnetPrecompiled: readonly Section[] = [
   {

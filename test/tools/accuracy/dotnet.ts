@@ -6,6 +6,7 @@ import { spawn } from "node:child_process";
 import { rmSync } from "node:fs";
 import {
   dotnetProgram,
+  NATIVE_SHAPES,
   PERF_TIERS,
   type PerfMethod,
   readPerfMap,
@@ -210,7 +211,7 @@ export const dotnet: readonly Section[] = [
   {
     name: "dotnet-complete",
     about: ".NET stacks complete and named",
-    run: () => each(SHAPES, complete),
+    run: () => each([...SHAPES, ...NATIVE_SHAPES], complete),
   },
   {
     name: "dotnet-shares",

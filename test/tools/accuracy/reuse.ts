@@ -139,7 +139,7 @@ const collected = (shape: Shape): Reusing[] =>
   }));
 
 /** An installed runtime reads its assembly from a file of its own; so do these. */
-const shapes = SHAPES.filter(({ name }) => /^(installed|net8|net9)$/.test(name));
+const shapes = SHAPES.filter(({ name }) => /^(installed|net8|net9|net11)$/.test(name));
 
 async function each(programs: readonly Reusing[]): Promise<Row[]> {
   const all: Row[] = [];
