@@ -22,7 +22,7 @@ NODE_VERSION := $(shell sed -n 's/.*"node": ">=\([0-9]*\)".*/\1/p' package.json)
 
 ADDON_SOURCES := $(wildcard native/*/*.cpp)
 ADDON_OBJECTS := $(ADDON_SOURCES:native/%.cpp=build/native/%.o)
-BUNDLE_ENTRIES := cli=src/start.ts collecting=src/sources/collecting.ts
+BUNDLE_ENTRIES := cli=src/start.ts live=src/sources/live.ts
 BUNDLE_SOURCES := $(shell find src bpf/*.json -type f)
 
 # Lists of files are sources too: one deleted or new links or bundles again.

@@ -6,8 +6,9 @@ import { statSync } from "node:fs";
 import { nameOf, statFields } from "../machine/process.ts";
 import { TICKS_PER_SECOND } from "../machine/process-start.ts";
 import { cleanName } from "../tick/clean-name.ts";
-import type { DeltaWriter } from "../tick/delta.ts";
+import type { Store } from "../tick/store.ts";
 import type { Task } from "../tick/tick.ts";
+import type { TickWriter } from "../tick/tick-writer.ts";
 
 /** A pid that was looked at is another process after so many seconds, for all we know. */
 const ASK_AGAIN_SECONDS = 10;
@@ -26,13 +27,14 @@ function readProcess(pid: number, proc: string): Task | undefined {
 }
 
 export class Ancestors {
-  readonly #writer: DeltaWriter;
+  readonly #writer: TickWriter;
   readonly #proc: string;
   /** When a process was entered last, in seconds, by its pid. */
   readonly #entered = new Map<number, number>();
-  #generation = 0;
+  /** The store that they were entered in. */
+  #store: Store | undefined;
 
-  constructor(writer: DeltaWriter, proc = "/proc") {
+  constructor(writer: TickWriter, proc = "/proc") {
     this.#writer = writer;
     this.#proc = proc;
   }
@@ -42,8 +44,8 @@ export class Ancestors {
     tasks: readonly Pick<Task, "pid" | "parentPid">[],
     now = performance.now() / 1000,
   ): void {
-    if (this.#writer.generation !== this.#generation || this.#entered.size > MAX_KNOWN) {
-      this.#generation = this.#writer.generation;
+    if (this.#writer.store !== this.#store || this.#entered.size > MAX_KNOWN) {
+      this.#store = this.#writer.store;
       this.#entered.clear();
     }
     for (const { pid } of tasks) this.#entered.set(pid, now);

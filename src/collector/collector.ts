@@ -1,11 +1,13 @@
-/** Turns what the kernel side counted into tick deltas: drain, name, add up. */
+/** Turns what the kernel side counted into ticks: drain, name, add up. */
 import { availableParallelism, hostname } from "node:os";
+import { join } from "node:path";
 import counterFile from "../../bpf/counters.json" with { type: "json" };
 import { COUNTER_IDS } from "../../build/abi.ts";
 import { loadAddon } from "../addon/binding.ts";
 import type { Drained } from "../addon/drained.ts";
 import type { ResolvedEvent } from "../addon/events.ts";
 import type { Sampler, SamplerOptions } from "../addon/sampler.ts";
+import { nativeFolder, samplingObject } from "../machine/native-folder.ts";
 import { inTurns } from "../machine/steps.ts";
 import { FrameReader } from "../runtimes/frame-reader.ts";
 import { FunctionTable } from "../runtimes/function-table.ts";
@@ -13,10 +15,10 @@ import { NewFrames } from "../runtimes/new-frames.ts";
 import type { RuntimeReader } from "../runtimes/reader.ts";
 import { runtimeReaders } from "../runtimes/registry.ts";
 import { cleanName } from "../tick/clean-name.ts";
-import { DeltaWriter, type TickDelta } from "../tick/delta.ts";
 import { CPU_TIME, EVENTS, type EventName, type EventRow } from "../tick/events.ts";
 import { type CounterDefinition, zerosOf } from "../tick/source.ts";
-import type { EventInfo, OwnCost } from "../tick/tick.ts";
+import type { EventInfo, OwnCost, Tick } from "../tick/tick.ts";
+import { TickWriter } from "../tick/tick-writer.ts";
 import type { Activity } from "../tick/waits.ts";
 import { Ancestors } from "./ancestors.ts";
 import { DrainedStacks } from "./drained-stacks.ts";
@@ -33,21 +35,28 @@ const { SamplesTaken: SAMPLES_TAKEN } = COUNTER_IDS;
 
 const TOO_MANY_FUNCTIONS = "more new functions ran than are told apart";
 
+/** The count maps are sized for drains that are no further apart. */
+export const MAX_DRAIN_SECONDS = 1;
+
 /** What is sampled, and how. */
-export interface CollectorOptions extends Omit<SamplerOptions, "sources" | "events"> {
+export interface CollectorOptions
+  extends Pick<SamplerOptions, "frequency" | "byFunction" | "cacheFolder"> {
   /** Whose time is counted, where any is. */
   readonly event: EventName;
   /** What is counted, in the order of the columns; missing: the time alone. */
   readonly events?: readonly ResolvedEvent[];
   /** Every so-many-th hit of an event is looked at; missing: as many as the frequency says. */
   readonly period?: number;
-  /** Only what this thread starts is sampled. */
+  /** Only these processes are sampled; none: all. */
+  readonly pids: readonly number[];
+  /** Only what this thread of polytop's own starts from now on is sampled. */
   readonly followed?: number;
-  /** Files that it will run. */
+  /** Files that are about to be run. */
   readonly prepared?: readonly string[];
-  /** The BPF object that visits waiting threads. */
-  readonly sweepPath: string;
 }
+
+/** The BPF object that visits waiting threads. */
+const sweepObject = (): string => join(nativeFolder(), "wait.bpf.o");
 
 export class Collector {
   readonly #event: EventRow;
@@ -60,16 +69,13 @@ export class Collector {
   readonly #targets: TargetWatch;
   /** Nobody asks for lines then. */
   readonly #mergesStacks: boolean;
-  readonly #writer = new DeltaWriter();
+  readonly #writer = new TickWriter();
   readonly #stacks: DrainedStacks;
   readonly #tasks: DrainedTasks;
   readonly #waits: DrainedWaits;
   readonly #events: CountedEvents;
   readonly #ancestors: Ancestors;
-  readonly #sweepPath: string;
   #activity: Activity;
-  /** Ids of functions that nothing refers to any more. */
-  #forgotten: number[] = [];
   #gathered: Gathered | undefined;
   #isDraining = false;
   /** Methods were met while something was drained. */
@@ -83,36 +89,32 @@ export class Collector {
   #childNanoseconds: number;
 
   /** Loads the BPF programs and starts sampling; throws an Error with `errno` where that fails. */
-  constructor({
-    event,
-    events,
-    period = 0,
-    followed,
-    prepared,
-    sweepPath,
-    ...options
-  }: CollectorOptions) {
+  constructor(options: CollectorOptions) {
+    const { event, frequency, period = 0, pids, byFunction = false, cacheFolder } = options;
     const addon = loadAddon();
     this.#event = EVENTS[event];
     this.#activity = this.#event.activity;
-    this.#sweepPath = sweepPath;
-    this.#frequency = options.frequency;
+    this.#frequency = frequency;
     const time: ResolvedEvent = { name: event, unit: this.#event.unit };
-    this.#events = new CountedEvents(events ?? [time], { period, frequency: options.frequency });
+    this.#events = new CountedEvents(options.events ?? [time], { period, frequency });
     this.#sampler = new addon.Sampler({
-      ...options,
+      objectPath: samplingObject(),
+      frequency,
+      drainSeconds: MAX_DRAIN_SECONDS,
+      targets: pids,
+      byFunction,
+      ...(cacheFolder === undefined ? {} : { cacheFolder }),
       // A screen may look at what runs the next moment.
-      withoutClock:
-        (this.#activity === "waiting" && (options.byFunction ?? false)) || !this.#events.hasClock,
+      withoutClock: (this.#activity === "waiting" && byFunction) || !this.#events.hasClock,
       events: this.#events.numbered(),
-      ...(this.#activity === "running" ? {} : { sweepPath }),
+      ...(this.#activity === "running" ? {} : { sweepPath: sweepObject() }),
       sources: this.#event.sources,
     });
-    this.#readers = runtimeReaders(addon, this.#sampler, !options.byFunction);
+    this.#readers = runtimeReaders(addon, this.#sampler, !byFunction);
     this.#lookup = new FrameLookup(this.#sampler, (word, owner) => this.#bodyOf(word, owner));
     this.#sampler.onMethods(() => this.#resolveSeen());
-    this.#targets = new TargetWatch(options.targets);
-    this.#mergesStacks = options.byFunction ?? false;
+    this.#targets = new TargetWatch(pids);
+    this.#mergesStacks = byFunction;
     this.#frames = new FrameReader(this.#readers, COUNTERS, this.#functions);
     this.#stacks = new DrainedStacks(
       this.#writer,
@@ -123,8 +125,8 @@ export class Collector {
     this.#waits = new DrainedWaits(this.#writer, this.#stacks, this.#tasks, this.#functions.info);
     this.#ancestors = new Ancestors(this.#writer);
     if (this.#activity !== "running") this.#sweep(true);
-    if (prepared) this.#sampler.prepare(prepared);
-    if (followed !== undefined) this.#sampler.follow(followed);
+    if (options.prepared) this.#sampler.prepare(options.prepared);
+    if (options.followed !== undefined) this.#sampler.follow(options.followed);
     // What the start cost is no part of the first refresh.
     this.#cpu = process.cpuUsage();
     this.#childNanoseconds = this.#sampler.describe().childNanoseconds;
@@ -158,7 +160,7 @@ export class Collector {
   }
 
   #sweep(isPrepared: boolean): void {
-    this.#sampler.sweep(this.#sweepPath, isPrepared);
+    this.#sampler.sweep(sweepObject(), isPrepared);
     this.#sweeps = true;
   }
 
@@ -221,6 +223,7 @@ export class Collector {
     this.#stacks.registerStacks(drained.stacks);
     this.#tasks.register(drained.tasks);
     this.#stacks.rename(this.#frames.renamed(this.#tasks.pidsOf(drained.counts, drained.waits)));
+    this.#writer.addFunctions(this.#functions.takeAdded());
     this.#waits.register(drained);
     this.#count(drained);
     this.#stacks.forgetBelow(drained.forgottenStacks, drained.forgottenFrames);
@@ -254,7 +257,7 @@ export class Collector {
   }
 
   /** Makes a tick of what was drained since the last one; something was. */
-  take(): TickDelta {
+  take(): Tick {
     const gathered = this.#gathered as Gathered;
     this.#gathered = undefined;
     const running = this.#sampler.describe();
@@ -266,44 +269,39 @@ export class Collector {
     const { events, notices } = this.#events.take();
     const gone = this.#targets.check();
     if (gone.changed) this.#sampler.setTargets(this.#targets.sampled());
-    const isLarge = this.#functions.isLarge(performance.now());
-    if (isLarge) this.#writer.renew();
-    const delta = this.#writer.take(
-      {
-        time: gathered.time,
-        intervalSeconds: gathered.seconds,
-        ...this.#ofFirst(events, event, gathered),
-        frequency: this.#events.hasClock || this.#sweeps ? frequency : this.#frequency,
-        cpus,
-        host: this.#host,
-        pids: this.#targets.wanted(),
-        metrics,
-        self: this.#ownCost(gathered, running),
-        ...(this.#activity === "running" ? {} : { activity: this.#activity }),
-        ...(this.#sweeps ? { waiting: this.#waits.take(lost) } : {}),
-        notices: [
-          ...gone.notices,
-          ...notices,
-          ...gathered.notices,
-          ...(this.#functions.isFull ? [TOO_MANY_FUNCTIONS] : []),
-          ...this.#readers.flatMap((reader) => reader.notices?.(metrics) ?? []),
-        ],
-      },
-      this.#functions.takeAdded(),
-      this.#forgotten,
-    );
-    this.#forgotten = isLarge ? this.#forgetFunctions() : [];
-    return delta;
+    return this.#writer.take({
+      time: gathered.time,
+      intervalSeconds: gathered.seconds,
+      ...this.#ofFirst(events, event, gathered),
+      frequency: this.#events.hasClock || this.#sweeps ? frequency : this.#frequency,
+      cpus,
+      host: this.#host,
+      pids: this.#targets.wanted(),
+      metrics,
+      self: this.#ownCost(gathered, running),
+      ...(this.#activity === "running" ? {} : { activity: this.#activity }),
+      ...(this.#sweeps ? { waiting: this.#waits.take(lost) } : {}),
+      notices: [
+        ...gone.notices,
+        ...notices,
+        ...gathered.notices,
+        ...(this.#functions.isFull ? [TOO_MANY_FUNCTIONS] : []),
+        ...this.#readers.flatMap((reader) => reader.notices?.(metrics) ?? []),
+      ],
+    });
   }
 
   /**
-   * Forgets the functions of which no frame is left; the next delta begins a new store, which knows none yet. Frames
-   * are met anew, so that the next time none is left of functions that came before this one.
+   * Forgets the functions of which no frame is left, where there are many; says whether there were. A new store begins,
+   * which knows none yet. Frames are met anew, so that the next time none is left of functions that came before this one.
    */
-  #forgetFunctions(): number[] {
-    const forgotten = this.#functions.forget(this.#stacks.functions(), performance.now());
+  forgetFunctions(): boolean {
+    const now = performance.now();
+    if (!this.#functions.isLarge(now)) return false;
+    const forgotten = this.#functions.forget(this.#stacks.functions(), now);
     this.#sampler.renewFrames(this.#frames.forget());
-    return forgotten;
+    this.#writer.renew(forgotten);
+    return forgotten.length > 0;
   }
 
   /** What a tick says of its first event; `clock` is what the CPU's time is sampled by. */

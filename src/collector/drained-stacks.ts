@@ -7,8 +7,9 @@ import { firstWhere } from "../tick/binary-search.ts";
 import { NumberMap } from "../tick/columns/number-map.ts";
 import { release } from "../tick/columns/numbers.ts";
 import { SlidingColumn } from "../tick/columns/sliding-column.ts";
-import type { DeltaWriter } from "../tick/delta.ts";
+import type { Store } from "../tick/store.ts";
 import { type FrameDetail, OUTCOMES, type Outcome } from "../tick/tick.ts";
+import type { TickWriter } from "../tick/tick-writer.ts";
 import { WAIT_IDLE, type Wait } from "../tick/waits.ts";
 
 /** How the walk of a stack ends that lacks no frame. */
@@ -25,12 +26,13 @@ interface Batch {
 const HEADER_WORDS = 4;
 
 export class DrainedStacks {
-  readonly #writer: DeltaWriter;
+  readonly #writer: TickWriter;
   /** Frames of one function that say nothing more are one, whatever their addresses. */
   readonly #mergesFrames: boolean;
   /** Says of a function by its id that it belongs to the probe that a stack was taken at, no part of the program. */
   readonly #isProbe: (id: number) => boolean;
-  #generation = 0;
+  /** The store that numbers are of. */
+  #store: Store | undefined;
   /** For each frame the id of its function, and its number in the store: above 0, since stand-ins come first. */
   readonly #functions = new SlidingColumn();
   readonly #frameNumbers = new SlidingColumn();
@@ -53,7 +55,7 @@ export class DrainedStacks {
   readonly #idleNumbers = new SlidingColumn();
 
   constructor(
-    writer: DeltaWriter,
+    writer: TickWriter,
     mergesFrames: boolean,
     isProbe: (id: number) => boolean = () => false,
   ) {
@@ -143,7 +145,7 @@ export class DrainedStacks {
    * a stack is always the same but for being idle.
    */
   stack(number: number, wait: Wait = 0): number | undefined {
-    this.#followGeneration();
+    this.#followStore();
     const numbers = wait & WAIT_IDLE ? this.#idleNumbers : this.#stackNumbers;
     const known = numbers.get(number);
     if (known !== 0) return known - 1;
@@ -186,14 +188,14 @@ export class DrainedStacks {
 
   /** The number in the store of a frame; undefined if it is not in use there. */
   frameNumber(number: number): number | undefined {
-    this.#followGeneration();
+    this.#followStore();
     const known = this.#frameNumbers.get(number);
     return known === 0 ? undefined : known;
   }
 
-  /** Grows when the numbers of the store begin anew. */
-  get generation(): number {
-    return this.#writer.generation;
+  /** The store that numbers are of now. */
+  get store(): Store {
+    return this.#writer.store;
   }
 
   #frame(number: number): number {
@@ -213,10 +215,10 @@ export class DrainedStacks {
     return entered;
   }
 
-  /** The writer began a new store: everything is entered anew when it is counted again. */
-  #followGeneration(): void {
-    if (this.#generation === this.#writer.generation) return;
-    this.#generation = this.#writer.generation;
+  /** Where the writer began a new store everything is entered anew when it is counted again. */
+  #followStore(): void {
+    if (this.#store === this.#writer.store) return;
+    this.#store = this.#writer.store;
     this.#latest = -1;
     this.#mergedFrames.clear();
     for (const column of [this.#frameNumbers, this.#stackNumbers, this.#idleNumbers]) {

@@ -1,21 +1,23 @@
 /** The threads that were drained, by their numbers there; whatever is counted in one enters the store with it. */
 import type { NewTasks } from "../addon/drained.ts";
 import { cleanName } from "../tick/clean-name.ts";
-import type { DeltaWriter } from "../tick/delta.ts";
+import type { Store } from "../tick/store.ts";
 import type { Task } from "../tick/tick.ts";
+import type { TickWriter } from "../tick/tick-writer.ts";
 
 /** Columns of NewTasks.words. */
 const TASK_WORDS = 6;
 
 export class DrainedTasks {
-  readonly #writer: DeltaWriter;
+  readonly #writer: TickWriter;
   #tasks: Task[] = [];
   /** For each its number in the store and 1; 0: it is not there. */
   #numbers: number[] = [];
-  #generation = 0;
+  /** The store that the numbers are of. */
+  #store: Store | undefined;
   #entered: Task[] = [];
 
-  constructor(writer: DeltaWriter) {
+  constructor(writer: TickWriter) {
     this.#writer = writer;
   }
 
@@ -58,8 +60,8 @@ export class DrainedTasks {
 
   /** The number in the store of a thread, which is entered there if it is new. */
   number(number: number): number | undefined {
-    if (this.#generation !== this.#writer.generation) {
-      this.#generation = this.#writer.generation;
+    if (this.#store !== this.#writer.store) {
+      this.#store = this.#writer.store;
       this.#numbers.fill(0);
     }
     const known = this.#numbers[number] ?? 0;

@@ -11,6 +11,7 @@ import {
 } from "../../build/abi.ts";
 import type { Sampler } from "../addon/sampler.ts";
 import type { NewFrames } from "../runtimes/new-frames.ts";
+import type { Store } from "../tick/store.ts";
 
 /** Lines of some frames. */
 interface FrameLines {
@@ -23,6 +24,8 @@ interface FrameLines {
 
 /** What was looked up of some frames. */
 export interface LookedUp extends FrameLines {
+  /** The store that frames have their numbers in. */
+  readonly store: Store;
   /** For each frame whose body is told: its number in the store and the body (Frame.body). */
   readonly bodies: readonly (readonly [number, string])[];
 }
@@ -32,7 +35,7 @@ const FILE_SHIFT = BigInt(FRAME_FILE_SHIFT);
 /** So many frames are looked up at once: one answer takes some 100 ms at most. */
 const MAX_FRAMES = 2000;
 
-const NOTHING: LookedUp = { files: [], lines: new Uint32Array(), bodies: [], why: "" };
+const NOTHING = { files: [], lines: new Uint32Array(), bodies: [], why: "" };
 
 const KIND_SHIFT = BigInt(FRAME_KIND_SHIFT);
 const isDotnet = (word: bigint): boolean => Number(word >> KIND_SHIFT) === FRAME_DOTNET;
@@ -61,8 +64,8 @@ const NONE = -1;
 
 /** Who knows the numbers of frames in the store. */
 export interface StoreNumbers {
-  /** Grows when they begin anew. */
-  readonly generation: number;
+  /** The store that they are of. */
+  readonly store: Store;
   /** Undefined if the frame is not in use there. */
   frameNumber(number: number): number | undefined;
 }
@@ -76,7 +79,7 @@ export class FrameLookup {
   readonly #files = new Set<number>();
   #asked = new Set<number>();
   #askedFor: number | undefined;
-  #askedIn = 0;
+  #askedIn: Store | undefined;
   #why = "";
 
   constructor(sampler: Pick<Sampler, "lines">, readBody: ReadBody) {
@@ -116,20 +119,21 @@ export class FrameLookup {
    * read. A process that has ended tells of no body.
    */
   async find(functionId: number | undefined, numbers: StoreNumbers): Promise<LookedUp> {
-    if (functionId !== this.#askedFor || numbers.generation !== this.#askedIn) {
+    const { store } = numbers;
+    if (functionId !== this.#askedFor || store !== this.#askedIn) {
       this.#askedFor = functionId;
-      this.#askedIn = numbers.generation;
+      this.#askedIn = store;
       this.#asked = new Set();
       this.#why = "";
     }
     if (functionId === undefined) {
       await this.#sampler.lines(0, new Float64Array());
-      return NOTHING;
+      return { ...NOTHING, store };
     }
     const wanted = this.#unasked(functionId, numbers);
     const bodies = wanted.filter(({ word }) => isDotnet(word)).flatMap((it) => this.#bodyOf(it));
     const code = wanted.filter(({ word }) => !isDotnet(word));
-    return { ...(await this.#linesOf(code)), bodies };
+    return { ...(await this.#linesOf(code)), bodies, store };
   }
 
   #bodyOf({ number, word, owner }: Wanted): [number, string][] {

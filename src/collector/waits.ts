@@ -1,7 +1,7 @@
 /** Counts drained waits: judges each stack once by its names, and finds the waits that say more than their time. */
 import type { Drained, DrainedWaitCounts } from "../addon/drained.ts";
-import type { DeltaWriter } from "../tick/delta.ts";
 import type { FunctionInfo } from "../tick/tick.ts";
+import type { TickWriter } from "../tick/tick-writer.ts";
 import {
   isUninterruptible,
   type LongWait,
@@ -31,7 +31,7 @@ const NANOSECONDS = 1e9;
 
 /** Counts waits, and keeps what is to be told of them with the next tick. */
 export class DrainedWaits {
-  readonly #writer: DeltaWriter;
+  readonly #writer: TickWriter;
   readonly #stacks: DrainedStacks;
   readonly #tasks: DrainedTasks;
   readonly #infoOf: (id: number) => FunctionInfo;
@@ -43,7 +43,7 @@ export class DrainedWaits {
   #sweeps = 0;
 
   constructor(
-    writer: DeltaWriter,
+    writer: TickWriter,
     stacks: DrainedStacks,
     tasks: DrainedTasks,
     infoOf: (id: number) => FunctionInfo,

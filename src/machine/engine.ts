@@ -10,6 +10,12 @@ const COMPACT_MILLISECONDS = 3 * 60_000;
 /** No compaction begins so soon after another: who makes ever new names would have it done all the time. */
 const LEAST_MILLISECONDS = 60_000;
 
+/** The first picture is on the screen by then, and what runs now is what will run. */
+const FIRST_RELEASE_MILLISECONDS = 1500;
+const RELEASE_MILLISECONDS = 30_000;
+/** To release takes 5 ms, as the kernel walks all of the program's pages for it: not where so little has come since. */
+const RELEASED_AT_LEAST_BYTES = 10e6;
+
 let compactedAt = -Infinity;
 
 /** Has V8 optimise functions later (Node.js 22 to 26 know the flags). */
@@ -21,6 +27,18 @@ export function compileSparingly(): void {
   // rarely to win back what compiling them takes. With 6,000 calls a refresh beside compilers costs more.
   setFlagsFromString("--invocation-count-for-maglev=2000");
   setFlagsFromString("--invocation-count-for-maglev-osr=600");
+}
+
+/** Gives unused memory back to the system by a call, after the start and from time to time, where that is worth its time. */
+export function releaseRegularly(releaseUnusedMemory: () => void): void {
+  let left = 0;
+  const release = (): void => {
+    if (process.memoryUsage.rss() < left + RELEASED_AT_LEAST_BYTES) return;
+    releaseUnusedMemory();
+    left = process.memoryUsage.rss();
+  };
+  setTimeout(release, FIRST_RELEASE_MILLISECONDS).unref();
+  setInterval(release, RELEASE_MILLISECONDS).unref();
 }
 
 /** Compacts the heap every few minutes. */

@@ -4,8 +4,8 @@
  * is old, not what is in it.
  */
 import { grown } from "../tick/columns/numbers.ts";
-import { PrefixTree } from "../tick/prefix-tree.ts";
-import { ROOT, type Store } from "../tick/store.ts";
+import { PrefixTree, ROOT } from "../tick/prefix-tree.ts";
+import type { Store } from "../tick/store.ts";
 import type { FunctionInfo, Tick } from "../tick/tick.ts";
 import { grownWeights } from "./count-lists.ts";
 import { type Choice, type Selection, type Shown, selectionOf } from "./selection.ts";

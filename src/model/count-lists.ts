@@ -10,7 +10,7 @@ export class CountLists {
   private next: Int32Array = new Int32Array(0);
   private used = 1;
   private heads: Int32Array = new Int32Array(0);
-  /** Lengths of arrays, as in News. */
+  /** The length of the arrays, as in Numbers. */
   private room = 0;
   private slots = 0;
 

@@ -2,7 +2,7 @@
 import { WAIT_REASON_MASK } from "../../build/abi.ts";
 import { grown } from "../tick/columns/numbers.ts";
 import type { Functions } from "../tick/functions.ts";
-import { ROOT } from "../tick/store.ts";
+import { ROOT } from "../tick/prefix-tree.ts";
 import type { FunctionInfo } from "../tick/tick.ts";
 import { type Reason, reasonOf } from "../tick/waits.ts";
 import type { FunctionRow, PidCount } from "./aggregate.ts";

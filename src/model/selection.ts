@@ -6,8 +6,9 @@
 import { innermostOwn } from "../tick/application.ts";
 import { grown } from "../tick/columns/numbers.ts";
 import { KERNEL_ONLY, NO_FRAMES } from "../tick/functions.ts";
+import { ROOT } from "../tick/prefix-tree.ts";
 import { PLACES } from "../tick/runtimes.ts";
-import { FRAME_FOLDED, ROOT, type Store } from "../tick/store.ts";
+import { FRAME_FOLDED, type Store } from "../tick/store.ts";
 import type { Task, Tick } from "../tick/tick.ts";
 import { stateOf } from "../tick/waits.ts";
 import type { Filter } from "./filter.ts";

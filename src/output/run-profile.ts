@@ -2,8 +2,8 @@
 import { ofEventNamed } from "../model/events.ts";
 import { type Choice, type Selection, type Shown, selectionOf } from "../model/selection.ts";
 import { CPU_TIME } from "../tick/events.ts";
-import { PrefixTree } from "../tick/prefix-tree.ts";
-import { ROOT, type Store } from "../tick/store.ts";
+import { PrefixTree, ROOT } from "../tick/prefix-tree.ts";
+import type { Store } from "../tick/store.ts";
 import type { FunctionInfo, Task, Tick, Unit } from "../tick/tick.ts";
 import { areSamples } from "../tick/units.ts";
 

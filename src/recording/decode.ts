@@ -1,13 +1,14 @@
 /** The bytes of ./format.ts as deltas. They may come from anybody: everything is checked. */
 
 import { cleanName } from "../tick/clean-name.ts";
-import type { TickDelta } from "../tick/delta.ts";
 import { FIRST_FUNCTION, STAND_INS } from "../tick/functions.ts";
+import { ROOT } from "../tick/prefix-tree.ts";
 import { RUNTIME_NUMBERS, runtimeOfNumber } from "../tick/runtimes.ts";
-import { FRAME_FOLDED as FOLDED, ROOT } from "../tick/store.ts";
+import { FRAME_FOLDED as FOLDED } from "../tick/store.ts";
 import { type FunctionInfo, OUTCOMES, type Task, type TickHeader } from "../tick/tick.ts";
 import { WAITS } from "../tick/waits.ts";
 import { ByteReader } from "./bytes.ts";
+import type { TickDelta } from "./delta.ts";
 import { readEvents } from "./events.ts";
 import {
   FormatError,
@@ -290,5 +291,5 @@ function readCounts(reader: ByteReader, { stacks, tasks }: Tables): TickDelta["c
   const counts = { stacks: column(stacks, "stack"), tasks: column(tasks, "thread") };
   const weights = new Float64Array(count);
   for (let i = 0; i < count; i++) weights[i] = reader.uint();
-  return { ...counts, weights };
+  return { length: count, ...counts, weights };
 }

@@ -1,10 +1,10 @@
 /** Ticks as the bytes of ./format.ts: what is new is listed once and referred to from then on. */
 
 import { Interner } from "../tick/interner.ts";
-import { PrefixTree } from "../tick/prefix-tree.ts";
+import { PrefixTree, ROOT } from "../tick/prefix-tree.ts";
 import { RUNTIME_ROWS } from "../tick/runtimes.ts";
 import type { FactsOf } from "../tick/source.ts";
-import { ROOT, type Store } from "../tick/store.ts";
+import type { Store } from "../tick/store.ts";
 import type { Counts, FunctionInfo, Task, Tick } from "../tick/tick.ts";
 import { ByteWriter } from "./bytes.ts";
 import { writeEvents } from "./events.ts";

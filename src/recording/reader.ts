@@ -1,12 +1,12 @@
 /** Reads a recording from the disk: what was written whole, however the file ends. */
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { cleanName } from "../tick/clean-name.ts";
-import { TickAssembler } from "../tick/delta.ts";
 import { UserError } from "../tick/errors.ts";
 import type { CounterDefinition } from "../tick/source.ts";
 import type { Tick } from "../tick/tick.ts";
 import { type Chunk, readChunkHeader, unpackChunk } from "./chunks.ts";
 import { TickDecoder } from "./decode.ts";
+import { TickAssembler } from "./delta.ts";
 import {
   CHUNK_HEADER_BYTES,
   FLAG_RENEWED,

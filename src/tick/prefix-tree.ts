@@ -3,7 +3,9 @@
  * number, higher than its parent's, and takes some 20 bytes.
  */
 import { release } from "./columns/numbers.ts";
-import { ROOT } from "./store.ts";
+
+/** The node that is the parent of outermost frames. */
+export const ROOT = 0;
 
 const FIRST_CAPACITY = 1 << 10;
 
@@ -12,7 +14,7 @@ export class PrefixTree {
   /** Whole numbers of 32 bits with a sign: V8 reads them faster than those without. */
   #parents = new Int32Array(FIRST_CAPACITY);
   #frames = new Int32Array(FIRST_CAPACITY);
-  /** Lengths of arrays, as in News. */
+  /** The length of both arrays, as in Numbers. */
   #room = FIRST_CAPACITY;
   /**
    * Open addressing, half of it empty at least: a node and its frame in each slot, since most that are met on the way

@@ -3,10 +3,8 @@
  * that was entered before it, without a look for nodes that others have already: that took a fifth of a drain at 999 Hz
  * beside compilers. Where neighbours have most frames in common, as stacks come from a drain, the tree is little larger.
  */
-import type { News } from "./columns/news.ts";
-import { grown } from "./columns/numbers.ts";
-import { PrefixTree } from "./prefix-tree.ts";
-import { ROOT } from "./store.ts";
+import { grown, type Numbers } from "./columns/numbers.ts";
+import { PrefixTree, ROOT } from "./prefix-tree.ts";
 
 const FIRST_DEPTH = 256;
 
@@ -22,11 +20,11 @@ const mixHigh = (hash: number, value: number): number => {
 
 /** The columns of a store that it fills. */
 type Columns = Readonly<
-  Record<"nodeBacks" | "nodeFrames" | "stackLeaves" | "stackOutcomes" | "stackWaits", News>
+  Record<"nodeBacks" | "nodeFrames" | "stackLeaves" | "stackOutcomes" | "stackWaits", Numbers>
 >;
 
 export class StackNumbers {
-  readonly #columns: Columns;
+  #columns: Columns;
   /** The number of a stack and 1 by both of its hashes: pairs of numbers, as those of a tree are. */
   readonly #numbers = new PrefixTree();
   /** How many nodes there are, the root too. */
@@ -47,12 +45,9 @@ export class StackNumbers {
     return this.#numbers.size - 1;
   }
 
-  get nodeCount(): number {
-    return this.#nodeCount;
-  }
-
-  /** Begins anew; the room stays. */
-  clear(): void {
+  /** Begins anew in the columns of another store; the capacity stays. */
+  renew(columns: Columns): void {
+    this.#columns = columns;
     this.#numbers.clear();
     this.#nodeCount = 1;
     this.#length = 0;
@@ -123,7 +118,7 @@ export class StackNumbers {
     const { nodeBacks, nodeFrames } = this.#columns;
     nodeBacks.push(first - outer);
     nodeBacks.repeat(1, count - 1);
-    nodeFrames.append(this.#frames, depth, length);
+    nodeFrames.appendRange(this.#frames, depth, length);
     const nodes = this.#nodes;
     for (let at = 0; at < count; at++) nodes[depth + at] = first + at;
     this.#nodeCount += count;

@@ -5,14 +5,11 @@
  */
 
 import { Numbers, release } from "./columns/numbers.ts";
-import type { TickDelta } from "./delta.ts";
 import type { Family } from "./family.ts";
 import { type Functions, STAND_INS } from "./functions.ts";
+import { ROOT } from "./prefix-tree.ts";
 import { type FrameDetail, type FunctionInfo, OUTCOMES, type Outcome, type Task } from "./tick.ts";
 import type { Wait } from "./waits.ts";
-
-/** The node that is the parent of outermost frames. */
-export const ROOT = 0;
 
 /** Flags of a frame: a native frame of the interpreter that executes the frame shown for it. */
 export const FRAME_FOLDED = 1;
@@ -85,19 +82,29 @@ export class Store {
     return this.columns.stackLeaves.length;
   }
 
-  /** Takes in what is new; its arrays are used up. */
-  append({ texts, columns, tasks, functions }: TickDelta): void {
+  /** How many nodes the tree has, the root too. */
+  get nodeCount(): number {
+    return this.columns.nodeFrames.length;
+  }
+
+  /** Takes in functions that are new, or come again after they were forgotten. */
+  addFunctions(functions: readonly FunctionInfo[]): void {
     for (const { name } of functions) this.#functionBytes += FUNCTION_BYTES + 2 * name.length;
+    this.functions.append(functions);
+  }
+
+  /** Takes in a thread, or a process above one, and returns its number. */
+  addTask(task: Task): number {
+    this.family.register(task);
+    return this.tasks.push(task) - 1;
+  }
+
+  /** Takes in rows of all columns, in which frames have the ids of functions; the arrays are used up. */
+  append(columns: Readonly<Record<ColumnName, Uint32Array<ArrayBuffer>>>): void {
     const { frameFunctions } = columns;
-    // A delta has the ids of functions.
     const { length } = frameFunctions;
     for (let i = 0; i < length; i++) {
       frameFunctions[i] = this.functions.placeOf(frameFunctions[i] ?? 0);
-    }
-    for (const text of texts) this.texts.push(text);
-    for (const task of tasks) {
-      this.tasks.push(task);
-      this.family.register(task);
     }
     for (const name of COLUMNS) {
       this.columns[name].append(columns[name]);

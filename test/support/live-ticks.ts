@@ -1,10 +1,5 @@
-/** Ticks of the built program: what collects alone, without the command line around it. */
-import type {
-  Collecting,
-  CollectingListener,
-  CollectingSetup,
-} from "../../src/sources/collecting.ts";
-import { TickAssembler } from "../../src/tick/delta.ts";
+/** Ticks of the built program: its live source alone, without the command line around it. */
+import type * as Live from "../../src/sources/live.ts";
 import type { Tick } from "../../src/tick/tick.ts";
 import { dist } from "./polytop.ts";
 import { warm } from "./warm.ts";
@@ -22,53 +17,43 @@ export interface LiveTicksOptions {
   readonly onReady?: () => void;
 }
 
-/** Begins to collect, without the command line around it; who asks for it closes it. */
-export async function beginCollecting(
-  { frequency, pids = [], byFunction = false }: Omit<LiveTicksOptions, "seconds">,
-  listener: CollectingListener,
-): Promise<Collecting> {
-  const setup: CollectingSetup = {
-    sampler: {
-      objectPath: `${dist}polytop.bpf.o`,
-      sweepPath: `${dist}wait.bpf.o`,
-      event: "cpu",
-      frequency,
-      targets: pids,
-      byFunction,
-      cacheFolder: "",
-    },
+/** Begins to sample, without the command line around it; whoever asks for the source closes it. */
+export async function openSource({
+  frequency,
+  pids = [],
+  byFunction = false,
+}: Omit<LiveTicksOptions, "seconds">): Promise<Live.LiveSource> {
+  const { openLiveSource } = (await import(`${dist}live.js`)) as typeof Live;
+  return openLiveSource({
+    event: "cpu",
+    frequency,
+    pids,
+    byFunction,
     delaySeconds: 1,
-    firstDelaySeconds: 1,
     budgetPercent: 0,
-  };
-  const { Collecting: Built } = (await import(`${dist}collecting.js`)) as {
-    readonly Collecting: typeof Collecting;
-  };
-  return new Built(setup, listener);
+  });
 }
 
 /** Samples for a while, and returns its ticks, one a second. */
 export async function liveTicks(options: LiveTicksOptions): Promise<Tick[]> {
   const { seconds, samples = 0, pids = [], onReady } = options;
   warm(pids);
-  const assembler = new TickAssembler();
   const ticks: Tick[] = [];
   let taken = 0;
   const done = Promise.withResolvers<void>();
-  const collecting = await beginCollecting(options, {
-    tick: (delta) => {
-      const tick = assembler.assemble(delta);
-      taken += tick.samples;
-      ticks.push(tick);
-      if (ticks.length >= (taken < samples ? 6 * seconds : seconds)) done.resolve();
-    },
-    failed: done.reject,
+  const source = await openSource(options);
+  source.subscribe((event) => {
+    if (!("tick" in event)) return;
+    taken += event.tick.samples;
+    ticks.push(event.tick);
+    if (ticks.length >= (taken < samples ? 6 * seconds : seconds)) done.resolve();
   });
+  source.ended.catch(done.reject);
   try {
     onReady?.();
     await done.promise;
   } finally {
-    await collecting.close();
+    await source.close();
   }
   return ticks;
 }

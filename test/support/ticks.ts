@@ -1,11 +1,11 @@
 /** Makes ticks for tests out of short descriptions. */
+
 import counterFile from "../../bpf/counters.json" with { type: "json" };
 import { type Filter, parseFilter } from "../../src/model/filter.ts";
-import { DeltaWriter, TickAssembler } from "../../src/tick/delta.ts";
 import { FIRST_FUNCTION } from "../../src/tick/functions.ts";
 import type { Runtime } from "../../src/tick/runtimes.ts";
 import type { CounterDefinition } from "../../src/tick/source.ts";
-import type { Frame } from "../../src/tick/store.ts";
+import type { Frame, Store } from "../../src/tick/store.ts";
 import {
   type FunctionInfo,
   OUTCOMES,
@@ -14,6 +14,7 @@ import {
   type Tick,
   type TickHeader,
 } from "../../src/tick/tick.ts";
+import { TickWriter } from "../../src/tick/tick-writer.ts";
 import type { Wait } from "../../src/tick/waits.ts";
 
 /** A stack as an object, leaf first: what tests describe and compare. */
@@ -111,15 +112,17 @@ export function functionInfo(named: Omit<FunctionInfo, "id">): FunctionInfo {
 
 /** Makes ticks that share a store, as a source does; a new maker begins a new one. */
 export class StoreMaker {
-  #writer = new DeltaWriter();
-  readonly #assembler = new TickAssembler();
+  readonly #writer = new TickWriter();
   #sent = 0;
   /** Numbers of frames of the writer's present store: by what they say, and by the objects that say it. */
   readonly #frames = new Map<string, number>();
   readonly #known = new Map<Frame, number>();
-  #generation = 0;
+  #store: Store | undefined;
 
   tick(header: TickHeader, counts: readonly StackCount[]): Tick {
+    for (const { stack } of counts) for (const frame of stack.frames) this.#id(frame);
+    this.#writer.addFunctions(functions.slice(this.#sent));
+    this.#sent = functions.length;
     for (const { stack, task, count, event } of counts) {
       const frames = stack.frames.map((frame) => this.#frame(frame));
       const outcome = OUTCOMES.indexOf(stack.outcome);
@@ -130,30 +133,32 @@ export class StoreMaker {
         event,
       );
     }
-    const news = functions.slice(this.#sent);
-    this.#sent = functions.length;
-    return this.#assembler.assemble(this.#writer.take(header, news));
+    return this.#writer.take(header);
   }
 
   /** What comes is of a new store. */
   renew(): void {
-    this.#writer = new DeltaWriter();
+    this.#writer.renew();
     this.#forgetFrames();
   }
 
   #forgetFrames(): void {
     this.#frames.clear();
     this.#known.clear();
-    this.#generation = this.#writer.generation;
+    this.#store = this.#writer.store;
+  }
+
+  /** The id of a frame's function among those of all makers. */
+  #id({ function: { id: _, ...named } }: Frame): number {
+    return functionInfo(named).id;
   }
 
   #frame(frame: Frame): number {
-    if (this.#generation !== this.#writer.generation) this.#forgetFrames();
+    if (this.#store !== this.#writer.store) this.#forgetFrames();
     const known = this.#known.get(frame);
     if (known !== undefined) return known;
-    const { function: info, ...detail } = frame;
-    const { id: _, ...named } = info;
-    const { id } = functionInfo(named);
+    const { function: _, ...detail } = frame;
+    const id = this.#id(frame);
     const key = JSON.stringify([id, detail.line, detail.note, detail.body, detail.folded]);
     let number = this.#frames.get(key);
     if (number === undefined) {

@@ -22,6 +22,8 @@ export function grown(array: Int32Array, size: number): Int32Array {
  */
 export class Numbers {
   #values = new Uint32Array(256);
+  /** The length of the array. In code that Maglev compiled, V8 calls a function for it. */
+  #capacity = 256;
   #length = 0;
   #archive: ArchivedNumbers | undefined;
 
@@ -30,7 +32,7 @@ export class Numbers {
   }
 
   push(value: number): void {
-    this.#reserve(1);
+    if (this.#length === this.#capacity) this.#reserve(1);
     this.#values[this.#length++] = value;
   }
 
@@ -38,6 +40,29 @@ export class Numbers {
     this.#reserve(values.length);
     this.#values.set(values, this.#length);
     this.#length += values.length;
+  }
+
+  /** Adds the values of an array from one index to before another. */
+  appendRange(values: Int32Array, start: number, end: number): void {
+    this.#reserve(end - start);
+    const own = this.#values;
+    let length = this.#length;
+    for (let at = start; at < end; at++) own[length++] = values[at] ?? 0;
+    this.#length = length;
+  }
+
+  /** Adds a value so many times. */
+  repeat(value: number, count: number): void {
+    this.#reserve(count);
+    this.#values.fill(value, this.#length, this.#length + count);
+    this.#length += count;
+  }
+
+  /** Returns a copy of the numbers and begins anew; the capacity stays. */
+  take(): Uint32Array<ArrayBuffer> {
+    const taken = this.#values.slice(0, this.#length);
+    this.#length = 0;
+    return taken;
   }
 
   at(index: number): number {
@@ -54,12 +79,7 @@ export class Numbers {
     if (this.#archive) return;
     this.#archive = new ArchivedNumbers(this.#values.slice(0, this.#length));
     release(this.#values);
-  }
-
-  /** Gives back the memory; nothing can be asked for afterwards. */
-  release(): void {
-    release(this.#values);
-    this.#length = 0;
+    this.#capacity = this.#length;
   }
 
   /** What is taken, also in advance. */
@@ -68,10 +88,11 @@ export class Numbers {
   }
 
   #reserve(count: number): void {
-    if (this.#archive) throw new Error("numbers in the archive are final");
     const needed = this.#length + count;
-    if (needed <= this.#values.length) return;
-    const larger = new Uint32Array(Math.max(needed, this.#values.length * 2));
+    if (needed <= this.#capacity) return;
+    if (this.#archive) throw new Error("numbers in the archive are final");
+    this.#capacity = Math.max(needed, this.#capacity * 2);
+    const larger = new Uint32Array(this.#capacity);
     larger.set(this.#values);
     release(this.#values);
     this.#values = larger;

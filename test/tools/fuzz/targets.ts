@@ -6,6 +6,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { packChunk, prefix, unpackChunk } from "../../../src/recording/chunks.ts";
 import { TickDecoder } from "../../../src/recording/decode.ts";
+import { TickAssembler } from "../../../src/recording/delta.ts";
 import {
   CHUNK_HEADER_BYTES,
   FormatError,
@@ -19,7 +20,6 @@ import { ImageNames } from "../../../src/runtimes/dotnet/images.ts";
 import { Unreadable } from "../../../src/runtimes/dotnet/memory.ts";
 import { Metadata } from "../../../src/runtimes/dotnet/metadata.ts";
 import { CodeMap } from "../../../src/runtimes/jit/code-map.ts";
-import { TickAssembler } from "../../../src/tick/delta.ts";
 import { UserError } from "../../../src/tick/errors.ts";
 import { methodFinder } from "../../support/addon.ts";
 import { makeMetadata } from "../../support/metadata.ts";

@@ -1,4 +1,5 @@
 /** Processes above those that were sampled, as far as /proc knows of them. */
+
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,10 +8,11 @@ import { Ancestors } from "../../../src/collector/ancestors.ts";
 import { byProcess } from "../../../src/model/by-process.ts";
 import { selectionOf } from "../../../src/model/selection.ts";
 import { TickDecoder } from "../../../src/recording/decode.ts";
+import { TickAssembler } from "../../../src/recording/delta.ts";
 import { TickEncoder } from "../../../src/recording/encode.ts";
 import { VERSION } from "../../../src/recording/format.ts";
-import { DeltaWriter, TickAssembler } from "../../../src/tick/delta.ts";
 import type { Tick } from "../../../src/tick/tick.ts";
+import { TickWriter } from "../../../src/tick/tick-writer.ts";
 import { filterOf, makeTick, task } from "../../support/ticks.ts";
 
 let proc: string;
@@ -34,11 +36,11 @@ function process(pid: number, parent: number, comm = "a ) R 9 b"): void {
 const { counts: _, store: __, ...header } = makeTick([]);
 
 /** A refresh in which only a compiler was sampled. */
-function sampled(writer: DeltaWriter, ancestors: Ancestors, now = 0): Tick {
+function sampled(writer: TickWriter, ancestors: Ancestors, now = 0): Tick {
   const child = task(60, "cc1", { parentPid: 50 });
   writer.count(writer.stack([], 0), writer.task(child), 3);
   ancestors.enterAbove([child], now);
-  return new TickAssembler().assemble(writer.take(header, []));
+  return writer.take(header);
 }
 
 /** The pids of the processes that a filter chooses. */
@@ -61,7 +63,7 @@ function replayed(tick: Tick): Tick {
 test("a filter knows families of processes that were never sampled, in a replay too", () => {
   process(50, 40);
   process(40, 1, "make");
-  const writer = new DeltaWriter();
+  const writer = new TickWriter();
   const tick = sampled(writer, new Ancestors(writer, proc));
   for (const one of [tick, replayed(tick)]) {
     expect(chosen(one, "tree:40")).toEqual([60]);
@@ -79,13 +81,13 @@ test("a filter knows families of processes that were never sampled, in a replay 
 test("a process is looked at once in a while, and rings and what is gone end the way up", () => {
   process(50, 40);
   process(40, 50);
-  const writer = new DeltaWriter();
+  const writer = new TickWriter();
   const ancestors = new Ancestors(writer, proc);
   sampled(writer, ancestors);
   process(50, 30);
-  expect(sampled(writer, ancestors, 9).store.tasks).toEqual([]);
+  const parents = (now: number): number[] =>
+    sampled(writer, ancestors, now).store.tasks.map(({ parentPid }) => parentPid);
+  expect(parents(9)).toEqual([50, 40, 50]);
   // The pid is another process by now.
-  expect(sampled(writer, ancestors, 11).store.tasks.map(({ parentPid }) => parentPid)).toEqual([
-    30,
-  ]);
+  expect(parents(11)).toEqual([50, 40, 50, 30]);
 });

@@ -1,9 +1,9 @@
 /** Stacks of the sampler on their way into a store: found by number until they are forgotten, whatever the store does. */
+
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { DrainedStacks } from "../../../src/collector/drained-stacks.ts";
 import type { NamedFrames } from "../../../src/runtimes/frame-reader.ts";
-import { DeltaWriter, TickAssembler } from "../../../src/tick/delta.ts";
 import { FIRST_FUNCTION } from "../../../src/tick/functions.ts";
 import type { Frame } from "../../../src/tick/store.ts";
 import {
@@ -13,6 +13,7 @@ import {
   type Task,
   type Tick,
 } from "../../../src/tick/tick.ts";
+import { TickWriter } from "../../../src/tick/tick-writer.ts";
 import { makeTick, stackCounts, task } from "../../support/ticks.ts";
 
 const FUNCTIONS: readonly FunctionInfo[] = Array.from({ length: 12 }, (_, i) => ({
@@ -61,20 +62,17 @@ const drainedWords = (stacks: readonly NewStack[]): Uint32Array<ArrayBuffer> =>
 
 /** A sampler's store with stacks on their way into it. */
 class Collecting {
-  readonly writer = new DeltaWriter();
-  readonly assembler = new TickAssembler();
+  readonly writer = new TickWriter();
   readonly stacks: DrainedStacks;
-  #sent = false;
 
   constructor(mergesFrames = false) {
+    this.writer.addFunctions(FUNCTIONS);
     this.stacks = new DrainedStacks(this.writer, mergesFrames);
   }
 
   /** A tick of everything that was counted. */
   tick(): Tick {
-    const functions = this.#sent ? [] : FUNCTIONS;
-    this.#sent = true;
-    return this.assembler.assemble(this.writer.take(header, functions));
+    return this.writer.take(header);
   }
 
   /** The tick of these stacks, each once; throws if one is not known. */
@@ -195,7 +193,7 @@ test("a new store has what is counted again, and nothing else", () => {
   );
   const before = collecting.count(0, 1);
   collecting.renew();
-  expect(stacks.generation).toBe(1);
+  expect(stacks.store).not.toBe(before.store);
   expect(stacks.frameNumber(6)).toBeUndefined();
   const after = collecting.count(1);
   expect(after.store).not.toBe(before.store);
@@ -218,7 +216,7 @@ test("frames of a function that say nothing more are one, where nobody asks for 
     );
     const [first, second] = collecting.count(0, 1, 2).counts.stacks;
     expect(first === second).toBe(mergesFrames);
-    return collecting.assembler.store.frameCount;
+    return collecting.writer.store.frameCount;
   };
   expect(frames(false) - frames(true)).toBe(2);
 });

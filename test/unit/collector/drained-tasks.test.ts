@@ -1,8 +1,9 @@
 /** Threads of the sampler on their way into a store: each is named once, whatever the store and the numbering do. */
+
 import { expect, test } from "vitest";
 import type { NewTasks } from "../../../src/addon/drained.ts";
 import { DrainedTasks } from "../../../src/collector/drained-tasks.ts";
-import { DeltaWriter, TickAssembler } from "../../../src/tick/delta.ts";
+import { TickWriter } from "../../../src/tick/tick-writer.ts";
 import { makeTick } from "../../support/ticks.ts";
 
 /** Threads as the addon names them: pid and tid of each. */
@@ -17,14 +18,17 @@ const news = (threads: readonly (readonly [number, number])[], renewed = false):
 const { counts: _, store: __, ...header } = makeTick([]);
 
 /** The threads that a refresh brings, which counts those of these numbers. */
-function refresh(writer: DeltaWriter, tasks: DrainedTasks, numbers: readonly number[]): number[] {
-  const stack = writer.stack([], 0);
+function refresh(writer: TickWriter, tasks: DrainedTasks, numbers: readonly number[]): number[] {
+  const [{ length }, stack] = [writer.store.tasks, writer.stack([], 0)];
   for (const number of numbers) writer.count(stack, tasks.number(number) ?? -1, 1);
-  return new TickAssembler().assemble(writer.take(header, [])).store.tasks.map(({ tid }) => tid);
+  return writer
+    .take(header)
+    .store.tasks.slice(length)
+    .map(({ tid }) => tid);
 }
 
 test("a thread says once who it is, with clean names", () => {
-  const writer = new DeltaWriter();
+  const writer = new TickWriter();
   const tasks = new DrainedTasks(writer);
   tasks.register(news([[7, 7]]));
   tasks.register(news([[7, 8]]));
@@ -46,7 +50,7 @@ test("a thread says once who it is, with clean names", () => {
 });
 
 test("a new store is told of threads again, and numbers that begin anew are those of others", () => {
-  const writer = new DeltaWriter();
+  const writer = new TickWriter();
   const tasks = new DrainedTasks(writer);
   tasks.register(news([[7, 7]]));
   expect(refresh(writer, tasks, [0])).toEqual([7]);

@@ -1,9 +1,12 @@
 /** Which frames are looked up: each once, and none whose file is another one by now. */
+
 import { expect, test } from "vitest";
 import { FRAME_DOTNET, FRAME_FILE_SHIFT, FRAME_KIND_SHIFT } from "../../../build/abi.ts";
 import type { Drained } from "../../../src/addon/drained.ts";
 import { FrameLookup, type StoreNumbers } from "../../../src/collector/frame-lookup.ts";
 import { NewFrames } from "../../../src/runtimes/new-frames.ts";
+import type { Store } from "../../../src/tick/store.ts";
+import { Stores } from "../../../src/tick/stores.ts";
 
 /** Frames of code: file and offset of each. */
 function frames(first: number, code: readonly (readonly [file: number, offset: number])[]) {
@@ -30,8 +33,13 @@ function lookUp() {
   return { asked, lines: new FrameLookup(sampler, () => undefined) };
 }
 
+const newStore = (): Store => new Stores().latest;
+
 /** Who knows frames of a store by the number that they came with, and 1000. */
-const STORE: StoreNumbers = { generation: 0, frameNumber: (number) => number + 1000 };
+const STORE: StoreNumbers = {
+  store: newStore(),
+  frameNumber: (number) => number + 1000,
+};
 
 test("frames of one function, each asked for once", async () => {
   const { asked, lines } = lookUp();
@@ -89,16 +97,17 @@ test("frames that no tick counts are asked for once one does, and all again in a
     Uint32Array.of(7, 7),
   );
   const counted = new Map([[0, 5]]);
-  const store = (generation: number): StoreNumbers => ({
-    generation,
+  const numbersIn = (store: Store): StoreNumbers => ({
+    store,
     frameNumber: (number) => counted.get(number),
   });
-  expect([...(await lines.find(7, store(0))).lines]).toEqual([5, 1, 1]);
+  const [old, next] = [newStore(), newStore()];
+  expect([...(await lines.find(7, numbersIn(old))).lines]).toEqual([5, 1, 1]);
   counted.set(1, 6);
-  expect([...(await lines.find(7, store(0))).lines]).toEqual([6, 1, 2]);
-  expect([...(await lines.find(7, store(0))).lines]).toEqual([]);
+  expect([...(await lines.find(7, numbersIn(old))).lines]).toEqual([6, 1, 2]);
+  expect([...(await lines.find(7, numbersIn(old))).lines]).toEqual([]);
   counted.set(0, 2).set(1, 3);
-  expect([...(await lines.find(7, store(1))).lines]).toEqual([2, 1, 1, 3, 1, 2]);
+  expect([...(await lines.find(7, numbersIn(next))).lines]).toEqual([2, 1, 1, 3, 1, 2]);
   expect(asked).toEqual([
     [3, 10],
     [3, 20],

@@ -7,6 +7,7 @@ import { describe, expect, test } from "vitest";
 import { ByteReader, ByteWriter } from "../../../src/recording/bytes.ts";
 import { packChunk, prefix } from "../../../src/recording/chunks.ts";
 import { TickDecoder } from "../../../src/recording/decode.ts";
+import { TickAssembler } from "../../../src/recording/delta.ts";
 import { TickEncoder } from "../../../src/recording/encode.ts";
 import {
   FormatError,
@@ -17,7 +18,6 @@ import {
 } from "../../../src/recording/format.ts";
 import { RecordingReader } from "../../../src/recording/reader.ts";
 import { RecordingWriter } from "../../../src/recording/writer.ts";
-import { TickAssembler } from "../../../src/tick/delta.ts";
 import { UserError } from "../../../src/tick/errors.ts";
 import { FIRST_FUNCTION } from "../../../src/tick/functions.ts";
 import { PrefixTree } from "../../../src/tick/prefix-tree.ts";

@@ -1,9 +1,10 @@
 /** Functions that come, go for lack of anybody who refers to them, and come again. */
+
 import { expect, test } from "vitest";
-import { DeltaWriter, TickAssembler } from "../../../src/tick/delta.ts";
 import { FIRST_FUNCTION, Functions, NO_FRAMES } from "../../../src/tick/functions.ts";
 import { PLACES } from "../../../src/tick/runtimes.ts";
 import type { FunctionInfo, Tick } from "../../../src/tick/tick.ts";
+import { TickWriter } from "../../../src/tick/tick-writer.ts";
 import { makeTick, stackCounts, task } from "../../support/ticks.ts";
 
 const info = (id: number, name: string, runtime: FunctionInfo["runtime"] = "native") =>
@@ -66,7 +67,7 @@ test("the stand-ins of every source never leave", () => {
 
 test("ticks from before functions were forgotten say what they said", () => {
   const { counts: _counts, store: _store, ...header } = makeTick([]);
-  const [writer, assembler] = [new DeltaWriter(), new TickAssembler()];
+  const writer = new TickWriter();
   const count = (...ids: readonly number[]): void => {
     const frames = ids.map((id) => writer.frame(FIRST_FUNCTION + id));
     writer.count(writer.stack(frames, 0), writer.task(task(1, "worker")), 1);
@@ -74,14 +75,13 @@ test("ticks from before functions were forgotten say what they said", () => {
   const functionsOf = (tick: Tick) =>
     stackCounts(tick).flatMap(({ stack }) => stack.frames.map((frame) => frame.function));
   const [again, gone] = [info(0, "again"), info(1, "gone")];
+  writer.addFunctions([again, gone]);
   count(0, 1);
-  const before = assembler.assemble(writer.take(header, [again, gone]));
-  count(0);
-  writer.renew();
-  assembler.assemble(writer.take(header, []));
+  const before = writer.take(header);
+  writer.renew([FIRST_FUNCTION, FIRST_FUNCTION + 1]);
+  writer.addFunctions([again, info(3, "new")]);
   count(0, 3);
-  const news = [again, info(3, "new")];
-  const after = assembler.assemble(writer.take(header, news, [FIRST_FUNCTION, FIRST_FUNCTION + 1]));
+  const after = writer.take(header);
   expect(after.store).not.toBe(before.store);
   expect(functionsOf(before)).toEqual([again, gone]);
   expect(functionsOf(after)[0]).toBe(again);

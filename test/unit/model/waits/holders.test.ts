@@ -4,8 +4,8 @@ import { ofActivity } from "../../../../src/model/waits/activity.ts";
 import { holderIn, waitingThreads } from "../../../../src/model/waits/holders.ts";
 import { makeTheme } from "../../../../src/screen/theme.ts";
 import { waitLines } from "../../../../src/screen/views/function-waits.ts";
-import { DeltaWriter, TickAssembler } from "../../../../src/tick/delta.ts";
 import type { FunctionInfo, Tick } from "../../../../src/tick/tick.ts";
+import { TickWriter } from "../../../../src/tick/tick-writer.ts";
 import { REASONS, type Reason } from "../../../../src/tick/waits.ts";
 import { makeTick, TickMaker, task } from "../../../support/ticks.ts";
 
@@ -28,7 +28,8 @@ const functions: Record<keyof typeof NAMES, FunctionInfo> = Object.fromEntries(
 
 /** Threads 11 and 12 want the mutex of 13, which runs; 14 waits for readers; 15 for a file that process 99 has locked. */
 function machine(): Tick {
-  const writer = new DeltaWriter();
+  const writer = new TickWriter();
+  writer.addFunctions(Object.values(functions));
   const frames = (...keys: (keyof typeof NAMES)[]) =>
     keys.map((key) => writer.frame(functions[key].id));
   const wait = (reason: Reason): number => REASONS.indexOf(reason);
@@ -59,7 +60,7 @@ function machine(): Tick {
   };
   const { counts: _counts, store: _store, ...rest } = makeTick([]);
   const header = { ...rest, frequency: 100, event: "cpu-clock", unit: "samples", waiting };
-  return new TickAssembler().assemble(writer.take(header, Object.values(functions)));
+  return writer.take(header);
 }
 
 const tick = machine();

@@ -6,8 +6,8 @@ import { threadStates, waitAges } from "../../../../src/model/waits/states.ts";
 import { deadlocks, ringText } from "../../../../src/model/waits/stuck.ts";
 import { jsonSink } from "../../../../src/output/json.ts";
 import { textSink } from "../../../../src/output/text.ts";
-import { DeltaWriter, TickAssembler } from "../../../../src/tick/delta.ts";
 import type { FunctionInfo, Task, Tick } from "../../../../src/tick/tick.ts";
+import { TickWriter } from "../../../../src/tick/tick-writer.ts";
 import { REASONS, WAIT_IDLE, type Waiting } from "../../../../src/tick/waits.ts";
 import { makeTick, TickMaker, task } from "../../../support/ticks.ts";
 
@@ -24,7 +24,8 @@ function machine(): Tick {
     ...maker.frame(text).function,
     id: 2 + i,
   }));
-  const writer = new DeltaWriter();
+  const writer = new TickWriter();
+  writer.addFunctions(functions);
   const [wait = 0, work = 0, polled = 0, loop = 0] = functions.map(({ id }) => writer.frame(id));
   const threads = [11, 12, 13, 14, 15].map((tid): Task => task(10, "app", { tid }));
   const [one = 0, two = 0, three = 0, four = 0, five = 0] = threads.map((it) => writer.task(it));
@@ -51,9 +52,7 @@ function machine(): Tick {
   };
   const header = { ...makeTick([]), frequency: 100, samples: 10, missed: 1, intervalSeconds: 1 };
   const { counts: _counts, store: _store, ...rest } = header;
-  return new TickAssembler().assemble(
-    writer.take({ ...rest, event: "cpu-clock", unit: "samples", waiting }, functions),
-  );
+  return writer.take({ ...rest, event: "cpu-clock", unit: "samples", waiting });
 }
 
 const tick = machine();

@@ -1,11 +1,11 @@
-/** What a refresh adds to a store, made and put together again: everything that was counted comes out as it went in. */
+/** Ticks of what a source counts: everything that was counted comes out as it went in, also of a store that ended. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { DeltaWriter, TickAssembler, type TickDelta } from "../../../src/tick/delta.ts";
 import { FIRST_FUNCTION, Functions, NO_FRAMES, STAND_INS } from "../../../src/tick/functions.ts";
 import { EVERY_RUNTIME, PLACES } from "../../../src/tick/runtimes.ts";
 import type { Frame } from "../../../src/tick/store.ts";
 import { type FunctionInfo, OUTCOMES, type Task, type Tick } from "../../../src/tick/tick.ts";
+import { TickWriter } from "../../../src/tick/tick-writer.ts";
 import { makeTick, type StackCount, stackCounts, task } from "../../support/ticks.ts";
 
 const info = (number: number): FunctionInfo => ({
@@ -18,27 +18,21 @@ const info = (number: number): FunctionInfo => ({
 const { counts: _counts, store: _store, ...header } = makeTick([]);
 const worker = task(1, "worker");
 
-const buffersOf = ({ columns, counts, others = [] }: TickDelta): ArrayBuffer[] =>
-  [columns, counts, ...others].flatMap((one) => Object.values(one).map(({ buffer }) => buffer));
-
-/** As it arrives where the sender has nothing of it any more. */
-const sent = (delta: TickDelta): TickDelta =>
-  structuredClone(delta, { transfer: buffersOf(delta) });
-
 /** So many frames fill a store. */
 const TOO_MANY_FRAMES = 100_001;
 
-function fill(writer: DeltaWriter): void {
+function fill(writer: TickWriter): void {
   for (let i = 0; i < TOO_MANY_FRAMES; i++) writer.frame(FIRST_FUNCTION);
 }
 
 test("frames carry what they say beside their function", () => {
-  const writer = new DeltaWriter();
+  const writer = new TickWriter();
+  writer.addFunctions([info(0), info(1)]);
   const id = FIRST_FUNCTION;
   const frames = [writer.frame(id + 1), writer.frame(id, { line: 7, note: "match" })];
   frames.push(writer.frame(id), writer.frame(id, { line: 0, body: "match", folded: true }));
   writer.count(writer.stack(frames, 2), writer.task(worker), 9);
-  const made = new TickAssembler().assemble(sent(writer.take(header, [info(0), info(1)])));
+  const made = writer.take(header);
   expect(stackCounts(made)).toEqual([
     {
       stack: {
@@ -57,27 +51,23 @@ test("frames carry what they say beside their function", () => {
   expect(made).toMatchObject(header);
 });
 
-test("what is new comes once", () => {
-  const writer = new DeltaWriter();
-  const assembler = new TickAssembler();
+test("a store holds everything once", () => {
+  const writer = new TickWriter();
+  writer.addFunctions([info(0), info(1)]);
   const leaf = writer.frame(FIRST_FUNCTION, { note: "text" });
-  const outer = writer.frame(FIRST_FUNCTION + 1);
+  const outer = writer.frame(FIRST_FUNCTION + 1, { body: "text" });
   writer.count(writer.stack([leaf, outer], 0), writer.task(worker), 1);
-  const first = assembler.assemble(writer.take(header, [info(0), info(1)]));
+  const first = writer.take(header);
+  const { nodeCount } = first.store;
   const ended = { ...worker, comm: "renamed" };
   writer.count(writer.stack([leaf, outer], 0), writer.task({ ...worker }), 2);
   writer.count(writer.stack([outer], 0), writer.task(ended), 3);
-  const delta = writer.take(header, []);
-  expect(delta).toMatchObject({ renewed: false, texts: [], tasks: [ended] });
-  const lengths = Object.entries(delta.columns).filter(([, column]) => column.length > 0);
-  // A stack that ends in a node of another one brings nothing but itself.
-  expect(lengths.map(([name, { length }]) => [name, length])).toEqual([
-    ["stackLeaves", 1],
-    ["stackOutcomes", 1],
-    ["stackWaits", 1],
-  ]);
-  const second = assembler.assemble(delta);
+  const second = writer.take(header);
   expect(second.store).toBe(first.store);
+  expect(second.store.texts).toEqual(["text"]);
+  expect(second.store.tasks).toEqual([worker, ended]);
+  // A stack that ends in a node of another one brings nothing but itself.
+  expect([second.store.stackCount, second.store.nodeCount]).toEqual([2, nodeCount]);
   expect(second.counts.stacks[0]).toBe(first.counts.stacks[0]);
   expect(second.counts.tasks[0]).toBe(first.counts.tasks[0]);
   expect(stackCounts(second).map((one) => [one.stack.frames.length, one.task, one.count])).toEqual([
@@ -86,10 +76,11 @@ test("what is new comes once", () => {
   ]);
 });
 
-test("a function that was never sent is shown as none, not as another", () => {
-  const writer = new DeltaWriter();
+test("a function that was never added is shown as none, not as another", () => {
+  const writer = new TickWriter();
+  writer.addFunctions([info(0)]);
   writer.count(writer.stack([writer.frame(99)], 0), writer.task(worker), 1);
-  const tick = new TickAssembler().assemble(writer.take(header, [info(0)]));
+  const tick = writer.take(header);
   expect(stackCounts(tick)[0]?.stack.frames).toEqual([{ function: NO_FRAMES }]);
 });
 
@@ -146,15 +137,18 @@ const refreshes = fc.array(frame, { minLength: 1, maxLength: 12 }).chain((frames
 test("whatever is counted is in the tick, now and later, over all stores", () => {
   fc.assert(
     fc.property(refreshes, (list) => {
-      const writer = new DeltaWriter();
-      const assembler = new TickAssembler();
+      const writer = new TickWriter();
       const made: { tick: Tick; expected: StackCount[] }[] = [];
       let numbers = new Map<Frame, number>();
       let functions = 0;
-      let generation = 0;
+      let { store } = writer;
       for (const { counts, isFilled } of list) {
-        if (generation !== writer.generation) numbers = new Map();
-        generation = writer.generation;
+        if (store !== writer.store) numbers = new Map();
+        store = writer.store;
+        // Functions of the later refreshes come later.
+        const more = functions === 0 ? 10 : 1;
+        writer.addFunctions(Array.from({ length: more }, (_, i) => info(functions + i)));
+        functions += more;
         // A stack of a thread is counted once in a refresh.
         const pairs = new Map<string, StackCount>();
         for (const { frames, outcome, tid, comm, count } of counts) {
@@ -175,13 +169,10 @@ test("whatever is counted is in the tick, now and later, over all stores", () =>
         }
         const expected = [...pairs.values()];
         if (isFilled) fill(writer);
-        // Functions of the later refreshes come later.
-        const more = functions === 0 ? 10 : 1;
-        const news = Array.from({ length: more }, (_, i) => info(functions + i));
-        functions += more;
-        const delta = writer.take(header, news);
-        expect(writer.generation).toBe(generation + (isFilled ? 1 : 0));
-        made.push({ tick: assembler.assemble(sent(delta)), expected });
+        const tick = writer.take(header);
+        expect(tick.store).toBe(store);
+        expect(writer.store !== store).toBe(isFilled);
+        made.push({ tick, expected });
       }
       for (const { tick, expected } of made) {
         expect(stackCounts(tick)).toEqual(expected);
@@ -197,29 +188,26 @@ test("whatever is counted is in the tick, now and later, over all stores", () =>
 });
 
 test("a new store begins when threads, stacks or texts are many, too", () => {
-  const ways: ((writer: DeltaWriter, i: number) => void)[] = [
+  const ways: ((writer: TickWriter, i: number) => void)[] = [
     (writer, i) => writer.task(task(i, "x")),
     (writer, i) => writer.stack([i], 0),
     (writer, i) => writer.frame(FIRST_FUNCTION, { note: `note ${i}` }),
   ];
   for (const way of ways) {
-    const writer = new DeltaWriter();
+    const writer = new TickWriter();
     for (let i = 0; i < TOO_MANY_FRAMES; i++) way(writer, i);
-    expect(writer.take(header, []).renewed).toBe(true);
-    expect(writer.generation).toBe(1);
-    expect(writer.take(header, []).renewed).toBe(true);
-    expect(writer.take(header, []).renewed).toBe(false);
-    expect(writer.generation).toBe(1);
+    const [full, next, last] = [writer.take(header), writer.take(header), writer.take(header)];
+    expect(next.store).not.toBe(full.store);
+    expect(last.store).toBe(next.store);
   }
 });
 
 test("a machine of very many threads does not begin a new store with each refresh", () => {
-  const writer = new DeltaWriter();
-  const refresh = (): boolean => {
+  const writer = new TickWriter();
+  const refresh = (): Tick => {
     const stack = writer.stack([FIRST_FUNCTION], 0);
     for (let tid = 1; tid <= 30_000; tid++) writer.count(stack, writer.task(task(tid, "x")), 1);
-    return writer.take(header, []).renewed;
+    return writer.take(header);
   };
-  expect([refresh(), refresh(), refresh()]).toEqual([true, false, false]);
-  expect(writer.generation).toBe(0);
+  expect(new Set([refresh(), refresh(), refresh()].map(({ store }) => store)).size).toBe(1);
 });
