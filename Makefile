@@ -31,17 +31,18 @@ remember = $(shell mkdir -p build; echo '$2' | cmp -s - $1 || echo '$2' > $1)
 $(call remember,build/objects,$(ADDON_OBJECTS))
 $(call remember,build/sources,$(BUNDLE_SOURCES))
 
-GENERATED := build/counters.h build/dotnet_layouts.h build/abi.ts
-
 BPF_OBJECTS := dist/polytop.bpf.o dist/wait.bpf.o
 SMALL_PROGRAMS := dist/polytop-reader dist/polytop-launch
 
-all: $(GENERATED) $(BPF_OBJECTS) dist/polytop.node $(SMALL_PROGRAMS) dist/polytop-parser dist/cli.js
+all: $(BPF_OBJECTS) dist/polytop.node $(SMALL_PROGRAMS) dist/polytop-parser dist/cli.js
 
-# What is defined once for all sides.
-$(GENERATED) &: bin/generate $(wildcard bpf/generate/* bpf/*.json bpf/abi.h bpf/types.h bpf/*/abi.h)
+# What is defined once for all sides: build/counters.h, build/dotnet_layouts.h and build/abi.ts. Make brings files that it
+# includes up to date before all others, so that those which came out the same are as old as before.
+include build/generated.mk
+build/generated.mk: bin/generate $(wildcard bpf/generate/* bpf/*.json bpf/abi.h bpf/types.h bpf/*/abi.h)
 	mkdir -p build
 	$(NODE) bin/generate build
+	touch $@
 
 # ---- BPF ---------------------------------------------------------------------
 
@@ -83,7 +84,7 @@ SELDOM := command early events js kernel lines mapped perl probes python
 OPTIMIZED := -O2
 $(filter $(SELDOM:%=build/native/%/%),$(ADDON_OBJECTS)): OPTIMIZED := -Os
 
-build/native/%.o: native/%.cpp Makefile $(GENERATED)
+build/native/%.o: native/%.cpp build/compiler
 	mkdir -p $(@D)
 	$(CXX) $(ADDON_FLAGS) -c $< -o $@
 
@@ -159,15 +160,15 @@ build/tools/checked/parsers.a: $(PARSERS:native/%.cpp=build/checked/%.o) build/p
 	rm -f $@
 	ar rcs $@ $(filter %.o,$^)
 
-build/checked/%.o: native/%.cpp Makefile $(GENERATED)
+build/checked/%.o: native/%.cpp build/compiler
 	mkdir -p $(@D)
 	$(CXX) $(CHECKED_FLAGS) -c $< -o $@
 
-build/native/test/%.o: test/native/%.cpp Makefile
+build/native/test/%.o: test/native/%.cpp build/compiler
 	mkdir -p $(@D)
 	$(CXX) $(ADDON_FLAGS) -c $< -o $@
 
-build/checked/test/%.o: test/native/%.cpp Makefile
+build/checked/test/%.o: test/native/%.cpp build/compiler
 	mkdir -p $(@D)
 	$(CXX) $(CHECKED_FLAGS) -c $< -o $@
 
@@ -201,11 +202,11 @@ build/tools/checked/replay: $(HARNESSES:test/%.cpp=build/checked/test/%.o) build
   build/tools/checked/parsers.a
 	$(CXX) $(CHECKED_FLAGS) $^ $(LIBRARIES) -o $@
 
-build/checked/test/fuzz/harness/%.o: test/fuzz/harness/%.cpp Makefile $(GENERATED)
+build/checked/test/fuzz/harness/%.o: test/fuzz/harness/%.cpp build/compiler
 	mkdir -p $(@D)
 	$(CXX) $(CHECKED_FLAGS) -c $< -o $@
 
-build/fuzz/%.o: %.cpp Makefile $(GENERATED)
+build/fuzz/%.o: %.cpp build/compiler
 	mkdir -p $(@D)
 	$(CLANGXX) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -c $< -o $@
 
@@ -215,7 +216,7 @@ build/covered/parsers.a: $(PARSERS:%.cpp=build/covered/%.o) build/parsers
 build/fuzz/fuzz: $(patsubst %.cpp,build/fuzz/%.o,$(HARNESSES) test/fuzz/harness/fuzz.cpp) build/fuzz/parsers.a
 	$(CLANGXX) $(FUZZ_FLAGS) -fsanitize=fuzzer $^ $(LIBRARIES) -o $@
 
-build/covered/%.o: %.cpp Makefile $(GENERATED)
+build/covered/%.o: %.cpp build/compiler
 	mkdir -p $(@D)
 	$(CLANGXX) $(COVERAGE_FLAGS) -c $< -o $@
 
@@ -223,8 +224,12 @@ build/covered/replay: $(patsubst %.cpp,build/covered/%.o,$(HARNESSES) test/fuzz/
   build/covered/parsers.a
 	$(CLANGXX) $(COVERAGE_FLAGS) $^ $(LIBRARIES) -o $@
 
+# ---- what objects are built of, beside their sources ----------------------------
+# How they are compiled is a source of all objects; the rest of this file is none.
+$(call remember,build/compiler,$(CXX) $(ADDON_FLAGS) $(SELDOM) $(CHECKED_FLAGS) $(FUZZ_FLAGS) $(COVERAGE_FLAGS))
+
 .PHONY: all tools fuzz release
 .SECONDARY:
 
-# Which headers a file was built of, as the compilers wrote it down.
+# The headers of each, as the compilers wrote them down.
 -include $(shell find build/bpf build/native build/small build/checked build/fuzz build/covered -name '*.d' 2>/dev/null)
