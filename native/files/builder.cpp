@@ -19,7 +19,7 @@
 #include "util/clock.h"
 #include "util/failure.h"
 #include "util/hash.h"
-#include "util/process_user.h"
+#include "util/process.h"
 #include "util/sealed_file.h"
 
 namespace polytop {

@@ -15,6 +15,7 @@
 
 #include "mapped/identity.h"
 #include "mapped/mounts.h"
+#include "util/process.h"
 
 namespace polytop {
 
@@ -33,7 +34,7 @@ struct Mapping {
 /// The first mapping of a process that `fits`; one that ends at 0 if there is none.
 template <typename Fits>
 Mapping findMapping(uint32_t tgid, Fits fits) {
-  std::ifstream maps("/proc/" + std::to_string(tgid) + "/maps");
+  std::ifstream maps(livingFolder(static_cast<pid_t>(tgid)) + "/maps");
   for (std::string line; std::getline(maps, line);) {
     Mapping mapping;
     unsigned majorNumber = 0, minorNumber = 0;
@@ -81,8 +82,8 @@ std::string readLink(const char* link) {
 /// Opens a mapping of the process by its link in map_files, as O_PATH; invalid with errno set on error.
 FileDescriptor openMapping(uint32_t tgid, uint64_t start, uint64_t end, std::string& path) {
   char link[128];
-  snprintf(link, sizeof link, "/proc/%u/map_files/%llx-%llx", tgid, static_cast<unsigned long long>(start),
-           static_cast<unsigned long long>(end));
+  snprintf(link, sizeof link, "%s/map_files/%llx-%llx", livingFolder(static_cast<pid_t>(tgid)).c_str(),
+           static_cast<unsigned long long>(start), static_cast<unsigned long long>(end));
   FileDescriptor file(open(link, O_PATH | O_CLOEXEC));
   if (file.valid()) path = readLink(link);
   return file;
@@ -108,9 +109,8 @@ FileDescriptor openIfRecorded(const file_record& record, const Mapping& mapping,
 
 /// Opens the process's root unless it is our own root.
 FileDescriptor openForeignRoot(uint32_t tgid) {
-  char path[64];
-  snprintf(path, sizeof path, "/proc/%u/root", tgid);
-  FileDescriptor root(open(path, O_PATH | O_DIRECTORY | O_CLOEXEC));
+  const std::string path = livingFolder(static_cast<pid_t>(tgid)) + "/root";
+  FileDescriptor root(open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   const FileDescriptor ours(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
   struct statx theirRoot = {}, ourRoot = {};
   if (!lookAt(root.get(), theirRoot) || !lookAt(ours.get(), ourRoot)) return {};

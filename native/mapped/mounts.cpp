@@ -8,6 +8,7 @@
 #include "mapped/mapped_file.h"
 #include "mapped/proc_lines.h"
 #include "mapped/remote_file.h"
+#include "util/process.h"
 
 namespace polytop {
 
@@ -15,10 +16,12 @@ namespace {
 
 constexpr size_t kMaxVisiblePaths = 8;
 
-/// The first mount that `fits` in the list of a process; "self" is this one.
+constexpr const char* kOwnFolder = "/proc/self";
+
+/// The first mount that `fits` in the list of the process with that folder.
 template <typename Fits>
 std::optional<Mount> findMount(const std::string& process, Fits fits) {
-  std::ifstream mounts("/proc/" + process + "/mountinfo");
+  std::ifstream mounts(process + "/mountinfo");
   for (std::string line; std::getline(mounts, line);) {
     std::optional<Mount> mount = readMount(line);
     if (mount && fits(*mount)) return mount;
@@ -28,8 +31,8 @@ std::optional<Mount> findMount(const std::string& process, Fits fits) {
 
 template <typename Fits>
 std::optional<Mount> findMount(uint32_t tgid, Fits fits) {
-  std::optional<Mount> theirs = findMount(std::to_string(tgid), fits);
-  return theirs ? theirs : findMount("self", fits);
+  std::optional<Mount> theirs = findMount(livingFolder(static_cast<pid_t>(tgid)), fits);
+  return theirs ? theirs : findMount(kOwnFolder, fits);
 }
 
 std::optional<Mount> mountOf(int fd, uint32_t tgid) {
@@ -66,7 +69,7 @@ bool LocalDevices::holds(uint32_t tgid, uint32_t device, uint64_t now) {
 std::vector<std::string> visiblePaths(const file_record& record) {
   std::vector<std::string> paths;
   const std::string inside = recordPath(record);
-  findMount("self", [&](const Mount& mount) {
+  findMount(kOwnFolder, [&](const Mount& mount) {
     const std::string root = mount.root == "/" ? "" : mount.root;
     const std::string point = mount.point == "/" ? "" : mount.point;
     if (mount.device == record.key.device && inside.starts_with(root + "/"))

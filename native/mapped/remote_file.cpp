@@ -21,7 +21,7 @@
 
 #include "turns/first_turn.h"
 #include "util/file_descriptor.h"
-#include "util/process_user.h"
+#include "util/process.h"
 
 namespace polytop {
 

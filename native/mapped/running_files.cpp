@@ -16,6 +16,7 @@
 
 #include "mapped/proc_lines.h"
 #include "util/clock.h"
+#include "util/process.h"
 
 namespace polytop {
 
@@ -88,7 +89,7 @@ std::vector<file_record> executedFiles(const std::vector<uint32_t>& pids) {
   std::map<std::pair<uint32_t, uint64_t>, Used> used;
   for (const uint32_t pid : pids) {
     if (clockNanoseconds(CLOCK_MONOTONIC) > latest) break;
-    std::ifstream maps("/proc/" + std::to_string(pid) + "/maps");
+    std::ifstream maps(livingFolder(static_cast<pid_t>(pid)) + "/maps");
     for (std::string line; std::getline(maps, line);) {
       const std::optional<Mapping> mapping = readMapping(line);
       if (!mapping) continue;

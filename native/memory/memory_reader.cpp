@@ -17,7 +17,7 @@
 
 #include "turns/first_turn.h"
 #include "util/clock.h"
-#include "util/process_user.h"
+#include "util/process.h"
 
 namespace polytop {
 
@@ -117,8 +117,11 @@ MemoryReader::Answer MemoryReader::readSome(std::span<WantedBytes> wanted) {
   Answer answer = Answer::kNobody;
   for (int attempt = 0; answer == Answer::kNobody && attempt < kAttempts; attempt++) {
     if (child_ < 0 && !start()) return Answer::kNobody;
-    for (size_t i = 0; i < asked.size(); i++)
-      area_->ranges[i] = {asked[i]->address, asked[i]->pid, static_cast<uint32_t>(asked[i]->size), 0};
+    pid_t thread = 0;
+    for (size_t i = 0; i < asked.size(); i++) {
+      if (i == 0 || asked[i]->pid != asked[i - 1]->pid) thread = livingThread(asked[i]->pid);
+      area_->ranges[i] = {asked[i]->address, thread, static_cast<uint32_t>(asked[i]->size), 0};
+    }
     answer = ask(static_cast<uint32_t>(asked.size()));
   }
   // A program that ends as soon as it starts is not started for each read.

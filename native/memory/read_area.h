@@ -21,7 +21,7 @@ enum read_turn : uint32_t { READ_IDLE, READ_ASKED, READ_ANSWERED };
 
 struct ReadRange {
   uint64_t address;
-  int32_t pid;
+  int32_t pid;  ///< of a process, or of any thread of it
   uint32_t size;
   uint32_t got;  ///< bytes that could be read, from the start on
 };

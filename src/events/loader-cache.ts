@@ -1,5 +1,6 @@
 /** Where the files are in which a function without a path is looked for. */
 import { readdirSync, realpathSync, statSync } from "node:fs";
+import { livingFolder } from "../machine/process.ts";
 import { readLink, readText } from "../machine/read-text.ts";
 
 /** Folders of libraries that the loader knows without being told; distributions add theirs in /etc/ld.so.conf. */
@@ -62,18 +63,19 @@ export function findFile(word: string): string | undefined {
 /** A line of /proc/PID/maps: access, inode and path. */
 const MAPPING = /^\S+ (?<access>\S+) \S+ \S+ (?<inode>\d+)\s+(?<path>\/.*)$/;
 
-/** What stands before the paths of a process that has another root or other mounts than this one. */
-function rootOf(pid: number): string {
+/** What stands before the paths of the process with that folder, if its root or mounts are others than those of this one. */
+function rootOf(process: string): string {
   const hasOurs = ["root", "ns/mnt"].every(
-    (name) => readLink(`/proc/${pid}/${name}`) === readLink(`/proc/self/${name}`),
+    (name) => readLink(`${process}/${name}`) === readLink(`/proc/self/${name}`),
   );
-  return hasOurs ? "" : `/proc/${pid}/root`;
+  return hasOurs ? "" : `${process}/root`;
 }
 
 /** Files that a process has mapped to execute them, by paths that lead to them from here. */
 export function mappedFiles(pid: number): string[] {
-  const root = rootOf(pid);
-  const paths = linesOf(`/proc/${pid}/maps`).flatMap((line) => {
+  const process = livingFolder(pid);
+  const root = rootOf(process);
+  const paths = linesOf(`${process}/maps`).flatMap((line) => {
     const { access = "", inode, path } = MAPPING.exec(line)?.groups ?? {};
     return path && access.includes("x") && inode !== "0" ? [root + path] : [];
   });

@@ -8,6 +8,7 @@
 // to make one these cases are left out, and the last line says so.
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
+#include <pthread.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -142,6 +143,30 @@ void testHonest(const char* program) {
   check(reader.cpuNanoseconds() > 0, "its time is known");
 }
 
+/// A process of which only a second thread is left: it goes by the number of that one.
+void testFirstThreadGone(const char* program) {
+  static const char here[] = "here";
+  const pid_t pid = fork();
+  if (pid == 0) {
+    pthread_t thread = 0;
+    pthread_create(
+        &thread, nullptr,
+        [](void*) -> void* {
+          for (;;) pause();
+        },
+        nullptr);
+    // The thread alone, not the process.
+    syscall(SYS_exit, 0);
+  }
+  for (int i = 0; i < 500 && statusOf(pid, "State").substr(0, 1) != "Z"; i++) usleep(10'000);
+  MemoryReader reader(program);
+  char text[4];
+  check(readsHere(reader, pid, reinterpret_cast<uint64_t>(here)), "the first thread of a process has ended");
+  kill(pid, SIGKILL);
+  waitpid(pid, nullptr, 0);
+  check(reader.read(pid, reinterpret_cast<uint64_t>(here), text, 4) == 0, "the process is gone");
+}
+
 void testSilent(const char* program) {
   MemoryReader reader(program);
   static const char here[] = "here";
@@ -186,6 +211,7 @@ int main(int argc, char** argv) {
   if (argc != 2) return 2;
   testCalls();
   testHonest(argv[1]);
+  testFirstThreadGone(argv[1]);
   const bool canMake = Silent().pid > 0;
   if (canMake) testSilent(argv[1]);
   if (!canMake) std::printf("pages that never come cannot be made here\n");

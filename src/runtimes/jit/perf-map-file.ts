@@ -37,7 +37,7 @@ export class Refusal extends Error {}
 
 /** What a process says of itself. */
 export interface ProcessFacts {
-  /** Its folder in /proc. */
+  /** Its folder in /proc that tells of its root, as livingFolder() says. */
   readonly folder: string;
   /** The text of its `status`. */
   readonly status: string;

@@ -1,5 +1,6 @@
 /** The perf map of one process: how much of it was read, and what is known by that. */
 import { closeSync, fstatSync, readSync, type Stats } from "node:fs";
+import { livingFolder } from "../../machine/process.ts";
 import { type RunningProgram, runningProgram } from "../../machine/process-start.ts";
 import { readText } from "../../machine/read-text.ts";
 import { CodeMap } from "./code-map.ts";
@@ -178,7 +179,8 @@ export class ProcessMap {
     if (status === undefined) throw new Refusal(GONE);
     this.#user = userOfStatus(status) ?? NOBODY;
     this.#followProgram();
-    const facts = { folder: this.#folder, status, start: this.#running?.start };
+    const folder = livingFolder(this.#pid, this.#proc);
+    const facts = { folder, status, start: this.#running?.start };
     const descriptor = openPerfMap(facts, this.#read);
     try {
       return this.#readOn(descriptor);
