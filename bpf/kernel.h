@@ -139,6 +139,7 @@ struct vm_area_struct {
 	unsigned long vm_flags;
 	unsigned long vm_pgoff;
 	struct file *vm_file;
+	void *vm_ops;
 	struct rb_node vm_rb; /* before 6.1 */
 } RELOCATED;
 

@@ -117,8 +117,8 @@ test("a program in a chroot", async (context) => {
   });
 });
 
-/** Memory of a file that is none, pages of a device, a file of something else. */
-const KINDS = ["memfd", "device", "file"];
+/** Memory of a file that is none, pages of a device that all or one may see, a file of something else. */
+const KINDS = ["memfd", "device", "private", "file"];
 
 const generated = once(() =>
   withFolder(async (folder) => {

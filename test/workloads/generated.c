@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // generated KIND [FILE]: copies a loop into fresh memory and runs it there, as a JIT compiler does: `anonymous`
-// memory, a `memfd`, shared pages of /dev/zero (`device`), or a mapping of FILE (`file`), which need be no ELF.
+// memory, a `memfd`, shared or private pages of /dev/zero (`device`, `private`), or a mapping of FILE (`file`), which
+// need be no ELF.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <string.h>
@@ -22,6 +23,7 @@ static void* room(const char* kind, const char* path) {
 
   if (!strcmp(kind, "anonymous")) return mmap(0, SIZE, all, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (!strcmp(kind, "device")) return mmap(0, SIZE, all, MAP_SHARED, open("/dev/zero", O_RDWR), 0);
+  if (!strcmp(kind, "private")) return mmap(0, SIZE, all, MAP_PRIVATE, open("/dev/zero", O_RDWR), 0);
   const int file = strcmp(kind, "memfd") ? open(path, O_RDWR | O_CREAT, 0600) : memfd_create("code", 0);
   if (ftruncate(file, SIZE)) return MAP_FAILED;
   return mmap(0, SIZE, all, MAP_SHARED, file, 0);

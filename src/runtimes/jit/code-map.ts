@@ -4,6 +4,7 @@ import { cleanName } from "../../tick/clean-name.ts";
 import { Ranges } from "./ranges.ts";
 
 const SPACE = 32;
+const TAB = 9;
 /** The limit for ranges that are not hidden by later ones, and those that were not laid over them yet. */
 const MAX_ENTRIES = 500_000;
 const MAX_NAME_BYTES = 4096;
@@ -56,18 +57,24 @@ export class CodeMap {
     );
   }
 
-  /** Takes in the line `start size name` at [from, to) of the bytes; skips a line that is none. */
+  /**
+   * Takes in the line `start size name` at [from, to) of the bytes, with any blanks before and between; skips a line
+   * that is none.
+   */
   addLine(bytes: Buffer, from: number, to: number): void {
-    const firstSpace = spaceIn(bytes, from, to);
-    const secondSpace = spaceIn(bytes, firstSpace + 1, to);
-    if (secondSpace + 1 >= to) return;
-    const start = hex(bytes, from, firstSpace);
-    const size = hex(bytes, firstSpace + 1, secondSpace);
+    const startAt = wordIn(bytes, from, to);
+    const startEnd = blankIn(bytes, startAt, to);
+    const sizeAt = wordIn(bytes, startEnd, to);
+    const sizeEnd = blankIn(bytes, sizeAt, to);
+    const nameAt = wordIn(bytes, sizeEnd, to);
+    if (nameAt >= to) return;
+    const start = hex(bytes, startAt, startEnd);
+    const size = hex(bytes, sizeAt, sizeEnd);
     if (start < 0 || size <= 0 || size > MAX_SIZE) return;
     if (this.#count >= MAX_ENTRIES) this.#full = true;
     if (this.#full) return;
     this.#waiting.push(start, start + size);
-    this.#addName(bytes.subarray(secondSpace + 1, Math.min(to, secondSpace + 1 + MAX_NAME_BYTES)));
+    this.#addName(bytes.subarray(nameAt, Math.min(to, nameAt + MAX_NAME_BYTES)));
   }
 
   /** Lays what came since the last time over the rest, and returns its ranges. */
@@ -132,11 +139,20 @@ export class CodeMap {
   }
 }
 
-/** Finds the first space in [from, to); `to` if there is none. */
-function spaceIn(bytes: Buffer, from: number, to: number): number {
+const isBlank = (byte: number | undefined): boolean => byte === SPACE || byte === TAB;
+
+/** Finds the first blank in [from, to); `to` if there is none. */
+function blankIn(bytes: Buffer, from: number, to: number): number {
   let at = from;
-  while (at < to && bytes[at] !== SPACE) at++;
-  return Math.min(at, to);
+  while (at < to && !isBlank(bytes[at])) at++;
+  return at;
+}
+
+/** Finds the first byte in [from, to) that is no blank; `to` if there is none. */
+function wordIn(bytes: Buffer, from: number, to: number): number {
+  let at = from;
+  while (at < to && isBlank(bytes[at])) at++;
+  return at;
 }
 
 /** Reads a hexadecimal number with or without 0x; -1 where it is none, or has too many digits. */

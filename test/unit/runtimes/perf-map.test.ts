@@ -199,6 +199,16 @@ describe("a map", () => {
     expect(nameAt(maps, pid, 0x1000n)).toBe("last");
   });
 
+  test("blanks and tabs before and between the words of a line", () => {
+    const maps = makeMaps();
+    const { pid } = makeProcess(
+      "  1000 10 first\n\t2000\t10\t second one\n3000   10 \n\t\n 4000\n",
+    );
+    expect(nameAt(maps, pid, 0x1008n)).toBe("first");
+    expect(nameAt(maps, pid, 0x2008n)).toBe("second one");
+    expect(nameAt(maps, pid, 0x3008n)).toMatch(/^\? /);
+  });
+
   test("names are cleaned, lines that are none are left out", () => {
     const { pid } = makeProcess(
       "\n \n1000\n1000 10\n1000 10 \nxyz 10 no\n1000 0 empty\n-1 10 no\n2000 10 evil\u001b[2J\n" +
