@@ -23,7 +23,7 @@ constexpr int kMaxFailures = 10;
 constexpr char kNameNotRead[] = "its name was not read in time: many new functions ran at once";
 constexpr char kSymbolsNotRead[] = "the symbols of the file were not read in time: they are there within seconds";
 constexpr char kSymbolsRefused[] = "the symbols of the file could not be read";
-constexpr char kWrittenTo[] = "the file was written to since its code was met first";
+constexpr char kChanged[] = "the file was changed since its code was met first";
 
 }  // namespace
 
@@ -116,7 +116,7 @@ NamedOffset OpenFile::name(uint64_t offset, uint64_t refresh) {
   }
   if (start) named.address = addressOf(start);
   // Asked behind the reading: nothing that was written meanwhile is told.
-  return isUnchangedIn(refresh) ? named : NamedOffset{"", 0, kWrittenTo};
+  return isUnchangedIn(refresh) ? named : NamedOffset{"", 0, kChanged};
 }
 
 int OpenFile::besideOf(const std::string& name) {

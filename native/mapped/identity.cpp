@@ -12,6 +12,8 @@
 
 #include <array>
 #include <chrono>
+#include <climits>
+#include <string>
 #include <thread>
 
 #include "util/bytes.h"
@@ -25,18 +27,35 @@ namespace {
 /// One tick of a kernel with 100 of them a second.
 constexpr uint64_t kLongestTick = 10'000'000;
 constexpr size_t kPieces = 16;
+/// The notes of a program or library lie within its first bytes.
+constexpr uint64_t kHeaders = 2048;
 
-/// Words from places all over the file: its headers, its tables at the end, its code between.
+/// Words from places all over the file: its headers with the hash that linkers make of the content (build ID), its
+/// tables at the end, its code between.
 uint64_t hashPieces(int fd, uint64_t size) {
   std::array<uint64_t, 32> piece;
   uint64_t hash = size;
-  for (size_t i = 0; i < kPieces && size > sizeof piece; i++) {
-    const uint64_t at = (size - sizeof piece) / (kPieces - 1) * i;
+  const auto add = [&](uint64_t at) {
     piece = {};
     readSome(fd, at, piece.data(), sizeof piece);
     for (const uint64_t word : piece) hash = mix(hash, word);
-  }
+  };
+  for (size_t i = 0; i < kPieces && size > sizeof piece; i++) add((size - sizeof piece) / (kPieces - 1) * i);
+  for (uint64_t at = sizeof piece; at < kHeaders; at += sizeof piece) add(at);
   return hash;
+}
+
+uint64_t nanoseconds(const struct statx_timestamp& time) {
+  return static_cast<uint64_t>(time.tv_sec) * kNanosecondsPerSecond + time.tv_nsec;
+}
+
+/// FileContent::standing. The path of a file without a name is its last one and a word more.
+uint64_t standingOf(int fd, const struct statx& known) {
+  uint64_t hash = known.stx_nlink;
+  for (const uint32_t word : {uint32_t{known.stx_mode}, known.stx_uid, known.stx_gid}) hash = mix(hash, word);
+  std::array<char, PATH_MAX> path;
+  const ssize_t length = readlink(("/proc/self/fd/" + std::to_string(fd)).c_str(), path.data(), path.size());
+  return hashBytes(reinterpret_cast<const uint8_t*>(path.data()), length > 0 ? static_cast<size_t>(length) : 0, hash);
 }
 
 bool isIn(int fd, uint32_t fileSystem) {
@@ -60,9 +79,7 @@ bool lookAt(int fd, struct statx& known) {
 
 uint32_t deviceOf(const struct statx& known) { return known.stx_dev_major << 20 | known.stx_dev_minor; }
 
-uint64_t changeTime(const struct statx& known) {
-  return static_cast<uint64_t>(known.stx_ctime.tv_sec) * kNanosecondsPerSecond + known.stx_ctime.tv_nsec;
-}
+uint64_t changeTime(const struct statx& known) { return nanoseconds(known.stx_ctime); }
 
 uint32_t ownerOf(int fd) {
   struct statx known = {};
@@ -92,14 +109,19 @@ bool completeKey(int fd, Unsaid unsaid, file_key& key) {
 FileContent contentOf(int fd) {
   struct statx known = {};
   if (!lookAt(fd, known)) return {};
-  const bool isInMemory = isIn(fd, TMPFS_MAGIC);
-  return {changeTime(known), known.stx_size, isInMemory, isInMemory ? hashPieces(fd, known.stx_size) : 0};
+  return {changeTime(known),     nanoseconds(known.stx_mtime), known.stx_size,
+          standingOf(fd, known), isIn(fd, TMPFS_MAGIC),        hashPieces(fd, known.stx_size)};
 }
 
 bool hasContent(int fd, const FileContent& content) {
   struct statx known = {};
-  if (!lookAt(fd, known) || changeTime(known) != content.changed || known.stx_size != content.size) return false;
-  return !content.isInMemory || hashPieces(fd, known.stx_size) == content.hash;
+  if (!lookAt(fd, known) || known.stx_size != content.size) return false;
+  const bool isSameTime = changeTime(known) == content.changed;
+  if (isSameTime && !content.isInMemory) return true;
+  // Where nothing else changed, that time tells of its bytes: they were written, and their time was set back.
+  if (!isSameTime && (nanoseconds(known.stx_mtime) != content.written || standingOf(fd, known) == content.standing))
+    return false;
+  return hashPieces(fd, known.stx_size) == content.hash;
 }
 
 void awaitNextTime(int fd) {

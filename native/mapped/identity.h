@@ -33,19 +33,22 @@ enum class Unsaid { kTime, kTimeAndGeneration };
 /// where it cannot be told, and where the file has no name any more.
 bool completeKey(int fd, Unsaid unsaid, file_key& key);
 
-/// What changes with the content of an open file.
+/// What tells whether an open file still has its content.
 struct FileContent {
   uint64_t changed = 0;  ///< changeTime()
+  uint64_t written = 0;  ///< when its content last changed, in nanoseconds; whoever writes may set it back
   uint64_t size = 0;
-  bool isInMemory = false;  ///< its file system is one in memory
-  /// A file in memory has a hash of some of its bytes: what is written through a mapping leaves its times alone.
-  uint64_t hash = 0;
+  /// What changes that time too and leaves the content alone: its names, their number, its mode and owners.
+  uint64_t standing = 0;
+  bool isInMemory = false;  ///< its file system is one in memory, where what is written through a mapping sets no time
+  uint64_t hash = 0;        ///< of some of its bytes
 };
 
 /// Looks at an open file of this machine.
 FileContent contentOf(int fd);
 
-/// Whether an open file still has the content that contentOf() saw there.
+/// Whether an open file still has the content that contentOf() saw there. One that was deleted, renamed or given
+/// another mode or owner since has; one that was written to has not, whatever time it was given afterwards.
 bool hasContent(int fd, const FileContent& content);
 
 /// Waits until the next change of the file gets another time than the last one: kernels before 6.13 count in ticks of

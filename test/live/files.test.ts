@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { ENOUGH, once, Stacks, sampleEnough, withFolder } from "../support/live.ts";
 import { needsSampling } from "../support/polytop.ts";
-import { during, sleep, start } from "../support/profile.ts";
+import { during, sampleFolded, sleep, start } from "../support/profile.ts";
 import { workload } from "../support/workloads.ts";
 
 const NAMES = ["sixty", "thirty", "ten"];
@@ -93,6 +93,29 @@ describe("the file of a running program", () => {
         const known = new Stacks(ours.all.filter(({ frames }) => frames[0] !== BEING_BUILT));
         expect(known.complete).toBeGreaterThanOrEqual(0.98);
       });
+    });
+  });
+});
+
+test("short programs whose files are deleted, renamed and changed in mode behind them", async (context) => {
+  needsSampling(context);
+  await withFolder(async (folder) => {
+    const short = workload("execs.c", {
+      as: "short",
+      flags: ["-DFUNCTION=in_short", "-DDEPTH=1", "-DROUNDS=100000000"],
+    });
+    const rounds = ["rm short-1", "mv short-2 other", "chmod 700 short-3", "ln short-4 more"].map(
+      (change, at) => `cp ${short} short-${at + 1}; ./short-${at + 1}; ${change}`,
+    );
+    const script = `while :; do ${rounds.join("; ")}; rm -f short-* other more; done`;
+    await during([start("sh", ["-c", script], { cwd: folder })], async () => {
+      const all = new Stacks(await sampleFolded({ seconds: 4, frequency: 499 }));
+      for (const name of ["short-1", "short-2", "short-3", "short-4"]) {
+        const stacks = all.of(name);
+        expect(stacks.samples).toBeGreaterThan(0);
+        // What the loader does before, and a table that is built, are the rest.
+        expect(stacks.share((frames) => frames.includes("in_short"))).toBeGreaterThan(0.8);
+      }
     });
   });
 });

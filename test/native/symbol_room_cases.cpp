@@ -4,6 +4,7 @@
 //
 //   symbol_room_cases PARSER
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -117,6 +118,44 @@ void testWriting(SymbolReader& reader) {
   check(nameIn(room, file).empty(), "nor in the next refresh");
 }
 
+/// What changes of a file without its content, and what only seems to.
+void testContent(const std::string& folder) {
+  const std::string path = folder + "/content-" + std::to_string(getpid());
+  const auto isKept = [&](const char* what, bool isExpected, auto change) {
+    unlink(path.c_str());
+    SparseFile made(path);
+    made.putValue(5000, 1);
+    awaitNextTime(made.fd());
+    const FileContent content = contentOf(made.fd());
+    change(made);
+    check(hasContent(made.fd(), content) == isExpected, what);
+  };
+  const auto setBack = [](SparseFile& made, auto change) {
+    struct stat before = {};
+    fstat(made.fd(), &before);
+    change(made);
+    const timespec times[] = {before.st_atim, before.st_mtim};
+    futimens(made.fd(), times);
+  };
+  const std::string other = path + "-other";
+  isKept("a file that nobody touches", true, [](auto&) {});
+  isKept("a file that was deleted", true, [&](auto&) { unlink(path.c_str()); });
+  isKept("a file that was renamed", true, [&](auto&) { check(rename(path.c_str(), other.c_str()) == 0, "rename"); });
+  unlink(other.c_str());
+  isKept("a file with another name more", true, [&](auto&) { check(link(path.c_str(), other.c_str()) == 0, "link"); });
+  unlink(other.c_str());
+  isKept("a file of another mode", true, [](auto& made) { check(fchmod(made.fd(), 0700) == 0, "fchmod"); });
+  isKept("a file that was written to", false, [](auto& made) { made.putValue(3000, 2); });
+  isKept("a file that grew", false, [](auto& made) { made.grow(9000); });
+  isKept("a file that was written to, its time set back", false,
+         [&](auto& made) { setBack(made, [](auto& it) { it.putValue(3000, 2); }); });
+  isKept("a file that was written to, its time set back, and deleted", false, [&](auto& made) {
+    setBack(made, [](auto& it) { it.putValue(1000, 2); });
+    unlink(path.c_str());
+  });
+  unlink(path.c_str());
+}
+
 /// What has no name says why: its symbols may be read late, be refused, or be of another file by now.
 void testReasons(SymbolReader& reader) {
   std::vector<LyingElf> made(1);
@@ -144,7 +183,7 @@ void testReasons(SymbolReader& reader) {
   check(std::string_view(gone.name(0x1000, refresh).why).find("could not be read") != std::string_view::npos,
         "a file that could not be opened");
   check(ftruncate(made[0].file.fd(), 1 << 20) == 0, "the file is written to");
-  check(std::string_view(again->name(0x1000, ++refresh).why).find("written to") != std::string_view::npos,
+  check(std::string_view(again->name(0x1000, ++refresh).why).find("was changed") != std::string_view::npos,
         "a file that was written to");
 }
 
@@ -213,6 +252,8 @@ int main(int, char** argv) {
   testLongNames();
   testOrder(reader);
   testWriting(reader);
+  // One of them is in memory.
+  for (const char* folder : {"/dev/shm", "/var/tmp"}) testContent(folder);
   testReasons(reader);
   if (geteuid() == 0) testUsers(reader, one);
   return reportChecks();
