@@ -26,6 +26,7 @@ import { DrainedTasks } from "./drained-tasks.ts";
 import { CountedEvents, isProbe } from "./events.ts";
 import { FrameLookup, type LookedUp } from "./frame-lookup.ts";
 import { emptyGathered, type Gathered, gather } from "./gathered.ts";
+import { ProcessReader } from "./process-facts.ts";
 import { TargetWatch } from "./target-watch.ts";
 import { DrainedWaits } from "./waits.ts";
 
@@ -53,6 +54,8 @@ export interface CollectorOptions
   readonly followed?: number;
   /** Files that are about to be run. */
   readonly prepared?: readonly string[];
+  /** Command lines are told with their arguments, unless this is false. */
+  readonly arguments?: boolean;
 }
 
 /** The BPF object that visits waiting threads. */
@@ -121,7 +124,7 @@ export class Collector {
       this.#mergesStacks,
       (id) => this.#events.areOthers && isProbe(this.#functions.info(id)),
     );
-    this.#tasks = new DrainedTasks(this.#writer);
+    this.#tasks = new DrainedTasks(this.#writer, new ProcessReader(options.arguments ?? true));
     this.#waits = new DrainedWaits(this.#writer, this.#stacks, this.#tasks, this.#functions.info);
     this.#ancestors = new Ancestors(this.#writer);
     if (this.#activity !== "running") this.#sweep(true);
@@ -260,6 +263,7 @@ export class Collector {
   take(): Tick {
     const gathered = this.#gathered as Gathered;
     this.#gathered = undefined;
+    this.#tasks.beginRefresh();
     const running = this.#sampler.describe();
     const { event, cpus: sampled, frequency } = running;
     // Where nothing that runs is sampled, no event says how many there are.

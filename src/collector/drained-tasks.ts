@@ -4,26 +4,38 @@ import { cleanName } from "../tick/clean-name.ts";
 import type { Store } from "../tick/store.ts";
 import type { Task } from "../tick/tick.ts";
 import type { TickWriter } from "../tick/tick-writer.ts";
+import type { ProcessReader } from "./process-facts.ts";
 
 /** Columns of NewTasks.words. */
 const TASK_WORDS = 6;
 
 export class DrainedTasks {
   readonly #writer: TickWriter;
+  readonly #reader: Pick<ProcessReader, "factsOf" | "beginRefresh">;
   #tasks: Task[] = [];
   /** For each its number in the store and 1; 0: it is not there. */
   #numbers: number[] = [];
   /** The store that the numbers are of. */
   #store: Store | undefined;
   #entered: Task[] = [];
+  /** Numbers of threads that were counted before their process was read. */
+  #unread: number[] = [];
 
-  constructor(writer: TickWriter) {
+  constructor(writer: TickWriter, reader: Pick<ProcessReader, "factsOf" | "beginRefresh">) {
     this.#writer = writer;
+    this.#reader = reader;
+  }
+
+  /** Lets processes be read that are counted now; a refresh begins. */
+  beginRefresh(): void {
+    this.#reader.beginRefresh();
+    for (const number of this.#unread) this.#numbers[number] = 0;
+    this.#unread = [];
   }
 
   /** Takes in new threads. */
   register({ renewed, words, startTimes, cgroups, names }: NewTasks): void {
-    if (renewed) [this.#tasks, this.#numbers] = [[], []];
+    if (renewed) [this.#tasks, this.#numbers, this.#unread] = [[], [], []];
     const clean = names.map(cleanName);
     for (let i = 0; i < startTimes.length; i++) {
       const [pid = 0, tid = 0, parentPid = 0, uid = 0, comm = 0, thread = 0] = words.subarray(
@@ -68,7 +80,9 @@ export class DrainedTasks {
     if (known !== 0) return known - 1;
     const task = this.#tasks[number];
     if (!task) return undefined;
-    const entered = this.#writer.task(task);
+    const facts = this.#reader.factsOf(task);
+    if (!facts) this.#unread.push(number);
+    const entered = this.#writer.task(facts ? { ...task, facts } : task);
     this.#numbers[number] = entered + 1;
     this.#entered.push(task);
     return entered;

@@ -2,7 +2,7 @@
 import { diagnose, diagnosisJson, formatDiagnosis } from "../doctor/doctor.ts";
 import { readFacts } from "../doctor/facts.ts";
 import { readInstallation } from "../machine/installation.ts";
-import type { Options } from "../options/options.ts";
+import type { Options } from "../options/asked.ts";
 import { EXIT_CANNOT, EXIT_OK } from "../tick/errors.ts";
 import { print } from "./lifetime.ts";
 

@@ -1,6 +1,6 @@
 /** What ends a run: its own end, a signal, a reader that has gone, the command that it followed; and its exit status. */
 import type { Writable } from "node:stream";
-import type { RecordOptions, RunOptions } from "../options/options.ts";
+import type { RecordOptions, RunOptions } from "../options/asked.ts";
 import type { StartedCommand, StreamUse } from "../sources/command.ts";
 import { EXIT_FAILED, EXIT_OK, UserError } from "../tick/errors.ts";
 

@@ -2,7 +2,7 @@
 import { loadAddon } from "../addon/binding.ts";
 import { checkNativeFiles, checkPids } from "../doctor/preflight.ts";
 import { list as find } from "../events/list.ts";
-import type { Options } from "../options/options.ts";
+import type { Options } from "../options/asked.ts";
 import { print } from "./lifetime.ts";
 
 /** Returns the exit status. */

@@ -2,8 +2,8 @@
 import type { ResolvedEvent } from "../addon/events.ts";
 import { cacheFolder } from "../machine/cache-folder.ts";
 import { putCollectorFirst } from "../machine/priority.ts";
+import type { RecordOptions, RunOptions } from "../options/asked.ts";
 import { budgetPercent } from "../options/environment.ts";
-import type { RecordOptions, RunOptions } from "../options/options.ts";
 import type { LiveSource } from "../sources/live.ts";
 import { isTimeOnly } from "../tick/event-request.ts";
 import { CPU_TIME, type EventName } from "../tick/events.ts";
@@ -43,6 +43,7 @@ export async function openMachine(
     delaySeconds,
     firstDelaySeconds: isWatched ? Math.min(delaySeconds, firstSeconds) : delaySeconds,
     pids,
+    arguments: options.arguments,
     byFunction: !isWatched,
     ...(options.program ? await followed(options.program) : {}),
     cacheFolder: cache ? cacheFolder(process.env, process.getuid?.()) : "",

@@ -1,5 +1,5 @@
 /** polytop record: writes what is sampled into a file. */
-import type { RecordOptions } from "../options/options.ts";
+import type { RecordOptions } from "../options/asked.ts";
 import { headerOfMachine, recordingSink } from "../output/recording.ts";
 import { exitStatus, launch, stopOnSignals, warn } from "./lifetime.ts";
 import { openMachine } from "./machine.ts";

@@ -1,6 +1,6 @@
 /** polytop replay: shows a recording as it was live, or as text at full pace. */
 import { putScreenFirst } from "../machine/priority.ts";
-import type { ReplayOptions } from "../options/options.ts";
+import type { ReplayOptions } from "../options/asked.ts";
 import type { Exports } from "../output/exports.ts";
 import { openReplay } from "../sources/replay.ts";
 import { exitStatus, stopOnSignals, stopped, warn } from "./lifetime.ts";
@@ -37,7 +37,7 @@ async function replayPlain(options: ReplayOptions, exports: Exports | undefined)
   const output = await openOutput();
   const ready = (): Promise<void> => output.ready(stopped);
   const source = openReplay(options.file, { pids: options.pids, pace: "full", ready });
-  await showPlain(source, options, await makeSink(options, source), exports, output);
+  await showPlain(source, options, await makeSink(options, source, source.header), exports, output);
   await source.close();
   if (source.problem) warn(source.problem);
 }

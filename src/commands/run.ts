@@ -1,6 +1,6 @@
 /** polytop without a word: samples this machine and shows what it finds, live or as text. */
 import { putScreenFirst } from "../machine/priority.ts";
-import type { RunOptions } from "../options/options.ts";
+import type { RunOptions } from "../options/asked.ts";
 import { exitStatus, launch, stopOnSignals } from "./lifetime.ts";
 import { openMachine } from "./machine.ts";
 import { isLive, makeSink, openExports, showLive, showPlain } from "./show.ts";

@@ -1,9 +1,10 @@
 /** Shows what a source brings: on a screen, or as plain text; and keeps the whole run for its exports. */
-import { hostname } from "node:os";
+import { hostname, release } from "node:os";
+import packageJson from "../../package.json" with { type: "json" };
 import { speaksUtf8 } from "../machine/locale.ts";
-import { type Filter, parseFilter } from "../model/filter.ts";
+import { type Filter, parseFilter } from "../model/filter/filter.ts";
 import { ofActivity } from "../model/waits/activity.ts";
-import type { ShowOptions } from "../options/options.ts";
+import type { ShowOptions } from "../options/asked.ts";
 import type { Exports } from "../output/exports.ts";
 import { SINK_FORMATS } from "../output/formats.ts";
 import type { Sink } from "../output/sink.ts";
@@ -103,10 +104,19 @@ export async function showPlain(
   await writer.close(stopped);
 }
 
-/** The sink of the format that is asked for. Without a terminal the live view is plain text. */
-export async function makeSink(options: ShowOptions, { counters }: TickSource): Promise<Sink> {
-  const { format, sort, rows, kernel, nativeFrames, idle } = options;
-  const shown = { filter: filterOf(options), sort, rows, kernel, nativeFrames, idle, counters };
+/** The sink of the format that is asked for; `recorded`: the header of what is replayed. Without a terminal the live view is plain text. */
+export async function makeSink(
+  options: ShowOptions,
+  { counters }: TickSource,
+  recorded?: RecordingHeader,
+): Promise<Sink> {
+  const { format, sort, rows, stacks, kernel, nativeFrames, idle } = options;
+  const shown = {
+    filter: filterOf(options),
+    ...{ sort, rows, stacks, kernel, nativeFrames, idle, counters },
+    version: recorded?.program.replace(/^polytop /, "") ?? packageJson.version,
+    kernelRelease: recorded?.kernel ?? release(),
+  };
   const make = await SINK_FORMATS[format === "live" ? "batch" : format].load();
   const sink = make(shown);
   return { tick: (tick) => sink.tick(ofActivity(tick)), end: () => sink.end() };

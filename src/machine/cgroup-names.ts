@@ -24,24 +24,37 @@ const unescapeUnit = (name: string): string =>
     String.fromCharCode(Number.parseInt(hex, 16)),
   );
 
-/** Returns the short name of a path like `/system.slice/nginx.service`; empty for the root. */
-export function shortCgroup(path: string): string {
+/** What the path of a control group says; what is empty is none. */
+export interface CgroupName {
+  /** A container or pod. */
+  readonly container: string;
+  /** The unit of systemd that is nearest to the process; a slice only says where units are. */
+  readonly unit: string;
+  /** What says most: the container, else the unit, else the last part of the path. */
+  readonly group: string;
+}
+
+/** Reads a path like `/system.slice/nginx.service`. */
+export function describeCgroup(path: string): CgroupName {
   const clean = path.replace(/\/+$/, "");
-  if (clean === "") return "";
-  const pod = POD.exec(clean)?.[1];
+  const container = containerOf(clean);
+  const parts = clean.split("/").filter((part) => part !== "");
+  const unit = parts.findLast((part) => UNIT.test(part) && !part.endsWith(".slice")) ?? "";
+  const last = unit || (parts.at(-1) ?? "");
+  const group = BARE_ID.test(last) ? last.slice(0, 12) : unescapeUnit(last);
+  return { container, unit: unescapeUnit(unit), group: container || group };
+}
+
+function containerOf(path: string): string {
+  const pod = POD.exec(path)?.[1];
   if (pod) {
-    const container = CONTAINER_ID.exec(clean.replace(/\.scope$/, "").replace(/-(?=[^-]*$)/, "/"));
+    const container = CONTAINER_ID.exec(path.replace(/\.scope$/, "").replace(/-(?=[^-]*$)/, "/"));
     return container?.[1] ? `pod ${pod}/${container[1].slice(0, 12)}` : `pod ${pod}`;
   }
   for (const [pattern, engine] of ENGINES) {
-    const id = pattern.exec(clean)?.[1];
+    const id = pattern.exec(path)?.[1];
     if (id) return `${engine} ${id.slice(0, 12)}`;
   }
-  const lxc = LXC.exec(clean)?.[1];
-  if (lxc) return `lxc ${lxc}`;
-  const parts = clean.split("/").filter((part) => part !== "");
-  // The unit that is nearest to the process says most; a slice only says where units are.
-  const unit = parts.findLast((part) => UNIT.test(part) && !part.endsWith(".slice"));
-  const last = unit ?? parts.at(-1) ?? "";
-  return BARE_ID.test(last) ? last.slice(0, 12) : unescapeUnit(last);
+  const lxc = LXC.exec(path)?.[1];
+  return lxc ? `lxc ${lxc}` : "";
 }

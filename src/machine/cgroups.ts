@@ -2,7 +2,7 @@
  * Where processes run, by proc_pid_cgroup(5): one small read for each control group that is met.
  * The path is relative to our own cgroup namespace.
  */
-import { shortCgroup } from "./cgroup-names.ts";
+import { type CgroupName, describeCgroup } from "./cgroup-names.ts";
 import { readText } from "./read-text.ts";
 
 /** What has to be known of a process to find its control group. */
@@ -22,7 +22,8 @@ export function cgroupPath(text: string): { path: string; isUnified: boolean } {
     .map((line) => /^(\d+):([^:]*):(.*)$/.exec(line))
     .filter((match) => match !== null);
   const unified = paths.find((match) => match[1] === "0")?.[3] ?? "";
-  if (unified !== "" && unified !== "/") return { path: unified, isUnified: true };
+  const isAlone = paths.length === 1 && unified !== "";
+  if (isAlone || (unified !== "" && unified !== "/")) return { path: unified, isUnified: true };
   const named = paths.find((match) => match[2] === "name=systemd" && match[3] !== "/");
   const path = (named ?? paths.find((match) => match[3] !== "/"))?.[3] ?? "";
   return { path, isUnified: false };
@@ -33,22 +34,22 @@ const readCgroup = (pid: number): string => readText(`/proc/${pid}/cgroup`) ?? "
 /** Short names of control groups, each asked for once. */
 export class CgroupNames {
   readonly #read: (pid: number) => string;
-  readonly #byGroup = new Map<string, string>();
+  readonly #byGroup = new Map<string, CgroupName>();
   /** Names by process, where the unified hierarchy says nothing. */
-  readonly #byProcess = new Map<string, string>();
+  readonly #byProcess = new Map<string, CgroupName>();
 
   constructor(read: (pid: number) => string = readCgroup) {
     this.#read = read;
   }
 
-  /** The name for a process; empty where there is none, or where it is gone and was alone. */
-  name({ pid, startTime, cgroup }: Placed): string {
+  /** Describes the group of a process; empty where there is none, or where it is gone and was alone. */
+  describe({ pid, startTime, cgroup }: Placed): CgroupName {
     const key = `${pid} ${startTime}`;
     const known = this.#byGroup.get(cgroup) ?? this.#byProcess.get(key);
     if (known !== undefined) return known;
     const text = this.#read(pid);
     const { path, isUnified } = cgroupPath(text);
-    const name = shortCgroup(path);
+    const name = describeCgroup(path);
     for (const kept of [this.#byGroup, this.#byProcess]) if (kept.size > MAX_KEPT) kept.clear();
     // A process that is gone says nothing about its group.
     if (isUnified && text !== "") this.#byGroup.set(cgroup, name);

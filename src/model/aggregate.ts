@@ -11,7 +11,14 @@ import {
   type Runtime,
 } from "../tick/runtimes.ts";
 import type { Store } from "../tick/store.ts";
-import { type FunctionInfo, OUTCOMES, type Outcome, type Task, type Tick } from "../tick/tick.ts";
+import {
+  type FunctionInfo,
+  OUTCOMES,
+  type Outcome,
+  type ProcessFacts,
+  type Task,
+  type Tick,
+} from "../tick/tick.ts";
 import type { Reason } from "../tick/waits.ts";
 import { byProcess } from "./by-process.ts";
 import { type FirstRows, FunctionCounts } from "./function-counts.ts";
@@ -50,13 +57,14 @@ export interface ProcessRow {
   readonly parentPid: number;
   /** Milliseconds since boot. */
   readonly startTime: number;
-  readonly cgroup: string;
+  /** Whose it is and what it runs, where that was read. */
+  readonly facts?: ProcessFacts;
   readonly samples: number;
   /** Samples among them whose stack is complete. */
   readonly complete: number;
   /** Samples among them whose stack reaches an outermost frame by guesses. */
   readonly guessed: number;
-  /** Perl and .NET where any frame is theirs; native and kernel where a leaf is. */
+  /** Interpreted and managed ones where any frame is theirs; native and kernel where a leaf is. */
   readonly runtimes: readonly Runtime[];
 }
 
@@ -217,8 +225,12 @@ interface ProcessSum {
 }
 
 function processRow(task: Task, sum: ProcessSum): ProcessRow {
-  const { pid, comm, uid, parentPid, startTime, cgroup } = task;
   const runtimes = bitsToRuntimes((sum.anywhere & MANAGED_BITS) | sum.leaves);
   const { samples, complete, guessed } = sum;
-  return { pid, comm, uid, parentPid, startTime, cgroup, samples, complete, guessed, runtimes };
+  return { ...processOf(task), samples, complete, guessed, runtimes };
+}
+
+/** What a row says of the process of a thread. */
+export function processOf({ pid, comm, uid, parentPid, startTime, facts }: Task) {
+  return { pid, comm, uid, parentPid, startTime, ...(facts ? { facts } : {}) };
 }

@@ -12,7 +12,8 @@ export interface ProcessPart {
 
 /** A process with its counts in some ticks. */
 export interface ProcessCounts {
-  readonly task: Task;
+  /** One of its threads: the first that was met, or the first whose process had been read. */
+  task: Task;
   readonly parts: ProcessPart[];
 }
 
@@ -46,7 +47,11 @@ class Processes {
     const lives = this.#lives.get(task.pid) ?? [];
     // A pid that was used again is another process.
     const same = lives.find((one) => this.all[one]?.task.startTime === task.startTime);
-    if (same !== undefined) return same;
+    const known = same === undefined ? undefined : this.all[same];
+    if (same !== undefined && known) {
+      if (!known.task.facts && task.facts) known.task = task;
+      return same;
+    }
     const number = this.all.push({ task, parts: [] }) - 1;
     this.#lives.set(task.pid, [...lives, number]);
     return number;

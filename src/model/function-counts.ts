@@ -7,7 +7,7 @@ import type { FunctionInfo } from "../tick/tick.ts";
 import { type Reason, reasonOf } from "../tick/waits.ts";
 import type { FunctionRow, PidCount } from "./aggregate.ts";
 import { CountLists, grownWeights } from "./count-lists.ts";
-import type { Filter } from "./filter.ts";
+import type { Filter } from "./filter/filter.ts";
 import {
   KEY_HAS_LINE,
   KEY_HIDDEN,

@@ -11,7 +11,7 @@ import { PLACES } from "../tick/runtimes.ts";
 import { FRAME_FOLDED, type Store } from "../tick/store.ts";
 import type { Task, Tick } from "../tick/tick.ts";
 import { stateOf } from "../tick/waits.ts";
-import type { Filter } from "./filter.ts";
+import type { Filter } from "./filter/filter.ts";
 
 /** What its reader chose to see. */
 export interface Choice {

@@ -1,7 +1,7 @@
 /** Threads of processes, those of one name together: pools have hundreds. */
 import { BITS, bitsToRuntimes } from "../tick/runtimes.ts";
 import type { Task, Tick } from "../tick/tick.ts";
-import type { ProcessRow } from "./aggregate.ts";
+import { type ProcessRow, processOf } from "./aggregate.ts";
 import { type Choice, selectionOf } from "./selection.ts";
 
 /** Threads of one name in a process. */
@@ -38,13 +38,12 @@ export function threadRows(ticks: readonly Tick[], choice: Choice): Map<number, 
   }
   const rows = new Map<number, ThreadRow[]>();
   for (const { task, tids, samples, complete, guessed, bits } of groups.values()) {
-    const { pid, comm, uid, parentPid, startTime, cgroup, thread } = task;
-    const runtimes = bitsToRuntimes(bits);
-    const process = { pid, comm, uid, parentPid, startTime, cgroup, samples, complete, guessed };
-    const siblings = rows.get(pid);
-    const row: ThreadRow = { ...process, runtimes, thread, tids: [...tids] };
+    const { thread } = task;
+    const counted = { samples, complete, guessed, runtimes: bitsToRuntimes(bits) };
+    const row: ThreadRow = { ...processOf(task), ...counted, thread, tids: [...tids] };
+    const siblings = rows.get(task.pid);
     if (siblings) siblings.push(row);
-    else rows.set(pid, [row]);
+    else rows.set(task.pid, [row]);
   }
   for (const siblings of rows.values()) {
     siblings.sort((a, b) => b.samples - a.samples || (a.thread < b.thread ? -1 : 1));

@@ -1,5 +1,6 @@
 /** Every option of the command line, once: the parser and the help read this table. */
 import packageJson from "../../package.json" with { type: "json" };
+import { exampleOf, FILTER_KEYS } from "../model/filter/filter-words.ts";
 import { SORT_KEYS } from "../model/sort.ts";
 import { EXPORT_FORMATS, SINK_FORMATS, type SinkFormat } from "../output/formats.ts";
 import { EVENT_NAMES } from "../tick/events.ts";
@@ -60,7 +61,7 @@ export const OPTIONS = {
     type: "string",
     shortFlag: "f",
     value: "TEXT",
-    help: "show what matches: text /regex/ pid: comm: lang: module: why: and ! for not",
+    help: "show what matches: text, /regex/, or the words below; ! for not, | for or",
   },
   sort: {
     type: "string",
@@ -80,12 +81,22 @@ export const OPTIONS = {
     value: "N",
     help: "functions in --batch and --json, 0 for all (default 50)",
   },
+  stacks: {
+    type: "string",
+    value: "N",
+    help: "with --json: the N hottest stacks of each function too",
+  },
   kernel: { type: "boolean", negative: true, help: "leave kernel frames out" },
   nativeFrames: { type: "boolean", help: "show the interpreters' own native frames too" },
   idle: { type: "boolean", help: "with -e wait and wall, show waits for work too" },
   readableNames: {
     type: "boolean",
     help: "on the screen, name what the C# compiler made after its source",
+  },
+  arguments: {
+    type: "boolean",
+    negative: true,
+    help: "show programs and scripts without their arguments",
   },
   cache: {
     type: "boolean",
@@ -106,6 +117,8 @@ export const DEFINITIONS = Object.entries(OPTIONS) as [Key, OptionDefinition][];
 export const dashed = (key: string): string =>
   `--${key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
+const FILTER_EXAMPLES = FILTER_KEYS.map(exampleOf);
+
 /** The text of `--help`. */
 export function helpText(): string {
   const rows = DEFINITIONS.map(([key, definition]) => {
@@ -125,6 +138,10 @@ Usage: polytop [OPTION…]                  live view; plain text where there is
        polytop list [KIND] [PATTERN]      events, functions or usdt probes for -e that match
 
 ${rows.map(([left, help]) => `${left.padEnd(width)}${help}`).join("\n")}
+
+Filter words, each with one value or several with commas:
+  ${FILTER_EXAMPLES.slice(0, 7).join(" ")}
+  ${FILTER_EXAMPLES.slice(7).join(" ")}
 
 Examples:
   polytop                            what burns the CPUs, refreshed each second

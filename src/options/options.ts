@@ -1,101 +1,23 @@
 /** Reads the command line: everything checked, with errors that say what would be right. */
 import meow from "meow";
 import packageJson from "../../package.json" with { type: "json" };
-import { parseFilter } from "../model/filter.ts";
+import { parseFilter } from "../model/filter/filter.ts";
 import { parsePid } from "../model/pids.ts";
 import { SORT_KEYS, type SortKey } from "../model/sort.ts";
-import {
-  EXPORT_NAMES,
-  type ExportName,
-  type ExportPaths,
-  type SinkName,
-} from "../output/formats.ts";
+import { EXPORT_NAMES, type ExportName, type ExportPaths } from "../output/formats.ts";
 import { UsageError } from "../tick/errors.ts";
-import {
-  type EventRequest,
-  isTimeOnly,
-  LIST_KINDS,
-  type ListKind,
-  parseEvents,
-} from "../tick/event-request.ts";
+import { isTimeOnly, LIST_KINDS, parseEvents } from "../tick/event-request.ts";
 import { CPU_TIME } from "../tick/events.ts";
+import type {
+  Format,
+  ListOptions,
+  Options,
+  RecordOptions,
+  ReplayOptions,
+  SampleOptions,
+  ShowOptions,
+} from "./asked.ts";
 import { DEFINITIONS, dashed, type Key, OPTIONS, type OptionDefinition } from "./option-table.ts";
-
-/** Where the refreshes go. */
-export type Format = "live" | SinkName;
-
-/** What is shown, and how. */
-export interface ShowOptions {
-  /** `live` is what was asked for by asking for nothing else: without a terminal it becomes `batch`. */
-  readonly format: Format;
-  readonly pids: readonly number[];
-  readonly filter: string;
-  readonly sort: SortKey;
-  /** Undefined: no end. */
-  readonly iterations: number | undefined;
-  /** 0: all. */
-  readonly rows: number;
-  readonly kernel: boolean;
-  readonly nativeFrames: boolean;
-  /** Waits for work too. */
-  readonly idle: boolean;
-  /** On the screen only. */
-  readonly readableNames: boolean;
-  readonly color: boolean;
-  /** Files to write at the end. */
-  readonly exports: ExportPaths;
-}
-
-/** How this machine is sampled. */
-export interface SampleOptions {
-  readonly delaySeconds: number;
-  readonly frequency: number;
-  readonly events: readonly EventRequest[];
-  /** Every so-many-th hit of an event; undefined: as many as the frequency says. */
-  readonly count: number | undefined;
-  /** A command to start and follow, with its arguments. */
-  readonly program: readonly string[] | undefined;
-  /** Tables of programs are kept on disk, from run to run. */
-  readonly cache: boolean;
-}
-
-/** What a run of polytop was asked to do. */
-export interface RunOptions extends ShowOptions, SampleOptions {
-  readonly command: "run";
-}
-
-/** `polytop record` */
-export interface RecordOptions extends ShowOptions, SampleOptions {
-  readonly command: "record";
-  readonly output: string;
-}
-
-/** `polytop replay` */
-export interface ReplayOptions extends ShowOptions {
-  readonly command: "replay";
-  readonly file: string;
-  /** Seconds that a refresh is shown for; undefined: as long as it was. */
-  readonly delaySeconds: number | undefined;
-}
-
-/** `polytop list` */
-export interface ListOptions {
-  readonly command: "list";
-  /** Undefined: all. */
-  readonly kind: ListKind | undefined;
-  readonly pattern: string;
-  readonly pids: readonly number[];
-}
-
-/** What was asked for. */
-export type Options =
-  | RunOptions
-  | RecordOptions
-  | ReplayOptions
-  | { readonly command: "doctor"; readonly json: boolean }
-  | ListOptions
-  | { readonly command: "help" }
-  | { readonly command: "version" };
 
 const MAX_PIDS = 1024;
 
@@ -316,9 +238,19 @@ function sampleOptions(flags: Flags, program: readonly string[] | undefined): Sa
   }
   const standard = isTimeOnly(events) ? DEFAULT_HZ : EVENT_HZ;
   const frequency = flags.number("frequency", 1, 9999, "whole") ?? standard;
-  const cache = !flags.isOff("cache");
-  return { delaySeconds: delaySeconds(flags) ?? 1, frequency, events, count, program, cache };
+  return {
+    delaySeconds: delaySeconds(flags) ?? 1,
+    frequency,
+    events,
+    count,
+    program,
+    cache: !flags.isOff("cache"),
+    arguments: !flags.isOff("arguments"),
+  };
 }
+
+/** A line of JSON holds so many stacks of a function at most. */
+const MOST_STACKS = 1000;
 
 function showOptions(flags: Flags): ShowOptions {
   const filter = flags.text("filter") ?? "";
@@ -335,6 +267,7 @@ function showOptions(flags: Flags): ShowOptions {
     sort,
     iterations: iterations(flags),
     rows: flags.number("rows", 0, Number.MAX_SAFE_INTEGER, "whole") ?? 50,
+    stacks: flags.number("stacks", 0, MOST_STACKS, "whole") ?? 0,
     kernel: !flags.isOff("kernel"),
     nativeFrames: flags.boolean("nativeFrames"),
     idle: flags.boolean("idle"),

@@ -5,6 +5,8 @@
 
 import type { FunctionRow, ProcessRow } from "../model/aggregate.ts";
 import { type EventSums, otherSums, withOthers } from "../model/events.ts";
+import { busyShare } from "../model/health.ts";
+import { hottestStacks, type WeighedStack } from "../model/hottest-stacks.ts";
 import { isWaiting } from "../model/waits/activity.ts";
 import { type Holder, holderIn } from "../model/waits/holders.ts";
 import {
@@ -17,7 +19,7 @@ import { deadlocks, processesAlone } from "../model/waits/stuck.ts";
 import { cleanName } from "../tick/clean-name.ts";
 import { listed } from "../tick/runtimes.ts";
 import { zerosOf } from "../tick/source.ts";
-import type { OwnCost, Tick } from "../tick/tick.ts";
+import type { OwnCost, ProcessFacts, Tick } from "../tick/tick.ts";
 import { areSamples } from "../tick/units.ts";
 import { isUninterruptible, REASON_LABELS, reasonOf } from "../tick/waits.ts";
 import { firstRows, percentage, type Sink, type SinkOptions, sumsOf, tenth } from "./sink.ts";
@@ -49,14 +51,24 @@ function snapshot(
   const isFirst = areSamples(tick.unit) && !tick.events;
   const ages = waitAges(tick, options);
   const states = isWaiting(tick) ? threadStates(tick) : undefined;
+  const stacks = hottestStacks(tick, options, options.stacks ?? 0);
+  const samplesPerCpu = tick.frequency * tick.intervalSeconds;
   return {
     schema: isFirst ? "polytop.snapshot/1" : "polytop.snapshot/2",
+    host: cleanName(tick.host),
+    version: options.version,
+    kernel: options.kernelRelease,
     time: new Date(tick.time).toISOString(),
     intervalSeconds: Math.round(tick.intervalSeconds * 1000) / 1000,
     event: tick.event,
     ...(isFirst ? {} : { events: eventList(tick) }),
     frequency: tick.frequency,
     cpus: tick.cpus,
+    ...(areSamples(tick.unit) && tick.pids.length === 0
+      ? { busyPercent: percentage(busyShare(tick), 1) }
+      : {}),
+    ...(options.filter ? { filter: options.filter.text } : {}),
+    notices: tick.notices.map(cleanName),
     samples,
     missed: tick.missed,
     stacks: { unique: sums.uniqueStacks, ...sums.outcomes },
@@ -64,11 +76,15 @@ function snapshot(
     ...(others.length > 0 ? { by: totalsBy(tick, others) } : {}),
     functions: rowsOf(sums.functions, others, options).map((row) => ({
       ...functionObject(row, samples, ages.get(row.function.id)),
+      ...(options.stacks ? { stacks: stackObjects(stacks.get(row.function.id)) } : {}),
       ...(others.length > 0 ? { by: functionBy(row, others) } : {}),
     })),
     processes: sums.processes
       .toSorted((a, b) => b.samples - a.samples || a.pid - b.pid)
-      .map((row) => processObject(row, samples, states)),
+      .map((row) => ({
+        ...processObject(row, samples, states),
+        ...(isFirst ? { cpuPercent: percentage(row.samples, samplesPerCpu) } : {}),
+      })),
     ...(isWaiting(tick) ? { waiting: waitingObject(tick) } : {}),
     metrics: { ...zeros, ...tick.metrics },
     self: ownCost(tick.self),
@@ -143,8 +159,21 @@ function functionObject(row: FunctionRow, samples: number, age: number | undefin
     ...(row.why === undefined ? {} : { why: REASON_LABELS[row.why] }),
     ...(age === undefined ? {} : { ageSeconds: thousandth(age) }),
     pids: row.pids.map(({ pid }) => pid),
+    pidCount: row.processCount,
   };
 }
+
+/** Stacks with their frames, innermost first. */
+const stackObjects = (stacks: readonly WeighedStack[] = []): object[] =>
+  stacks.map(({ shown, stack, weight }) => ({
+    count: weight,
+    frames: shown.frames(stack).map((frame) => {
+      const { runtime, name, module } = shown.store.functionOf(frame);
+      const line = shown.store.lineOf(frame);
+      const named = { runtime, name: cleanName(name), module: cleanName(module) };
+      return line === undefined ? named : { ...named, line };
+    }),
+  }));
 
 function processObject(
   row: ProcessRow,
@@ -155,6 +184,7 @@ function processObject(
   return {
     pid: row.pid,
     comm: cleanName(row.comm),
+    ...(row.facts ? factsObject(row.facts) : {}),
     samples: row.samples,
     percent: percentage(row.samples, samples),
     runtimes: row.runtimes,
@@ -162,6 +192,14 @@ function processObject(
     guessed: row.guessed,
     ...(threads ? statesObject(threads) : {}),
   };
+}
+
+/** What is known of a process; what it has not is left out. */
+function factsObject({ command, arguments: whole, user, container, unit }: ProcessFacts): object {
+  const known = { command: whole || command, user, container, unit };
+  return Object.fromEntries(
+    Object.entries(known).flatMap(([key, text]) => (text ? [[key, cleanName(text)]] : [])),
+  );
 }
 
 const thousandth = (value: number): number => Math.round(value * 1000) / 1000;

@@ -21,6 +21,12 @@ export interface SinkOptions extends Choice {
   readonly rows: number;
   /** Counters that a tick can hold. */
   readonly counters: readonly CounterDefinition[];
+  /** The version of polytop that sampled. */
+  readonly version?: string;
+  /** The release of the kernel of the machine that was sampled. */
+  readonly kernelRelease?: string;
+  /** How many of its stacks each function is shown with, where the format has room for them. */
+  readonly stacks?: number;
 }
 
 /** What a refresh amounts to; functions that are not among the rows that were asked for may be left out. */

@@ -41,7 +41,6 @@ function table(tick: Tick, options: SinkOptions): string {
 }
 
 function header(tick: Tick, sums: Aggregate, filter: string): string[] {
-  const busy = areSamples(tick.unit) ? ` ${Math.round(100 * busyShare(tick))} % busy` : "";
   const runtimes = listed(sums.runtimes).map(
     (runtime) => `${RUNTIME_LABELS[runtime]} ${percent(sums.runtimes[runtime], sums.samples)} %`,
   );
@@ -51,7 +50,7 @@ function header(tick: Tick, sums: Aggregate, filter: string): string[] {
       tick.host,
       new Date(tick.time).toISOString(),
       `${(tick.events ?? [{ name: tick.event }]).map(({ name }) => name).join(",")} ${tick.frequency} Hz`,
-      `${tick.cpus} CPUs${busy}`,
+      cpusText(tick),
       `${unitRow(tick.unit).text(sums.samples)} in ${tick.intervalSeconds.toFixed(1)} s`,
     ],
     runtimes,
@@ -66,6 +65,14 @@ function header(tick: Tick, sums: Aggregate, filter: string): string[] {
     ],
   ];
   return parts.map((line) => `# ${line.map(cleanName).join("  ")}`);
+}
+
+/** How busy the CPUs were; of some processes alone, how much of the CPUs these took. */
+function cpusText(tick: Tick): string {
+  const cpus = `${tick.cpus} CPUs`;
+  if (!areSamples(tick.unit)) return cpus;
+  const share = `${Math.round(100 * busyShare(tick))} %`;
+  return tick.pids.length > 0 ? `${share} of ${cpus}` : `${cpus} ${share} busy`;
 }
 
 /** Said where there is any: most machines have none. */

@@ -5,7 +5,13 @@ import { FIRST_FUNCTION, STAND_INS } from "../tick/functions.ts";
 import { ROOT } from "../tick/prefix-tree.ts";
 import { RUNTIME_NUMBERS, runtimeOfNumber } from "../tick/runtimes.ts";
 import { FRAME_FOLDED as FOLDED } from "../tick/store.ts";
-import { type FunctionInfo, OUTCOMES, type Task, type TickHeader } from "../tick/tick.ts";
+import {
+  type FunctionInfo,
+  OUTCOMES,
+  type ProcessFacts,
+  type Task,
+  type TickHeader,
+} from "../tick/tick.ts";
 import { WAITS } from "../tick/waits.ts";
 import { ByteReader } from "./bytes.ts";
 import type { TickDelta } from "./delta.ts";
@@ -16,6 +22,7 @@ import {
   FRAME_FLAGS,
   FRAME_FOLDED,
   LAST_WITHOUT_EVENTS,
+  LAST_WITHOUT_FACTS,
   LAST_WITHOUT_UNIT,
   LAST_WITHOUT_WAITS,
   LIMITS,
@@ -92,7 +99,7 @@ export class TickDecoder {
       const texts = readStrings(reader, tables);
       const functions = this.#readFunctions(reader, tables);
       const columns = { ...readFrames(reader, tables), ...readStacks(reader, tables) };
-      const tasks = readTasks(reader, tables);
+      const tasks = readTasks(reader, tables, this.#version);
       const header = readFacts(reader, tables, this.#version);
       const counts = readCounts(reader, tables);
       const events = this.#version > LAST_WITHOUT_EVENTS ? readEvents(reader) : undefined;
@@ -218,7 +225,7 @@ function readStacks(reader: ByteReader, tables: Tables) {
   };
 }
 
-function readTasks(reader: ByteReader, tables: Tables): Task[] {
+function readTasks(reader: ByteReader, tables: Tables, version: number): Task[] {
   const { strings } = tables;
   const count = reader.count(LIMITS.tasks - tables.tasks, "threads");
   tables.tasks += count;
@@ -232,7 +239,19 @@ function readTasks(reader: ByteReader, tables: Tables): Task[] {
     uid: reader.below(UINT32, "user"),
     cgroup: readString(reader, strings),
     startTime: reader.amount(),
+    ...(version > LAST_WITHOUT_FACTS ? readProcessFacts(reader, strings) : {}),
   }));
+}
+
+function readProcessFacts(
+  reader: ByteReader,
+  strings: readonly string[],
+): { readonly facts?: ProcessFacts } {
+  if (reader.below(2, "kind of process") === 0) return {};
+  const text = (): string => readString(reader, strings);
+  return {
+    facts: { user: text(), container: text(), unit: text(), group: text(), command: text() },
+  };
 }
 
 function readFacts(reader: ByteReader, tables: Tables, version: number): TickHeader {

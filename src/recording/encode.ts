@@ -5,7 +5,7 @@ import { PrefixTree, ROOT } from "../tick/prefix-tree.ts";
 import { RUNTIME_ROWS } from "../tick/runtimes.ts";
 import type { FactsOf } from "../tick/source.ts";
 import type { Store } from "../tick/store.ts";
-import type { Counts, FunctionInfo, Task, Tick } from "../tick/tick.ts";
+import type { Counts, FunctionInfo, ProcessFacts, Task, Tick } from "../tick/tick.ts";
 import { ByteWriter } from "./bytes.ts";
 import { writeEvents } from "./events.ts";
 import { FRAME_BODY, FRAME_FOLDED, WAIT_FACTOR } from "./format.ts";
@@ -42,6 +42,10 @@ class StoreNumbers {
   readonly stacks: number[] = [];
   readonly tasks: number[] = [];
 }
+
+/** What is kept of a process: its arguments may be secrets, and are not. */
+const recordedFacts = (facts: ProcessFacts | undefined): string[] =>
+  facts ? [facts.user, facts.container, facts.unit, facts.group, facts.command] : [];
 
 /** Everything that has a number. */
 class Dictionary {
@@ -83,8 +87,9 @@ class Dictionary {
   }
 
   task(task: Task): number {
-    const { pid, tid, comm, thread, parentPid, uid, cgroup, startTime } = task;
-    const key = [pid, tid, parentPid, uid, startTime, cgroup, comm, thread].join("\0");
+    const { pid, tid, comm, thread, parentPid, uid, cgroup, startTime, facts } = task;
+    const numbers = [pid, tid, parentPid, uid, startTime];
+    const key = [...numbers, cgroup, comm, thread, ...recordedFacts(facts)].join("\0");
     return this.tasks.number(key, task);
   }
 
@@ -202,6 +207,7 @@ export class TickEncoder {
         string(task.cgroup),
       ],
       startTime: task.startTime,
+      facts: recordedFacts(task.facts).map(string),
     }));
     const strings = dictionary.strings.takeNews();
     out.uint(strings.length);
@@ -219,9 +225,11 @@ export class TickEncoder {
     }
     this.#stacks();
     out.uint(tasks.length);
-    for (const { numbers, startTime } of tasks) {
+    for (const { numbers, startTime, facts } of tasks) {
       for (const number of numbers) out.uint(number);
       out.number(startTime);
+      out.uint(facts.length > 0 ? 1 : 0);
+      for (const number of facts) out.uint(number);
     }
   }
 

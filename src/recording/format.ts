@@ -1,5 +1,5 @@
 /**
- * The file format of recordings, version 5: refreshes ("ticks") with their stacks and names.
+ * The file format of recordings, version 6: refreshes ("ticks") with their stacks and names.
  *
  * A file is a signature, a version and a row of chunks. Whatever was written whole can be read, so a
  * file that is cut off anywhere opens up to there. Numbers of fixed width are little-endian.
@@ -34,7 +34,7 @@
  *     stacks = uint count · how… (its outcome: 0 complete, 1 truncated, 2 broken, 3 guessed, and 16 times how its
  *              thread waits) · branch… · length… · uint frame…
  *     task   = uint pid · uint tid · uint comm · uint thread · uint parentPid · uint uid · uint cgroup ·
- *              number startTime
+ *              number startTime · uint 0, or uint 1 · uint user · uint container · uint unit · uint group · uint command
  *     facts  = number time · number intervalSeconds · uint event · uint unit · number frequency · uint cpus ·
  *              uint host · list pid · number samples · number missed · number cpuPercent ·
  *              number bpfCpuPercent · number rssBytes · number bpfNanosecondsPerSample ·
@@ -48,7 +48,7 @@
  *     events = uint 0, or list event · counts… (for each but the first)
  *     event  = string name · string unit · number period · number samples · number missed
  *
- * Names, comm, thread, cgroup, notes, bodies, notices, event, unit and host are numbers of strings. Stacks share their
+ * Names, comm, thread, cgroup, user, container, unit, group, command, notes, bodies, notices, event, unit and host are numbers of strings. Stacks share their
  * outer frames, so they are a tree: node 0 is its root, and a stack is `branch` (how far back from the
  * number that the next node will get; 0: the root) and `length` new nodes below it, each with its frame,
  * outermost first; the stack's leaf is the last of them, or the branch itself when there are none. The
@@ -60,7 +60,7 @@
  *
  * The names and units of `events` stand where they are, each a count of bytes and these in UTF-8.
  *
- * Versions 1 to 4 are read too. Version 4 has no `events`; versions 1 to 3 know nothing of waiting. Versions 1 and 2 have no outcome `guessed`: their
+ * Versions 1 to 5 are read too. Version 5 has nothing behind the startTime of a task. Version 4 has no `events`; versions 1 to 3 know nothing of waiting. Versions 1 and 2 have no outcome `guessed`: their
  * `complete` may hold guesses. Version 1 has no unit: its weights are samples.
  *
  * Everything in a file is taken for hostile: see the limits below.
@@ -70,12 +70,13 @@ import type { CounterDefinition } from "../tick/source.ts";
 export const SIGNATURE = Uint8Array.from([
   0x89, 0x70, 0x6f, 0x6c, 0x79, 0x74, 0x6f, 0x70, 0x0d, 0x0a, 0x1a, 0x0a,
 ]);
-export const VERSION = 5;
-/** The oldest version that is read, and the last ones without a unit, without waits and without events. */
+export const VERSION = 6;
+/** The oldest version that is read, and the last ones without a unit, waits, events and facts of processes. */
 export const OLDEST_VERSION = 1;
 export const LAST_WITHOUT_UNIT = 1;
 export const LAST_WITHOUT_WAITS = 3;
 export const LAST_WITHOUT_EVENTS = 4;
+export const LAST_WITHOUT_FACTS = 5;
 /** How a thread waits is so many times higher than an outcome in the same number. */
 export const WAIT_FACTOR = 16;
 /** Signature and version. */

@@ -11,7 +11,7 @@ import { complete } from "./state/complete.ts";
 import type { ListShape, Session } from "./state/session.ts";
 import { isPrompt } from "./state/state.ts";
 import { type Theme, withNames } from "./theme.ts";
-import type { Body, DrawBody, MachineFacts, View } from "./views/view.ts";
+import type { Body, DrawBody, View } from "./views/view.ts";
 
 /** A window shows these lines. */
 export interface Frame {
@@ -35,7 +35,6 @@ export class Bodies {
 /** Frames are made of these besides the session. */
 export interface FrameTools {
   readonly bodies: Bodies;
-  readonly machine: MachineFacts;
   readonly theme: Theme;
   readonly host: string;
   readonly alive: IsAlive;
@@ -88,7 +87,7 @@ function composeBody(
   tick: Tick | undefined,
   width: number,
   height: number,
-  { theme, machine, bodies, alive }: FrameTools,
+  { theme, bodies, alive }: FrameTools,
 ): Body {
   if (session.state.mode === "help") {
     const all = helpLines(width, theme);
@@ -96,7 +95,7 @@ function composeBody(
     const lines = all.slice(session.helpOffset, session.helpOffset + height);
     return { lines, ids: [], page: Math.max(1, height - 1) };
   }
-  const drawn = tick && bodies.of(session.view)({ session, tick, width, height, theme, machine });
+  const drawn = tick && bodies.of(session.view)({ session, tick, width, height, theme });
   if (drawn) return drawn;
   const text = nothingLines(session, tick, alive);
   const lines = text.flatMap((line) => wrapWords(line, Math.max(1, width - 3)));

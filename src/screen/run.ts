@@ -1,7 +1,5 @@
 /** Runs the live screen: the one thing that the command line knows of it. */
-import { CgroupNames } from "../machine/cgroups.ts";
 import { isAlive } from "../machine/process.ts";
-import { userNames } from "../machine/users.ts";
 import type { SortKey } from "../model/sort.ts";
 import { watchForEnd } from "../terminal/process.ts";
 import { openWindow } from "../terminal/window.tsx";
@@ -14,7 +12,6 @@ import { Bodies, type FrameTools } from "./frame.ts";
 import type { IsAlive } from "./nothing.ts";
 import { type EventTools, Session, type WriteTicks } from "./state/session.ts";
 import { makeTheme } from "./theme.ts";
-import type { MachineFacts } from "./views/view.ts";
 
 /** The live screen needs these. */
 export interface ScreenOptions {
@@ -45,14 +42,6 @@ export interface ScreenOptions {
   readonly write?: WriteTicks;
   /** Counts other events; where it is left out nobody can. */
   readonly eventTools?: EventTools;
-}
-
-/** Nothing is known of the machine of a recording. */
-const NO_FACTS: MachineFacts = { user: () => undefined, cgroup: () => undefined };
-
-function factsOfHere(): MachineFacts {
-  const cgroups = new CgroupNames();
-  return { user: userNames(), cgroup: (process) => cgroups.name(process) };
 }
 
 /** Totals are in the unit of what was asked for. */
@@ -88,7 +77,6 @@ export async function runScreen(options: ScreenOptions): Promise<void> {
   });
   const tools: FrameTools = {
     bodies: new Bodies(),
-    machine: isHere ? factsOfHere() : NO_FACTS,
     theme: makeTheme(options.color, options.unicode),
     host,
     alive: options.alive ?? (isHere ? isAlive : () => undefined),

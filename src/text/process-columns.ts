@@ -19,15 +19,18 @@ export interface ProcessContext extends RowContext {
   readonly samplesPerCpu: number;
   /** The time shown. */
   readonly seconds: number;
-  user?(uid: number): string | undefined;
   /** Says how many of its threads were in each state. */
   states?(pid: number): ThreadStates | undefined;
   /** Says how deep it is below a process that is shown. */
   depth?(row: ListedTask): number;
-  /** Names its container or unit. */
-  cgroup?(row: ListedTask): string;
   /** Draws its history in so many cells. */
   trail?(row: ListedTask, cells: number): string;
+}
+
+/** The command line of a process, its program without the folder; the name of the process where there is none. */
+export function commandText({ comm, facts }: Pick<ProcessRow, "comm" | "facts">): string {
+  const line = facts?.arguments || facts?.command || comm;
+  return line.replace(/^\/(\S*\/)?(?=[^\s/])/, "");
 }
 
 /** A single thread is shown by its number; several of one name are counted. */
@@ -71,18 +74,19 @@ export const PROCESS_COLUMNS: readonly Column<ListedTask, ProcessContext>[] = [
     meaning: "whose it is",
     width: { min: 8, max: 10 },
     giveWay: 4,
-    value: (row, context) => context.user?.(row.uid) ?? row.uid.toString(),
+    value: ({ facts, uid }) => facts?.user || uid.toString(),
   },
   {
     id: "comm",
     heading: "COMMAND",
-    meaning: "its name; children stand under their parents, and with t threads under both, by name",
+    meaning:
+      "its command line, or its name where that is not known; children stand under their parents, and with t threads under both, by name",
     width: { min: 12, max: 22, grow: 1 },
     sorts: ["name"],
     cut: "middle",
     value: (row, context) => {
       const depth = context.depth?.(row) ?? 0;
-      const name = "thread" in row ? `(${row.thread})` : row.comm;
+      const name = "thread" in row ? `(${row.thread})` : commandText(row);
       return depth > 0 ? "  ".repeat(depth - 1) + context.glyphs.child + name : name;
     },
     json: "comm",
@@ -94,7 +98,7 @@ export const PROCESS_COLUMNS: readonly Column<ListedTask, ProcessContext>[] = [
     width: { min: 12, max: 22 },
     cut: "middle",
     giveWay: 5,
-    value: (row, context) => context.cgroup?.(row) || context.glyphs.none,
+    value: (row, { glyphs }) => ("thread" in row ? undefined : row.facts?.group) || glyphs.none,
   },
   {
     id: "runtimes",

@@ -6,6 +6,18 @@
 /** A colour that every terminal has. */
 export type Colour = "red" | "green" | "yellow" | "blue" | "magenta" | "cyan";
 
+/** How the command line of an interpreter leads to what it runs. Names of options are as its manual page has them. */
+export interface CommandLine {
+  /** Matches the name of its program. */
+  readonly program: RegExp;
+  /** Options that have their value in the next word. */
+  readonly valued: RegExp;
+  /** Options behind which the next word is what runs: it is shown with the option. */
+  readonly names?: RegExp;
+  /** Options behind which a program stands as text: the option alone is shown. */
+  readonly inline?: RegExp;
+}
+
 /** What the rest of polytop must know of a runtime; its key is its name in JSON and in bpf/counters.json. */
 export interface RuntimeRow {
   /** What prose calls it. */
@@ -21,6 +33,7 @@ export interface RuntimeRow {
   readonly ownsNative?: boolean;
   /** Names, without directory and version, of the files that the runtime itself is made of. */
   readonly files?: RegExp;
+  readonly commandLine?: CommandLine;
 }
 
 /** The order of the rows is the order in which runtimes are listed. */
@@ -33,6 +46,7 @@ const ROWS = {
     isManaged: true,
     ownsNative: true,
     files: /^(perl|libperl(-[\d.]+)?\.so.*)$/,
+    commandLine: { program: /^perl[\d.]*$/, valued: /^-I$/, inline: /^-[A-Za-z0-9]*[eE]$/ },
   },
   dotnet: {
     title: ".NET",
@@ -42,6 +56,11 @@ const ROWS = {
     isManaged: true,
     files:
       /^(dotnet|(libcoreclr|libclrjit|libclrgc|libhostpolicy|libhostfxr|libSystem\.[\w.]+)(-[\d.]+)?\.so.*)$/,
+    commandLine: {
+      program: /^dotnet$/,
+      valued:
+        /^--(depsfile|runtimeconfig|fx-version|roll-forward|additionalprobingpath|additional-deps)$/,
+    },
   },
   python: {
     title: "Python",
@@ -51,6 +70,12 @@ const ROWS = {
     isManaged: true,
     ownsNative: true,
     files: /^(python[\d.]*|libpython[\d.]+(-[\d.]+)?\.so.*)$/,
+    commandLine: {
+      program: /^python[\d.]*t?$|^pypy[\d.]*$/,
+      valued: /^(-[WX]|--check-hash-based-pycs)$/,
+      names: /^-[A-Za-z]*m$/,
+      inline: /^-[A-Za-z]*c$/,
+    },
   },
   javascript: {
     title: "JavaScript",
@@ -60,6 +85,11 @@ const ROWS = {
     isManaged: true,
     ownsNative: true,
     files: /^libuv(-[\d.]+)?\.so/,
+    commandLine: {
+      program: /^(node|nodejs|bun|deno)$/,
+      valued: /^(-[rC]|--(require|import|loader|experimental-loader|conditions|env-file))$/,
+      inline: /^(-[ep]|-pe|--eval|--print)$/,
+    },
   },
   native: {
     title: "Native",

@@ -24,7 +24,8 @@ const isSameTask = (a: Task, b: Task): boolean =>
   a.thread === b.thread &&
   a.parentPid === b.parentPid &&
   a.uid === b.uid &&
-  a.cgroup === b.cgroup;
+  a.cgroup === b.cgroup &&
+  a.facts === b.facts;
 
 /** The counts of one event between two ticks. */
 class OpenCounts {

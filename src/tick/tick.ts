@@ -52,6 +52,23 @@ export interface Task {
   readonly cgroup: string;
   /** Start of the process, milliseconds since boot: tells a reused pid. */
   readonly startTime: number;
+  /** More of its process; missing where that was not read, or is a recording of an older version. */
+  readonly facts?: ProcessFacts;
+}
+
+/** Whose a process is and what it runs, as far as its source could tell; what is empty is not known, or is none. */
+export interface ProcessFacts {
+  readonly user: string;
+  /** The container or pod that it runs in. */
+  readonly container: string;
+  /** The unit of systemd that it belongs to. */
+  readonly unit: string;
+  /** What names its control group best. */
+  readonly group: string;
+  /** Its program, with the script, module or archive that an interpreter runs. */
+  readonly command: string;
+  /** The same with all arguments. These may be secrets: recordings do not keep them. */
+  readonly arguments?: string;
 }
 
 /** What a weight counts: `samples`, `nanoseconds`, `bytes`, `events`, or a word that a newer recording brings. */

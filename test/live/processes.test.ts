@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { Drained } from "../../src/addon/drained.ts";
 import type { SamplerOptions } from "../../src/addon/sampler.ts";
 import { DrainedTasks } from "../../src/collector/drained-tasks.ts";
+import { ProcessReader } from "../../src/collector/process-facts.ts";
 import { EVENTS } from "../../src/tick/events.ts";
 import { TickWriter } from "../../src/tick/tick-writer.ts";
 import { ENOUGH, Stacks, sampleEnough } from "../support/live.ts";
@@ -143,7 +144,7 @@ describe("the filter by pid", () => {
         drainSeconds: 1,
         targets: [one],
       });
-      const known = new DrainedTasks(new TickWriter());
+      const known = new DrainedTasks(new TickWriter(), new ProcessReader(false));
       const pids = async (targets: readonly number[]): Promise<number[]> => {
         sampler.setTargets(targets);
         // What was counted before belongs to the old filter.

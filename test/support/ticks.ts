@@ -1,7 +1,7 @@
 /** Makes ticks for tests out of short descriptions. */
 
 import counterFile from "../../bpf/counters.json" with { type: "json" };
-import { type Filter, parseFilter } from "../../src/model/filter.ts";
+import { type Filter, parseFilter } from "../../src/model/filter/filter.ts";
 import { FIRST_FUNCTION } from "../../src/tick/functions.ts";
 import type { Runtime } from "../../src/tick/runtimes.ts";
 import type { CounterDefinition } from "../../src/tick/source.ts";

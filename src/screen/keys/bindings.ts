@@ -2,6 +2,7 @@
  * Every key, once: what it is called, what it does where, what footer and help say. The screen
  * dispatches by this table, so that help cannot miss one.
  */
+import { exampleOf, FILTER_KEYS } from "../../model/filter/filter-words.ts";
 import { RUNTIME_LABELS } from "../../text/columns.ts";
 import { COMMON_EVENTS } from "../../tick/events.ts";
 import { RUNTIMES } from "../../tick/runtimes.ts";
@@ -63,7 +64,7 @@ export const BINDINGS: readonly Binding[] = [
   }),
   key(
     "/",
-    "filter: text /regexp/ pid:42 tree:42 comm:nginx thread:worker lang:perl module:libc why:lock state:runnable, ! negates; in tree and flame names are searched for",
+    `filter: text /regexp/ ${FILTER_KEYS.map(exampleOf).join(" ")}, commas and | for either, ! negates; in tree and flame names are searched for`,
     act.prompt("filter"),
     { footer: ["filter", 3], group: "samples" },
   ),

@@ -1,5 +1,5 @@
 /** Finds what Tab offers in a prompt. */
-import { FILTER_KEYS } from "../../model/filter.ts";
+import { FILTER_KEYS, typedKey } from "../../model/filter/filter-words.ts";
 import { lastEvent } from "../../tick/event-request.ts";
 import { RUNTIMES } from "../../tick/runtimes.ts";
 import type { PromptMode } from "./state.ts";
@@ -74,7 +74,7 @@ function filterWords(word: string, facts: Facts): Offer[] {
   if (key === "thread") return named(facts.threads);
   if (key === "lang") return named(RUNTIMES);
   const keys = FILTER_KEYS.filter((one) => one.startsWith(rest));
-  return plain(keys.map((one) => `${negation}${one}:`));
+  return plain(keys.map((one) => `${negation}${typedKey(one)}`));
 }
 
 /** Finds what the last word of a text could become. */

@@ -1,6 +1,6 @@
 /** Changes the state as somebody types into a prompt. */
 
-import { parseFilter } from "../../model/filter.ts";
+import { parseFilter } from "../../model/filter/filter.ts";
 import { parsePids } from "../../model/pids.ts";
 import { UserError } from "../../tick/errors.ts";
 import { parseEvents } from "../../tick/event-request.ts";

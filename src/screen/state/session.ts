@@ -4,7 +4,7 @@
  */
 
 import type { Aggregate } from "../../model/aggregate.ts";
-import { withTaskWords } from "../../model/filter.ts";
+import { withTaskWords } from "../../model/filter/filter.ts";
 import { History } from "../../model/history.ts";
 import { parsePids } from "../../model/pids.ts";
 import { Totals } from "../../model/totals.ts";

@@ -1,6 +1,6 @@
 /** The state of the screen is a value: it holds all choices of its user, and no samples but frozen ones. */
 
-import { type Filter, parseFilter } from "../../model/filter.ts";
+import { type Filter, parseFilter } from "../../model/filter/filter.ts";
 import type { SortKey, ViewSort } from "../../model/sort.ts";
 import type { Runtime } from "../../tick/runtimes.ts";
 import type { Tick } from "../../tick/tick.ts";

@@ -1,5 +1,5 @@
 /** What keys and refreshes do to the state of the screen: pure functions from one state to the next. */
-import { withTaskWords } from "../../model/filter.ts";
+import { withTaskWords } from "../../model/filter/filter.ts";
 import { nextSortKey } from "../../model/sort.ts";
 import { RUNTIMES } from "../../tick/runtimes.ts";
 import type { Tick } from "../../tick/tick.ts";

@@ -1,6 +1,6 @@
 /** Shows the call tree as a flame: frames are as wide as their share. */
 import { type CallTree, ROOT } from "../../model/call-tree.ts";
-import type { Filter } from "../../model/filter.ts";
+import type { Filter } from "../../model/filter/filter.ts";
 import { baseName, RUNTIME_LABELS } from "../../text/columns.ts";
 import { cell, displayWidth, percent, truncate } from "../../text/format.ts";
 import { spanText } from "../span.ts";

@@ -45,7 +45,7 @@ function makeProcessBody(): DrawBody {
   const waiting = new TableLayout(WAITING_PROCESS_COLUMNS);
   const counted = new TableLayout(EVENT_PROCESS_COLUMNS);
   return (input) => {
-    const { session, tick, theme, machine } = input;
+    const { session, tick, theme } = input;
     const { state, selectors } = session;
     const isNow = state.span === "now";
     const all = isNow ? selectors.picture(tick, state) : selectors.recent(tick, state);
@@ -63,10 +63,8 @@ function makeProcessBody(): DrawBody {
       moduleLine: true,
       samplesPerCpu: tick.frequency * all.seconds,
       seconds: all.seconds,
-      user: machine.user,
       states: (pid) => states.of.get(pid),
       depth: (row) => depths.get(row) ?? 0,
-      cgroup: (row) => ("thread" in row ? "" : (machine.cgroup(row) ?? "")),
       trail: (row, cells) =>
         "thread" in row ? "" : drawTrail(trails.shares("pids", row.pid, cells), theme.glyphs),
     };

@@ -5,14 +5,6 @@ import type { ListShape, Session } from "../state/session.ts";
 import type { ViewState } from "../state/state.ts";
 import type { Theme } from "../theme.ts";
 
-/** What views may ask of the machine that was sampled; nothing is known of another one than this. */
-export interface MachineFacts {
-  /** The name of a user. */
-  user(uid: number): string | undefined;
-  /** The short name of a process's control group. */
-  cgroup(process: { pid: number; startTime: number; cgroup: string }): string | undefined;
-}
-
 /** What a view is drawn of, and the cells that it may fill. */
 export interface BodyInput {
   readonly session: Session;
@@ -20,7 +12,6 @@ export interface BodyInput {
   readonly width: number;
   readonly height: number;
   readonly theme: Theme;
-  readonly machine: MachineFacts;
 }
 
 /** What a view draws between header and footer: lines, and the ids of all rows for moving. */

@@ -17,6 +17,9 @@ const news = (threads: readonly (readonly [number, number])[], renewed = false):
 
 const { counts: _, store: __, ...header } = makeTick([]);
 
+/** Reads no process. */
+const nobody = { factsOf: () => undefined, beginRefresh: () => undefined };
+
 /** The threads that a refresh brings, which counts those of these numbers. */
 function refresh(writer: TickWriter, tasks: DrainedTasks, numbers: readonly number[]): number[] {
   const [{ length }, stack] = [writer.store.tasks, writer.stack([], 0)];
@@ -29,7 +32,7 @@ function refresh(writer: TickWriter, tasks: DrainedTasks, numbers: readonly numb
 
 test("a thread says once who it is, with clean names", () => {
   const writer = new TickWriter();
-  const tasks = new DrainedTasks(writer);
+  const tasks = new DrainedTasks(writer, nobody);
   tasks.register(news([[7, 7]]));
   tasks.register(news([[7, 8]]));
   expect(tasks.task(1)).toEqual({
@@ -51,7 +54,7 @@ test("a thread says once who it is, with clean names", () => {
 
 test("a new store is told of threads again, and numbers that begin anew are those of others", () => {
   const writer = new TickWriter();
-  const tasks = new DrainedTasks(writer);
+  const tasks = new DrainedTasks(writer, nobody);
   tasks.register(news([[7, 7]]));
   expect(refresh(writer, tasks, [0])).toEqual([7]);
   for (let name = 0; name < 30_000; name++) writer.frame(0, { note: `text ${name}` });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseFilter } from "../../../src/model/filter.ts";
+import { parseFilter } from "../../../src/model/filter/filter.ts";
 import type { Runtime } from "../../../src/tick/runtimes.ts";
 import type { FunctionInfo, Task } from "../../../src/tick/tick.ts";
 
@@ -10,6 +10,14 @@ const info = (runtime: Runtime, name: string, module: string): FunctionInfo => (
   module,
 });
 const task = (pid: number, comm: string) => ({ pid, comm }) as Task;
+const facts = {
+  user: "www-data",
+  container: "docker 3f2a11ba5e2c",
+  unit: "nginx.service",
+  group: "docker 3f2a11ba5e2c",
+  command: "/usr/sbin/nginx",
+  arguments: "/usr/sbin/nginx -c site.conf",
+};
 const good = (text: string) => {
   const parsed = parseFilter(text);
   if ("error" in parsed) throw new Error(parsed.error);
@@ -39,6 +47,18 @@ test.each([
   ['"/srv/ledger.pl"', true],
   ["/entry$/ lang:perl !module:libc", true],
   ["a{b", false],
+  ["nothing|ledger", true],
+  ["nothing | ledger", true],
+  ["nothing|none", false],
+  ["!ledger|post", true],
+  ["ledger nothing|none", false],
+  ['"nothing|ledger"', false],
+  ["/nothing|entry$/|none", true],
+  ["lang:native,perl", true],
+  ["lang:native|lang:perl", true],
+  ["!lang:native,perl", false],
+  ["module:libc,srv", true],
+  ['"kthread"', false],
   ["", true],
 ])("%s on a function is %s", (text, matches) => {
   const one = info("perl", "Ledger::Post::entry", "/srv/ledger.pl");
@@ -56,8 +76,41 @@ test.each([
   ['comm:"nginx: w"', true],
   ["comm:perl", false],
   ["pid:42 !comm:nginx", false],
+  ["pid:41|comm:nginx", true],
+  ["comm:perl,nginx", true],
+  ['comm:"perl,nginx"', false],
+  ["!comm:perl,nginx", false],
+  ["user:www-data", true],
+  ["user:33", true],
+  ["user:WWW-DATA,root", true],
+  ["user:data", false],
+  ["user:3", false],
+  ["container:3f2a", true],
+  ["container:docker", true],
+  ["container:nginx", false],
+  ["unit:nginx", true],
+  ["cmd:site.conf", true],
+  ["cmd:nginx", true],
+  ["cmd:apache", false],
+  ["PID:42", true],
+  ["kthread", false],
+  ["!kthread", true],
+  ["kthread|user:www-data", true],
 ])("%s on a process is %s", (text, matches) => {
-  expect(good(text).matchesTask(task(42, "nginx: worker"))).toBe(matches);
+  expect(good(text).matchesTask({ ...task(42, "nginx: worker"), uid: 33, facts })).toBe(matches);
+});
+
+test("threads of the kernel are those that kthreadd started", () => {
+  const matches = (pid: number, parentPid: number): boolean =>
+    good("kthread").matchesTask({ ...task(pid, "x"), parentPid });
+  expect([matches(2, 0), matches(99, 2), matches(99, 1)]).toEqual([true, true, false]);
+});
+
+test("of a process that was not read only its name is known", () => {
+  const unread = task(42, "nginx");
+  expect(good("cmd:nginx").matchesTask(unread)).toBe(true);
+  expect(good("user:www-data").matchesTask(unread)).toBe(false);
+  expect(good("container:3f|unit:nginx").matchesTask(unread)).toBe(false);
 });
 
 test("terms say what they choose", () => {
@@ -84,6 +137,13 @@ test.each([
   ["/(a{9}){9}/", "a count above 16"],
   [`/${"a".repeat(300)}/`, "longer than 200 characters"],
   ["x".repeat(501), "at most 500 characters"],
+  ["process:x", "there is no word process: (at 1); there are pid: tree: comm: cmd:"],
+  ["a !users:x", "there is no word users: (at 3)"],
+  ["a |", "| at 3 stands between no two words"],
+  ["| a", "| at 1 stands between no two words"],
+  ["a||b", "| at 3 stands between no two words"],
+  ["pid:4|main", "joins words about a process and a function"],
+  ["comm:a,", "comm: at 1 needs a value"],
 ])("%s is an error that names the place", (text, message) => {
   expect(errorOf(text)).toContain(message);
 });

@@ -1,8 +1,9 @@
 /** The command line: what is read, what is refused, and in which words. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { Options, RunOptions } from "../../../src/options/asked.ts";
 import { helpText, versionText } from "../../../src/options/option-table.ts";
-import { type Options, parseOptions, type RunOptions } from "../../../src/options/options.ts";
+import { parseOptions } from "../../../src/options/options.ts";
 import { UsageError } from "../../../src/tick/errors.ts";
 
 /** Options as they are typed, words apart. */
@@ -29,6 +30,8 @@ describe("what is read", () => {
       events: [{ kind: "time", text: "cpu", event: "cpu" }],
       count: undefined,
       program: undefined,
+      arguments: true,
+      stacks: 0,
       cache: true,
       pids: [],
       filter: "",

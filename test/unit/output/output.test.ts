@@ -1,7 +1,7 @@
 /** Plain outputs: programs and people's scripts read them. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { parseFilter } from "../../../src/model/filter.ts";
+import { parseFilter } from "../../../src/model/filter/filter.ts";
 import { foldedSink } from "../../../src/output/folded.ts";
 import { jsonSink } from "../../../src/output/json.ts";
 import type { SinkOptions } from "../../../src/output/sink.ts";
@@ -136,12 +136,19 @@ describe("text", () => {
 
 describe("JSON", () => {
   test("the form that is promised", () => {
-    const line = jsonSink(options()).tick(makeTick(example(), { metrics: { FilesRequested: 2 } }));
+    const line = jsonSink(options({ version: "1.2.3", kernelRelease: "6.18.0" })).tick(
+      makeTick(example(), { metrics: { FilesRequested: 2 } }),
+    );
     expect(line.endsWith("\n")).toBe(true);
     expect(line.trimEnd()).not.toContain("\n");
     const { functions, processes, metrics, ...rest } = JSON.parse(line);
     expect(rest).toEqual({
       schema: "polytop.snapshot/1",
+      host: "web-3",
+      version: "1.2.3",
+      kernel: "6.18.0",
+      busyPercent: 99,
+      notices: [],
       time: "2026-01-31T12:00:01.003Z",
       intervalSeconds: 1,
       event: "cpu-clock",
@@ -163,6 +170,7 @@ describe("JSON", () => {
       selfPercent: 40.8,
       totalPercent: 40.8,
       pids: [4211],
+      pidCount: 1,
     });
     expect(functions[1]).not.toHaveProperty("line");
     expect(processes).toEqual([
@@ -171,6 +179,7 @@ describe("JSON", () => {
         comm: "Shop.Api",
         samples: 116,
         percent: 59.2,
+        cpuPercent: 117.1,
         runtimes: ["dotnet", "native", "kernel"],
         complete: 115,
         guessed: 0,
@@ -180,6 +189,7 @@ describe("JSON", () => {
         comm: "report.pl",
         samples: 80,
         percent: 40.8,
+        cpuPercent: 80.8,
         runtimes: ["perl"],
         complete: 80,
         guessed: 0,

@@ -103,6 +103,8 @@ function recordingOf(number: number, unit: string): Buffer {
   for (const value of [1, 0, 0, 1, 0]) out.uint(value);
   for (const value of [1, 7, 7, 1, 1, 1, 0, 5]) out.uint(value);
   out.number(70);
+  // Nothing of its process.
+  out.uint(0);
   // Time, interval, event, unit, frequency, CPUs, host, no pids.
   for (const value of [1e12, 1]) out.number(value);
   for (const value of [2, 3]) out.uint(value);

@@ -38,7 +38,6 @@ function screenOf(counts: readonly (readonly [leaf: Frame, count: number])[]) {
   session.start();
   const tools = {
     bodies: new Bodies(),
-    machine: { user: () => undefined, cgroup: () => undefined },
     theme: makeTheme(false, false),
     host: "web-3",
     alive: () => true,

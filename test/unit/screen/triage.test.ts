@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { counters } from "../../../bpf/counters.json" with { type: "json" };
-import { shortCgroup } from "../../../src/machine/cgroup-names.ts";
+import { describeCgroup } from "../../../src/machine/cgroup-names.ts";
 import { CgroupNames, cgroupPath } from "../../../src/machine/cgroups.ts";
 import { aggregate } from "../../../src/model/aggregate.ts";
 import { blame } from "../../../src/model/blame.ts";
 import { compare } from "../../../src/model/changes.ts";
-import { parseFilter } from "../../../src/model/filter.ts";
+import { parseFilter } from "../../../src/model/filter/filter.ts";
 import { threadRows } from "../../../src/model/threads.ts";
 import { complete } from "../../../src/screen/state/complete.ts";
 import { completePrompt } from "../../../src/screen/state/prompt.ts";
@@ -31,7 +31,7 @@ test.each([
   ["/lxc.payload.web/system.slice", "lxc web"],
   [`/some/${ID}`, "0123456789ab"],
 ])("the control group %s is called %j", (path, name) => {
-  expect(shortCgroup(path)).toBe(name);
+  expect(describeCgroup(path).group).toBe(name);
 });
 
 test("a control group is read once, and without the unified hierarchy once a process", () => {
@@ -41,7 +41,7 @@ test("a control group is read once, and without the unified hierarchy once a pro
     reads++;
     return texts[pid] ?? "";
   });
-  const at = (pid: number, cgroup: string) => names.name({ pid, startTime: 1, cgroup });
+  const at = (pid: number, cgroup: string) => names.describe({ pid, startTime: 1, cgroup }).group;
   expect([at(0, "7"), at(5, "7"), at(1, "1"), at(1, "1"), at(9, "1")]).toEqual([
     "a.service",
     "a.service",

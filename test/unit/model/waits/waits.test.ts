@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { aggregate } from "../../../../src/model/aggregate.ts";
-import { parseFilter } from "../../../../src/model/filter.ts";
+import { parseFilter } from "../../../../src/model/filter/filter.ts";
 import { isWaiting, ofActivity } from "../../../../src/model/waits/activity.ts";
 import { threadStates, waitAges } from "../../../../src/model/waits/states.ts";
 import { deadlocks, ringText } from "../../../../src/model/waits/stuck.ts";
