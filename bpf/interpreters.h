@@ -44,7 +44,7 @@ static __always_inline void meet_interpreter(struct walk *w, struct mapping *m, 
 	if (m->interpreter == INTERPRETER_PERL)
 		perl_note_run_loop(w, m, offset);
 	else if (m->interpreter == INTERPRETER_DOTNET && !w->dotnet.process.top)
-		dotnet_enter_runtime(index);
+		dotnet_enter_runtime(m);
 	else if (m->interpreter == INTERPRETER_PYTHON)
 		python_note_frame(w, m);
 	else if (m->interpreter == INTERPRETER_V8)

@@ -115,6 +115,7 @@ struct walk {
 	__u32 cpu;           /* that it runs on */
 	__u32 files_version; /* when the walk began */
 	struct mapping_cache cache;
+	struct mapping beside; /* one that the walk is not in */
 	/* What every walk touches is at the start of this struct and of these two, and around `record`. */
 	struct dotnet_walk dotnet;
 	struct perl_walk perl;

@@ -91,8 +91,10 @@ X86_DECODER enum prolog_step prolog_instruction(struct prolog *p, const __u8 *co
 		length = 3;
 	} else if (code[0] == 0x4c && code[1] == 0x8d && code[2] == 0x9c && code[3] == 0x24) {
 		return PROLOG_REFUSED; /* lea r11, [rsp + n]: a helper probes a large frame */
-	} else if (!p->position && code[0] == 0x48 && code[1] == 0x8b && code[2] == 0x45) {
-		return PROLOG_REFUSED; /* mov rax, [rbp + n]: the method takes over the frame of another one (OSR) */
+	} else if (code[0] == 0x48 && code[1] == 0x8b && code[2] == 0x45 &&
+		   (!p->position || (p->position == 1 && !code[3]))) {
+		/* mov rax, [rbp + n]: the method takes over the frame of another one (OSR). 11.0 pushes rax before. */
+		return PROLOG_REFUSED;
 	} else {
 		return PROLOG_END;
 	}

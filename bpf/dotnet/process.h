@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
- * Processes that run managed code. Nothing is known of one but what is in the file of its runtime: the first frame in
- * the runtime's own code gives the address of its code range map.
+ * Processes that run managed code. What is known of one is in the file of its runtime: where that is mapped, as the
+ * first frame in the runtime's own code tells or place.h finds, gives the address of its code range map.
  */
 #ifndef POLYTOP_DOTNET_PROCESS_H
 #define POLYTOP_DOTNET_PROCESS_H
@@ -19,6 +19,7 @@ static __always_inline void dotnet_start(struct walk *w)
 	struct dotnet_walk *d = &w->dotnet;
 
 	d->looked_up = 0;
+	d->looked_for = 0;
 	d->frames = 0;
 	d->error = 0;
 	d->process.top = 0;
@@ -50,21 +51,17 @@ __noinline int dotnet_know_process(void)
 }
 
 /*
- * Reads the address of the code range map, for a frame in the runtime's own code: that is in a cached mapping.
- * A global function: it is verified once.
+ * Reads the address of the code range map of a process that was not known before. `file`: the id of its runtime's;
+ * `shift`: address - file offset of its mapped code. Returns whether there is a map by now. A global function: it is
+ * verified once.
  */
-__noinline int dotnet_enter_runtime(__u32 index)
+__noinline int dotnet_enter_process(__u32 file, __u64 shift)
 {
 	struct walk *w = current_walk();
 
 	if (!w)
 		return 0;
 	struct dotnet_walk *d = &w->dotnet;
-	if (dotnet_know_process())
-		return 0;
-	asm volatile("" : "+r"(index));
-	struct mapping *m = &w->cache.mappings[index & (MAPPINGS_CACHED - 1)];
-	__u32 file = m->interpreter_index;
 	struct dotnet_facts *facts = bpf_map_lookup_elem(&dotnets, &file);
 	if (!facts)
 		return 0;
@@ -74,12 +71,19 @@ __noinline int dotnet_enter_runtime(__u32 index)
 	for (int i = 0; i < DOTNET_SECTIONS; i++)
 		d->process.sections[i].end = 0;
 	d->process.facts = *facts;
-	d->process.bias = m->start - m->offset - facts->shift;
+	d->process.bias = shift - facts->shift;
 	if (READ_USER(&d->process.top, d->process.bias + facts->table))
 		d->process.top = 0;
 	if (d->process.top)
 		bpf_map_update_elem(&dotnet_processes, &w->tgid, &d->process, BPF_ANY);
-	return 0;
+	return d->process.top != 0;
+}
+
+/* A frame is in the runtime's own code. */
+static __always_inline void dotnet_enter_runtime(struct mapping *m)
+{
+	if (!dotnet_know_process())
+		dotnet_enter_process(m->interpreter_index, m->start - m->offset);
 }
 
 /* Remembers the sections for the next sample; collectible ones may be gone by then. */

@@ -62,7 +62,8 @@ struct dotnet_frame {
 
 /* What a loop counts is here and not in a local variable: the verifier then does not tell its iterations apart. */
 struct dotnet_walk {
-	__u32 looked_up; /* the process was looked up in dotnet_processes */
+	__u32 looked_up;  /* the process was looked up in dotnet_processes */
+	__u32 looked_for; /* its runtime was looked for where it may be mapped */
 	__u32 frames;
 	__u32 error; /* counter id, 0 if there is none */
 	__u32 sections_changed;
@@ -70,6 +71,7 @@ struct dotnet_walk {
 	__u32 position;
 	__u32 limit;
 	__u32 count;
+	__u32 reserved;
 	struct dotnet_process process;
 	__u64 address; /* of the code that is looked for */
 	__u64 at;

@@ -9,6 +9,7 @@
 
 #include "code.h"
 #include "method.h"
+#include "place.h"
 #include "unwind.h"
 
 /*
@@ -247,7 +248,7 @@ static __always_inline int dotnet_step_mapped(struct walk *w, struct mapping *m,
 		return NOT_INTERPRETED;
 	if (has_rows)
 		result = dotnet_step_rows(index);
-	if (result == NOT_INTERPRETED && dotnet_know_process())
+	if (result == NOT_INTERPRETED && dotnet_meet_process(w))
 		result = dotnet_step();
 	if (result != NOT_INTERPRETED)
 		return result;

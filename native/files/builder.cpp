@@ -12,7 +12,6 @@
 #include "files/kept_parts.h"
 #include "mapped/identity.h"
 #include "mapped/named_files.h"
-#include "mapped/running_files.h"
 #include "mapped/vdso.h"
 #include "turns/first_turn.h"
 #include "turns/priority.h"
@@ -100,11 +99,11 @@ void FileBuilder::request(const file_record& record) {
 
 void FileBuilder::announce(const file_record& record) { enqueue({.record = record, .reason = Reason::kMapped}); }
 
-void FileBuilder::announceRunning(const Session& session) {
+void FileBuilder::announceRunning(const Session& session, OnMapped onMapped) {
   running_++;
-  workers_.push_back(startFirst([this, &session] {
-    const auto announceAll = [this](const std::vector<uint32_t>& pids, Reason reason) {
-      for (const file_record& file : executedFiles(pids))
+  workers_.push_back(startFirst([this, &session, onMapped = std::move(onMapped)] {
+    const auto announceAll = [&](const std::vector<uint32_t>& pids, Reason reason) {
+      for (const file_record& file : executedFiles(pids, onMapped))
         enqueue({.record = file, .reason = reason, .unsaid = Unsaid::kTimeAndGeneration});
     };
     Processes processes;

@@ -15,6 +15,7 @@
 #include "mapped/mapped_file.h"
 #include "mapped/mounts.h"
 #include "mapped/remote_file.h"
+#include "mapped/running_files.h"
 #include "parser/parsed_file.h"
 #include "parser/parser.h"
 #include "turns/fair_queue.h"
@@ -50,8 +51,8 @@ class FileBuilder {
   /// it.
   void announce(const file_record& record);
   /// Does the same, beside, with the files of all processes that are targets; those of processes that run just now come
-  /// before all that is announced.
-  void announceRunning(const Session& session);
+  /// before all that is announced. `onMapped` is told of them on another thread.
+  void announceRunning(const Session& session, OnMapped onMapped);
   /// Whether those of processes that ran then are still looked for or read.
   bool readsRunning() const { return running_ > 0; }
   /// Queues files by their paths, the large ones too, as if they were asked for: they are those of a program that is

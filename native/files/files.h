@@ -6,6 +6,7 @@
 #include "files/catalog.h"
 #include "files/kept_parts.h"
 #include "files/naming.h"
+#include "mapped/dotnet_places.h"
 
 namespace polytop {
 
@@ -18,6 +19,7 @@ struct Files {
   Catalog catalog;
   DiskCache cache;
   KeptParts kept;
+  DotnetPlaces dotnetPlaces;  ///< what processes have mapped is told to it
   FileBuilder builder;
   Naming naming;
 
@@ -26,7 +28,14 @@ struct Files {
   void open(const Session& session, const std::string& cacheFolder) {
     catalog.open(session);
     cache.open(cacheFolder);
+    dotnetPlaces.open(session);
     builder.open();
+  }
+
+  /// Has the files read that processes execute just now.
+  void announceRunning(const Session& session) {
+    builder.announceRunning(
+        session, [this](uint32_t pid, const Mapping& code) { dotnetPlaces.note(pid, code.start, code.path); });
   }
 };
 

@@ -107,7 +107,9 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
       checkOwnMappings(parts_->session);
       useNamespaceOfProc(parts_->session);
       parts_->files.open(parts_->session, cacheFolder);
-      parts_->files.builder.announceRunning(parts_->session);
+      // Not through parts_, which holds nothing any more while the parts are taken down.
+      Files& files = parts_->files;
+      files.announceRunning(parts_->session);
       parts_->drain.open(parts_->session, parts_->files, parts_->methods, parts_->memory, byFunction);
       // Verified while files are read.
       if (!sweepPath.empty()) parts_->sweeper.prepare(sweepPath, parts_->session);
@@ -118,9 +120,9 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
         parts_->session.events().detach();
       else
         parts_->session.events().setFrequency(options.frequency);
-      // Not through parts_, which holds nothing any more while the parts are taken down.
-      FileBuilder& builder = parts_->files.builder;
-      parts_->mapEvents.open(parts_->session, [&builder](const file_record& file) { builder.announce(file); });
+      parts_->mapEvents.open(
+          parts_->session, [&files](const file_record& file) { files.builder.announce(file); },
+          [&files](const MappedCode& code) { files.dotnetPlaces.note(code.pid, code.start, code.path); });
       parts_->drain.restart();
     } catch (...) {
       parts_.reset();
@@ -239,7 +241,9 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
 
   /// setTargets(pids): narrows sampling in the kernel; none: every process.
   Napi::Value setTargets(const Napi::CallbackInfo& info) {
-    parts_->session.setTargets(readTargets(info[0]));
+    const std::vector<uint32_t> targets = readTargets(info[0]);
+    for (const uint32_t pid : targets) parts_->files.dotnetPlaces.noteProcess(pid);
+    parts_->session.setTargets(targets);
     return info.Env().Undefined();
   }
 

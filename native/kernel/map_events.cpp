@@ -19,9 +19,10 @@ constexpr std::chrono::seconds kRemembered{30};
 
 }  // namespace
 
-void MapEvents::open(const Session& session, Announce announce) {
+void MapEvents::open(const Session& session, Announce announce, OnMapped onMapped) {
   session_ = &session;
   announce_ = std::move(announce);
+  onMapped_ = std::move(onMapped);
   perf_event_attr attributes = {};
   attributes.size = sizeof attributes;
   attributes.type = PERF_TYPE_SOFTWARE;
@@ -71,6 +72,7 @@ bpf_perf_event_ret MapEvents::onEvent(void* context, int /*cpu*/, perf_event_hea
 }
 
 void MapEvents::tell(const perf_event_header& event) {
+  if (const std::optional<MappedCode> code = mappedCode(event)) onMapped_(*code);
   const std::optional<file_record> file = filter_.unknownFile(event);
   if (!file || !session_->isTarget(file->tgid)) return;
   metUnknown_ = true;

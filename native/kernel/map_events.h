@@ -20,12 +20,13 @@ namespace polytop {
 class MapEvents {
  public:
   using Announce = std::function<void(const file_record&)>;
+  using OnMapped = std::function<void(const MappedCode&)>;
 
   ~MapEvents() { close(); }
 
-  /// Calls `announce` on a thread of its own. `session` must outlive this object. Does nothing where the kernel
-  /// refuses.
-  void open(const Session& session, Announce announce);
+  /// Calls `announce` for what may be new, and `onMapped` for all, on a thread of its own. `session` must outlive this
+  /// object. Does nothing where the kernel refuses.
+  void open(const Session& session, Announce announce, OnMapped onMapped);
   void close();
 
  private:
@@ -37,6 +38,7 @@ class MapEvents {
 
   const Session* session_ = nullptr;
   Announce announce_;
+  OnMapped onMapped_;
   FileDescriptor map_;
   perf_buffer* buffer_ = nullptr;
   ReaderThread reader_;

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <unordered_set>
 
 #include "bpf/abi.h"
@@ -21,6 +22,16 @@ struct MapRecord {
   uint64_t inode, generation;
   uint32_t protection, flags;
 };
+
+/// Code of a file that a process maps.
+struct MappedCode {
+  uint32_t pid = 0;
+  uint64_t start = 0;
+  std::string_view path;  ///< in the event
+};
+
+/// Nothing where the event maps none.
+std::optional<MappedCode> mappedCode(const perf_event_header& event);
 
 /// Tells the first executable mapping of a file from all others, which are many thousands a second where short
 /// programs run.

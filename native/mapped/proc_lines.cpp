@@ -11,11 +11,12 @@ std::optional<Mapping> readMapping(const std::string& line) {
   unsigned long long start = 0, end = 0, offset = 0, inode = 0;
   unsigned majorNumber = 0, minorNumber = 0;
   char permissions[5] = {};
-  if (sscanf(line.c_str(), "%llx-%llx %4s %llx %x:%x %llu", &start, &end, permissions, &offset, &majorNumber,
-             &minorNumber, &inode) != 7 ||
+  int length = 0;
+  if (sscanf(line.c_str(), "%llx-%llx %4s %llx %x:%x %llu %n", &start, &end, permissions, &offset, &majorNumber,
+             &minorNumber, &inode, &length) != 7 ||
       permissions[2] != 'x' || inode == 0)
     return std::nullopt;
-  return Mapping{start, end, offset, majorNumber << 20 | minorNumber, inode};
+  return Mapping{start, end, offset, majorNumber << 20 | minorNumber, inode, line.substr(static_cast<size_t>(length))};
 }
 
 std::optional<Mount> readMount(const std::string& line) {

@@ -12,6 +12,7 @@ struct Mapping {
   uint64_t start = 0, end = 0, offset = 0;
   uint32_t device = 0;  ///< as in file_key
   uint64_t inode = 0;
+  std::string path;  ///< as the line has it
 };
 
 /// Nothing for any other mapping, and where it is no such line.

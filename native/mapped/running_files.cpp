@@ -14,7 +14,6 @@
 #include <string>
 #include <utility>
 
-#include "mapped/proc_lines.h"
 #include "util/clock.h"
 #include "util/process.h"
 
@@ -80,7 +79,14 @@ Processes findProcesses(const std::function<bool(uint32_t)>& isWanted) {
   return found;
 }
 
-std::vector<file_record> executedFiles(const std::vector<uint32_t>& pids) {
+void eachMappedCode(uint32_t pid, const std::function<void(const Mapping&)>& use) {
+  std::ifstream maps(livingFolder(static_cast<pid_t>(pid)) + "/maps");
+  for (std::string line; std::getline(maps, line);) {
+    if (const std::optional<Mapping> mapping = readMapping(line)) use(*mapping);
+  }
+}
+
+std::vector<file_record> executedFiles(const std::vector<uint32_t>& pids, const OnMapped& onMapped) {
   const uint64_t latest = clockNanoseconds(CLOCK_MONOTONIC) + kLongest;
   struct Used {
     file_record file = {};
@@ -89,14 +95,12 @@ std::vector<file_record> executedFiles(const std::vector<uint32_t>& pids) {
   std::map<std::pair<uint32_t, uint64_t>, Used> used;
   for (const uint32_t pid : pids) {
     if (clockNanoseconds(CLOCK_MONOTONIC) > latest) break;
-    std::ifstream maps(livingFolder(static_cast<pid_t>(pid)) + "/maps");
-    for (std::string line; std::getline(maps, line);) {
-      const std::optional<Mapping> mapping = readMapping(line);
-      if (!mapping) continue;
-      Used& entry = used[{mapping->device, mapping->inode}];
+    eachMappedCode(pid, [&](const Mapping& mapping) {
+      Used& entry = used[{mapping.device, mapping.inode}];
       entry.by++;
-      entry.file = recordOf(*mapping, pid);
-    }
+      entry.file = recordOf(mapping, pid);
+      onMapped(pid, mapping);
+    });
   }
   std::vector<const Used*> order;
   for (const auto& [identity, entry] : used) order.push_back(&entry);

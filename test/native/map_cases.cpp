@@ -39,6 +39,9 @@ void testFilter() {
   event.record.pid = 43;
   event.record.start = 0x9000;
   check(!filter.unknownFile(event.get()), "a known file in another process");
+  const auto code = mappedCode(event.get());
+  check(code && code->pid == 43 && code->start == 0x9000 && code->path == "/usr/bin/program",
+        "where the other process has mapped it");
   event.record.generation = 6;
   check(filter.unknownFile(event.get()).has_value(), "another file with the same inode number");
   event.record.minor = 2;
@@ -54,14 +57,14 @@ void testOthers() {
   }
   Event data;
   data.record.protection = PROT_READ;
-  check(!filter.unknownFile(data.get()), "a mapping without code");
+  check(!filter.unknownFile(data.get()) && !mappedCode(data.get()), "a mapping without code");
   Event lost;
   lost.header.type = PERF_RECORD_LOST;
   check(!filter.unknownFile(lost.get()), "an event of another kind");
   Event cut;
   cut.get();
   cut.header.size = sizeof cut.header + sizeof cut.record;
-  check(!filter.unknownFile(cut.header), "an event without a path");
+  check(!filter.unknownFile(cut.header) && !mappedCode(cut.header), "an event without a path");
 }
 
 void testPause() {
