@@ -31,5 +31,16 @@ export function userNames(path = "/etc/passwd"): (uid: number) => string | undef
   };
 }
 
+/** The user and group by whom sudo was called for this program to be root; undefined where nobody called it. */
+export function sudoCaller({
+  SUDO_UID,
+  SUDO_GID,
+}: NodeJS.ProcessEnv): { readonly uid: number; readonly gid: number } | undefined {
+  const [uid, gid] = [Number(SUDO_UID), Number(SUDO_GID)];
+  if (process.geteuid?.() !== 0 || !SUDO_UID || !SUDO_GID) return undefined;
+  if (!Number.isInteger(uid) || !Number.isInteger(gid) || uid <= 0 || gid < 0) return undefined;
+  return { uid, gid };
+}
+
 /** One user, as /etc/passwd has it now. */
 export const userOf = (uid: number): User | undefined => readUsers("/etc/passwd").get(uid);

@@ -3,8 +3,17 @@
  * there may lead its output elsewhere, or to who should not read it.
  */
 import { randomBytes } from "node:crypto";
-import { constants, lstatSync, openSync, realpathSync, type Stats, statSync } from "node:fs";
+import {
+  constants,
+  fchownSync,
+  lstatSync,
+  openSync,
+  realpathSync,
+  type Stats,
+  statSync,
+} from "node:fs";
 import { dirname } from "node:path";
+import { sudoCaller } from "../machine/users.ts";
 
 /** What is written holds names of processes, files and functions that others may not be meant to know. */
 const OWNER_ONLY = 0o600;
@@ -44,13 +53,21 @@ function refuseForeign({ uid }: Stats, path: string): void {
 /** A name beside a path that nobody can know before. */
 export const nameBeside = (path: string): string => `${path}.${randomBytes(6).toString("hex")}.new`;
 
-/** Opens a file that is not there yet, for writing; throws what the system says. */
-export const createFile = (path: string): number =>
-  openSync(
-    path,
-    constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW,
-    OWNER_ONLY,
-  );
+/**
+ * Opens a file that is not there yet, for writing; it belongs to who called sudo, if somebody did. Throws what the
+ * system says.
+ */
+export function createFile(path: string): number {
+  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+  const file = openSync(path, flags, OWNER_ONLY);
+  const caller = sudoCaller(process.env);
+  try {
+    if (caller) fchownSync(file, caller.uid, caller.gid);
+  } catch {
+    // Without the right to give files away, or where a file system knows no owners, it stays root's.
+  }
+  return file;
+}
 
 /** Opens a device or a pipe for writing, without waiting for its reader; throws what the system says. */
 export const openSpecial = (path: string): number =>

@@ -2,7 +2,7 @@
 import { constants } from "node:os";
 import { isatty } from "node:tty";
 import { loadAddon } from "../addon/binding.ts";
-import { userOf } from "../machine/users.ts";
+import { sudoCaller, userOf } from "../machine/users.ts";
 import { UserError } from "../tick/errors.ts";
 
 /** How a command ended; `signal` is its number, 0 where none did that. */
@@ -55,10 +55,10 @@ function descriptorsFor(use: StreamUse): [number, number, number] {
 }
 
 /** Who called sudo. */
-function callerOf({ SUDO_UID, SUDO_GID }: NodeJS.ProcessEnv) {
-  const [uid, gid] = [Number(SUDO_UID), Number(SUDO_GID)];
-  if (process.geteuid?.() !== 0 || !SUDO_UID || !SUDO_GID) return undefined;
-  if (!Number.isInteger(uid) || !Number.isInteger(gid) || uid <= 0) return undefined;
+function callerOf(variables: NodeJS.ProcessEnv) {
+  const caller = sudoCaller(variables);
+  if (!caller) return undefined;
+  const { uid, gid } = caller;
   const { name = String(uid), home, shell } = userOf(uid) ?? {};
   const environment = {
     USER: name,

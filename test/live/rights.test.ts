@@ -1,7 +1,8 @@
 /** What polytop and the programs that it starts may do, and that it runs with few rights. */
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { basename } from "node:path";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
 import { expect, test } from "vitest";
 import { childrenOf } from "../support/family.ts";
 import { launcher, needsSampling, polytop } from "../support/polytop.ts";
@@ -221,4 +222,21 @@ test("whoever kills its parsers gets no wrong name, and the right ones afterward
     .map(({ name }) => name);
   expect(names).toContain("sixty");
   expect(names.filter((name) => !MAY_APPEAR.test(name))).toEqual([]);
+});
+
+test("what is written under sudo belongs to who called it, and is still for nobody else", async (context) => {
+  needsSampling(context);
+  const folder = mkdtempSync(join(tmpdir(), "polytop-sudo-"));
+  const [recording, profile] = [join(folder, "a.polytop"), join(folder, "a.pb.gz")];
+  const env = { SUDO_UID: "65534", SUDO_GID: "65533" };
+  try {
+    const args = ["record", "-o", recording, "--pprof", profile, "-n", "1", "-d", "0.2"];
+    expect(await polytop(args, { env, timeoutMs: 60_000 })).toMatchObject({ status: 0 });
+    for (const path of [recording, profile]) {
+      const { uid, gid, mode } = statSync(path);
+      expect([uid, gid, mode & 0o777]).toEqual([65534, 65533, 0o600]);
+    }
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });

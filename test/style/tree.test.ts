@@ -37,7 +37,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   "src/tick/": [],
   "src/machine/": ["src/tick/"],
   "src/addon/": ["src/tick/", "src/machine/"],
-  "src/recording/": ["src/tick/"],
+  "src/recording/": ["src/tick/", "src/machine/"],
   "src/runtimes/": ["src/tick/", "src/addon/", "src/machine/"],
   "src/events/": ["src/tick/", "src/addon/", "src/machine/"],
   "src/collector/": ["src/tick/", "src/addon/", "src/machine/", "src/runtimes/"],

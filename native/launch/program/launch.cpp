@@ -45,9 +45,12 @@ bool isMoreParanoid() {
   return !isRead || atoi(level) > 2;
 }
 
-/// What is written into a folder of another user, by `w` say, needs CAP_DAC_OVERRIDE.
+/// What is written into a folder of another user, by `w` say, needs CAP_DAC_OVERRIDE, and is given to who called sudo by
+/// CAP_CHOWN.
 uint64_t neededHere() {
   uint64_t needed = kNeeded;
+  const char* const caller = getenv("SUDO_UID");
+  if (caller && atoi(caller) > 0) needed |= bitOf(CAP_CHOWN);
   struct stat here = {};
   if (stat(".", &here) == 0 && here.st_uid != 0) needed |= bitOf(CAP_DAC_OVERRIDE);
   if (isMoreParanoid()) needed |= bitOf(CAP_SYS_ADMIN);

@@ -3,6 +3,9 @@ import { type CallTree, ROOT } from "../../model/call-tree.ts";
 import type { Filter } from "../../model/filter/filter.ts";
 import { baseName, RUNTIME_LABELS } from "../../text/columns.ts";
 import { cell, displayWidth, percent, truncate } from "../../text/format.ts";
+import type { Runtime } from "../../tick/runtimes.ts";
+import type { Unit } from "../../tick/tick.ts";
+import { unitRow } from "../../tick/units.ts";
 import { spanText } from "../span.ts";
 import { Memo } from "../state/memo.ts";
 import { nodeOf, rowOf } from "../state/selectors.ts";
@@ -45,7 +48,7 @@ function flameBody(
       theme.dim(cell(head, cells, theme.glyphs).trimEnd()),
       ...lines,
       ...new Array<string>(blank).fill(""),
-      ` ${frameText(tree, selected?.node ?? root, cells - 1, theme)}`,
+      ` ${frameText(tree, selected?.node ?? root, tick.unit, cells - 1, theme)}`,
     ],
     ids,
     page: 1,
@@ -90,17 +93,29 @@ function flameLine(row: readonly FlameFrame[], painter: Painter): string {
   return line;
 }
 
-/** Takes packages or namespaces from the beginning of a name as long as it does not fit. */
-function fittingName(name: string, room: number): string {
+/** What stands between the parts of a name. A dot in a native one belongs to a file, or begins the number of a clone. */
+const NATIVE_JOINT = /::/g;
+const JOINT = /::|\./g;
+
+/**
+ * Shortens a name to so many cells: takes packages or namespaces from its beginning as long as it does not fit, and cuts
+ * what is left at its end. A place in a file without symbols, `file+0x1234`, keeps both.
+ */
+export function fittingName(
+  name: string,
+  runtime: Runtime,
+  room: number,
+  glyphs: Theme["glyphs"],
+): string {
   // Template arguments and what stands in brackets or parentheses stay as they are.
   const plain = /^[^<([]*/.exec(name)?.[0] ?? "";
   let short = name;
-  for (const { index, 0: joint } of plain.matchAll(/::|\./g)) {
+  for (const { index, 0: joint } of plain.matchAll(runtime === "native" ? NATIVE_JOINT : JOINT)) {
     if (displayWidth(short) <= room) break;
     const rest = name.slice(index + joint.length);
     if (rest !== "" && index > 0) short = rest;
   }
-  return short;
+  return truncate(short, room, /\+0x[0-9a-f]+$/.test(short) ? "middle" : "end", glyphs);
 }
 
 /** Draws one frame: an edge, then its name; without colours a line shows how far it goes. */
@@ -110,7 +125,7 @@ function frameCells(frame: FlameFrame, { tree, theme, filter, selected }: Painte
   const info = tree.functionOf(node);
   const room = cells - 1;
   const whole = theme.nameOf(info);
-  const name = room >= 3 ? truncate(fittingName(whole, room), room, "end", glyphs) : "";
+  const name = room >= 3 ? fittingName(whole, info.runtime, room, glyphs) : "";
   const left = room - displayWidth(name);
   const fill = theme.color ? " " : glyphs.unicode ? "─" : "-";
   const gap = name !== "" && left > 0 ? " " : "";
@@ -123,10 +138,12 @@ function frameCells(frame: FlameFrame, { tree, theme, filter, selected }: Painte
 }
 
 /** Draws the line about the selected frame: all that its cells have no room for. */
-function frameText(tree: CallTree, node: number, width: number, theme: Theme): string {
+function frameText(tree: CallTree, node: number, unit: Unit, width: number, theme: Theme): string {
   const total = `${percent(tree.total(node), tree.samples)} %`;
   if (node === ROOT) {
-    return theme.bold(truncate(`all: ${tree.samples} samples`, width, "end", theme.glyphs));
+    return theme.bold(
+      truncate(`all: ${unitRow(unit).text(tree.samples)}`, width, "end", theme.glyphs),
+    );
   }
   const info = tree.functionOf(node);
   const module = baseName(info.module);
