@@ -60,7 +60,7 @@ export async function showLive(
     source,
     filterText: filter,
     color: options.color && !process.env.NO_COLOR,
-    unicode: speaksUtf8(process.env),
+    unicode: !options.ascii && speaksUtf8(process.env),
     host: recorded?.host ?? hostname(),
     signal: stopped,
     write: (ticks, factsOf) => writeTicks(ticks, header, factsOf),

@@ -26,6 +26,8 @@ export interface ShowOptions {
   /** On the screen only. */
   readonly readableNames: boolean;
   readonly color: boolean;
+  /** Draws with ASCII alone, whatever the locale. */
+  readonly ascii: boolean;
   /** Files to write at the end. */
   readonly exports: ExportPaths;
 }

@@ -104,6 +104,7 @@ export const OPTIONS = {
     help: "neither read nor write the tables that are kept on disk",
   },
   color: { type: "boolean", negative: true, help: "no colour, like NO_COLOR=1" },
+  ascii: { type: "boolean", help: "draw with ASCII alone, as on the Linux console" },
   ...eachRow(EXPORT_FORMATS, ({ help }) => ({ type: "string", value: "FILE", help })),
   output: { type: "string", shortFlag: "o", value: "FILE", help: "the recording of `record`" },
   help: { type: "boolean", shortFlag: "h", help: "this text" },

@@ -273,6 +273,7 @@ function showOptions(flags: Flags): ShowOptions {
     idle: flags.boolean("idle"),
     readableNames: flags.boolean("readableNames"),
     color: !flags.isOff("color"),
+    ascii: flags.boolean("ascii"),
     exports: exportPaths(flags),
   };
 }

@@ -46,6 +46,10 @@ export class Composer implements WindowContent {
     this.#session.key(name);
   }
 
+  paste(text: string): void {
+    this.#session.paste(text);
+  }
+
   attach(actions: TerminalActions): void {
     this.#session.terminal = actions;
   }

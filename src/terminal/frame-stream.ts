@@ -11,6 +11,10 @@ import { StyledLine, styledUpdate } from "./styled-cells.ts";
 /** The token, of the private use area. Lines themselves never go through Ink, so none can be taken for it. */
 const TOKEN = "\ue000";
 
+/** Leaves the other screen. A terminal that has none keeps the picture, and what follows would be written into it. */
+const LEAVE_SCREEN = "\u001b[?1049l";
+const ERASE_SCREEN = "\u001b[H\u001b[J";
+
 /** What Ink sends that is no frame changes a mode of the terminal: the other screen, the cursor. */
 const MODE = "\u001b[?";
 
@@ -99,6 +103,7 @@ export function makeFrameStream(terminal: NodeJS.WriteStream): FrameStream {
     const [text] = args;
     if (typeof text === "string" && text !== "" && !text.startsWith(MODE)) return draw(text);
     if (text !== "") shown = undefined;
+    if (typeof text === "string" && text.includes(LEAVE_SCREEN)) terminal.write(ERASE_SCREEN);
     return terminal.write(...args);
   };
 

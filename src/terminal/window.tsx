@@ -1,5 +1,5 @@
 /** The window: Ink gives it the keys, lays out the lines that it is told to show, and hands the terminal back. */
-import { render, Transform, useApp, useInput } from "ink";
+import { render, Transform, useApp, useInput, usePaste } from "ink";
 import { type ReactElement, useEffect, useSyncExternalStore } from "react";
 import { makeFrameStream } from "./frame-stream.ts";
 import { keyNames } from "./keys.ts";
@@ -28,6 +28,8 @@ export interface WindowContent {
   subscribe(listener: () => void): () => void;
   /** Takes one key by its name. */
   key(name: string): void;
+  /** Takes a text that was pasted, where the terminal tells that from typed keys. */
+  paste(text: string): void;
   /** Gets what the terminal can be asked for, once the window is open. */
   attach(actions: TerminalActions): void;
 }
@@ -97,16 +99,21 @@ function App({ content, store, laid }: AppProps): ReactElement {
   useInput((input, key) => {
     for (const name of keyNames(input, key)) content.key(name);
   });
+  usePaste((text) => content.paste(text));
   useEffect(() => {
     // Both are refused while the terminal is handed over already: then there is nothing to do.
     const handOver = (during: () => Promise<void>): void => {
       suspendTerminal(during).catch(() => {});
     };
+    const redraw = (): void => handOver(() => Promise.resolve());
     content.attach({
       quit: () => exit("quit"),
       suspend: () => handOver(stopProcess),
-      redraw: () => handOver(() => Promise.resolve()),
+      redraw,
     });
+    // Whoever stopped the process from outside, the shell has given the terminal modes of its own meanwhile.
+    process.on("SIGCONT", redraw);
+    return () => void process.off("SIGCONT", redraw);
   }, [content, exit, suspendTerminal]);
   return (
     <Transform

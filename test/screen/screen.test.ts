@@ -176,6 +176,18 @@ test("it ends with its terminal", async () => {
   await vi.waitFor(() => expect(existsSync(`/proc/${pid}/exe`)).toBe(false), { timeout: 8000 });
 });
 
+test("a pasted text is no keys: a prompt takes it as one line, and a list leaves it", async () => {
+  const terminal = start(100, 24);
+  await terminal.shows("SELF%");
+  const paste = (text: string): void => terminal.type(`\u001b[200~${text}\u001b[201~`);
+  paste("curl -s https://example.org/q\rq");
+  await terminal.shows("a pasted text goes into an open prompt");
+  terminal.type("/");
+  paste("one\r\ntwo\tthree");
+  await terminal.shows("one two three");
+  expect(await terminal.text()).toContain("⏎ keep");
+});
+
 test("q and ^C leave a line of summary", async () => {
   for (const key of ["q", "\u0003"]) {
     const terminal = start(80, 24);
@@ -183,6 +195,9 @@ test("q and ^C leave a line of summary", async () => {
     terminal.type(key);
     expect((await terminal.exited).exitCode).toBe(0);
     expect(await terminal.text()).toMatch(/polytop: [\d,]+ samples in \d+ s, [\d.]+ % complete/);
+    // A terminal without a second screen shows the summary in place of the picture, not within it.
+    const last = terminal.output.lastIndexOf("\u001b[?1049l");
+    expect(terminal.output.slice(0, last).endsWith("\u001b[H\u001b[J")).toBe(true);
   }
 });
 
@@ -242,7 +257,16 @@ test("^Z hands the terminal to the shell, fg takes it back", async () => {
   terminal.type("fg\r");
   await terminal.shows("SELF%");
   expect(terminal.buffer).toBe("alternate");
-  terminal.type("q");
+  // Who stops it from outside leaves the terminal to the shell as it is.
+  const program = execFileSync("pgrep", ["-f", terminals.fixture, "-P", String(terminal.pid)]);
+  process.kill(Number(program), "SIGSTOP");
+  await terminal.shows("Stopped");
+  // The terminal is raw, and this shell leaves it so.
+  terminal.type("fg\n");
+  await terminal.until((text) => !text.includes("Stopped") && text.includes("SELF%"), "a picture");
+  terminal.type("?");
+  await terminal.shows("this help");
+  terminal.type("qq");
   await terminal.shows("polytop:");
 });
 

@@ -45,8 +45,8 @@ bool isMoreParanoid() {
   return !isRead || atoi(level) > 2;
 }
 
-/// What is written into a folder of another user, by `w` say, needs CAP_DAC_OVERRIDE, and is given to who called sudo by
-/// CAP_CHOWN.
+/// What is written into a folder of another user, by `w` say, needs CAP_DAC_OVERRIDE, and is given to who called sudo
+/// by CAP_CHOWN.
 uint64_t neededHere() {
   uint64_t needed = kNeeded;
   const char* const caller = getenv("SUDO_UID");

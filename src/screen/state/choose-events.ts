@@ -23,8 +23,12 @@ export async function chooseEvents(session: Session, text: string): Promise<void
   }
   // The kernel checks a program for each event, which takes a quarter of a second.
   session.say(`${wanted}: being set up`);
+  session.askedEvents = wanted;
   const { error, notice } = await tools.choose(wanted, state.pids);
-  if (error !== undefined) return session.say(`! ${error.split("\n").join("; ")}`);
+  if (error !== undefined) {
+    session.askedEvents = undefined;
+    return session.say(`! ${error.split("\n").join("; ")}`);
+  }
   if (session.state.activity !== "running") session.look("running");
   session.lookAtEvent(first?.text ?? CPU_TIME);
   session.clearTotals();
@@ -35,7 +39,9 @@ export async function chooseEvents(session: Session, text: string): Promise<void
 
 /** Counts the next of the common events alone. */
 export function chooseNextEvent(session: Session): void {
-  const at = COMMON_EVENTS.indexOf(countedEvents(session)[0] ?? "");
+  // A key that comes before the next refresh goes on from what was asked for by the key before it.
+  const [first = ""] = session.askedEvents?.split(",") ?? countedEvents(session);
+  const at = COMMON_EVENTS.indexOf(first);
   void chooseEvents(session, COMMON_EVENTS[(at + 1) % COMMON_EVENTS.length] ?? CPU_TIME);
 }
 

@@ -4,6 +4,7 @@
  */
 
 import type { Aggregate } from "../../model/aggregate.ts";
+import { eventNames } from "../../model/events.ts";
 import { withTaskWords } from "../../model/filter/filter.ts";
 import { History } from "../../model/history.ts";
 import { parsePids } from "../../model/pids.ts";
@@ -88,6 +89,9 @@ export interface SessionTools {
 }
 
 /** A session is the live screen without its drawing. */
+/** So much of a pasted text is looked at: a prompt takes less. */
+const MOST_PASTED = 1000;
+
 export class Session {
   state: ViewState;
   /** The newest refresh, of the threads that were asked for at the start. */
@@ -108,6 +112,8 @@ export class Session {
   /** The drawing side sets this before keys arrive. */
   shape: () => ListShape = () => ({ ids: [], page: 1 });
   terminal: TerminalActions = { quit: () => {}, suspend: () => {}, redraw: () => {} };
+  /** The events that were asked for and that no refresh has yet; undefined: there are none. */
+  askedEvents: string | undefined;
   /** The help is shown from this line on. */
   helpOffset = 0;
   readonly now: () => number;
@@ -159,6 +165,7 @@ export class Session {
       this.asked = ofActivity(tick);
       this.totals.add(this.asked, this.everything(this.asked));
       this.update(expire, this.now());
+      if (eventNames(tick)[0] === this.askedEvents?.split(",")[0]) this.askedEvents = undefined;
     }
     this.changed();
   }
@@ -278,6 +285,21 @@ export class Session {
     else if (isPrompt(mode)) this.#promptKey(mode, name);
     else if (mode === "help") this.#helpKey(name);
     else bindingFor(name, this.view, this.state.frozen !== undefined)?.run(this);
+    this.changed();
+  }
+
+  /** Takes a text that was pasted: into an open prompt, as one line; it is no keys. */
+  paste(text: string): void {
+    this.state = without(this.state, "message");
+    if (isPrompt(this.state.mode)) {
+      const line = text
+        .slice(0, MOST_PASTED)
+        .replace(/[\s\p{Cc}]+/gu, " ")
+        .trim();
+      this.update(withPromptText, this.state.prompt.text + line);
+    } else if (this.state.mode === "list") {
+      this.note("a pasted text goes into an open prompt: / filters, p chooses pids");
+    }
     this.changed();
   }
 

@@ -31,6 +31,7 @@ const content: WindowContent = {
     }, 1000);
     return () => clearInterval(timer);
   },
+  paste: () => {},
   key: () => window.close(),
   attach: () => {},
 };

@@ -31,6 +31,7 @@ describe("what is read", () => {
       count: undefined,
       program: undefined,
       arguments: true,
+      ascii: false,
       stacks: 0,
       cache: true,
       pids: [],

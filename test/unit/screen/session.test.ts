@@ -285,6 +285,11 @@ test("events are chosen in a prompt, by a key, and looked at one after the other
   type("Emajor-faults\r");
   await vi.waitFor(() => expect(session.state.message?.text).toBe("! no; here"));
   expect(session.latest).toMatchObject({ event: "page-faults" });
+  // Before the next refresh a key goes on from the one before it.
+  const { length } = chosen;
+  type("xx");
+  await vi.waitFor(() => expect(chosen).toHaveLength(length + 2));
+  expect(new Set(["page-faults", ...chosen.slice(length)]).size).toBe(3);
 });
 
 test("a recording has the events that it was made of", () => {
