@@ -5,7 +5,8 @@
 
 #include "../types.h"
 
-#define MAX_DOTNETS 256 /* files that hold a runtime at a time */
+#define MAX_DOTNETS 256         /* files that hold a runtime at a time */
+#define DOTNET_RUNTIME_STUBS 16 /* how many numbers a runtime has for its stubs (STUB_CODE_BLOCK_LAST) */
 
 /* What the kernel side must know of a .NET runtime; key: id of the file that holds it. */
 struct dotnet_facts {
@@ -15,28 +16,41 @@ struct dotnet_facts {
 	__u16 module_images; /* offset of Module.ReadyToRunInfo */
 	__u16 functions;     /* offset of ReadyToRunInfo.RuntimeFunctions, their count behind it */
 	__u16 dynamic_name;  /* offset of DynamicMethodDesc.MethodName */
-	__u16 nibble_map;    /* 1: linear (.NET 8, 9), 2: constant time (10) */
+	__u16 nibble_map;    /* 1: linear (.NET 8, 9), 2: constant time (10 and later) */
 	/* From a method to its assembly's image; 0 where that is not so simple. */
 	__u16 type_module;     /* offset of MethodTable.Module */
 	__u16 module_base;     /* offset of Module.Base, the address of the image; 0: by the next three */
 	__u16 module_assembly; /* offset of Module.PEAssembly */
 	__u16 image_layout;    /* offset of PEImage.LoadedLayout */
+	__u16 layout_base;     /* offset of PEImageLayout.Base */
 	__u16 token_bits;      /* how many bits of a token are in the MethodDesc */
 	/* Offset of the number that a LoaderAllocator gets when it is made, which no other one has; 0: not known. */
 	__u16 allocator_number;
-	__u16 reserved[2];
+	__u16 ranges_kind;                /* offset of CodeRangeMapRangeList.RangeListType */
+	__u8 stubs[DOTNET_RUNTIME_STUBS]; /* enum dotnet_stub by the runtime's own numbers (StubCodeBlockKind) */
 };
-_Static_assert(sizeof(struct dotnet_facts) == 48, "dotnet_facts");
+_Static_assert(sizeof(struct dotnet_facts) == 64, "dotnet_facts");
 
 /*
- * A FRAME_DOTNET with a value below DOTNET_STUBS is a stub of the runtime, and means the same in every process. Up
- * to 15 the values are the runtime's own (StubCodeBlockKind).
+ * A FRAME_DOTNET with a value below DOTNET_STUBS is a stub of the runtime, and means the same in every process. What
+ * the runtimes number these by is in bpf/dotnet-layouts.json.
  */
 enum dotnet_stub {
-	DOTNET_STUB_OTHER = 16,    /* code of the runtime outside of every section, as thunks of delegates are */
-	DOTNET_STUB_IMAGE = 17,    /* code of a precompiled image that belongs to no method: call thunks */
-	DOTNET_STUB_BARRIER = 18,  /* write barriers, which the runtime copies and patches */
-	DOTNET_STUB_COUNTING = 19, /* it counts the calls of a method until that is compiled again */
+	DOTNET_STUB_OTHER = 1,    /* of no known kind, or outside of every section: thunks of delegates and others */
+	DOTNET_STUB_IMAGE = 2,    /* code of a precompiled image that belongs to no method: call thunks */
+	DOTNET_STUB_BARRIER = 3,  /* write barriers, which the runtime copies and patches */
+	DOTNET_STUB_COUNTING = 4, /* it counts the calls of a method until that is compiled again */
+	DOTNET_STUB_JUMP = 5,     /* it leads to code that is too far away for a jump */
+	DOTNET_STUB_PRECODE = 6,  /* this and the next two lead to a method, which may have to be compiled first */
+	DOTNET_STUB_STUB_PRECODE = 7,
+	DOTNET_STUB_FIXUP_PRECODE = 8,
+	DOTNET_STUB_DYNAMIC_HELPER = 9, /* it does for precompiled code what depends on types */
+	DOTNET_STUB_DISPATCH = 10, /* this and the next three are of calls of virtual methods (virtualcallstub.h) */
+	DOTNET_STUB_RESOLVE = 11,
+	DOTNET_STUB_LOOKUP = 12,
+	DOTNET_STUB_TABLE = 13,
+	DOTNET_STUB_WRAPPER = 14, /* it adds what a generic or unboxed method is to be called with */
+	DOTNET_STUB_SHUFFLE = 15, /* it moves the arguments of a delegate's call */
 };
 #define DOTNET_STUBS 4096
 

@@ -19,8 +19,6 @@
 /* So many windows of the linear map are searched, which is enough for methods of 80 KB. */
 #define NIBBLE_WINDOWS 5
 
-/* Headers at or below this are no addresses but kinds of stubs. */
-#define LAST_STUB 15
 #define MAX_FUNCTIONS 64 /* of one method: its body and its funclets */
 #define FUNCTIONS_READ 8
 #define FUNCTION_BYTES (4 * FUNCTION_WORDS)
@@ -152,8 +150,8 @@ static __always_inline void enter_function(struct dotnet_walk *d, __u64 base, co
 
 /*
  * Reads the code header of the method at d->start: sets d->header, d->method_desc and the function (body or funclet)
- * that holds d->address. A header of up to LAST_STUB is that of a block of stubs, which has no functions. Returns -1
- * with d->error set on error.
+ * that holds d->address. A header below DOTNET_RUNTIME_STUBS is that of a block of stubs, which has no functions.
+ * Returns -1 with d->error set on error.
  */
 __noinline int dotnet_find_function(void)
 {
@@ -165,7 +163,7 @@ __noinline int dotnet_find_function(void)
 	__u64 base = d->process.sections[d->found & (DOTNET_SECTIONS - 1)].begin;
 	if (READ_USER(&d->header, d->start - 8))
 		return dotnet_fail(w, COUNTER_UnwindDotnetErrCodeHeader);
-	if (d->header <= LAST_STUB)
+	if (d->header < DOTNET_RUNTIME_STUBS)
 		return 0;
 	__u32 *words = (__u32 *)d->bytes;
 	if (READ_USER_BYTES(words, 12 + FUNCTIONS_READ * FUNCTION_BYTES, d->header + HEADER_METHOD) &&

@@ -53,10 +53,10 @@ static __always_inline __u64 dotnet_image_of(struct dotnet_walk *d, __u64 module
 			return 0;
 		return address;
 	}
-	/* PEAssembly, PEImage and the layout have their pointers at 8 (8.0). */
+	/* PEAssembly has the pointer to its PEImage at 8. */
 	if (READ_USER(&address, module + facts->module_assembly) || !address || READ_USER(&address, address + 8) ||
 	    !address || READ_USER(&address, address + facts->image_layout) || !address ||
-	    READ_USER(&address, address + 8))
+	    READ_USER(&address, address + facts->layout_base))
 		return 0;
 	return address;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
  * Address -> section of managed code. The runtime's code range map is a tree of five levels over the address, with
- * lists of range sections at its leaves (.NET 8 to 10: codeman.cpp). A section holds methods compiled at run time, a
+ * lists of range sections at its leaves (.NET 8 to 11: codeman.cpp). A section holds methods compiled at run time, a
  * precompiled image, or stubs.
  */
 #ifndef POLYTOP_DOTNET_SECTION_H
@@ -14,7 +14,7 @@
 #define RANGE_POINTER(word) ((word) & ~1ULL)
 #define MAX_FRAGMENTS 64
 
-/* Words of a RangeSection, the same from 8 to 10. */
+/* Words of a RangeSection, the same from 8 to 11. */
 #define SECTION_WORD_BEGIN 0
 #define SECTION_WORD_END 1
 #define SECTION_WORD_FLAGS 2
@@ -26,8 +26,6 @@
 #define RANGE_COLLECTIBLE 1
 #define RANGE_CODE 2
 #define RANGE_STUBS 4
-/* Offset of the kind of stub in a CodeRangeMapRangeList. */
-#define RANGES_KIND 288
 
 /* Says why the walk cannot go on. Returns -1. */
 static __always_inline int dotnet_fail(struct walk *w, __u32 counter)
@@ -41,6 +39,12 @@ static __always_inline int dotnet_end(struct walk *w, __u32 counter)
 {
 	w->dotnet.error = counter;
 	return stop_walk(w, counter);
+}
+
+/* What a stub is by the number that the runtime of the process has for it. */
+static __always_inline __u32 dotnet_stub_of(const struct dotnet_walk *d, __u64 number)
+{
+	return number < DOTNET_RUNTIME_STUBS ? d->process.facts.stubs[number] : DOTNET_STUB_OTHER;
 }
 
 /* Reads the range section at an address into a section of the walk, and sets d->found. */
@@ -66,8 +70,8 @@ static __always_inline int describe_section(struct walk *w, __u64 address)
 	if ((__u32)words[SECTION_WORD_FLAGS] & RANGE_STUBS) {
 		count = 0;
 		if (words[SECTION_WORD_RANGES])
-			READ_USER(&count, words[SECTION_WORD_RANGES] + RANGES_KIND);
-		s->map = count;
+			READ_USER(&count, words[SECTION_WORD_RANGES] + d->process.facts.ranges_kind);
+		s->map = dotnet_stub_of(d, count);
 		s->kind = SECTION_STUBS;
 	} else if ((__u32)words[SECTION_WORD_FLAGS] & RANGE_CODE) {
 		/* CodeHeapListNode: next, -, start, end, map base, map, -, -, LoaderAllocator. */

@@ -22,7 +22,7 @@ struct dotnet_section {
 	__u64 begin;
 	__u64 end;
 	__u64 map_base; /* code: what the nibble map counts from; image: its RUNTIME_FUNCTIONs */
-	__u64 map;      /* code: the nibble map; image: number of RUNTIME_FUNCTIONs; stubs: their kind */
+	__u64 map;      /* code: the nibble map; image: number of RUNTIME_FUNCTIONs; stubs: enum dotnet_stub */
 	__u32 kind;
 	__u32 collectible;
 	/* A collectible section has a LoaderAllocator: where the number of that is (0: not known), and the number. */
@@ -76,7 +76,7 @@ struct dotnet_walk {
 	__u64 address; /* of the code that is looked for */
 	__u64 at;
 	__u64 start;  /* of the method's code */
-	__u64 header; /* its code header; up to LAST_STUB: kind of stub */
+	__u64 header; /* its code header; below DOTNET_RUNTIME_STUBS: what stub it is */
 	__u64 method_desc;
 	/* the RUNTIME_FUNCTION of the frame, absolute */
 	__u64 function;

@@ -125,8 +125,8 @@ __noinline int dotnet_step(void)
 	if (s->kind == SECTION_CODE) {
 		if (dotnet_find_start() || dotnet_find_function())
 			return stop_walk(w, d->error);
-		if (d->header <= LAST_STUB)
-			return dotnet_step_stub(d->header);
+		if (d->header < DOTNET_RUNTIME_STUBS)
+			return dotnet_step_stub(dotnet_stub_of(d, d->header));
 	} else {
 		kind = DOTNET_IMAGE;
 		if (dotnet_find_image_function()) {

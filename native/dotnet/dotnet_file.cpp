@@ -2,13 +2,13 @@
 #include "dotnet/dotnet_file.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <iterator>
 #include <string_view>
 #include <vector>
 
 #include "arch/arch.h"
+#include "dotnet/contract_descriptor.h"
 #include "dotnet_layouts.h"
 #include "util/bytes.h"
 
@@ -33,7 +33,14 @@ constexpr int kMaxScanned = 8;
 /// No structure of the runtime is so long.
 constexpr uint64_t kMaxOffset = 0x4000;
 constexpr uint64_t kMaxVersionScan = 64 << 20;
-constexpr uint32_t kOldest = 8, kLinearNibbles = 1, kConstantTimeNibbles = 2;
+constexpr uint32_t kOldest = 8, kNewest = *(std::end(kDotnetVersions) - 1);
+/// Programs of a single file are without one up to here.
+constexpr uint32_t kLastWithoutDescriptor = 10;
+/// In place of a version that is none.
+constexpr uint32_t kUnreadable = 1000;
+constexpr uint32_t kLinearNibbles = 1, kConstantTimeNibbles = 2;
+/// The version of the contracts of .NET 11 by which code, modules and types are found.
+constexpr std::string_view kKnownContract = "\"c1\"";
 
 struct Exports {
   uint64_t table = 0, descriptor = 0, info = 0;
@@ -107,33 +114,20 @@ uint64_t readPointer(const ElfImage& image, uint64_t address) {
   return 0;
 }
 
-/// The JSON of the contract descriptor; empty if there is none or it cannot be read.
-std::string readDescriptor(const ElfImage& image, uint64_t address) {
+/// The contract descriptor at an address of the headers; nothing if it cannot be read.
+std::optional<ContractDescriptor> readDescriptor(const ElfImage& image, uint64_t address) {
   const std::vector<uint8_t> header = readAddress(image, address, 40);
-  if (header.size() < 40 || memcmp(header.data(), "DNCCDAC", 8) != 0) return {};
+  if (header.size() < 40 || memcmp(header.data(), "DNCCDAC", 8) != 0) return std::nullopt;
   const auto length = valueAt<uint32_t>(header, 12);
-  if (length > kMaxDescriptor) return {};
+  if (length > kMaxDescriptor) return std::nullopt;
   const std::vector<uint8_t> text = readAddress(image, readPointer(image, address + 16), length);
-  return {text.begin(), text.end()};
+  return ContractDescriptor::parse({text.begin(), text.end()});
 }
 
-/// The number behind `"key":` or `"key":[`, the first after `from`; nothing if it does not follow before `}`.
-std::optional<uint64_t> numberOf(std::string_view json, size_t from, std::string_view key) {
-  const std::string quoted = "\"" + std::string(key) + "\":";
-  const size_t end = json.find('}', from);
-  size_t at = json.find(quoted, from);
-  if (at == std::string_view::npos || at > end) return std::nullopt;
-  at += quoted.size();
-  if (at < json.size() && json[at] == '[') at++;
-  uint64_t value = 0;
-  const auto [stopped, error] = std::from_chars(json.data() + at, json.data() + json.size(), value);
-  return error == std::errc() && stopped != json.data() + at ? std::optional(value) : std::nullopt;
-}
-
-/// The number of a field of a type or contract group: `"group":{…"key":number…}` without objects inside.
-std::optional<uint64_t> fieldOf(std::string_view json, std::string_view group, std::string_view key) {
-  const size_t at = json.find("\"" + std::string(group) + "\":{");
-  return at == std::string_view::npos ? std::nullopt : numberOf(json, at, key);
+/// The major version that a text starts with; kUnreadable where that is no number that a version can have.
+uint32_t majorOf(std::string_view version) {
+  const uint32_t major = numberAt(version).value_or(kUnreadable);
+  return major > 0 && major < kUnreadable ? major : kUnreadable;
 }
 
 /// The major version in the image's version text, 0 if there is none.
@@ -144,10 +138,9 @@ uint32_t versionByText(const ElfImage& image) {
     const std::vector<uint8_t> bytes = image.read(segment.offset, std::min(segment.fileSize, kMaxVersionScan));
     const uint8_t* found = findText(bytes, kVersionText);
     if (!found) continue;
-    const char* text = reinterpret_cast<const char*>(found) + kVersionText.size();
-    uint32_t major = 0;
-    std::from_chars(text, reinterpret_cast<const char*>(bytes.data() + bytes.size()), major);
-    if (major) return major;
+    const std::string_view rest(reinterpret_cast<const char*>(found),
+                                static_cast<size_t>(bytes.data() + bytes.size() - found));
+    return majorOf(rest.substr(kVersionText.size()));
   }
   return 0;
 }
@@ -157,27 +150,96 @@ uint32_t versionByInfo(const ElfImage& image, uint64_t address) {
   const std::vector<uint8_t> info = readAddress(image, address, 112);
   if (info.size() < 112 || memcmp(info.data(), "DotNetRuntimeInfo", 18) != 0 || valueAt<uint32_t>(info, 20) < 2)
     return 0;
-  return valueAt<uint32_t>(info, 96);
+  return std::min(valueAt<uint32_t>(info, 96), kUnreadable);
+}
+
+/// The oldest version that has such a descriptor.
+uint32_t oldestWith(const std::optional<ContractDescriptor>& descriptor) {
+  if (!descriptor) return kOldest;
+  return descriptor->namesContractsByWords() ? 11 : 9;
+}
+
+/// The version by its descriptor alone.
+uint32_t versionByDescriptor(const std::optional<ContractDescriptor>& descriptor) {
+  if (descriptor && !descriptor->productVersion().empty()) return majorOf(descriptor->productVersion());
+  return descriptor && !descriptor->contract("ExecutionManager").empty() ? std::max(oldestWith(descriptor), 10U)
+                                                                         : oldestWith(descriptor);
 }
 
 /// The layout of a version: one that was not measured is like the next that was, else like the last.
 dotnet_facts layoutOf(uint32_t major) {
   dotnet_facts facts = {};
-  const uint32_t* version = std::lower_bound(std::begin(kDotnetVersions), std::end(kDotnetVersions) - 1, major);
+  const auto version =
+      static_cast<size_t>(std::lower_bound(std::begin(kDotnetVersions), std::end(kDotnetVersions) - 1, major) -
+                          std::begin(kDotnetVersions));
   for (const DotnetOffset& offset : kDotnetOffsets)
-    facts.*offset.fact = offset.measured[version - std::begin(kDotnetVersions)];
+    if (offset.fact) facts.*offset.fact = offset.measured[version];
   facts.token_bits = kDotnetTokenRemainderBits;
   facts.nibble_map = major <= 9 ? kLinearNibbles : kConstantTimeNibbles;
+  std::fill(std::begin(facts.stubs), std::end(facts.stubs), DOTNET_STUB_OTHER);
+  // A later version may have numbered them anew, as 11 did.
+  if (major > kNewest) return facts;
+  for (const DotnetStubNumbers& kind : kDotnetStubs)
+    if (kind.numbers[version] > 0) facts.stubs[kind.numbers[version]] = static_cast<uint8_t>(kind.stub);
   return facts;
 }
 
-void overlayDescriptor(std::string_view json, dotnet_facts& facts) {
+void overlayDescriptor(const ContractDescriptor& descriptor, dotnet_facts& facts) {
   for (const DotnetOffset& offset : kDotnetOffsets) {
-    const std::optional<uint64_t> value = fieldOf(json, offset.type, offset.field);
-    if (value && *value < kMaxOffset) facts.*offset.fact = static_cast<uint16_t>(*value);
+    const std::optional<uint32_t> value = descriptor.offset(offset.type, offset.field);
+    if (offset.fact && value && *value < kMaxOffset) facts.*offset.fact = static_cast<uint16_t>(*value);
   }
-  if (const auto version = fieldOf(json, "contracts", "ExecutionManager"))
-    facts.nibble_map = *version >= 2 ? kConstantTimeNibbles : kLinearNibbles;
+}
+
+std::string nameOf(std::string_view type, std::string_view field) {
+  return std::string(type) + (field == "!" ? "'s size" : "." + std::string(field));
+}
+
+/// Why the layout of a runtime is in doubt, empty if it is not.
+std::string whyInDoubt(uint32_t major, const ContractDescriptor& descriptor) {
+  const bool isKnown = major <= kNewest;
+  for (const auto& [type, field, place] : kDotnetEverywhere) {
+    const std::optional<uint32_t> said = descriptor.offset(type, field);
+    if (said && *said != place) return "its contract descriptor puts " + nameOf(type, field) + " elsewhere";
+    if (!said && !isKnown) return "its contract descriptor does not tell " + nameOf(type, field);
+  }
+  if (isKnown) return {};
+  for (const DotnetOffset& offset : kDotnetOffsets) {
+    const std::optional<uint32_t> said = descriptor.offset(offset.type, offset.field);
+    if (!said || *said >= kMaxOffset)
+      return "its contract descriptor does not tell " + nameOf(offset.type, offset.field);
+  }
+  for (const std::string_view contract : {"ExecutionManager", "Loader", "RuntimeTypeSystem"})
+    if (descriptor.contract(contract) != kKnownContract)
+      return "its contract descriptor has another " + std::string(contract) + " than .NET " + std::to_string(kNewest);
+  return {};
+}
+
+/// What a runtime says of itself.
+struct Claims {
+  uint32_t text = 0, info = 0;  ///< major versions; 0: it does not say
+  bool hasDescriptor = false;
+  std::optional<ContractDescriptor> descriptor;
+
+  uint32_t major() const { return text ? text : info ? info : versionByDescriptor(descriptor); }
+};
+
+/// Why a runtime that says this cannot be read, empty if it can.
+std::string whyUnreadable(const Claims& claims) {
+  const uint32_t major = claims.major();
+  const std::string name = ".NET " + std::to_string(major);
+  if (major == kUnreadable) return "a .NET cannot be read, because its version is no number that one can have";
+  if (major < kOldest) return name + " is not supported";
+  const std::string because = name + " cannot be read, because ";
+  if (claims.hasDescriptor && !claims.descriptor) return because + "its contract descriptor is damaged";
+  if (claims.info && claims.info != major)
+    return because + "DotNetRuntimeInfo says that it is " + std::to_string(claims.info);
+  if (!claims.descriptor) return major > kLastWithoutDescriptor ? because + "it has no contract descriptor" : "";
+  const std::string_view product = claims.descriptor->productVersion();
+  if (major < oldestWith(claims.descriptor) || (!product.empty() && majorOf(product) != major))
+    return because + "its contract descriptor is that of another version";
+  const std::string doubt = whyInDoubt(major, *claims.descriptor);
+  return doubt.empty() ? "" : because + doubt;
 }
 
 }  // namespace
@@ -185,17 +247,17 @@ void overlayDescriptor(std::string_view json, dotnet_facts& facts) {
 std::optional<DotnetRuntime> findDotnetRuntime(const ElfImage& image) {
   const Exports exports = findExports(image);
   if (!exports.table) return std::nullopt;
+  Claims claims;
+  claims.text = versionByText(image);
+  if (exports.info) claims.info = versionByInfo(image, exports.info);
+  claims.hasDescriptor = exports.descriptor != 0;
+  if (claims.hasDescriptor) claims.descriptor = readDescriptor(image, exports.descriptor);
   DotnetRuntime runtime;
-  const std::string json = exports.descriptor ? readDescriptor(image, exports.descriptor) : "";
-  runtime.descriptor = json.empty() ? 0 : exports.descriptor;
-  runtime.major = versionByText(image);
-  if (!runtime.major && exports.info) runtime.major = versionByInfo(image, exports.info);
-  if (!runtime.major) runtime.major = fieldOf(json, "contracts", "ExecutionManager") ? 10 : json.empty() ? 8 : 9;
-  // Later versions describe themselves; what does not fit is found at the first method that is met.
-  if (runtime.major < kOldest || (runtime.major > 10 && json.empty()))
-    runtime.error = ".NET " + std::to_string(runtime.major) + " is not supported";
+  runtime.descriptor = claims.descriptor ? exports.descriptor : 0;
+  runtime.major = claims.major();
+  runtime.error = whyUnreadable(claims);
   runtime.facts = layoutOf(runtime.major);
-  overlayDescriptor(json, runtime.facts);
+  if (claims.descriptor) overlayDescriptor(*claims.descriptor, runtime.facts);
   runtime.facts.table = exports.table;
   for (const Segment& segment : image.segments()) {
     if (segment.type != PT_LOAD || (segment.flags & PF_X) == 0) continue;

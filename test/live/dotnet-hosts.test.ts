@@ -131,3 +131,33 @@ test("a runtime of a version that is not known is told of", {
     });
   });
 });
+
+/** Writes over all places where a text is found. */
+function replaceAll(bytes: Buffer, text: string, by: string): void {
+  for (let at = bytes.indexOf(text); at >= 0; at = bytes.indexOf(text, at + by.length))
+    bytes.write(by, at);
+}
+
+test("a runtime that is later than all that were tried is read by its own descriptor, and told of", {
+  timeout: TIMEOUT,
+}, async (context) => {
+  const program = readFileSync(built("net11-single", context));
+  replaceAll(program, "@(#)Version 11.", "@(#)Version 12.");
+  replaceAll(program, '"RuntimeProductVersionString":["11.', '"RuntimeProductVersionString":["12.');
+  const name = "DotNetRuntimeInfo\0";
+  for (let at = program.indexOf(name); at >= 0; at = program.indexOf(name, at + 1))
+    if (program.readUInt32LE(at + 96) === 11) program.writeUInt32LE(12, at + 96);
+  await withFolder(async (folder) => {
+    const path = join(folder, "program");
+    writeFileSync(path, program, { mode: 0o755 });
+    await during([start(path, ["deep", "40"])], async ([pid = 0]) => {
+      await hasRun(pid, 1);
+      const { status, stdout, stderr } = await polytop(["--json", "-n", "3", "-p", String(pid)]);
+      expect(status).toBe(0);
+      expect(stderr).toContain(
+        ".NET 12 is newer than what was tried (11): its layout was checked against itself",
+      );
+      expect(stdout).toContain("Truth.Program.Descend");
+    });
+  });
+});

@@ -5,6 +5,9 @@
 //   managed-code prologs FILE...
 //     compares what the prolog of each function does to the stack with its unwind codes, at each point of the
 //     prolog and behind it, and prints how many agree.
+//   managed-code runtime FILE
+//     prints what is told of the runtime in a file: its version, how its layout is known, why it is refused, some of
+//     what the kernel side gets.
 //   managed-code stubs FILE
 //     looks in a runtime for the write barriers that it copies, and for its templates of call counting stubs, and
 //     prints how many places are taken for each.
@@ -27,6 +30,7 @@
 #include "bpf/arch/x86_dotnet.h"
 #include "bpf/arch/x86_stubs.h"
 #include "damage.h"
+#include "dotnet/dotnet_file.h"
 #include "dotnet/ready_to_run.h"
 #include "elf_maker.h"
 
@@ -243,6 +247,22 @@ bool build(const Original& original, const std::vector<uint8_t>& bytes, uint64_t
   return isSound(table, rules);
 }
 
+int printRuntime(const char* path) {
+  std::string error;
+  const std::vector<uint8_t> bytes = readAll(path);
+  const auto image = ElfImage::openMemory(bytes.data(), bytes.size(), error);
+  const auto runtime = image ? findDotnetRuntime(*image) : std::nullopt;
+  if (!runtime) {
+    std::printf("no runtime %s\n", error.c_str());
+    return 0;
+  }
+  const dotnet_facts& facts = runtime->facts;
+  std::printf("%u %s\n%s\n%u %u %u\n", runtime->major, runtime->descriptor ? "described" : "measured",
+              runtime->error.c_str(), facts.nibble_map, facts.layout_base, facts.allocator_number);
+  for (const uint8_t stub : facts.stubs) std::printf("%u ", stub);
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -269,6 +289,7 @@ int main(int argc, char** argv) {
     std::printf("%d barriers, %d places in counting stubs\n", barriers, counting);
     return 0;
   }
+  if (argc == 3 && strcmp(argv[1], "runtime") == 0) return printRuntime(argv[2]);
   if (argc == 3 && strcmp(argv[1], "words") == 0) {
     printWords(argv[2]);
     return 0;

@@ -1,12 +1,13 @@
 /**
  * Records what naming reads of a .NET process, with what the runtime itself says of the methods, for the unit tests.
- * Run with the project's Node, as root: node test/support/dotnet-recording.ts
+ * Run with the project's Node, as root: node test/support/dotnet-recording.ts [VERSION…]
  */
 import { spawn } from "node:child_process";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { gunzipSync, gzipSync } from "node:zlib";
 import type { SeenMethod } from "../../src/addon/drained.ts";
 import { PageBudget } from "../../src/runtimes/dotnet/bytes.ts";
+import { NEWEST_MEASURED } from "../../src/runtimes/dotnet/layout.ts";
 import { ProcessMemory, type ReadMemory } from "../../src/runtimes/dotnet/memory.ts";
 import type { ImageCache } from "../../src/runtimes/dotnet/modules.ts";
 import { DotnetProcess } from "../../src/runtimes/dotnet/process.ts";
@@ -100,7 +101,16 @@ async function record(shapeName: string, major: number): Promise<void> {
   const first = seen[0];
   if (!first) throw new Error("no method was met");
   const file = { major: first.major, descriptor: first.descriptor };
-  const process = new DotnetProcess(new ProcessMemory(read, pid), file, first.bias, noCache());
+  const named = (version: number): DotnetProcess =>
+    new DotnetProcess(
+      new ProcessMemory(read, pid),
+      { ...file, major: version },
+      first.bias,
+      noCache(),
+    );
+  const process = named(major);
+  // Of a version that nobody has tried more is read.
+  const later = named(NEWEST_MEASURED + 1);
   let foreign = 0;
   const methods = seen.flatMap((it) => {
     const start = it.word & START_MASK;
@@ -110,6 +120,7 @@ async function record(shapeName: string, major: number): Promise<void> {
     const isOwn = known.module === "program";
     if (!isOwn && (known.typeArguments === "" || ++foreign > MAX_FOREIGN)) return [];
     process.method(Number(start), it.methodDesc);
+    if (major === NEWEST_MEASURED) later.method(Number(start), it.methodDesc);
     process.body(Number(start));
     return [{ start: Number(start), methodDesc: it.methodDesc, ...known }];
   });
@@ -123,7 +134,7 @@ async function record(shapeName: string, major: number): Promise<void> {
 }
 
 if (import.meta.main) {
-  await record("net8", 8);
-  await record("net9", 9);
-  await record("net10", 10);
+  const wanted = process.argv.slice(2).map(Number);
+  for (const major of wanted.length > 0 ? wanted : [8, 9, 10, 11])
+    await record(`net${major}`, major);
 }

@@ -6,7 +6,10 @@ import layouts from "../../../bpf/dotnet-layouts.json" with { type: "json" };
 import { type ProcessMemory, pointerAt, Unreadable } from "./memory.ts";
 
 /** `Type.Field` as descriptors name it; the field `!` stands for the size of the type. */
-type Field = keyof typeof layouts.offsets;
+type Field = keyof typeof layouts.offsets | keyof typeof layouts.everywhere;
+
+/** The latest version whose layout was measured. */
+export const NEWEST_MEASURED = Math.max(...layouts.versions);
 
 /** The layout of one runtime. */
 export interface Layout {
@@ -16,9 +19,6 @@ export interface Layout {
   /** How many bits of a method's token are in its MethodDesc. */
   readonly tokenRemainderBits: number;
 }
-
-/** No descriptor of .NET 10 has this field: a later version may have put it elsewhere. */
-const NEVER_DESCRIBED: Field = "NativeCodeVersionNode.OptimizationTier";
 
 const MAX_OFFSET = 16_384;
 const MAX_TOKEN_BITS = 24;
@@ -50,22 +50,25 @@ export function readDescriptor(memory: ProcessMemory, address: number): unknown 
 
 /**
  * Returns the layout of a version, with what a descriptor says over it. A version that was not measured is like the
- * next one that was, else like the last.
+ * next one that was; one that is later than all of them must describe itself, else this throws Unreadable.
  */
 export function layoutOf(major: number, descriptor?: unknown): Layout {
-  const { versions, offsets } = layouts;
+  const { versions, offsets, everywhere } = layouts;
   const { types, globals } = object(descriptor);
   const next = versions.findIndex((version) => version >= major);
-  const at = Object.entries(offsets).map(([field, measured]) => {
+  const described = (field: string): number | undefined => {
     const [type = "", member = ""] = field.split(".");
-    const described = numberIn(object(object(types)[type])[member]);
-    const isKnown = next >= 0 || field !== NEVER_DESCRIBED;
-    return [field, described ?? (isKnown ? measured.at(next) : 0) ?? 0];
+    return numberIn(object(object(types)[type])[member]);
+  };
+  const at = Object.entries(offsets).map(([field, measured]) => {
+    const offset = described(field) ?? measured[next];
+    if (offset === undefined) throw new Unreadable(`its runtime does not tell ${field}`);
+    return [field, offset];
   });
   const bits = numberIn(object(globals).MethodDescTokenRemainderBitCount);
   return {
     major,
-    at: Object.fromEntries(at) as Layout["at"],
+    at: { ...everywhere, ...Object.fromEntries(at) } as Layout["at"],
     tokenRemainderBits:
       bits !== undefined && bits <= MAX_TOKEN_BITS ? bits : layouts.tokenRemainderBits,
   };

@@ -10,7 +10,7 @@ import {
 import { type GenericArgument, paired } from "./generic-arguments.ts";
 import { PeImage } from "./image.ts";
 import type { ImageMethod } from "./instance-name.ts";
-import type { Layout } from "./layout.ts";
+import { type Layout, NEWEST_MEASURED } from "./layout.ts";
 import { type ProcessMemory, pointerAt, Unreadable } from "./memory.ts";
 import { type ImageCache, type Module, ModuleReader } from "./modules.ts";
 import { type Tier, TierReader } from "./tier.ts";
@@ -76,8 +76,18 @@ export class MethodReader {
     if (kind === DOTNET_CLASS_ARRAY)
       return this.#arrayMethod(type, bytes.readUInt16LE(DOTNET_METHOD_SLOT));
     const module = this.#moduleOf(type, row);
+    if (this.#layout.major > NEWEST_MEASURED) this.#check(type, row, module);
     const found = module.metadata.method(row);
     return { name: `${found.type}.${found.name}`, module: module.name };
+  }
+
+  /**
+   * What the runtime and the metadata say of a method must be the same where nobody has tried the runtime's layout: a
+   * wrong one leads to the type that the metadata has for a method by accident alone.
+   */
+  #check(type: number, row: number, { metadata }: Module): void {
+    if (metadata.typeOfMethod(row) !== this.#types.row(type))
+      throw new Unreadable("its runtime is not laid out as it says");
   }
 
   /** The body of a MethodDesc that starts at an address; throws Unreadable where it cannot be told. */

@@ -2,7 +2,7 @@
 import type { SeenMethod } from "../../addon/drained.ts";
 import type { NamedFunction } from "../reader.ts";
 import type { ImageMethod } from "./instance-name.ts";
-import { type Layout, layoutOf, readDescriptor } from "./layout.ts";
+import { type Layout, layoutOf, NEWEST_MEASURED, readDescriptor } from "./layout.ts";
 import { type ProcessMemory, Unreadable } from "./memory.ts";
 import { type MethodBody, type MethodName, MethodReader } from "./method.ts";
 import type { ImageCache } from "./modules.ts";
@@ -24,16 +24,20 @@ const MISFITS = 8;
 /** Keeps names of frame words for as long as the process lives: the kernel side tells of each once. */
 export class DotnetProcess {
   readonly memory: ProcessMemory;
+  /** The version of its runtime where that is later than what was tried; else 0. */
+  readonly untried: number;
   readonly #open: () => { readonly layout: Layout; readonly reader: MethodReader };
   #opened: { readonly layout: Layout; readonly reader: MethodReader } | undefined;
   readonly #awaited = new Map<bigint, SeenMethod>();
   readonly #names = new Map<bigint, NamedFunction>();
   #isNamed = false;
+  #isChecked = false;
   #refusals = 0;
   #lastRefusal = "";
 
   constructor(memory: ProcessMemory, file: RuntimeFile, bias: number, cache: ImageCache) {
     this.memory = memory;
+    this.untried = file.major > NEWEST_MEASURED ? file.major : 0;
     this.#open = () => {
       const layout = layoutOf(file.major, describe(memory, file, bias));
       return { layout, reader: new MethodReader(memory, layout, cache) };
@@ -94,7 +98,14 @@ export class DotnetProcess {
     // Code that was collected meanwhile may have given its place to another method, and all else with it.
     if (this.#methodDescOf(start, this.memory.now) !== methodDesc || (by && !this.#isAllocated(by)))
       throw new Unreadable("its code was collected");
+    this.#isChecked = true;
     return name;
+  }
+
+  /** Says that the runtime was read though nobody has tried it, where that is so. */
+  get news(): string | undefined {
+    if (this.untried === 0 || !this.#isChecked) return undefined;
+    return `.NET ${this.untried} is newer than what was tried (${NEWEST_MEASURED}): its layout was checked against itself`;
   }
 
   #isAllocated({ allocator, allocatorNumber }: AllocatedBy): boolean {
@@ -127,7 +138,7 @@ function describe(memory: ProcessMemory, file: RuntimeFile, bias: number): unkno
   try {
     return readDescriptor(memory, bias + file.descriptor);
   } catch (error) {
-    // The measured layout of the version is complete: it has to do without a descriptor.
+    // The measured layout of a version is complete: it has to do without a descriptor, and a later version cannot.
     if (error instanceof Unreadable || error instanceof SyntaxError) return undefined;
     throw error;
   }

@@ -121,7 +121,7 @@ export class DotnetReader implements RuntimeReader {
     return this.#resolving();
   }
 
-  /** Tells of runtimes that are not understood. */
+  /** Tells of runtimes that are not understood, or that nobody has tried. */
   notices(): string[] {
     const misfits: string[] = [];
     for (const [pid, { process }] of this.#processes) {
@@ -130,7 +130,10 @@ export class DotnetReader implements RuntimeReader {
       if (reason === undefined || ownerOf(pid) < 0) continue;
       misfits.push(`no method of pid ${pid} could be named: ${reason}`);
     }
-    return [...this.#refused.values(), ...misfits].slice(0, MAX_NOTICES);
+    const news = new Set(
+      [...this.#processes.values()].flatMap(({ process }) => process.news ?? []),
+    );
+    return [...this.#refused.values(), ...misfits, ...news].slice(0, MAX_NOTICES);
   }
 
   /** Names the precompiled method at an offset of a file. */
@@ -229,7 +232,7 @@ export class DotnetReader implements RuntimeReader {
       const name = Buffer.from(seen.name).toString("utf8");
       const body: Tier = "compiled once";
       process.keep(seen.word, { runtime: "dotnet", name, module: DYNAMIC_MODULE, body });
-    } else if (isOfFile(seen)) {
+    } else if (isOfFile(seen) && (process.untried === 0 || isPrecompiled(seen))) {
       // The file names it, as soon as it is known, whether the process lives or not.
       if (!this.#nameByFile(process, seen)) process.await(seen.word, seen);
     } else {

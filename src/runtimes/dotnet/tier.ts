@@ -1,9 +1,9 @@
 /** Tells how the runtime made a body of a method: it compiles hot methods again, even in the middle of a loop. */
 import { ARCHITECTURE } from "../../machine/architecture.ts";
-import type { Layout } from "./layout.ts";
+import { type Layout, NEWEST_MEASURED } from "./layout.ts";
 import { type ProcessMemory, pointerAt, Unreadable } from "./memory.ts";
 
-/** Tiers as NativeCodeVersion numbers them (src/coreclr/vm/codeversion.h of .NET 9 and 10). */
+/** Tiers as NativeCodeVersion numbers them (src/coreclr/vm/codeversion.h of .NET 9 to 11). */
 const TIERS = [
   "tier 0",
   "tier 1",
@@ -53,7 +53,8 @@ export class TierReader {
     const codeData = at["MethodDesc.CodeData"];
     // .NET 8 keeps the list in a table of its own.
     if (codeData === 0) return this.#isReplacement(start) ? "OSR" : undefined;
-    if (at["NativeCodeVersionNode.OptimizationTier"] === 0) return undefined;
+    // A later version may number them anew.
+    if (this.#layout.major > NEWEST_MEASURED) return undefined;
     const versions = this.#versions(methodDesc, pointerAt(method, codeData));
     const own = versions.find(({ code }) => code === start);
     if (own) return own.tier;

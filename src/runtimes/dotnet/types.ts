@@ -5,11 +5,16 @@ import { type ProcessMemory, pointerAt, Unreadable } from "./memory.ts";
 import type { Module, ModuleReader } from "./modules.ts";
 import { Work } from "./work.ts";
 
-/** Further flags of a MethodTable (methodtable.h of .NET 8 to 10). */
+/** Further flags of a MethodTable (methodtable.h of .NET 8 to 11). */
 const CATEGORY_MASK = 0xc0000;
 const CATEGORY_ARRAY = 0x80000;
 const VECTOR_MASK = 0xf0000;
 const VECTOR = 0xa0000;
+
+/** An array that is no vector has a length and a lower bound for each of its dimensions (object.h: ArrayBase). */
+const VECTOR_SIZE = 24;
+const BOUND_SIZE = 8;
+const MAX_RANK = 32;
 
 /** Kinds of TypeDescs: element types of ECMA-335 II.23.1.16. */
 const POINTER = 0x0f;
@@ -84,7 +89,7 @@ export class TypeReader {
   /** The row of a type's definition in the metadata of its module. */
   row(type: number): number {
     if (this.#layout.major <= 8) return this.#memory.u16(type + 10);
-    return this.#memory.u32(type + 8) >>> 8;
+    return this.#memory.u32(type + this.#layout.at["MethodTable.MTFlags2"]) >>> 8;
   }
 
   /** The module that defines a type. */
@@ -123,8 +128,11 @@ export class TypeReader {
     const handle = this.#memory.pointer(type + this.#layout.at["MethodTable.PerInstInfo"]);
     const element = this.#name(handle, form, depth + 1);
     if ((flags & VECTOR_MASK) === VECTOR) return `${element}[]`;
-    const rank = this.#memory.u8(this.#class(type) + this.#layout.at["ArrayClass.Rank"]);
-    return `${element}[${rank > 1 ? ",".repeat(Math.min(rank, 32) - 1) : "*"}]`;
+    const bounds = this.#memory.u32(type + this.#layout.at["MethodTable.BaseSize"]) - VECTOR_SIZE;
+    const rank = bounds / BOUND_SIZE;
+    if (!Number.isInteger(rank) || rank < 1 || rank > MAX_RANK)
+      throw new Unreadable("one of its types is an array of no size");
+    return `${element}[${rank > 1 ? ",".repeat(rank - 1) : "*"}]`;
   }
 
   /** Handles of the arguments of a generic type: its own dictionary is the last of those of its ancestors. */
@@ -164,12 +172,6 @@ export class TypeReader {
   #canonical(type: number): number {
     const word = this.#memory.pointer(type + this.#layout.at["MethodTable.EEClassOrCanonMT"]);
     return word % 2 === 1 ? word - 1 : type;
-  }
-
-  #class(type: number): number {
-    return this.#memory.pointer(
-      this.#canonical(type) + this.#layout.at["MethodTable.EEClassOrCanonMT"],
-    );
   }
 }
 

@@ -2,30 +2,34 @@
 import {
   DOTNET_STUB_BARRIER,
   DOTNET_STUB_COUNTING,
+  DOTNET_STUB_DISPATCH,
+  DOTNET_STUB_DYNAMIC_HELPER,
+  DOTNET_STUB_FIXUP_PRECODE,
   DOTNET_STUB_IMAGE,
+  DOTNET_STUB_JUMP,
+  DOTNET_STUB_LOOKUP,
   DOTNET_STUB_OTHER,
+  DOTNET_STUB_PRECODE,
+  DOTNET_STUB_RESOLVE,
+  DOTNET_STUB_SHUFFLE,
+  DOTNET_STUB_STUB_PRECODE,
+  DOTNET_STUB_TABLE,
+  DOTNET_STUB_WRAPPER,
 } from "../../../build/abi.ts";
 import type { NamedFunction } from "../reader.ts";
 import { Unreadable } from "./memory.ts";
 
-/**
- * Kinds of stubs, as the runtime numbers them (StubCodeBlockKind in src/coreclr/vm/codeman.h); the last four as
- * bpf/dotnet/abi.h does.
- */
+const COMPILES = "it leads to a method, which may have to be compiled first";
+
 const STUBS = new Map<number, readonly [name: string, meaning: string]>([
-  [1, ["jump stub", "it leads to code that is too far away for a jump"]],
-  [2, ["precode", "it leads to a method, which may have to be compiled first"]],
-  [3, ["dynamic helper", "it does for precompiled code what depends on types"]],
-  [4, ["stub precode", "it leads to a method, which may have to be compiled first"]],
-  [5, ["fixup precode", "it leads to a method, which may have to be compiled first"]],
-  [6, ["virtual dispatch stub", "it leads a call of an interface to the method of one type"]],
-  [7, ["virtual resolve stub", "it looks for the method that an interface's call means"]],
-  [8, ["virtual lookup stub", "it leads the first call of an interface to the runtime"]],
-  [9, ["virtual table stub", "it leads a virtual call to the method"]],
   [
     DOTNET_STUB_OTHER,
-    ["runtime stub", "a thunk that the runtime wrote, as for delegates and generic methods"],
+    [
+      "runtime stub",
+      "code that the runtime wrote, such as thunks of delegates and generic methods",
+    ],
   ],
+  [DOTNET_STUB_IMAGE, ["call thunk", "it leads precompiled code to what it calls"]],
   [
     DOTNET_STUB_BARRIER,
     ["write barrier", "it notes for the garbage collector that a reference was written"],
@@ -34,7 +38,32 @@ const STUBS = new Map<number, readonly [name: string, meaning: string]>([
     DOTNET_STUB_COUNTING,
     ["call counting stub", "it counts the calls of a method until that is compiled again"],
   ],
-  [DOTNET_STUB_IMAGE, ["call thunk", "it leads precompiled code to what it calls"]],
+  [DOTNET_STUB_JUMP, ["jump stub", "it leads to code that is too far away for a jump"]],
+  [DOTNET_STUB_PRECODE, ["precode", COMPILES]],
+  [DOTNET_STUB_STUB_PRECODE, ["stub precode", COMPILES]],
+  [DOTNET_STUB_FIXUP_PRECODE, ["fixup precode", COMPILES]],
+  [
+    DOTNET_STUB_DYNAMIC_HELPER,
+    ["dynamic helper", "it does for precompiled code what depends on types"],
+  ],
+  [
+    DOTNET_STUB_DISPATCH,
+    ["virtual dispatch stub", "it leads a call of an interface to the method of one type"],
+  ],
+  [
+    DOTNET_STUB_RESOLVE,
+    ["virtual resolve stub", "it looks for the method that an interface's call means"],
+  ],
+  [
+    DOTNET_STUB_LOOKUP,
+    ["virtual lookup stub", "it leads the first call of an interface to the runtime"],
+  ],
+  [DOTNET_STUB_TABLE, ["virtual table stub", "it leads a virtual call to the method"]],
+  [
+    DOTNET_STUB_WRAPPER,
+    ["wrapper stub", "it adds what a method of a generic or boxed type is called with"],
+  ],
+  [DOTNET_STUB_SHUFFLE, ["shuffle thunk", "it moves the arguments of a delegate's call"]],
 ]);
 
 /** What is behind a reason, by its text, and what helps, where something does. */

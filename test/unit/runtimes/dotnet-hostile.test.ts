@@ -168,6 +168,39 @@ test("a type whose arguments are 64 times itself", LONGEST, () => {
   expect(reads).toBeLessThan(5000);
 });
 
+test("an array has as many dimensions as its size says, and a size that is none is refused", () => {
+  const [array, element] = [0x10000, 0x10100];
+  const bytes = Buffer.alloc(0x200);
+  const layout = layoutOf(11);
+  bytes.writeUInt32LE(0x80080000, 0); // an array that is no vector
+  bytes.writeBigUInt64LE(BigInt(element), layout.at["MethodTable.PerInstInfo"]);
+  bytes.writeUInt32LE(2 << 8, 0x100 + layout.at["MethodTable.MTFlags2"]);
+  const memory = new ProcessMemory((_pid, address, size) => {
+    const at = Number(address) - array;
+    return bytes.subarray(at, at + size);
+  }, 1);
+  const metadata = new Metadata(makeMetadata([{ name: "<Module>" }, { name: "T" }]));
+  class OneModule extends ModuleReader {
+    override at(): ReturnType<ModuleReader["at"]> {
+      return { name: "m", dynamic: false, metadata };
+    }
+  }
+  const cache = { pages: new PageBudget(1 << 20), tables: () => expect.fail("no image is read") };
+  const types = new TypeReader(memory, layout, new OneModule(memory, layout, cache));
+  const named = (size: number): string => {
+    bytes.writeUInt32LE(size, layout.at["MethodTable.BaseSize"]);
+    return types.name(array);
+  };
+  expect([32, 40, 48, 24 + 8 * 32].map(named)).toEqual([
+    "T[*]",
+    "T[,]",
+    "T[,,]",
+    `T[${",".repeat(31)}]`,
+  ]);
+  for (const size of [0, 24, 28, 24 + 8 * 33, 0xffffffff])
+    expect(() => named(size)).toThrow("an array of no size");
+});
+
 describe("what is spent", () => {
   test("on one thing ends", () => {
     const work = new Work(10, "its tables");
