@@ -6,6 +6,10 @@
  * fields of all versions; a suffix after ___ names a variant whose field of the
  * same name is another. (libbpf goes through all types of the kernel for each
  * struct and each variant, which takes it a millisecond.)
+ *
+ * Whole numbers are unsigned here, also where the kernel's are signed: libbpf fits a load to a field that another
+ * version made shorter or longer, but for signed ones, and refuses the object then (bpf_core_calc_relo() of
+ * libbpf 1.1). task_struct.on_cpu was an int up to Linux 7.1, and is a byte from 7.2 on.
  */
 #ifndef POLYTOP_KERNEL_H
 #define POLYTOP_KERNEL_H
@@ -80,8 +84,8 @@ struct super_block {
 } RELOCATED;
 
 struct timespec64 {
-	__s64 tv_sec;
-	long tv_nsec;
+	__u64 tv_sec;
+	unsigned long tv_nsec;
 } RELOCATED;
 
 struct inode {
@@ -89,7 +93,7 @@ struct inode {
 	unsigned long i_ino;
 	unsigned int i_nlink;
 	__u32 i_generation;
-	__s64 i_ctime_sec; /* from 6.11 on */
+	__u64 i_ctime_sec; /* from 6.11 on */
 	__u32 i_ctime_nsec;
 	struct timespec64 __i_ctime; /* 6.6 to 6.10 */
 	struct timespec64 i_ctime;   /* before 6.6 */
@@ -163,7 +167,7 @@ struct mm_struct {
 	 * Where VMAs have locks of their own, from 6.4 on: changes with each change of the mappings. It is a seqcount_t
 	 * later: CO-RE takes a field for another one where a number meets a struct.
 	 */
-	int mm_lock_seq;
+	unsigned int mm_lock_seq;
 } RELOCATED;
 
 struct seqcount {
@@ -181,7 +185,7 @@ struct sched_info {
 
 /* The number of a process in one of the namespaces that see it. */
 struct upid {
-	int nr;
+	unsigned int nr;
 	void *ns;
 } RELOCATED;
 
@@ -208,8 +212,8 @@ struct task_struct {
 	struct sched_info sched_info;
 	unsigned int flags;
 	struct mm_struct *mm;
-	int pid;
-	int tgid;
+	unsigned int pid;
+	unsigned int tgid;
 	struct task_struct *real_parent;
 	struct task_struct *group_leader;
 	struct pid *thread_pid;

@@ -48,9 +48,9 @@ struct files_struct {
 
 /* The variants add fields to those that the walk touches. */
 struct task_struct___wait {
-	int pid;
-	int on_cpu;
-	int exit_state;
+	unsigned int pid;
+	unsigned int on_cpu; /* a byte from 7.2 on */
+	unsigned int exit_state;
 	unsigned in_iowait : 1;
 	unsigned long nvcsw;
 	unsigned long nivcsw;
@@ -67,7 +67,7 @@ struct task_struct___new_state {
 } RELOCATED;
 
 struct task_struct___old_state {
-	long state;
+	unsigned long state;
 } RELOCATED;
 
 struct file___data {
