@@ -5,6 +5,7 @@
 
 #include "early/early.h"
 #include "js/values.h"
+#include "kernel/load_trial.h"
 #include "kernel_names/kernel_names.h"
 
 namespace polytop {
@@ -29,6 +30,13 @@ Napi::Value describeKernelSymbols(const Napi::CallbackInfo& info) {
   });
 }
 
+Napi::Value describeTrial(const Napi::CallbackInfo& info) {
+  return guarded(info.Env(), [&] {
+    const LoadTrial trial = tryToLoad(info[0].As<Napi::String>(), info[1].As<Napi::String>());
+    return object(info.Env(), "sampling", trial.sampling, "waits", trial.waits);
+  });
+}
+
 }  // namespace
 
 Napi::Value describeKernelNames(const Napi::CallbackInfo& info, const Session& session) {
@@ -39,6 +47,7 @@ Napi::Value describeKernelNames(const Napi::CallbackInfo& info, const Session& s
 void defineKernel(Napi::Env env, Napi::Object exports) {
   exports.Set("begin", Napi::Function::New(env, begin));
   exports.Set("readKernelSymbols", Napi::Function::New(env, describeKernelSymbols));
+  exports.Set("tryToLoad", Napi::Function::New(env, describeTrial));
 }
 
 }  // namespace polytop

@@ -12,6 +12,7 @@ namespace polytop {
  *   begin(objectPath): begins what takes longest at the start; see beginEarly().
  *   readKernelSymbols(path): the columns of KernelSymbols; undefined where all addresses are hidden. Throws an error
  *   with `errno` where the file cannot be read.
+ *   tryToLoad(objectPath, sweepPath): LoadTrial, {sampling, waits}.
  */
 void defineKernel(Napi::Env env, Napi::Object exports);
 

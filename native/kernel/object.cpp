@@ -67,6 +67,27 @@ int keepLog(libbpf_print_level level, const char* format, va_list arguments) {
   return 0;
 }
 
+/// The last line of a text.
+std::string_view lastLine(std::string_view text) {
+  const size_t end = text.rfind('\n');
+  return end == std::string_view::npos ? text : text.substr(end + 1);
+}
+
+/// What libbpf's log says, in one line: which program the kernel refuses, and the verifier's last words on it, which
+/// stand before its sums ("processed … insns").
+std::string refusalIn(std::string_view log) {
+  constexpr std::string_view kProgram = "prog '";
+  const size_t program = log.rfind(kProgram);
+  if (program == std::string_view::npos) return "the kernel refused the BPF program";
+  const std::string_view said = log.substr(program + kProgram.size());
+  const size_t quote = said.find('\'');
+  const size_t sums = log.rfind("\nprocessed ");
+  const std::string_view why =
+      sums == std::string_view::npos ? said.substr(std::min(quote + 3, said.size())) : lastLine(log.substr(0, sums));
+  return "the kernel refused the BPF program " + std::string(said.substr(0, quote)) + " (" +
+         std::string(why.substr(0, why.find('\n'))) + ")";
+}
+
 }  // namespace
 
 bpf_object* openObject(const std::string& path) {
@@ -150,7 +171,7 @@ void loadObject(bpf_object* object) {
   pthread_sigmask(SIG_SETMASK, &all, &before);
   const int error = bpf_object__load(object);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (error) throw Failure("the kernel refused the BPF program\n" + libbpfLog, -error);
+  if (error) throw Failure(refusalIn(libbpfLog) + "\n" + libbpfLog, -error);
 }
 
 }  // namespace polytop

@@ -45,7 +45,8 @@ uint32_t countThreads() {
 
 std::unique_ptr<WaitObject> load(const std::string& objectPath, const Session& session) {
   auto object = std::make_unique<WaitObject>();
-  object->load(objectPath, session, std::clamp(kRowsPerThread * countThreads(), kFewestRows, kMostRows));
+  const uint32_t rows = std::clamp(kRowsPerThread * countThreads(), kFewestRows, kMostRows);
+  object->load(objectPath, session.object(), session.possibleCpus(), rows);
   return object;
 }
 

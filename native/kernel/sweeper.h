@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "bpf/totals.h"
+#include "kernel/session.h"
 #include "kernel/wait_object.h"
 #include "turns/mutex.h"
 

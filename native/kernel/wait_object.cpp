@@ -30,17 +30,25 @@ WaitObject::~WaitObject() {
   bpf_object__close(object_);
 }
 
-void WaitObject::load(const std::string& path, const Session& session, uint32_t rows) {
+void WaitObject::load(const std::string& path, const bpf_object* sampling, uint32_t possibleCpus, uint32_t rows) {
+  possibleCpus_ = possibleCpus;
+  try {
+    loadPrograms(path, sampling, rows);
+    findDirectMap();
+  } catch (const Failure& failure) {
+    throw failure.after("waits cannot be sampled, the CPU's time can: ");
+  }
+}
+
+void WaitObject::loadPrograms(const std::string& path, const bpf_object* sampling, uint32_t rows) {
   object_ = openObject(path);
   bpf_program* sweep = bpf_object__find_program_by_name(object_, "sweep");
   bpf_map* counts = bpf_object__find_map_by_name(object_, "wait_counts");
   if (!sweep || !counts) throw Failure("the BPF object lacks a program or a map: " + path);
   bpf_map__set_max_entries(counts, rows);
-  possibleCpus_ = session.possibleCpus();
   setConstants(object_, possibleCpus_);
-  shareMaps(object_, session.object());
+  shareMaps(object_, sampling);
   loadObject(object_);
-  findDirectMap();
   link_ = bpf_program__attach_iter(sweep, nullptr);
   if (!link_) throw Failure("the kernel does not iterate over threads", errno);
 }

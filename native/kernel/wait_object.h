@@ -8,7 +8,6 @@
 
 #include "bpf/abi.h"
 #include "bpf/totals.h"
-#include "kernel/session.h"
 #include "util/file_descriptor.h"
 
 namespace polytop {
@@ -21,9 +20,10 @@ class WaitObject {
   WaitObject(const WaitObject&) = delete;
   WaitObject& operator=(const WaitObject&) = delete;
 
-  /// Loads the object and finds out how the memory of other processes is read. `rows`: room for so many threads and
-  /// stacks between two drains. Throws a Failure where this machine cannot.
-  void load(const std::string& path, const Session& session, uint32_t rows);
+  /// Loads the object beside the loaded one that samples, and finds out how the memory of other processes is read.
+  /// `rows`: room for so many threads and stacks between two drains. Throws a Failure where this machine cannot, whose
+  /// text says that the CPU's time can be sampled all the same.
+  void load(const std::string& path, const bpf_object* sampling, uint32_t possibleCpus, uint32_t rows);
   /// Visits every thread once. Throws a Failure.
   void sweep(const wait_settings& settings);
   /// Settings as load() found them.
@@ -33,6 +33,7 @@ class WaitObject {
   void sumTotals(cpu_totals& sums) const;
 
  private:
+  void loadPrograms(const std::string& path, const bpf_object* sampling, uint32_t rows);
   void findDirectMap();
   /// Whether the direct map begins so far below the page tables of this process: a word of its memory tells.
   bool isDirectMap(uint64_t gigabytesBelow);

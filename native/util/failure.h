@@ -20,6 +20,12 @@ class Failure : public std::runtime_error {
       : std::runtime_error(error ? what + ": " + strerror(error) : what), error_(error) {}
 
   int error() const { return error_; }
+  /// The same with these words in front.
+  Failure after(const std::string& words) const {
+    Failure made(words + what());
+    made.error_ = error_;
+    return made;
+  }
 
  private:
   int error_;

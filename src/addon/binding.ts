@@ -93,6 +93,14 @@ export interface Addon {
    * symbols are read where it does not tell its names itself (Sampler.nameKernel). A Sampler of the same object path takes it over; nobody need.
    */
   begin(objectPath: string): void;
+  /**
+   * Has the kernel take the objects that sample and that visit waiting threads, and gives them up again. Why it refuses
+   * either, on several lines; empty where it takes it. The latter is untried where it refuses the former.
+   */
+  tryToLoad(
+    objectPath: string,
+    sweepPath: string,
+  ): { readonly sampling: string; readonly waits: string };
   /** Reads /proc/kallsyms; undefined where all addresses are hidden. Throws an error with `errno`. */
   readKernelSymbols(path: string): KernelSymbolColumns | undefined;
   /** The folder of the kernel's file system for tracing, mounted for this process if need be. Throws an error with `errno`. */

@@ -1,13 +1,12 @@
 /** Turns what the kernel side counted into ticks: drain, name, add up. */
 import { availableParallelism, hostname } from "node:os";
-import { join } from "node:path";
 import counterFile from "../../bpf/counters.json" with { type: "json" };
 import { COUNTER_IDS } from "../../build/abi.ts";
 import { loadAddon } from "../addon/binding.ts";
 import type { Drained } from "../addon/drained.ts";
 import type { ResolvedEvent } from "../addon/events.ts";
 import type { Sampler, SamplerOptions } from "../addon/sampler.ts";
-import { nativeFolder, samplingObject } from "../machine/native-folder.ts";
+import { samplingObject, waitObject } from "../machine/native-folder.ts";
 import { inTurns } from "../machine/steps.ts";
 import { FrameReader } from "../runtimes/frame-reader.ts";
 import { FunctionTable } from "../runtimes/function-table.ts";
@@ -58,9 +57,6 @@ export interface CollectorOptions
   readonly arguments?: boolean;
 }
 
-/** The BPF object that visits waiting threads. */
-const sweepObject = (): string => join(nativeFolder(), "wait.bpf.o");
-
 export class Collector {
   readonly #event: EventRow;
   readonly #sampler: Sampler;
@@ -110,7 +106,7 @@ export class Collector {
       // A screen may look at what runs the next moment.
       withoutClock: (this.#activity === "waiting" && byFunction) || !this.#events.hasClock,
       events: this.#events.numbered(),
-      ...(this.#activity === "running" ? {} : { sweepPath: sweepObject() }),
+      ...(this.#activity === "running" ? {} : { sweepPath: waitObject() }),
       sources: this.#event.sources,
     });
     this.#readers = runtimeReaders(addon, this.#sampler, !byFunction);
@@ -163,7 +159,7 @@ export class Collector {
   }
 
   #sweep(isPrepared: boolean): void {
-    this.#sampler.sweep(sweepObject(), isPrepared);
+    this.#sampler.sweep(waitObject(), isPrepared);
     this.#sweeps = true;
   }
 

@@ -21,6 +21,12 @@ export interface Check {
   readonly mend: string;
 }
 
+/** Why the kernel refuses polytop's programs, as Addon.tryToLoad() says it. */
+export interface Refusals {
+  readonly sampling: string;
+  readonly waits: string;
+}
+
 /** The whole finding. */
 export interface Diagnosis {
   readonly canRun: boolean;
@@ -54,6 +60,35 @@ const has = (facts: Facts, name: keyof typeof CAPABILITIES): boolean =>
 
 /** What is judged where only the machine matters. */
 const ANY: Installation = { way: "clone", folder: "", damage: "" };
+
+/** What follows from a finding once the kernel was asked for its programs, where there is nothing else against a run. */
+export function afterTrial({ canRun, checks }: Diagnosis, refusals: Refusals): Diagnosis {
+  const { sampling, waits } = refusals;
+  const asked = [
+    check(
+      "programs",
+      sampling ? "fail" : "ok",
+      sampling ? firstLine(sampling) : "the kernel takes the programs that sample",
+      REFUSED,
+    ),
+    ...(sampling
+      ? []
+      : [
+          check(
+            WAITS,
+            waits ? "warn" : "ok",
+            waits ? firstLine(waits) : "the kernel takes the programs that visit waiting threads",
+            REFUSED,
+          ),
+        ]),
+  ];
+  return { canRun: canRun && sampling === "", checks: [...checks, ...asked] };
+}
+
+const WAITS = "waits";
+const REFUSED = "a newer polytop may know this kernel; POLYTOP_DEBUG=1 shows all of its reasons";
+
+const firstLine = (text: string): string => text.split("\n")[0] ?? "";
 
 /** Judges the facts, and the installation where one is given. */
 export function diagnose(facts: Facts, installation?: Installation): Diagnosis {
@@ -265,7 +300,11 @@ export function formatDiagnosis({ canRun, checks }: Diagnosis): string {
     `${state.padEnd(4)}  ${id.padEnd(width)}  ${text}`,
     ...(mend ? [`${" ".repeat(width + 8)}mend: ${mend}`] : []),
   ]);
-  const ending = canRun ? "polytop can run here." : "polytop cannot run here.";
+  const lacksWaits = checks.some(({ id, state }) => id === WAITS && state === "warn");
+  const can = lacksWaits
+    ? "polytop can run here, but cannot sample waits (-e wait, -e wall, key e)."
+    : "polytop can run here.";
+  const ending = canRun ? can : "polytop cannot run here.";
   return `${[...lines, ending].join("\n")}\n`;
 }
 

@@ -37,3 +37,6 @@ export function nativeFolder(bundle = BUNDLE): string {
 
 /** The object with the sampling program. */
 export const samplingObject = (): string => join(nativeFolder(), SAMPLER);
+
+/** The object with the programs that visit waiting threads. */
+export const waitObject = (): string => join(nativeFolder(), "wait.bpf.o");

@@ -1,9 +1,10 @@
 /** Threads that wait: where, for what, for how long, and who will never go on. */
-import { mkdtempSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { needsSampling, polytop } from "../support/polytop.ts";
+import { withFolder } from "../support/live.ts";
+import { needsSampling, polytop, root } from "../support/polytop.ts";
 import { during, sleep, start } from "../support/profile.ts";
 import {
   IDLE_KINDS,
@@ -15,6 +16,36 @@ import {
 import { workload } from "../support/workloads.ts";
 
 const kinds = () => start(workload("waits.c"), ["kinds"]);
+
+/** A polytop whose program for waits asks the kernel for a field that it does not have. */
+function withoutWaits(folder: string): string {
+  for (const part of ["bin", "dist", "package.json"])
+    cpSync(join(root, part), join(folder, part), { recursive: true });
+  symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
+  const path = join(folder, "dist/wait.bpf.o");
+  const object = readFileSync(path);
+  object.write("xn_cpu", object.indexOf("\0on_cpu\0") + 1);
+  writeFileSync(path, object);
+  return join(folder, "bin/polytop");
+}
+
+test("a kernel that refuses the program for waits is told of it, and its CPUs are sampled", async (context) => {
+  needsSampling(context);
+  await withFolder(async (folder) => {
+    const options = { command: withoutWaits(folder), timeoutMs: 60_000 };
+    const { status, stderr } = await polytop(["--once", "-e", "wait"], options);
+    expect(status).toBe(3);
+    expect(stderr).toMatch(
+      /the CPU's time can: the kernel refused the BPF program sweep \(.*xn_cpu/,
+    );
+    const told = await polytop(["doctor"], options);
+    expect(told.status).toBe(0);
+    expect(told.stdout).toMatch(/^ok +programs /m);
+    expect(told.stdout).toMatch(/^warn +waits .*BPF program sweep/m);
+    expect(told.stdout).toContain("polytop can run here, but cannot sample waits (-e wait");
+    expect((await polytop(["--once", "-d", "0.2"], options)).status).toBe(0);
+  });
+});
 
 /** Threads of test/workloads/waits.c with `kinds`: one for each kind, and the main one. */
 const THREADS = Object.keys({ ...WAIT_KINDS, ...IDLE_KINDS }).length + 1;

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import {
+  afterTrial,
   diagnose,
   diagnosisJson,
   formatDiagnosis,
@@ -115,6 +116,33 @@ describe("what a fact does", () => {
     });
     expect(worst.checks.filter(({ state, mend }) => state !== "ok" && mend === "")).toEqual([]);
     expect(worst.checks.find(({ id }) => id === "capabilities")?.mend).toBe("sudo polytop");
+  });
+});
+
+describe("programs that the kernel refuses", () => {
+  const tried = (sampling: string, waits: string) =>
+    afterTrial(diagnose(GOOD), { sampling, waits });
+
+  test("those that sample keep it from running", () => {
+    const { canRun, checks } = tried("the kernel refused the BPF program sample (why)\nlog", "");
+    expect(canRun).toBe(false);
+    expect(checks.at(-1)).toMatchObject({
+      id: "programs",
+      state: "fail",
+      text: "the kernel refused the BPF program sample (why)",
+    });
+  });
+
+  test("those for waits do not", () => {
+    expect(
+      tried("", "")
+        .checks.slice(-2)
+        .map(({ state }) => state),
+    ).toEqual(["ok", "ok"]);
+    const found = tried("", "waits cannot be sampled: why\nlog");
+    expect(found.canRun).toBe(true);
+    expect(found.checks.at(-1)).toMatchObject({ id: "waits", state: "warn" });
+    expect(formatDiagnosis(found)).toContain("polytop can run here, but cannot sample waits");
   });
 });
 
