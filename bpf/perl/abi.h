@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
  * The part of abi.h about Perl: what both sides know of an interpreter, its frames and its names. Sources are the
- * headers of perl 5.28 to 5.42 (perl.h, intrpvar.h, cop.h, cv.h, hv.h).
+ * headers of perl 5.28 to 5.44 (perl.h, intrpvar.h, cop.h, cv.h, hv.h).
  */
 #ifndef POLYTOP_PERL_ABI_H
 #define POLYTOP_PERL_ABI_H
@@ -73,7 +73,7 @@ enum perl_flags {
 	PERL_AUX_IN_BODY = 8,   /* the name of a stash lies in its body, from 5.36 on */
 	PERL_DEFER = 16,        /* defer blocks exist, from 5.36 on */
 	PERL_REFUSED = 32,      /* no layout is known */
-	PERL_UNVERIFIED = 128,  /* the version is taken to be like the latest that is known, and probed */
+	PERL_UNVERIFIED = 128,  /* taken to be like the latest that was tried, and checked against itself */
 	PERL_WIDE_NUMBERS = 64, /* numbers of 16 bytes: the body of a glob is longer */
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
  * Context stacks of a Perl interpreter: their entries, and the stack infos that they hang on.
- * Layouts: perl 5.28 to 5.42, cop.h; what changes between versions is in struct perl_file.
+ * Layouts: perl 5.28 to 5.44, cop.h; what changes between versions is in struct perl_file.
  */
 #ifndef POLYTOP_PERL_CONTEXT_H
 #define POLYTOP_PERL_CONTEXT_H

@@ -4,7 +4,7 @@
  * runs the script. The strings are read out of the sampled task at the first sight of a sub and
  * sent to user space once, so that a name outlives its process.
  *
- * Layouts are those of perl 5.28 to 5.42 (sv.h, cv.h, gv.h, hv.h), equal with and without threads.
+ * Layouts are those of perl 5.28 to 5.44 (sv.h, cv.h, gv.h, hv.h), equal with and without threads.
  */
 #ifndef POLYTOP_PERL_NAME_H
 #define POLYTOP_PERL_NAME_H

@@ -9,7 +9,7 @@
 #include "../process_data.h"
 #include "name.h"
 
-/* The struct of a thread's variables begins with those that are wanted: perl 5.28 to 5.42 keep them below 256. */
+/* The struct of a thread's variables begins with those that are wanted: perl 5.28 to 5.44 keep them below 256. */
 #define INTERPRETER_WORDS 32
 
 /* Ends the walk before its first frame. Returns -1. */

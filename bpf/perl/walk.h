@@ -8,7 +8,7 @@
  * from 5.32 on they are linked by index, before that all entries must be looked at. An entry holds
  * the statement (COP) at which its caller goes on, hence the file and line of the frame below it.
  *
- * Layouts: perl 5.28 to 5.42, cop.h and op.h; what changes between versions is in struct perl_file.
+ * Layouts: perl 5.28 to 5.44, cop.h and op.h; what changes between versions is in struct perl_file.
  */
 #ifndef POLYTOP_PERL_WALK_H
 #define POLYTOP_PERL_WALK_H
@@ -335,8 +335,11 @@ static __always_inline void perl_finish(struct walk *w, struct task_struct *task
 	}
 	__u32 outcome = p->stop;
 	add_counter(COUNTER_UnwindPerlAttempts, 1);
-	if (file->flags & PERL_UNVERIFIED)
+	if (file->flags & PERL_UNVERIFIED) {
 		add_counter(COUNTER_UnwindPerlUnverified, 1);
+		if (outcome != COUNTER_UnwindPerlComplete && outcome != COUNTER_UnwindPerlTruncated)
+			add_counter(COUNTER_UnwindPerlMisfits, 1);
+	}
 	add_counter(COUNTER_UnwindPerlFrames, p->frames);
 	add_counter(outcome, 1);
 	if (outcome == COUNTER_UnwindPerlComplete)

@@ -4,7 +4,7 @@
  * calls is told by the ops below it, where it is called by name. User space compares the address of its
  * code with the native frames: only if the thread is in it, the name is shown.
  *
- * Facts: perl 5.28 to 5.42, op.h (struct op, unop, svop, padop, methop), pp_hot.c (pp_entersub, pp_method_named).
+ * Facts: perl 5.28 to 5.44, op.h (struct op, unop, svop, padop, methop), pp_hot.c (pp_entersub, pp_method_named).
  */
 #ifndef POLYTOP_PERL_XSUB_H
 #define POLYTOP_PERL_XSUB_H

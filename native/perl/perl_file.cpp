@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a perl's file says of the state of its processes. Facts: perl 5.28 to 5.42, intrpvar.h, cop.h, opcode.h,
+// What a perl's file says of the state of its processes. Facts: perl 5.28 to 5.44, intrpvar.h, cop.h, opcode.h,
 // perl.h (PL_revision, PL_version, PL_subversion: one byte each; PL_op_name: a table of strings).
 #include "perl/perl_file.h"
 
@@ -18,7 +18,7 @@ namespace {
 constexpr size_t kMaxOpName = 32;
 
 constexpr int kOldest = 28;       ///< perl 5.28
-constexpr int kLatestKnown = 42;  ///< perl 5.42
+constexpr int kLatestTried = 44;  ///< perl 5.44, whose layout is that of 5.42
 
 /// The symbols that are asked for below.
 constexpr std::string_view kSymbols[] = {
@@ -123,9 +123,11 @@ std::optional<PerlFile> readPerlFile(const ElfImage& image) {
     perl.warning = complete
                        ? "perl " + perl.version + " is not supported, 5.28 and later are: its subs are not shown"
                        : "perl " + perl.version + " lacks symbols that its stacks are found by: its subs are not shown";
-  } else if (version > kLatestKnown || version % 2) {  // odd numbers are those of development
+  } else if (version > kLatestTried || version % 2) {  // odd numbers are those of development
     facts.flags |= PERL_UNVERIFIED;
-    perl.warning = "perl " + perl.version + " is not a version that polytop was made for: its layout is probed";
+    perl.warning = "perl " + perl.version +
+                   (version > kLatestTried ? " is newer than what was tried, 5." + std::to_string(kLatestTried)
+                                           : std::string(" is a version of development, which was not tried"));
   }
   return perl;
 }

@@ -23,7 +23,7 @@ enum class PerlPart : uint8_t {
  * C code that calls Perl (a sort, a tied variable, call_sv) enters a run loop of its own, and the kernel side cuts the
  * list of Perl frames at each such call. So the pieces (segments) correspond to the run loops among the native frames,
  * one to one, from the outermost inwards. Returns whether the numbers of both agree: the Perl frames stand in one block
- * where they do not. Facts: perl 5.28 to 5.42, run.c, perl.c (perl_run, call_sv), pp_ctl.c (docatch).
+ * where they do not. Facts: perl 5.28 to 5.44, run.c, perl.c (perl_run, call_sv), pp_ctl.c (docatch).
  */
 bool interleavePerl(StackFrames native, StackFrames perl, bool isTruncated, MergedFrames& into);
 

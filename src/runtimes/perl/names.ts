@@ -24,6 +24,8 @@ const SILENT_OPS = new Set(["", "null", "nextstate", "dbstate", "freed", "custom
 
 const MAX_ROOMLESS = 3;
 
+const CHECKED = "its layout was checked against itself";
+
 export class PerlNames {
   readonly #names = new InterpretedNames(INTERPRETER_PERL, compose);
   readonly #interpreters = new Map<number, PerlInterpreter>();
@@ -42,14 +44,19 @@ export class PerlNames {
 
   /** Warns of interpreters whose version is not known, where samples hit such a one in this refresh. */
   notices(metrics: Readonly<Partial<Record<CounterName, number>>>): string[] {
-    const { UnwindPerlErrVersion = 0, UnwindPerlUnverified = 0 } = metrics;
+    const { UnwindPerlErrVersion = 0, UnwindPerlUnverified = 0, UnwindPerlMisfits = 0 } = metrics;
+    const checked =
+      UnwindPerlMisfits > UnwindPerlUnverified / 2
+        ? "it cannot be read, because its layout is another"
+        : CHECKED;
     const said = [...this.#interpreters.values()]
+      .filter(({ warning }) => warning !== "")
       .filter(({ refused }) => (refused ? UnwindPerlErrVersion : UnwindPerlUnverified) > 0)
-      .map(({ warning }) => warning);
+      .map(({ refused, warning }) => (refused ? warning : `${warning}: ${checked}`));
     const roomless = [...this.#roomless].map(
       (path) => `there is no room for another Perl interpreter: subs of ${path} are not shown`,
     );
-    return [...new Set(said), ...roomless].filter(Boolean);
+    return [...new Set(said), ...roomless];
   }
 
   /** Names the frame of a name; `meta` and `line` as in struct interpreted_frame. */

@@ -96,39 +96,30 @@ test("names are kept over one renewal, not over two", () => {
   expect(names.read(1n, 0, 0).function.whyUnnamed).toBeDefined();
 });
 
-test("the innermost frame says which op it executes", () => {
+/** Names that know the interpreter of a file. */
+function withInterpreter(version: string, warning = ""): PerlNames {
   const names = new PerlNames();
-  const nothing: readonly [number, number] = [0, 0];
-  const code = {
-    runLoops: [],
-    run: nothing,
-    parse: nothing,
-    destruct: nothing,
-    callSub: nothing,
-    callList: nothing,
-  };
-  const perl = {
-    index: 3,
-    version: "5.36.0",
-    warning: "",
-    refused: false,
-    opNames: ["null", "match"],
-    code,
-  };
-  names.ingest({
-    files: [
-      {
-        id: 9,
-        path: "/usr/bin/perl",
-        why: "",
-        perl,
-        refusal: "",
-        assemblies: new Float64Array(),
-      },
-    ],
-    names: [given()],
-    renewed: false,
-  });
+  const perl = { index: 3, version, warning, refused: false, opNames: ["null", "match"] };
+  const file = { id: 9, path: "/usr/bin/perl", why: "", perl, refusal: "" };
+  const files = [{ ...file, assemblies: new Float64Array() }];
+  names.ingest({ files, names: [given()], renewed: false });
+  return names;
+}
+
+test("of a version that was not tried it is told whether its layout held", () => {
+  const names = withInterpreter("5.46.0", "perl 5.46.0 is newer");
+  const told = (UnwindPerlUnverified: number, UnwindPerlMisfits: number): string[] =>
+    names.notices({ UnwindPerlUnverified, UnwindPerlMisfits });
+  expect(told(0, 0)).toEqual([]);
+  expect(told(90, 2)).toEqual(["perl 5.46.0 is newer: its layout was checked against itself"]);
+  expect(told(90, 90)).toEqual([
+    "perl 5.46.0 is newer: it cannot be read, because its layout is another",
+  ]);
+  expect(withInterpreter("5.44.0").notices({ UnwindPerlUnverified: 90 })).toEqual([]);
+});
+
+test("the innermost frame says which op it executes", () => {
+  const names = withInterpreter("5.36.0");
   const meta = (op: number, file: number) => op * 2 ** PERL_OP_SHIFT + file * 2 ** PERL_FILE_SHIFT;
   expect(names.read(1n, meta(2, 3), 0).detail?.note).toBe("match");
   expect(names.read(1n, meta(1, 3), 0).detail?.note).toBeUndefined();
