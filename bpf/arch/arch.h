@@ -13,6 +13,7 @@
 #include "x86_code.h"
 #include "x86_dotnet.h"
 #include "x86_pages.h"
+#include "x86_probe.h"
 #include "x86_python.h"
 #include "x86_stubs.h"
 #include "x86_v8.h"

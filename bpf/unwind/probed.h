@@ -2,7 +2,8 @@
 /*
  * Functions that are probed. A return probe (uretprobe) puts the address of a trampoline where the return address was,
  * and a probed instruction may be carried out in a copy; both lie in one page that the kernel maps into the process
- * ([uprobes]). What was there before is kept with the task (kernel/events/uprobes.c; the same from 5.10 to 6.18).
+ * ([uprobes]). What was there before is kept with the task (kernel/events/uprobes.c; the same from 5.10 to 7.3).
+ * From 6.18 on a probed nop calls a page of its own, whose code is known in arch/.
  */
 #ifndef POLYTOP_UNWIND_PROBED_H
 #define POLYTOP_UNWIND_PROBED_H
@@ -11,7 +12,7 @@
 
 /* The kernel lets no more returns of a thread be probed at a time (MAX_URETPROBE_DEPTH). */
 #define MAX_PROBED_RETURNS 64
-#define PROBE_PAGE_BYTES 4096
+#define PROBE_PAGE_BYTES 4096ULL
 
 struct return_instance {
 	unsigned long stack; /* where the return address was */
@@ -84,8 +85,30 @@ __noinline int restore_probed_return(__u64 slot)
 }
 
 /*
- * Leaves the page of probes, in which the leaf is: for the instruction whose copy is being carried out, or for the
- * caller of the probed function that returned to the trampoline. Returns 0 where the leaf is in no such page.
+ * Leaves the page that a probed nop calls, in which the leaf is, for that nop. Returns 0 where the page is none of
+ * these: its code is known by its bytes, and the return address by the call before it.
+ */
+static __always_inline int leave_probe_call(struct walk *w)
+{
+	__u64 page = w->ip & -PROBE_PAGE_BYTES, code[2], next, call, step = 0;
+
+	if (READ_USER(&code, page) || !is_probe_call(code))
+		return 0;
+	__u64 slot = w->sp + words_of_probe_call(w->ip - page) * RETURN_ADDRESS_BYTES;
+	if (READ_USER(&next, slot) || READ_USER(&call, next - sizeof(call)) || !is_call_to(call, next, page))
+		return 0;
+	/* A nop of five bytes may be the first of its mapping: nothing need be there before it. */
+	READ_USER(&step, next - PROBE_CALL_BYTES - sizeof(step));
+	w->ip = next - PROBE_CALL_BYTES;
+	w->sp = slot + RETURN_ADDRESS_BYTES + red_zone_of_probe(step);
+	w->window_valid = 0;
+	return 1;
+}
+
+/*
+ * Leaves the page of probes, in which the leaf is, a whole mapping: for the instruction whose copy is being carried
+ * out, or for the caller of the probed function that returned to the trampoline. Returns 0 where the leaf is in no such
+ * page.
  */
 __noinline int leave_probe_page(void)
 {
@@ -95,7 +118,7 @@ __noinline int leave_probe_page(void)
 		return 0;
 	__u64 page = probe_page(w);
 	if (!page || w->ip - page >= PROBE_PAGE_BYTES)
-		return 0;
+		return leave_probe_call(w);
 	struct uprobe_task *probed = probed_task();
 	__u64 copy = BPF_CORE_READ(probed, xol_vaddr);
 	if (BPF_CORE_READ(probed, active_uprobe) && w->ip >= copy && w->ip - copy < COPIED_INSTRUCTION_BYTES) {

@@ -136,6 +136,18 @@ describe("functions whose return is probed keep their callers", () => {
   });
 });
 
+test("a probed nop leads to its caller", TIMEOUT, async (context) => {
+  needsSampling(context);
+  const path = workload("probes.c");
+  const stacks = await during([start(path, ["nops"])], (pids) =>
+    sampleEnough([path], { seconds: 3, frequency: 999, pids }),
+  ).catch(() => undefined);
+  if (!stacks?.samples) return context.skip("the kernel has no uprobes");
+  expect(stacks.complete).toBeGreaterThan(0.97);
+  const calls = (name: string) => stacks.share((frames) => inOrder(frames, ["main", "nops", name]));
+  expect(calls("five_bytes") + calls("ten_bytes")).toBeGreaterThan(0.5);
+});
+
 test("32-bit code is named by its file, and ends the walk", TIMEOUT, async (context) => {
   needsSampling(context);
   const options = { flags: ["-m32", "-nostdlib", "-static", "-no-pie", "-fno-pie"] };
