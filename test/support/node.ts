@@ -22,7 +22,7 @@ const FETCH_MILLISECONDS = 120_000;
 const RELEASES = ["18", "20", "22", "24", "26"] as const;
 
 /** The path of a version's program, unpacked at its first use; the reason in brackets where it cannot be had. */
-function nodeOf(release: string): string {
+export function nodeOf(release: string): string {
   const folder = `${cache}/${release}`;
   const program = `${folder}/bin/node`;
   if (existsSync(program)) return program;

@@ -36,6 +36,15 @@ export function perlOf(suite: (typeof SUITES)[number]): Perl | string {
   return perlAt(unpacked.root, command) ?? `the perl in ${unpacked.root} does not run`;
 }
 
+/** A perl of a version that a suite offers; each has a folder of its own. Another program than `perl` may be named. */
+export function offeredPerl(suite: string, version: string, program = "perl"): Perl | string {
+  const packages = program === "perl" ? ["perl"] : ["perl", "perl-debug"];
+  const unpacked = unpackDebian({ name: `${program}-${version}`, suite, packages });
+  if (typeof unpacked === "string") return unpacked;
+  const command = ["chroot", unpacked.root, `/usr/bin/${program}`];
+  return perlAt(unpacked.root, command) ?? `the ${program} in ${unpacked.root} does not run`;
+}
+
 /** A perl without threads: Debian has none, and to build one takes minutes; the reason where there is none. */
 export function unthreadedPerl(): Perl | string {
   const folder = `${debianCache}/unthreaded`;

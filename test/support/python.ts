@@ -35,6 +35,14 @@ function pythonOf(suite: (typeof SUITES)[number]): Python | string {
   return pythonAt(unpacked.root, command) ?? `the python3 in ${unpacked.root} does not run`;
 }
 
+/** A python of a version that a suite offers in a package of the name of its program; each has a folder of its own. */
+export function offeredPython(suite: string, version: string, program: string): Python | string {
+  const unpacked = unpackDebian({ name: `${program}-${version}`, suite, packages: [program] });
+  if (typeof unpacked === "string") return unpacked;
+  const command = ["chroot", unpacked.root, `/usr/bin/${program}`];
+  return pythonAt(unpacked.root, command) ?? `the ${program} in ${unpacked.root} does not run`;
+}
+
 /** Further pythons: paths in $POLYTOP_PYTHONS, separated by colons. */
 const named = (process.env.POLYTOP_PYTHONS ?? "").split(":").filter(Boolean);
 

@@ -22,7 +22,7 @@ import { each } from "./shapes.ts";
 
 const WARM_UP_SECONDS = 2;
 
-async function namesAgainstPerfMap(shape: Shape): Promise<Row[]> {
+export async function namesAgainstPerfMap(shape: Shape): Promise<Row[]> {
   const program = dotnetProgram(shape);
   const env = cleanEnvironment({ DOTNET_PerfMapEnabled: "1" });
   const child = spawn(program, ["mix"], { env, stdio: "ignore" });
@@ -106,7 +106,7 @@ function bodiesAgainstPerfMap(
   ];
 }
 
-async function complete(shape: Shape): Promise<Row[]> {
+export async function complete(shape: Shape): Promise<Row[]> {
   const program = start(dotnetProgram(shape), ["mix"]);
   const sums = await during([program], async (pids) => {
     await sleep(WARM_UP_SECONDS);
@@ -133,7 +133,7 @@ async function complete(shape: Shape): Promise<Row[]> {
 
 const SHARES = { "Truth.Generic`1.Sixty": 60, "Truth.Program.Thirty": 30, Ten: 10 } as const;
 
-async function shares(shape: Shape): Promise<Row[]> {
+export async function shares(shape: Shape): Promise<Row[]> {
   const program = start(dotnetProgram(shape), ["shares"]);
   const sums = await during([program], async (pids) => {
     await sleep(WARM_UP_SECONDS);

@@ -60,7 +60,7 @@ async function sampleProgram(
 }
 
 /** How the stacks of a program agree with what it saw; `lacking`: so many may say that they lack what was compiled in. */
-async function agreementOf(
+export async function agreementOf(
   node: Node,
   what: string,
   program: string,
@@ -106,7 +106,7 @@ const stacksOf = async (node: Node): Promise<Row[]> => [
 const SHARED_SAMPLES = 12 * 490;
 const SHARES = { by_recursion: 40, by_generator: 30, by_callback: 20, by_async: 10 } as const;
 
-async function sharesOf(node: Node): Promise<Row[]> {
+export async function sharesOf(node: Node): Promise<Row[]> {
   const { ticks } = await sampleProgram(node, "shares.cjs", [], 10, 499, SHARED_SAMPLES);
   const counts = stackCounts(...ticks);
   const samples = sumOf(counts, () => true);

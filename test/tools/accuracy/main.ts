@@ -21,6 +21,7 @@ import { debianPrograms } from "./programs.ts";
 import { python } from "./python.ts";
 import { pythonProgramSections } from "./python-programs.ts";
 import { reuse } from "./reuse.ts";
+import { sidPrograms } from "./sid-programs.ts";
 import { soak } from "./soak/soak.ts";
 import { ticks } from "./ticks.ts";
 import { waits } from "./waits.ts";
@@ -44,6 +45,7 @@ const held = await measure([
   ...dotnetCalls,
   ...dotnetPrecompiled,
   ...debianPrograms,
+  ...sidPrograms,
   ...reuse,
   ...attackSections,
   soak,

@@ -69,7 +69,7 @@ async function sampleProgram(
 }
 
 /** All programs under one perl. */
-async function callerOf(perl: Perl): Promise<Row[]> {
+export async function callerOf(perl: Perl): Promise<Row[]> {
   const sum: Agreement = {
     samples: 0,
     complete: 0,
@@ -248,8 +248,8 @@ const SHARES = {
   lexical: 10,
 } as const;
 
-async function shares(): Promise<Row[]> {
-  const ticks = await sampleProgram(ofMachine(), "shares.pl", 10);
+export async function sharesOf(perl: Perl): Promise<Row[]> {
+  const ticks = await sampleProgram(perl, "shares.pl", 10);
   const total = ticks.reduce((sum, { samples }) => sum + samples, 0);
   const off = Object.entries(SHARES).map(([name, truth]) => {
     const in_ = stackCounts(...ticks).filter(({ stack }) =>
@@ -333,7 +333,11 @@ export const perl: readonly Section[] = [
     about: "processes that live a few milliseconds",
     run: async () => [await short(8, 3), await short(20, 14)],
   },
-  { name: "perl-shares", about: "known shares of four kinds of subs", run: shares },
+  {
+    name: "perl-shares",
+    about: "known shares of four kinds of subs",
+    run: () => sharesOf(ofMachine()),
+  },
   { name: "perl-programs", about: "programs of Debian, one with libperl in it", run: programs },
   { name: "perl-workers", about: "many processes of one script", run: workers },
   {

@@ -46,7 +46,7 @@ async function sampleProgram(
   return { ticks, truth: program.truth() };
 }
 
-async function stacksOf(python: Python): Promise<Row[]> {
+export async function stacksOf(python: Python): Promise<Row[]> {
   const { ticks, truth } = await sampleProgram(python, "kinds.py", 4, 499);
   const { samples, complete, inside, stacks, same, sameStacks, wrong } = compareWithTruth(
     ticks,
@@ -76,7 +76,7 @@ async function stacksOf(python: Python): Promise<Row[]> {
 const SHARED_SAMPLES = 10 * 490;
 const SHARES = { by_recursion: 40, by_generator: 30, by_callback: 20, by_async: 10 } as const;
 
-async function sharesOf(python: Python): Promise<Row[]> {
+export async function sharesOf(python: Python): Promise<Row[]> {
   const { ticks } = await sampleProgram(python, "shares.py", 10, 499, SHARED_SAMPLES);
   const counts = stackCounts(...ticks);
   const sum = (of: readonly StackCount[]) => of.reduce((all, { count }) => all + count, 0);
