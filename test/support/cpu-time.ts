@@ -14,6 +14,13 @@ export function busySeconds(): number {
   return (user + nice + system + irq + softirq) / TICKS_PER_SECOND;
 }
 
+/** Seconds in which a CPU was idle, whether something waited for a disk or not. */
+export function idleSeconds(cpu: number): number {
+  const line = new RegExp(`^cpu${cpu} .*$`, "m").exec(readFileSync("/proc/stat", "utf8"))?.[0];
+  const [idle = 0, waiting = 0] = (line ?? "").split(/\s+/).slice(4, 6).map(Number);
+  return (idle + waiting) / TICKS_PER_SECOND;
+}
+
 /** CPU time of a process, all of its threads added. */
 export function processSeconds(pid: number): number {
   const fields = statFields(pid) ?? [];
