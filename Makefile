@@ -111,7 +111,7 @@ $(SMALL_PROGRAMS): Makefile
 # that this program may name: native/parser/program/paths.cpp has an fstat() of its own, and others that find no file.
 
 PATHS := native/parser/program/paths.options
-LIBRARIES := -Wl,--as-needed $(LLVM)/lib/libLLVMDemangle.a -ldw -lelf -lz -llzma
+LIBRARIES := -Wl,--as-needed $(LLVM)/lib/libLLVMDemangle.a -ldw -lelf -lz -llzma -lzstd
 
 dist/polytop-parser: build/native/parser/program/parser.o build/tools/parsers.a $(PATHS)
 	mkdir -p dist

@@ -4,7 +4,7 @@ import { sh } from "./shell.ts";
 
 /** The packages whose versions decide over the bytes. */
 const TOOLCHAIN =
-  "binutils clang-19 dpkg g++-12 gzip libc6 libc6-dev libgcc-s1 liblzma-dev libstdc++-12-dev libstdc++6 llvm-19 llvm-19-dev make musl-dev musl-tools rpm tar umoci xz-utils zlib1g-dev";
+  "binutils clang-19 dpkg g++-12 gzip libc6 libc6-dev libgcc-s1 liblzma-dev libstdc++-12-dev libstdc++6 libzstd-dev llvm-19 llvm-19-dev make musl-dev musl-tools rpm tar umoci xz-utils zlib1g-dev";
 
 /** The text of BUILDINFO. */
 export async function buildInfo({ version, commit, epoch }: ReleaseFacts): Promise<string> {

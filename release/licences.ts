@@ -12,6 +12,7 @@ const LIBRARIES = [
   "libbpf-dev",
   "zlib1g-dev",
   "liblzma-dev",
+  "libzstd-dev",
   "libc6",
   "libstdc++6",
   "musl-dev",

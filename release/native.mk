@@ -75,7 +75,7 @@ PARSER := build/native/parser/program/parser.o build/tools/parsers.a
 PATHS := native/parser/program/paths.options
 $(WORK)/polytop-parser: $(PARSER) $(PATHS) $(CHECKED)
 	g++ -pie $(LINK) -Wl,--allow-shlib-undefined $(PARSER) @$(PATHS) $(LLVM)/lib/libLLVMDemangle.a \
-	  $(patsubst %,$(SYSTEM)/lib%.a,dw elf z lzma) $(SHARED) \
+	  $(patsubst %,$(SYSTEM)/lib%.a,dw elf z lzma zstd) $(SHARED) \
 	  -Wl,--no-as-needed -l:libpthread.so.0 -o $@.new
 	strip $@.new
 	$(NODE) release/native/check-baseline.ts $@.new

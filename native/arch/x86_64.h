@@ -18,8 +18,11 @@ constexpr std::string_view kName = "x86-64";
 
 /// ELF identification and relocations (section 4.1 and 4.4).
 constexpr uint16_t kElfMachine = EM_X86_64;
+/// Of 32-bit programs, which it runs too.
+constexpr uint16_t kNarrowElfMachine = EM_386;
 constexpr uint32_t kRelativeRelocation = R_X86_64_RELATIVE;
 constexpr uint32_t kDataRelocation = R_X86_64_GLOB_DAT;
+constexpr uint32_t kStubRelocation = R_X86_64_JUMP_SLOT;
 
 /// The system calls that a seccomp filter sees are this processor's.
 constexpr uint32_t kAuditArchitecture = AUDIT_ARCH_X86_64;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ELF-64 reader. Facts: System V gABI chapters 4 and 5 (file header, extended
-// numbering, compressed sections).
+// ELF reader. Facts: System V gABI chapters 4 and 5 (file header, extended
+// numbering).
 #include "elf/elf_image.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -26,11 +25,25 @@ constexpr size_t kMaxSectionName = 256;
 // A build-id is in one of the first notes: linkers write two or three of them, of some 40 bytes.
 constexpr uint64_t kMaxNotes = 64 << 10;
 constexpr int kMaxNoteParts = 16;
-// Deflate cannot expand more than 1032 : 1; a header that claims more is lying.
-constexpr uint64_t kMaxExpansion = 1040;
-constexpr size_t kInflateBlock = 64 << 10;
+constexpr std::string_view kOldPrefix = ".zdebug_", kNewPrefix = ".debug_";
 // What a read costs beside its bytes: some 0.3 us.
 constexpr uint64_t kReadSteps = 64;
+
+/// What the tables of a file are made of.
+struct WideForm {
+  using FileHeader = Elf64_Ehdr;
+  using ProgramHeader = Elf64_Phdr;
+  using SectionHeader = Elf64_Shdr;
+  static constexpr uint8_t kClass = ELFCLASS64;
+  static constexpr uint16_t kMachine = arch::kElfMachine;
+};
+struct NarrowForm {
+  using FileHeader = Elf32_Ehdr;
+  using ProgramHeader = Elf32_Phdr;
+  using SectionHeader = Elf32_Shdr;
+  static constexpr uint8_t kClass = ELFCLASS32;
+  static constexpr uint16_t kMachine = arch::kNarrowElfMachine;
+};
 
 std::string_view stringAt(const std::vector<uint8_t>& table, uint64_t offset, size_t limit) {
   if (offset >= table.size()) return {};
@@ -38,50 +51,6 @@ std::string_view stringAt(const std::vector<uint8_t>& table, uint64_t offset, si
   const size_t room = std::min<size_t>(table.size() - offset, limit);
   const void* end = std::memchr(start, 0, room);
   return {start, end == nullptr ? room : static_cast<size_t>(static_cast<const char*>(end) - start)};
-}
-
-// zlib only: the sections read here (.debug_frame) are not written with zstd by any
-// tool chain in use; an unknown method gives nothing rather than garbage.
-bool readHeader(const std::vector<uint8_t>& packed, Elf64_Chdr& header) {
-  if (packed.size() < sizeof header) return false;
-  std::memcpy(&header, packed.data(), sizeof header);
-  const uint64_t packedSize = packed.size() - sizeof header;
-  return header.ch_type == ELFCOMPRESS_ZLIB && header.ch_size <= kMaxRead &&
-         header.ch_size / kMaxExpansion <= packedSize;
-}
-
-std::vector<uint8_t> decompress(const std::vector<uint8_t>& packed, Budget& budget) {
-  Elf64_Chdr header;
-  if (!readHeader(packed, header)) return {};
-  budget.takeBytes(header.ch_size);
-  std::vector<uint8_t> plain(header.ch_size);
-  uLongf size = plain.size();
-  const uint8_t* from = packed.data() + sizeof header;
-  if (uncompress(plain.data(), &size, from, packed.size() - sizeof header) != Z_OK) return {};
-  plain.resize(size);
-  return plain;
-}
-
-// Inflates block by block and keeps none of them.
-uint8_t lastPlainByte(const std::vector<uint8_t>& packed) {
-  constexpr uint8_t kNone = 1;
-  Elf64_Chdr header;
-  z_stream stream = {};
-  if (!readHeader(packed, header) || inflateInit(&stream) != Z_OK) return kNone;
-  std::vector<uint8_t> input(packed.begin() + sizeof header, packed.end()), block(kInflateBlock);
-  stream.next_in = input.data();
-  stream.avail_in = static_cast<uInt>(input.size());
-  uint8_t last = kNone;
-  int state = Z_OK;
-  while (state == Z_OK && stream.total_out <= header.ch_size) {
-    stream.next_out = block.data();
-    stream.avail_out = static_cast<uInt>(block.size());
-    state = inflate(&stream, Z_NO_FLUSH);
-    if (stream.avail_out < block.size()) last = *(stream.next_out - 1);
-  }
-  const bool isWhole = state == Z_STREAM_END && stream.total_out == header.ch_size;
-  inflateEnd(&stream);
-  return isWhole ? last : kNone;
 }
 
 // The descriptor of the NT_GNU_BUILD_ID note in a block of notes (gABI chapter 5, "Note Section"), as hex.
@@ -111,12 +80,24 @@ std::string findBuildId(const std::vector<uint8_t>& notes) {
   return {};
 }
 
+/// How a section with that name is compressed; the name of what it holds is put in place of the old one.
+SectionForm formOf(uint64_t flags, std::string& name) {
+  if ((flags & SHF_COMPRESSED) != 0) return SectionForm::kHeader;
+  if (!name.starts_with(kOldPrefix)) return SectionForm::kPlain;
+  name = std::string(kNewPrefix) + name.substr(kOldPrefix.size());
+  return SectionForm::kGnu;
+}
+
 // Where in [from, from + size) `value` lies; written so that nothing wraps.
 bool within(uint64_t value, uint64_t from, uint64_t size) { return value >= from && value - from < size; }
 
 }  // namespace
 
-std::unique_ptr<ElfImage> ElfImage::open(int fd, std::string& error) {
+std::unique_ptr<ElfImage> ElfImage::open(int fd, std::string& error) { return openAs(fd, false, error); }
+
+std::unique_ptr<ElfImage> ElfImage::openNarrow(int fd, std::string& error) { return openAs(fd, true, error); }
+
+std::unique_ptr<ElfImage> ElfImage::openAs(int fd, bool isNarrow, std::string& error) {
   struct stat status;
   if (fstat(fd, &status) != 0) {
     error = std::string("cannot be examined: ") + std::strerror(errno);
@@ -128,6 +109,7 @@ std::unique_ptr<ElfImage> ElfImage::open(int fd, std::string& error) {
   }
   std::unique_ptr<ElfImage> image(new ElfImage(static_cast<uint64_t>(status.st_size)));
   image->fd_ = fd;
+  image->isNarrow_ = isNarrow;
   if (!image->load(error)) return nullptr;
   return image;
 }
@@ -139,8 +121,14 @@ std::unique_ptr<ElfImage> ElfImage::openMemory(const uint8_t* data, size_t size,
   return image;
 }
 
-bool ElfImage::load(std::string& error) {
-  Elf64_Ehdr header;
+bool ElfImage::load(std::string& error) { return isNarrow_ ? loadAs<NarrowForm>(error) : loadAs<WideForm>(error); }
+
+template <typename Form>
+bool ElfImage::loadAs(std::string& error) {
+  using FileHeader = typename Form::FileHeader;
+  using ProgramHeader = typename Form::ProgramHeader;
+  using SectionHeader = typename Form::SectionHeader;
+  FileHeader header;
   if (!readExact(0, &header, sizeof header)) {
     error = "too short for an ELF file";
     return false;
@@ -149,16 +137,16 @@ bool ElfImage::load(std::string& error) {
     error = "not an ELF file";
     return false;
   }
-  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB ||
-      header.e_machine != arch::kElfMachine || (header.e_type != ET_EXEC && header.e_type != ET_DYN)) {
+  if (header.e_ident[EI_CLASS] != Form::kClass || header.e_ident[EI_DATA] != ELFDATA2LSB ||
+      header.e_machine != Form::kMachine || (header.e_type != ET_EXEC && header.e_type != ET_DYN)) {
     error = "not an " + std::string(arch::kName) + " ELF program or shared object";
     return false;
   }
   entry_ = header.e_entry;
 
   // Extended numbering: counts that do not fit are in the first section header.
-  Elf64_Shdr first{};
-  const bool hasSections = header.e_shoff != 0 && header.e_shentsize == sizeof(Elf64_Shdr) &&
+  SectionHeader first{};
+  const bool hasSections = header.e_shoff != 0 && header.e_shentsize == sizeof(SectionHeader) &&
                            readExact(header.e_shoff, &first, sizeof first);
   uint64_t segmentCount = header.e_phnum;
   if (segmentCount == PN_XNUM && hasSections) segmentCount = first.sh_info;
@@ -167,11 +155,11 @@ bool ElfImage::load(std::string& error) {
   uint64_t namesIndex = header.e_shstrndx;
   if (namesIndex == SHN_XINDEX) namesIndex = first.sh_link;
 
-  if (header.e_phentsize == sizeof(Elf64_Phdr) && segmentCount <= kMaxSegments) {
-    const std::vector<uint8_t> raw = read(header.e_phoff, segmentCount * sizeof(Elf64_Phdr));
-    segments_.reserve(raw.size() / sizeof(Elf64_Phdr));
-    for (size_t at = 0; raw.size() - at >= sizeof(Elf64_Phdr); at += sizeof(Elf64_Phdr)) {
-      Elf64_Phdr segment;
+  if (header.e_phentsize == sizeof(ProgramHeader) && segmentCount <= kMaxSegments) {
+    const std::vector<uint8_t> raw = read(header.e_phoff, segmentCount * sizeof(ProgramHeader));
+    segments_.reserve(raw.size() / sizeof(ProgramHeader));
+    for (size_t at = 0; raw.size() - at >= sizeof(ProgramHeader); at += sizeof(ProgramHeader)) {
+      ProgramHeader segment;
       std::memcpy(&segment, raw.data() + at, sizeof segment);
       segments_.push_back({segment.p_type, segment.p_flags, segment.p_offset, segment.p_vaddr, segment.p_filesz});
     }
@@ -179,19 +167,20 @@ bool ElfImage::load(std::string& error) {
   // Without section headers (stripped of them, or a lie) the program headers have to do.
   if (!hasSections || sectionCount > kMaxSections) return true;
 
-  const std::vector<uint8_t> raw = read(header.e_shoff, sectionCount * sizeof(Elf64_Shdr));
-  const size_t count = raw.size() / sizeof(Elf64_Shdr);
-  std::vector<Elf64_Shdr> headers(count);
-  if (count > 0) std::memcpy(headers.data(), raw.data(), count * sizeof(Elf64_Shdr));
+  const std::vector<uint8_t> raw = read(header.e_shoff, sectionCount * sizeof(SectionHeader));
+  const size_t count = raw.size() / sizeof(SectionHeader);
+  std::vector<SectionHeader> headers(count);
+  if (count > 0) std::memcpy(headers.data(), raw.data(), count * sizeof(SectionHeader));
   std::vector<uint8_t> names;
   if (namesIndex < count && headers[namesIndex].sh_type == SHT_STRTAB) {
     names = read(headers[namesIndex].sh_offset, std::min<uint64_t>(headers[namesIndex].sh_size, kMaxSectionNames));
   }
   sections_.reserve(count);
-  for (const Elf64_Shdr& section : headers) {
-    sections_.push_back({std::string(stringAt(names, section.sh_name, kMaxSectionName)), section.sh_type,
-                         section.sh_flags, section.sh_addr, section.sh_offset, section.sh_size, section.sh_link,
-                         section.sh_entsize});
+  for (const SectionHeader& section : headers) {
+    std::string name(stringAt(names, section.sh_name, kMaxSectionName));
+    const SectionForm form = formOf(section.sh_flags, name);
+    sections_.push_back({std::move(name), section.sh_type, section.sh_flags, section.sh_addr, section.sh_offset,
+                         section.sh_size, section.sh_link, section.sh_entsize, form});
   }
   return true;
 }
@@ -225,8 +214,11 @@ std::vector<uint8_t> ElfImage::read(uint64_t offset, uint64_t size) const {
 std::vector<uint8_t> ElfImage::content(const Section& section) const {
   if (section.type == SHT_NOBITS) return {};
   std::vector<uint8_t> bytes = read(section.offset, section.size);
-  if ((section.flags & SHF_COMPRESSED) != 0) return decompress(bytes, budget_);
-  return bytes;
+  return section.form == SectionForm::kPlain ? bytes : unpack(bytes, section.form, budget_);
+}
+
+PackedHeader ElfImage::packedHeader(const Section& section) const {
+  return readPackedHeader(read(section.offset, std::min(section.size, kPackedHeader)), section.form);
 }
 
 const std::vector<uint8_t>& ElfImage::kept(uint64_t offset, uint64_t size) const {
@@ -237,7 +229,7 @@ const std::vector<uint8_t>& ElfImage::kept(uint64_t offset, uint64_t size) const
 
 uint8_t ElfImage::lastByte(const Section& section) const {
   if (section.type == SHT_NOBITS || section.size == 0) return 1;
-  if ((section.flags & SHF_COMPRESSED) != 0) return lastPlainByte(read(section.offset, section.size));
+  if (section.form != SectionForm::kPlain) return lastUnpackedByte(read(section.offset, section.size));
   const std::vector<uint8_t> bytes = read(section.offset + section.size - 1, 1);
   return bytes.empty() ? 1 : bytes.back();
 }

@@ -4,9 +4,9 @@
 #include <dwarf.h>
 #include <elfutils/libdwelf.h>
 
-#include <algorithm>
-#include <cstring>
 #include <string_view>
+
+#include "lines/plain_debug.h"
 
 namespace polytop {
 namespace {
@@ -15,12 +15,7 @@ constexpr uint64_t kMaxDebugBytes = 256u << 20;
 
 /// What reading a section takes, at its full size where it is compressed.
 uint64_t fullSize(const ElfImage& image, const Section& section) {
-  Elf64_Chdr header;
-  if (!(section.flags & SHF_COMPRESSED)) return section.size;
-  const std::vector<uint8_t> bytes = image.read(section.offset, sizeof header);
-  if (bytes.size() < sizeof header) return section.size;
-  std::memcpy(&header, bytes.data(), sizeof header);
-  return header.ch_size;
+  return section.form == SectionForm::kPlain ? section.size : image.packedHeader(section).size;
 }
 
 /// What reading the debug information would take; more than `kMaxDebugBytes` counts as one more.
@@ -46,18 +41,6 @@ bool stringsEnd(const ElfImage& image) {
   return true;
 }
 
-/// Whether libdw may read it; else `why` says why not. The old way to compress has no checked size.
-bool isSound(const ElfImage& image, std::string& why) {
-  const bool isOld = std::any_of(image.sections().begin(), image.sections().end(),
-                                 [](const Section& section) { return section.name.starts_with(".zdebug_"); });
-  if (debugBytes(image) > kMaxDebugBytes) {
-    why = "its debug information is larger than 256 MB";
-  } else if (isOld || !stringsEnd(image)) {
-    why = "its debug information is damaged, or compressed as before 2016";
-  }
-  return why.empty();
-}
-
 bool holdsScopes(int tag) {
   return tag == DW_TAG_namespace || tag == DW_TAG_class_type || tag == DW_TAG_structure_type || tag == DW_TAG_module;
 }
@@ -69,11 +52,21 @@ DwarfFile::~DwarfFile() {
   if (elf) elf_end(elf);
 }
 
-bool DwarfFile::open(int fd) {
+std::string DwarfFile::open(int fd, const ElfImage& image) {
+  if (debugBytes(image) > kMaxDebugBytes) return "its debug information is larger than 256 MB";
+  std::string why;
+  std::unique_ptr<ElfImage> unpacked;
+  if (needsUnpacking(image)) {
+    plain = plainDebugFile(image, why);
+    if (!why.empty()) return why;
+    unpacked = ElfImage::openMemory(plain.data(), plain.size(), why);
+    if (!unpacked) return why;
+  }
+  if (!stringsEnd(unpacked ? *unpacked : image)) return "its debug information is damaged";
   elf_version(EV_CURRENT);
-  elf = elf_begin(fd, ELF_C_READ, nullptr);
+  elf = unpacked ? elf_memory(reinterpret_cast<char*>(plain.data()), plain.size()) : elf_begin(fd, ELF_C_READ, nullptr);
   dwarf = elf ? dwarf_begin_elf(elf, DWARF_C_READ, nullptr) : nullptr;
-  return dwarf != nullptr;
+  return dwarf ? "" : std::string("its debug information cannot be read: ") + dwarf_errmsg(-1);
 }
 
 std::string DebugLines::open(const LineFiles& files) {
@@ -89,8 +82,8 @@ std::string DebugLines::open(const LineFiles& files) {
   if (isSeparate && !separate) return why;
   const ElfImage& holder = separate ? *separate : *image;
   if (!hasLines(holder)) return "it has no line table";
-  if (!isSound(holder, why)) return why;
-  if (!dwarf.open(file.get())) return std::string("its debug information cannot be read: ") + dwarf_errmsg(-1);
+  why = dwarf.open(file.get(), holder);
+  if (!why.empty()) return why;
   openOther();
   return {};
 }
@@ -109,7 +102,7 @@ void DebugLines::openOther() {
   }
   std::string error;
   const std::unique_ptr<ElfImage> found = otherFile.valid() ? ElfImage::open(otherFile.get(), error) : nullptr;
-  hasEntries = found && found->buildId() == hex && isSound(*found, error) && other.open(otherFile.get());
+  hasEntries = found && found->buildId() == hex && other.open(otherFile.get(), *found).empty();
   // Its own file is no second one: entries are not read then, and libdw has no reason to look for it.
   dwarf_setalt(dwarf.dwarf, hasEntries ? other.dwarf : dwarf.dwarf);
 }

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "elf/elf_image.h"
 #include "util/file_descriptor.h"
@@ -14,6 +15,7 @@ namespace polytop {
 
 /// A file that libdw reads. It closes in the order that libdw asks for.
 struct DwarfFile {
+  std::vector<uint8_t> plain;  ///< what it reads where the file is compressed in another way than it knows
   Elf* elf = nullptr;
   Dwarf* dwarf = nullptr;
 
@@ -22,7 +24,8 @@ struct DwarfFile {
   DwarfFile& operator=(const DwarfFile&) = delete;
   ~DwarfFile();
 
-  bool open(int fd);
+  /// `image`: of the file behind `fd`. Returns why it cannot be read, or nothing.
+  std::string open(int fd, const ElfImage& image);
 };
 
 /// Open files that hold the lines of a program, as its asker found them; -1: there is none.

@@ -1,6 +1,6 @@
 /** Source lines of native code, by the command-line tool of native/lines/line_table.h. */
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -39,6 +39,8 @@ test.each([
   ["line tables only", ["-g1"]],
   ["DWARF 4", ["-gdwarf-4"]],
   ["compressed", ["-g", "-Wl,--compress-debug-sections=zlib"]],
+  ["compressed as before 2016", ["-g", "-Wl,--compress-debug-sections=zlib-gnu"]],
+  ["compressed by zstd", ["-g", "-Wl,--compress-debug-sections=zstd"]],
 ])("an inlined loop is the line that calls it: %s", (name, flags) => {
   const program = workload("lines.c", {
     as: `lines-${name.replace(/\W+/g, "-")}`,
@@ -67,6 +69,28 @@ test("a separate debug file is found by build id, below the process's root only"
   mkdirSync(dirname(debug), { recursive: true });
   execFileSync("objcopy", ["--only-keep-debug", program, debug]);
   expect(linesOf(stripped, offsets, folder)).toEqual(expected);
+});
+
+/** Where the bytes of a section are in the file. */
+function sectionOf(program: string, name: string): number {
+  const line = run("readelf", ["-SW", program]).find((it) => it.includes(` ${name} `)) ?? "";
+  return Number.parseInt(line.replace(/^.*\]/, "").trim().split(/\s+/)[3] ?? "", 16);
+}
+
+test.each([
+  ["in a way of the future", 0, "compressed in a way that polytop does not know"],
+  ["and damaged", 40, "damaged"],
+])("debug information that is compressed %s says so", (name, at, why) => {
+  const program = workload("lines.c", {
+    as: "lines-compressed-by-zstd",
+    flags: ["-g", "-Wl,--compress-debug-sections=zstd", ...IDENTITY],
+  });
+  const bytes = readFileSync(program);
+  const begin = sectionOf(program, ".debug_info") + at;
+  bytes.fill(0xee, begin, begin + 4);
+  const made = join(folder, name.replaceAll(" ", "-"));
+  writeFileSync(made, bytes);
+  expect(linesOf(made, [0x1000])).toEqual([`its debug information is ${why}`]);
 });
 
 test("damaged debug information does no harm", () => {
