@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "symbols/demangle_cpp.h"
+#include "symbols/demangle_d.h"
+#include "util/utf8.h"
 
 namespace polytop {
 namespace {
@@ -72,12 +74,12 @@ std::string unescape(std::string_view code) {
   for (const Escape& escape : escapes) {
     if (escape.code == code) return std::string(escape.text);
   }
-  // uNN: a code point. Only those that are printable ASCII occur in practice; others stay as they are.
-  if (code.size() == 3 && code[0] == 'u' && isLowerHex(code[1]) && isLowerHex(code[2])) {
-    int value = std::stoi(std::string(code.substr(1)), nullptr, 16);
-    if (value >= 0x20 && value < 0x7f) return std::string(1, static_cast<char>(value));
-  }
-  return "";
+  // uN…: a code point. What no terminal shows stays as it is.
+  constexpr size_t kMostDigits = 6;
+  if (code.size() < 2 || code.size() > 1 + kMostDigits || code[0] != 'u') return "";
+  if (!std::all_of(code.begin() + 1, code.end(), isLowerHex)) return "";
+  const unsigned long value = std::stoul(std::string(code.substr(1)), nullptr, 16);
+  return value >= 0x20 && (value < 0x7f || value >= 0xa0) ? utf8Of(static_cast<uint32_t>(value)) : "";
 }
 
 /// One element of a path of the old scheme, readable.
@@ -103,6 +105,26 @@ std::string readablePart(std::string_view part) {
     result += part[i++];
   }
   return result;
+}
+
+/// A function that Emacs compiled natively: `F`, its name in Lisp as hexadecimal digits, the name again as far as C has
+/// it, and a number (comp-c-func-name of Emacs 28 to 30). What does not fit together is no such name.
+std::optional<std::string> demangleEmacs(std::string_view name) {
+  const size_t digitsEnd = name.find('_'), numberAt = name.rfind('_');
+  if (name[0] != 'F' || digitsEnd == std::string_view::npos || digitsEnd % 2 == 0 || digitsEnd < 3 ||
+      numberAt <= digitsEnd || numberAt + 1 == name.size())
+    return std::nullopt;
+  const std::string_view digits = name.substr(1, digitsEnd - 1), number = name.substr(numberAt + 1);
+  if (!std::all_of(digits.begin(), digits.end(), isLowerHex) || !std::all_of(number.begin(), number.end(), isDigit))
+    return std::nullopt;
+  std::string lisp, known;
+  for (size_t at = 0; at < digits.size(); at += 2) {
+    const char c = static_cast<char>(std::stoi(std::string(digits.substr(at, 2)), nullptr, 16));
+    lisp += c;
+    if (c == '-' || c == '_') known += '_';
+    if (isDigit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) known += c;
+  }
+  return known == name.substr(digitsEnd + 1, numberAt - digitsEnd - 1) ? std::optional(lisp) : std::nullopt;
 }
 
 std::optional<std::string> demangleRust(std::string_view name) {
@@ -175,8 +197,12 @@ std::optional<std::string> demangleLegacyRust(std::string_view mangled) {
 }
 
 std::string demangle(const std::string& name) {
-  if (name.size() < 3 || name[0] != '_' || name.size() > kMaxMangledLength) return name;
-  std::string_view text = withoutThinLtoSuffix(name);
+  if (name.size() < 3 || name.size() > kMaxMangledLength) return name;
+  const std::string_view text = withoutThinLtoSuffix(name);
+  if (name[0] != '_') {
+    std::optional<std::string> lisp = demangleEmacs(text);
+    return lisp ? *lisp : std::string(text);
+  }
   std::optional<std::string> result;
   switch (name[1]) {
     case 'Z':
@@ -187,12 +213,14 @@ std::string demangle(const std::string& name) {
       result = demangleRust(text);
       break;
     case 'D':
-      result = take(llvm::dlangDemangle(text));
+      result = demangleD(text);
+      // It knows variables.
+      if (!result) result = take(llvm::dlangDemangle(text));
       break;
     default:
       break;
   }
-  return result && !result->empty() ? *result : name;
+  return result && !result->empty() ? *result : std::string(text);
 }
 
 std::string parametersOf(const std::string& name) {

@@ -25,6 +25,24 @@ inline size_t utf8Length(std::string_view text) {
   return follows(byte(3)) ? 4 : 0;
 }
 
+/// A character as text; empty where there is none of that number.
+inline std::string utf8Of(uint32_t character) {
+  std::string text;
+  const auto add = [&](uint32_t lead, int more) {
+    text += static_cast<char>(lead | character >> (6 * more));
+    while (more-- > 0) text += static_cast<char>(0x80 | (character >> (6 * more) & 0x3f));
+  };
+  if (character < 0x80)
+    add(0, 0);
+  else if (character < 0x800)
+    add(0xc0, 1);
+  else if (character < 0x10000)
+    add(0xe0, 2);
+  else if (character < 0x110000)
+    add(0xf0, 3);
+  return utf8Length(text) == text.size() ? text : "";
+}
+
 /// A text with `?` for each byte that is part of no character.
 inline std::string cleanUtf8(std::string text) {
   for (size_t at = 0; at < text.size();) {
