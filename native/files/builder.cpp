@@ -40,6 +40,12 @@ uint64_t changeOf(const std::string& path) {
   return lookAt(file.get(), known) ? changeTime(known) : 0;
 }
 
+FunctionStarts takeStarts(UnwindTable& table) {
+  FunctionStarts starts(table.starts, gapsOf(table));
+  table.starts = {};
+  return starts;
+}
+
 bool isLarge(int fd) {
   struct stat status = {};
   return fd >= 0 && fstat(fd, &status) == 0 && status.st_size > kLargeFile;
@@ -71,7 +77,7 @@ void FileBuilder::buildVdso() {
   } catch (const std::exception& error) {
     built.info.why = reasonOf(error);
   }
-  built.file = std::make_shared<OpenFile>(std::move(mapped), std::nullopt, std::exchange(built.table.starts, {}), true,
+  built.file = std::make_shared<OpenFile>(std::move(mapped), std::nullopt, takeStarts(built.table), true,
                                           std::move(parsed.code));
   catalog_.addVdso(std::move(built));
 }
@@ -335,7 +341,7 @@ std::optional<BuiltFile> FileBuilder::read(Job& job, Parser& parser) {
     built.info.refusal = "is not read: " + built.info.why + nameOwner(fd);
   }
   built.owner = ownerOf(fd);
-  built.file = std::make_shared<OpenFile>(std::move(mapped), content, std::exchange(built.table.starts, {}),
+  built.file = std::make_shared<OpenFile>(std::move(mapped), content, takeStarts(built.table),
                                           parsed.isElf, std::move(parsed.code));
   if (!built.file->isUnchanged()) return std::nullopt;
   return built;

@@ -17,7 +17,7 @@ void Naming::makeReady(const std::vector<uint32_t>& files) {
 
 NamedOffset Naming::name(uint32_t file, uint64_t offset) {
   const std::shared_ptr<OpenFile> found = catalog_.open(file);
-  if (!found) return {"", 0, "nothing is known of its file any more"};
+  if (!found) return {"", 0, 0, "nothing is known of its file any more"};
   if (found->lacksSymbols()) symbols_.makeReady({found});
   NamedOffset named = found->name(offset, refresh_);
   if (!found->wantsNames()) return named;

@@ -27,9 +27,13 @@ constexpr char kChanged[] = "the file was changed since its code was met first";
 
 }  // namespace
 
-OpenFile::OpenFile(MappedFile mapped, std::optional<FileContent> content, const std::vector<uint64_t>& starts,
-                   bool isElf, std::vector<Segment> code)
-    : mapped_(std::move(mapped)), content_(content), isElf_(isElf), starts_(starts), code_(std::move(code)) {}
+OpenFile::OpenFile(MappedFile mapped, std::optional<FileContent> content, FunctionStarts starts, bool isElf,
+                   std::vector<Segment> code)
+    : mapped_(std::move(mapped)),
+      content_(content),
+      isElf_(isElf),
+      starts_(std::move(starts)),
+      code_(std::move(code)) {}
 
 bool OpenFile::isUnchanged() const {
   if (!content_ || hasContent(file().get(), *content_)) return true;
@@ -98,25 +102,44 @@ void OpenFile::wantName(uint64_t offset, uint64_t entry) {
 
 uint64_t OpenFile::functionStart(uint64_t offset, uint64_t entry) const {
   const uint64_t symbol = symbols_ ? symbols_->startOf(offset, entry) : 0;
-  return symbol ? symbol : entry;
+  if (symbol) return symbol;
+  return starts_.isGap(entry) ? gapAround(offset, entry).begin : entry;
+}
+
+OffsetRange OpenFile::gapAround(uint64_t offset, uint64_t entry) const {
+  OffsetRange gap = {entry, starts_.around(offset).end};
+  for (const Segment& segment : code_) {
+    const uint64_t end = segment.offset + segment.fileSize;
+    if (gap.end == 0 && offset >= segment.offset && offset < end) gap.end = end;
+  }
+  return symbols_ ? symbols_->between(offset, gap) : gap;
 }
 
 NamedOffset OpenFile::name(uint64_t offset, uint64_t refresh) {
   NamedOffset named;
   uint64_t start = entryStart(offset);
+  const bool isGap = starts_.isGap(start);
+  bool hasSymbol = false;
   if (symbols_) {
     if (std::optional<Symbol> symbol = symbols_->find(offset, start)) {
       named.name = std::move(symbol->name);
       start = symbol->start;
+      hasSymbol = true;
       if (named.name.empty()) named.why = kNameNotRead;
     }
   } else if (isElf_) {
     const bool isRefused = state_ == Symbols::kAreMissing && (hasFailed() || !file().valid());
     named.why = isRefused ? kSymbolsRefused : kSymbolsNotRead;
   }
+  if (isGap && !hasSymbol) {
+    const OffsetRange gap = gapAround(offset, start);
+    start = gap.begin;
+    // The last byte is of the same segment.
+    if (gap.end > gap.begin) named.end = addressOf(gap.end - 1) + 1;
+  }
   if (start) named.address = addressOf(start);
   // Asked behind the reading: nothing that was written meanwhile is told.
-  return isUnchangedIn(refresh) ? named : NamedOffset{"", 0, kChanged};
+  return isUnchangedIn(refresh) ? named : NamedOffset{"", 0, 0, kChanged};
 }
 
 int OpenFile::besideOf(const std::string& name) {

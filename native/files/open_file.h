@@ -22,6 +22,7 @@ namespace polytop {
 struct NamedOffset {
   std::string name;      ///< empty if there is no symbol
   uint64_t address = 0;  ///< start of the function as an address of the file's headers, 0 if it is not known
+  uint64_t end = 0;      ///< not 0: the code up to this address may be several functions, of which nothing is known
   const char* why = "";  ///< why it has no name though there may be a symbol, for users
 };
 
@@ -32,9 +33,8 @@ struct NamedOffset {
  */
 class OpenFile {
  public:
-  /// `content`: of the file before its rows were read; nothing if it is a copy. `starts`: UnwindTable::starts.
-  /// `code`: its executable segments.
-  OpenFile(MappedFile mapped, std::optional<FileContent> content, const std::vector<uint64_t>& starts, bool isElf,
+  /// `content`: of the file before its rows were read; nothing if it is a copy. `code`: its executable segments.
+  OpenFile(MappedFile mapped, std::optional<FileContent> content, FunctionStarts starts, bool isElf,
            std::vector<Segment> code);
 
   const FileDescriptor& file() const { return mapped_.file; }
@@ -92,6 +92,8 @@ class OpenFile {
  private:
   using Clock = std::chrono::steady_clock;
 
+  /// The code without any unwind entry and symbol that holds an offset, at `entry`, a gap.
+  OffsetRange gapAround(uint64_t offset, uint64_t entry) const;
   /// The address in the file's headers of a file offset.
   uint64_t addressOf(uint64_t offset) const;
   /// isUnchanged(), asked at most once in a refresh between two readings.

@@ -10,7 +10,7 @@ namespace polytop {
 NamePlace readGoFunctions(const ElfImage& file, const CodeRanges& code, std::vector<SymbolEntry>& into) {
   const GoTable table(file);
   if (!table.valid()) return {};
-  const uint64_t namesSize = std::min<uint64_t>(table.namesSize(), INT32_MAX);
+  const uint64_t namesSize = std::min<uint64_t>(table.namesSize(), SymbolEntry::kNameMask);
   for (uint32_t i = 0; i < table.size(); i++) {
     GoTable::Function function = {};
     uint32_t end = 0, offset = 0;

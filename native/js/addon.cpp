@@ -254,12 +254,11 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     return info.Env().Undefined();
   }
 
-  /// name(file, offset): the name of the function there. Where it has none {address, why}: its address as in the
-  /// file's headers, 0 if there is no unwind entry either, and why there may be a symbol all the same.
+  /// name(file, offset): the name of the function there. Where it has none {address, end, why}, as NamedOffset says.
   Napi::Value name(const Napi::CallbackInfo& info) {
     const NamedOffset found = parts_->files.naming.name(uint32At(info, 0), offsetAt(info, 1));
     if (!found.name.empty()) return valueOf(info.Env(), found.name);
-    return object(info.Env(), "address", found.address, "why", found.why);
+    return object(info.Env(), "address", found.address, "end", found.end, "why", found.why);
   }
 
   /// readMemory(pid, address, size): a Buffer with the bytes that could be read, shorter where a page is missing.

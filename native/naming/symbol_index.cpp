@@ -21,6 +21,13 @@ constexpr size_t kNameBytes = 96;
 uint32_t startOfKey(uint64_t key) { return static_cast<uint32_t>(key >> 32); }
 uint32_t sizeOfKey(uint64_t key) { return static_cast<uint32_t>(key); }
 
+/// Whether a symbol may be of the code of an unwind entry. A function may have several of them: one that says its size
+/// has all that it says.
+bool mayBelongTo(const SymbolEntry& symbol, uint64_t entryStart) {
+  if (symbol.binding() == Binding::kLabel) return symbol.start == entryStart;
+  return symbol.start >= entryStart || !symbol.filled();
+}
+
 bool isBelow(const SymbolEntry& entry, uint32_t start) { return entry.start < start; }
 
 }  // namespace
@@ -41,7 +48,7 @@ void SymbolIndex::eachHolding(uint64_t offset, uint64_t functionStart, Visit vis
   size_t steps = 0;
   for (auto entry = above; entry != entries_.begin() && steps < kMaxNesting; steps++) {
     --entry;
-    if (entry->start < functionStart) return;
+    if (!mayBelongTo(*entry, functionStart)) continue;
     if (offset - entry->start < entry->size() && visit(*entry)) return;
   }
 }
@@ -89,6 +96,20 @@ std::optional<Symbol> SymbolIndex::find(uint64_t offset, uint64_t functionStart)
     return found.has_value();
   });
   return found;
+}
+
+OffsetRange SymbolIndex::between(uint64_t offset, OffsetRange code) const {
+  const auto above = std::upper_bound(entries_.begin(), entries_.end(), offset,
+                                      [](uint64_t value, const SymbolEntry& entry) { return value < entry.start; });
+  if (above != entries_.end() && above->start < code.end) code.end = above->start;
+  size_t steps = 0;
+  for (auto entry = above; entry != entries_.begin() && steps < kMaxNesting; steps++) {
+    --entry;
+    // One that holds the offset names nothing here: the code begins with it.
+    const uint64_t end = uint64_t{entry->start} + entry->size();
+    code.begin = std::max<uint64_t>(code.begin, end <= offset ? end : entry->start);
+  }
+  return code;
 }
 
 uint64_t SymbolIndex::startOf(uint64_t offset, uint64_t functionStart) const {

@@ -10,6 +10,7 @@
 
 #include "symbols/name_request.h"
 #include "symbols/symbol_list.h"
+#include "unwind/function_starts.h"
 #include "util/file_descriptor.h"
 
 namespace polytop {
@@ -36,9 +37,11 @@ class SymbolIndex {
   SymbolIndex(SymbolList list, FileDescriptor debugFile);
 
   /// The function that holds the file offset. `functionStart` is the start of the enclosing
-  /// unwind entry (0: unknown): a symbol below it belongs to another function and is refused.
+  /// unwind entry (0: unknown): a symbol below it belongs to another function and is refused, unless it says its size.
   /// Where its name is not known, it is one that is wanted.
   std::optional<Symbol> find(uint64_t offset, uint64_t functionStart);
+  /// The part of some code that holds an offset and lies between two symbols, or one and an end of that code.
+  OffsetRange between(uint64_t offset, OffsetRange code) const;
   /// Start of the innermost function that holds the file offset, whatever its name is; 0 if there is none.
   uint64_t startOf(uint64_t offset, uint64_t functionStart) const;
 

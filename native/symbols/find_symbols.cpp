@@ -6,6 +6,7 @@
 
 #include "elf/lzma_section.h"
 #include "go/go_functions.h"
+#include "symbols/plt_stubs.h"
 #include "symbols/symbol_table.h"
 
 namespace polytop {
@@ -43,6 +44,7 @@ SymbolList findSymbols(const ElfImage& image, const ElfImage* debug) {
   if (list.entries.empty()) readDebugData(image, code, list);
   if (list.entries.empty()) list.names = readGoFunctions(image, code, list.entries);
   list.dynamicNames = readSymbols(image, SHT_DYNSYM, code, list.entries);
+  addPltStubs(image, code, list.dynamicNames.size, list.entries);
   arrangeSymbols(list.entries, code);
   return list;
 }

@@ -55,23 +55,28 @@ void cutVersion(std::string& name) {
   if (at != std::string::npos) name.resize(at);
 }
 
+/// Labels that compilers and assemblers make for themselves.
+bool isCompilers(const std::string& name) { return name[0] == '.' || name[0] == '$'; }
+
 }  // namespace
 
 std::vector<std::string> nameFunctions(const NameRequest& request, int file, int dynamicFile) {
   Budget budget = Budget::ofFile(request.names.size + request.dynamicNames.size);
   const StringTable names(file, request.names, budget), dynamicNames(dynamicFile, request.dynamicNames, budget);
+  bool isStub = false;
   const auto bestOf = [&](const Aliases& aliases) {
     std::string best;
     std::tuple<size_t, Binding, size_t> bestRank;
     for (uint32_t i = aliases.first; i < aliases.first + aliases.count; i++) {
       const SymbolEntry& symbol = request.symbols[i];
-      std::string name = (symbol.dynamic() ? dynamicNames : names).at(symbol.name & ~SymbolEntry::kDynamic);
+      std::string name = (symbol.dynamic() ? dynamicNames : names).at(symbol.name & SymbolEntry::kNameMask);
       cutVersion(name);
-      if (name.empty()) continue;
+      if (name.empty() || (symbol.binding() == Binding::kLabel && isCompilers(name))) continue;
       const size_t underscores = std::min(name.find_first_not_of('_'), name.size());
       const std::tuple rank(underscores, symbol.binding(), name.size());
       if (best.empty() || std::tie(rank, name) < std::tie(bestRank, best)) {
         best = std::move(name);
+        isStub = symbol.stub();
         bestRank = rank;
       }
     }
@@ -82,7 +87,7 @@ std::vector<std::string> nameFunctions(const NameRequest& request, int file, int
   for (const Aliases& function : request.functions) {
     const std::string name = bestOf(function);
     budget.takeSteps(name.size() * kDemangleSteps);
-    found.push_back(cutUtf8(demangle(name), kMaxName));
+    found.push_back(cutUtf8(demangle(name) + (isStub && !name.empty() ? "@plt" : ""), kMaxName));
   }
   return found;
 }

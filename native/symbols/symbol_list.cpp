@@ -21,7 +21,7 @@ bool isSoundPlace(const NamePlace& place, const SymbolList& list) {
 
 bool isSoundEntry(const SymbolEntry& entry, const SymbolList& list) {
   const NamePlace& names = entry.dynamic() ? list.dynamicNames : list.names;
-  return entry.binding() <= Binding::kLocal && (entry.name & ~SymbolEntry::kDynamic) < names.size;
+  return (entry.name & SymbolEntry::kNameMask) < names.size;
 }
 
 bool isSound(const SymbolList& list) {

@@ -17,6 +17,8 @@ class CodeRanges {
 
   /// File offset of a code address; false if there is no code, or beyond 4 GB.
   bool toOffset(uint64_t address, uint32_t& offset) const;
+  /// Whether a section of code holds the offset, where the file has sections.
+  bool isInSection(uint32_t offset) const;
   /// End of the section, or else of the segment, that holds the offset: nothing goes on beyond it.
   uint32_t endOf(uint32_t offset) const;
 
@@ -31,8 +33,8 @@ class CodeRanges {
 };
 
 /**
- * Adds the functions of a table to `into`, in the order of the table: STT_FUNC, STT_GNU_IFUNC, and
- * STT_NOTYPE with a size (hand-written assembler), where they are defined in code.
+ * Adds the functions of a table to `into`, in the order of the table: STT_FUNC, STT_GNU_IFUNC, and STT_NOTYPE
+ * (hand-written assembler), where they are defined in code.
  *
  * `type`: SHT_SYMTAB or SHT_DYNSYM. Returns where in `file` the names are. At most 4 million symbols are read.
  */

@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unwind/start_code.h"
 
+#include <algorithm>
 #include <cstring>
+#include <optional>
+#include <string_view>
 
 #include "arch/arch.h"
+#include "arch/plt.h"
 #include "arch/start_frames.h"
 
 namespace polytop {
 
 namespace {
+
+constexpr uint64_t kMaxLinkageTable = 4 << 20, kLargestVdso = 64 << 10;
 
 /// The rule where so many words lie above the return address.
 unwind_rule stackRule(int32_t words) {
@@ -59,6 +65,40 @@ void coverFirstDestructor(const ElfImage& image, UnwindTable& table, FileRules& 
     cover(table, rules, begin, word, savedFpRule());
 }
 
+/// The linkage table of a file that lld linked: other linkers write an entry for it.
+void coverLinkageTable(const ElfImage& image, UnwindTable& table, FileRules& rules) {
+  const Section* section = image.section(".plt");
+  if (section == nullptr || section->size > kMaxLinkageTable) return;
+  const std::optional<arch::PltLayout> layout = arch::readPltLayout(image.content(*section));
+  if (!layout) return;
+  unwind_rule entry = stackRule(0);
+  entry.cfa = CFA_PLT;
+  entry.cfa_offset = layout->threshold;
+  const uint64_t begin = section->offset, end = begin + section->size;
+  coverPages(table, begin, begin + layout->firstPush, rules.intern(stackRule(1)));
+  coverPages(table, begin + layout->firstPush, begin + layout->entries, rules.intern(stackRule(2)));
+  coverPages(table, begin + layout->entries, end, rules.intern(entry));
+  std::erase_if(table.starts, [&](uint64_t start) { return start > begin && start < end; });
+}
+
+/// Code of the vDSO that keeps all in registers, and comes without entries: __arch_chacha20_blocks_nostack() behind
+/// getrandom() (arch/x86/entry/vdso/vgetrandom-chacha.S of Linux 6.11 and later).
+void coverVdso(const ElfImage& image, UnwindTable& table, FileRules& rules) {
+  const Section* text = image.section(".text");
+  const Section* names = image.section(".dynstr");
+  if (text == nullptr || names == nullptr || image.fileSize() > kLargestVdso) return;
+  const std::vector<uint8_t> bytes = image.content(*names);
+  constexpr std::string_view kFunction = "__vdso_getrandom";
+  if (std::search(bytes.begin(), bytes.end(), kFunction.begin(), kFunction.end()) == bytes.end()) return;
+  const uint32_t rule = rules.intern(stackRule(0));
+  const uint64_t end = text->offset + text->size;
+  const std::vector<uint64_t> starts = table.starts;
+  for (size_t i = 0; i < starts.size(); i++) {
+    const uint64_t next = i + 1 < starts.size() ? std::min(starts[i + 1], end) : end;
+    if (starts[i] >= text->offset) coverPages(table, starts[i], next, rule);
+  }
+}
+
 }  // namespace
 
 void coverStartCode(const ElfImage& image, UnwindTable& table, RuleSet& rules) {
@@ -66,6 +106,8 @@ void coverStartCode(const ElfImage& image, UnwindTable& table, RuleSet& rules) {
   FileRules own(rules, table.lease);
   for (const char* name : {".init", ".fini"}) coverSection(image, name, table, own);
   coverFirstDestructor(image, table, own);
+  coverLinkageTable(image, table, own);
+  coverVdso(image, table, own);
 }
 
 }  // namespace polytop

@@ -40,6 +40,9 @@ struct UnwindTable {
  */
 UnwindTable buildUnwindTable(const ElfImage& image, RuleSet& rules);
 
+/// Those of its starts where code without a rule begins: how many functions there are is not known.
+std::vector<uint64_t> gapsOf(const UnwindTable& table);
+
 /// The rule of a function whose frame pointer is its caller's frame pointer and return address in memory.
 unwind_rule framePointerRule();
 
@@ -49,5 +52,8 @@ unwind_rule framePointerRule();
  * page.
  */
 bool coverHole(UnwindTable& table, uint64_t begin, uint64_t end, uint32_t rule);
+
+/// The same for code that reaches over pages, of which some may have no rows at all: each that is a hole is covered.
+void coverPages(UnwindTable& table, uint64_t begin, uint64_t end, uint32_t rule);
 
 }  // namespace polytop

@@ -39,6 +39,8 @@ export interface SamplerOptions {
 export interface UnnamedFunction {
   /** Where it begins, as an address of the file's headers; 0: not known. */
   readonly address: number;
+  /** Not 0: the code up to this address may be several functions, of which neither a symbol nor an unwind entry tells. */
+  readonly end: number;
   /** Why it has no name though there may be a symbol for it; empty: there is none. */
   readonly why: string;
 }

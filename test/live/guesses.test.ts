@@ -148,7 +148,7 @@ test("a probed nop leads to its caller", TIMEOUT, async (context) => {
   expect(calls("five_bytes") + calls("ten_bytes")).toBeGreaterThan(0.5);
 });
 
-test("32-bit code is named by its file, and ends the walk", TIMEOUT, async (context) => {
+test("32-bit code has the name of its function, and ends the walk", TIMEOUT, async (context) => {
   needsSampling(context);
   const options = { flags: ["-m32", "-nostdlib", "-static", "-no-pie", "-fno-pie"] };
   // It never ends by itself: where execve() refuses it (ENOEXEC), it is tried as a script, and ends.
@@ -156,7 +156,7 @@ test("32-bit code is named by its file, and ends the walk", TIMEOUT, async (cont
   if (signal === null) context.skip("machine: its kernel runs no 32-bit programs");
   const stacks = await sampled("narrow.c", options);
   expect(stacks.share(([reason]) => reason === "[native: 32-bit code]")).toBeGreaterThan(0.99);
-  expect([...stacks.names].join()).toMatch(/narrow/);
+  expect(stacks.share((frames) => frames.includes("narrow_leaf"))).toBeGreaterThan(0.9);
 });
 
 test("Go: who asks for the time, and the ends of its threads", TIMEOUT, async (context) => {

@@ -38,6 +38,14 @@ void testStarts(size_t count) {
   }
 }
 
+void testGaps() {
+  const FunctionStarts starts({0x1000, 0x1200, 0x1f00}, {0x1200});
+  const OffsetRange gap = starts.around(0x1234), last = starts.around(0x5000), before = starts.around(0x10);
+  check(starts.isGap(0x1200) && !starts.isGap(0x1000) && !starts.isGap(0x1234), "what is a gap");
+  check(gap.begin == 0x1200 && gap.end == 0x1f00, "how far it reaches");
+  check(last.begin == 0x1f00 && last.end == 0 && before.begin == 0 && before.end == 0x1000, "the ends");
+}
+
 /// A start, and where it was before it was sorted.
 struct Start {
   uint64_t address;
@@ -69,5 +77,6 @@ void testSorting() {
 int main() {
   for (const size_t count : {0, 1, 31, 32, 33, 64, 65, 1000}) testStarts(count);
   testSorting();
+  testGaps();
   return reportChecks();
 }

@@ -35,7 +35,7 @@ std::shared_ptr<OpenFile> openAgain(const LyingElf& elf) {
   const FileContent content = contentOf(file.get());
   MappedFile mapped;
   mapped.file = std::move(file);
-  return std::make_shared<OpenFile>(std::move(mapped), content, std::vector<uint64_t>{}, true, std::vector<Segment>{});
+  return std::make_shared<OpenFile>(std::move(mapped), content, FunctionStarts(), true, std::vector<Segment>{});
 }
 
 /// Makes files, and opens each.

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "dotnet/find_methods.h"
 #include "elf/debug_links.h"
@@ -32,17 +33,28 @@ std::unique_ptr<ElfImage> openImage(int fd) {
   return image;
 }
 
+/// The same of a program of 32 bits too.
+std::unique_ptr<ElfImage> openNamed(int fd) {
+  std::string why;
+  std::unique_ptr<ElfImage> image = ElfImage::openNarrow(fd, why);
+  return image ? std::move(image) : openImage(fd);
+}
+
 std::vector<uint8_t> answerDebugFile(std::span<const int> files) {
-  const std::unique_ptr<ElfImage> image = openImage(files[0]);
+  const std::unique_ptr<ElfImage> image = openNamed(files[0]);
   std::vector<DebugCandidate> candidates;
   std::string why;
-  for (const int fd : files.subspan(1)) candidates.push_back({fd, ElfImage::open(fd, why)});
+  for (const int fd : files.subspan(1)) {
+    std::unique_ptr<ElfImage> candidate =
+        image->isNarrow() ? ElfImage::openNarrow(fd, why) : ElfImage::open(fd, why);
+    candidates.push_back({fd, std::move(candidate)});
+  }
   return encodeLinks(readDebugLinks(*image, candidates));
 }
 
 std::vector<uint8_t> answerSymbols(std::span<const int> files) {
-  const std::unique_ptr<ElfImage> image = openImage(files[0]);
-  const std::unique_ptr<ElfImage> debug = files.size() > 1 ? openImage(files[1]) : nullptr;
+  const std::unique_ptr<ElfImage> image = openNamed(files[0]);
+  const std::unique_ptr<ElfImage> debug = files.size() > 1 ? openNamed(files[1]) : nullptr;
   return encodeSymbols(findSymbols(*image, debug.get()));
 }
 

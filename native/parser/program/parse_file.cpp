@@ -25,6 +25,12 @@ std::vector<Segment> codeOf(const ElfImage& image) {
   return code;
 }
 
+/// A 32-bit program: its functions can be named. Null where it is none.
+std::unique_ptr<ElfImage> openNarrow(int fd) {
+  std::string why;
+  return ElfImage::openNarrow(fd, why);
+}
+
 }  // namespace
 
 ParsedFile parseFile(int fd, RuleSet& rules) {
@@ -36,6 +42,9 @@ ParsedFile parseFile(int fd, RuleSet& rules) {
     parsed.table = buildUnwindTable(*image, rules);
     coverStartCode(*image, parsed.table, rules);
     parsed.why = parsed.table.warning;
+  } else if (const std::unique_ptr<ElfImage> narrow = openNarrow(fd)) {
+    parsed.isElf = true;
+    parsed.code = codeOf(*narrow);
   }
   ProbedFile probed{fd, image.get(), rules, parsed.table, image != nullptr, parsed.why};
   for (uint32_t i = 0; i < std::size(kFinders) && parsed.runtime.runtime == 0; i++) {

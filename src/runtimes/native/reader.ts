@@ -1,4 +1,4 @@
-/** Names functions in files: by symbol, else by the start of the unwind entry that holds the code. */
+/** Names functions in files: by symbol, else by the start of the unwind entry that holds the code, or by the range without one. */
 import type { Drained } from "../../addon/drained.ts";
 import type { Sampler } from "../../addon/sampler.ts";
 import { cleanName } from "../../tick/clean-name.ts";
@@ -11,7 +11,9 @@ function moduleName(path: string): string {
 }
 
 const START = "this is the start of the function";
-const NO_SYMBOL = `the file has no symbol for it; ${START}`;
+const NO_SYMBOL = "the file has no symbol for it";
+const RANGE = "these are all the functions between two addresses, however many there are";
+const NO_ENTRY = "the file has neither a symbol nor an unwind entry for it";
 
 /** Names any code of files: the other readers are asked before it. */
 export class NativeReader implements RuntimeReader {
@@ -40,13 +42,15 @@ export class NativeReader implements RuntimeReader {
     const { module, why } = this.#files.get(id) ?? { module: "", why: "" };
     const named = this.#sampler.name(id, offset);
     if (typeof named === "string") return { runtime: "native", name: named, module };
-    const { address, why: whyNotRead } = named;
+    const { address, end, why: whyNotRead } = named;
     if (address > 0) {
+      const start = `${module}+0x${address.toString(16)}`;
+      const [noSymbol, place] = end > 0 ? [NO_ENTRY, RANGE] : [NO_SYMBOL, START];
       return {
         runtime: "native",
-        name: `${module}+0x${address.toString(16)}`,
+        name: end > 0 ? `${start}-0x${end.toString(16)}` : start,
         module,
-        whyUnnamed: whyNotRead ? `${whyNotRead}; ${START}` : NO_SYMBOL,
+        whyUnnamed: `${whyNotRead || noSymbol}; ${place}`,
       };
     }
     return {

@@ -25,20 +25,26 @@ test("a symbol is the name", () => {
 
 test("the place stands for a name that there is not, and for one that was not read", () => {
   const place = { runtime: "native", name: "libx.so+0x1000", module: "libx.so" };
-  const none = named({ address: 0x1000, why: "" });
+  const none = named({ address: 0x1000, end: 0, why: "" });
   expect(none).toMatchObject(place);
   expect(none.whyUnnamed).toMatch(/^the file has no symbol for it; /);
-  const late = named({ address: 0x1000, why: "its name was not read in time" });
+  const late = named({ address: 0x1000, end: 0, why: "its name was not read in time" });
   expect(late).toMatchObject(place);
   expect(late.whyUnnamed).toMatch(/^its name was not read in time; /);
 });
 
+test("code that may be several functions is a range", () => {
+  const range = named({ address: 0x1000, end: 0x2500, why: "" });
+  expect(range).toMatchObject({ name: "libx.so+0x1000-0x2500", module: "libx.so" });
+  expect(range.whyUnnamed).toMatch(/^the file has neither a symbol nor an unwind entry for it; /);
+});
+
 test("where there is no place either, the reason is the addon's", () => {
-  expect(named({ address: 0, why: "" }).whyUnnamed).toContain(
+  expect(named({ address: 0, end: 0, why: "" }).whyUnnamed).toContain(
     "neither a symbol nor an unwind entry",
   );
-  expect(named({ address: 0, why: "the file was written to" })).toMatchObject({
+  expect(named({ address: 0, end: 0, why: "the file was changed" })).toMatchObject({
     name: "[libx.so]",
-    whyUnnamed: "the file was written to",
+    whyUnnamed: "the file was changed",
   });
 });
