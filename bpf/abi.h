@@ -106,6 +106,20 @@ enum cfa_kind {
 	CFA_START = 11,       /* sp + cfa_offset; the outermost frame if no call precedes the return address there */
 	CFA_OTHER_STACK = 12, /* fp + cfa_offset; sp may be of another stack, which lies anywhere */
 	CFA_BASE = 13,        /* base + cfa_offset */
+	CFA_DEREF_BASE = 14,  /* *(base + cfa_offset) + cfa_addend */
+	CFA_DEREF_TWICE = 15, /* *(*(sp + cfa_offset) + cfa_register) + cfa_addend */
+	/*
+	 * On the stack of the goroutine that calls C, cfa_addend above where sp was: at sp + cfa_offset is the
+	 * goroutine, a word below it how far sp was below the end of its stack. No goroutine: sp itself.
+	 */
+	CFA_GO_CALLS_C = 16,
+	/*
+	 * On the stack of the goroutine that the thread is at work for: the thread's own goroutine is at its thread
+	 * pointer + cfa_offset, cfa_register of that leads to the thread, fp_offset of that to the other goroutine, and
+	 * at cfa_addend of that is its sp, which points to the return address.
+	 */
+	CFA_GO_WORKS_FOR = 17,
+	CFA_ELSEWHERE = 18, /* on another stack; where is not known */
 };
 
 /* Where the caller's fp is. */
@@ -117,8 +131,8 @@ enum fp_kind {
 };
 
 /*
- * Where the caller's base is: from 2 on, this is the distance of its place below the CFA in words. Rules of a file tell
- * it only if some of them need it, since otherwise many rules would differ in nothing else.
+ * Where the caller's base is: from 2 on, this is the distance of its place below the CFA in words. Those of a large
+ * file tell it only if some of them need it, since otherwise many rules would differ in nothing else.
  */
 enum base_kind {
 	BASE_UNKNOWN = 0, /* not told, or lost */

@@ -156,6 +156,7 @@ static __always_inline void walk_process(struct walk *w, const __u64 *interrupte
 	struct mm_struct *mm = BPF_CORE_READ(task, mm);
 
 	w->mm = mm;
+	w->walked_task = (__u64)task;
 	if (!mm || (READ_TYPED(task, flags) & (PF_KTHREAD | PF_IO_WORKER | USER_WORKER_FLAG)))
 		return;
 	w->program = program_of(task);

@@ -87,6 +87,8 @@ struct walk {
 	__u64 fp;
 	__u64 base;
 	__u32 base_frame;      /* base holds for the frame with this number (user_frames) alone */
+	__u32 follows_base;    /* each frame is asked where its caller's base is: it is needed further out */
+	__u32 needs_base;      /* the walk ended where base is needed and not known */
 	__u32 exact;           /* ip is the interrupted instruction, not a return address */
 	__u32 fp_source;       /* enum fp_source */
 	__u32 registers_known; /* registers[] hold those of this frame */
@@ -101,6 +103,7 @@ struct walk {
 	__u32 mappings_changed; /* the cache holds a mapping that is new */
 	struct mm_struct *mm;
 	__u64 program;              /* program_of() the task */
+	__u64 walked_task;          /* the address of its struct task_struct */
 	__u64 address;              /* the question to find_vma() */
 	__u64 offset;               /* the question to find_row() */
 	__u64 place;                /* the question to remember_rule() */

@@ -76,6 +76,16 @@ static __always_inline __u64 call_target(__u64 return_address, __u64 code)
 	return return_address + (__s64)(__s32)(code >> 32);
 }
 
+/* Whether code whose first eight bytes these are jumps on at once: endbr64 may stand before a jump. */
+static __always_inline int begins_with_jump(__u64 code)
+{
+	if ((__u32)code == 0xfa1e0ff3)
+		code >>= 32;
+	if ((code & 0xff) == 0xf2) /* bnd */
+		code >>= 8;
+	return (code & 0xff) == 0xe9 || (code & 0xff) == 0xeb || (code & 0x38ff) == 0x20ff;
+}
+
 /* `code` and the byte behind it: mov $15, %rax; syscall. Or in seven bytes: mov $15, %eax; syscall. */
 static __always_inline int is_signal_return(__u64 code, __u8 next)
 {

@@ -8,11 +8,15 @@
 #ifndef POLYTOP_UNWIND_GUESS_H
 #define POLYTOP_UNWIND_GUESS_H
 
+#include "hotspot.h"
 #include "native.h"
 #include "probed.h"
 
 /* No function is longer than this: a call that goes further back is to another one. */
 #define LONGEST_FUNCTION (1 << 20)
+
+/* Nor a function that never returns than this, which another one calls last. */
+#define LONGEST_WITHOUT_RETURN (1 << 16)
 
 /* What a return address is. */
 enum return_kind {
@@ -93,6 +97,28 @@ __noinline int may_return_to(__u64 address, __u64 code)
 	return find_mapping(w, address - 1) < MAPPINGS_CACHED;
 }
 
+/*
+ * Whether the call before the return address w->ip goes to another function than the frame below was in. Asked where a
+ * function begins at that address: it ends a function then, so it is one that never returns. A target that is not known
+ * may be any, and one that jumps on at once too (a procedure linkage table, a thunk).
+ */
+__noinline int calls_another_function(void)
+{
+	struct walk *w = current_walk();
+	__u64 code, start;
+
+	if (!w || read_code_before(w->ip, &code))
+		return 0;
+	struct mapping *m = &w->cache.mappings[w->cache.last & (MAPPINGS_CACHED - 1)];
+	__u64 target = call_target(w->ip, code), index = w->record.frame_count - 1;
+	if (!target || target < m->start || target >= m->end || index >= MAX_FRAMES)
+		return 0;
+	__u64 distance = w->frames[index] - place_of(m, target - m->start + m->offset);
+	if (distance < LONGEST_WITHOUT_RETURN || READ_USER(&start, target))
+		return 0;
+	return !begins_with_jump(start);
+}
+
 /* Goes on in a caller that was guessed. */
 static __always_inline int enter_guessed_caller(struct walk *w, __u64 return_address, __u64 cfa)
 {
@@ -106,8 +132,7 @@ static __always_inline int enter_guessed_caller(struct walk *w, __u64 return_add
 /*
  * Steps over a frame of code without a row, or stops the walk with the counter `failure`. A leaf may be at its first
  * or last instruction, or need no frame: so its return address is looked for at the top of the stack first. Else the
- * code must keep frame pointers. A frame pointer of 0 marks the outermost frame, but only if it was found on the
- * stack: at the leaf it may be any number.
+ * code must keep frame pointers. A frame pointer of 0 marks no outermost frame: it may be any number.
  */
 __noinline int guess_caller(__u32 failure)
 {
@@ -127,14 +152,10 @@ __noinline int guess_caller(__u32 failure)
 	}
 	if (w->fp_source == FP_LOST)
 		return stop_walk(w, COUNTER_UnwindNativeErrRbpLost);
-	if (!w->fp && w->fp_source == FP_FROM_STACK) {
-		w->guessed = 1;
-		return stop_walk(w, COUNTER_UnwindNativeComplete);
-	}
 	if (!w->fp || w->fp < w->sp || (w->fp & 7) || read_stack(w, w->fp, &fp) ||
 	    read_stack(w, w->fp + FRAME_RETURN_ADDRESS, &return_address))
 		return stop_walk(w, failure);
-	if (!is_behind_call(return_address)) {
+	if (!is_behind_call(return_address) && !returns_to_interpreter(fp, return_address)) {
 		w->ip = return_address;
 		if (!restore_probed_return(w->fp + FRAME_RETURN_ADDRESS))
 			return stop_walk(w, failure);
@@ -213,6 +234,8 @@ static __always_inline int step_by_row(struct walk *w, struct mapping *m, __u64 
 		int may_be_first = known->rule.ra_register & MAYBE_MADE_UP;
 
 		kind = judge_return_address();
+		if (kind == RETURN_CALLED && may_be_first && calls_another_function())
+			kind = RETURN_MADE_UP;
 		if (kind == RETURN_MADE_UP && may_be_first && !is_return_above()) {
 			w->user_frames--;
 			return stop_walk(w, COUNTER_UnwindNativeComplete);

@@ -10,6 +10,7 @@
 #define POLYTOP_UNWIND_NATIVE_H
 
 #include "counters.h"
+#include "elsewhere.h"
 #include "rows.h"
 #include "vma.h"
 
@@ -160,6 +161,12 @@ static __always_inline void find_caller_base(struct walk *w, struct unwind_rule 
 	w->base_frame = w->user_frames + 1;
 }
 
+/* Whether a rule leads to another stack, which may lie anywhere. */
+static __always_inline int may_leave_stack(struct unwind_rule *rule)
+{
+	return rule->cfa == CFA_DEREF_SP || rule->cfa >= CFA_OTHER_STACK;
+}
+
 /* The canonical frame address by a rule; 0 with w->stop set where it cannot be found. */
 static __always_inline __u64 canonical_frame_address(struct walk *w, struct unwind_rule *rule)
 {
@@ -183,11 +190,14 @@ static __always_inline __u64 canonical_frame_address(struct walk *w, struct unwi
 	case CFA_PLT:
 		return plt_frame_address(w->ip, w->sp, rule->cfa_offset);
 	case CFA_BASE:
+	case CFA_DEREF_BASE:
 		if (!is_base_known(w)) {
+			w->needs_base = 1;
 			stop_walk(w, COUNTER_UnwindNativeErrUnsupportedRule);
 			return 0;
 		}
-		return known_base(w) + rule->cfa_offset;
+		cfa = known_base(w) + rule->cfa_offset;
+		break;
 	case CFA_REGISTER: {
 		__u32 word = register_word(rule->cfa_register);
 		if (!w->registers_known || word >= REG_COUNT) {
@@ -196,11 +206,21 @@ static __always_inline __u64 canonical_frame_address(struct walk *w, struct unwi
 		}
 		return w->registers[word] + rule->cfa_offset;
 	}
+	case CFA_ELSEWHERE:
+		stop_walk(w, COUNTER_UnwindNativeErrOtherStack);
+		return 0;
+	case CFA_DEREF_TWICE:
+	case CFA_GO_CALLS_C:
+	case CFA_GO_WORKS_FOR:
+		if (!find_elsewhere(rule->cfa, rule->cfa_offset, rule->cfa_addend, rule->cfa_register, rule->fp_offset))
+			return w->address;
+		stop_walk(w, COUNTER_UnwindNativeErrStackRead);
+		return 0;
 	default:
 		stop_walk(w, COUNTER_UnwindNativeErrUnsupportedRule);
 		return 0;
 	}
-	if (rule->cfa == CFA_FP || rule->cfa == CFA_OTHER_STACK)
+	if (rule->cfa == CFA_FP || rule->cfa == CFA_OTHER_STACK || rule->cfa == CFA_BASE)
 		return cfa;
 	if (read_stack(w, cfa, &cfa)) {
 		stop_walk(w, COUNTER_UnwindNativeErrStackRead);
@@ -238,7 +258,7 @@ static __always_inline int step_rule(struct walk *w, struct unwind_rule *rule)
 	if (read_stack(w, cfa + rule->ra_offset, &return_address))
 		return stop_walk(w, COUNTER_UnwindNativeErrStackRead);
 	/* The caller's frame is above its own on the stack that they share. */
-	if (rule->cfa == CFA_OTHER_STACK)
+	if (may_leave_stack(rule))
 		w->sp = cfa - 1;
 	return enter_caller(w, return_address, cfa);
 }

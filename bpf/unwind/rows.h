@@ -66,10 +66,8 @@ MAP(known_rules, ARRAY, 1, __u32, struct known_rules);
  */
 #define MAYBE_MADE_UP 0x80
 
-/* There too: the rule tells where the caller's base is. */
-#define TELLS_BASE 0x40
 /* The rest of `ra_register`. */
-#define RA_REGISTER_MASK 0x3f
+#define RA_REGISTER_MASK 0x7f
 
 #define NO_RULE -1
 
@@ -170,8 +168,6 @@ __noinline int remember_rule(__u32 file)
 	known->version = w->files_version;
 	known->row_distance = (__u32)(w->offset - w->row_start);
 	known->rule = *rule;
-	if (rule->base != BASE_UNKNOWN)
-		known->rule.ra_register |= TELLS_BASE;
 	if (rule->cfa == CFA_SIGNAL || rule->cfa == CFA_END)
 		return 0;
 	index = w->next_rule;

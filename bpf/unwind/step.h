@@ -24,7 +24,7 @@ static __always_inline void step_known_frames(struct walk *w)
 	__u64 start = m->start, length = m->end - start, to_place = place_of(m, m->offset) - start;
 	__u64 ip = w->ip;
 
-	if (!remembered || w->exact || !m->plain || w->return_state == RETURN_DOUBTED)
+	if (!remembered || w->exact || w->follows_base || !m->plain || w->return_state == RETURN_DOUBTED)
 		return;
 	for (int i = 0; i < KNOWN_AT_ONCE && w->user_frames < MAX_USER_FRAMES; i++) {
 		__u64 place = ip - 1 + to_place, cfa, return_address, fp = w->fp;
@@ -171,25 +171,60 @@ static __always_inline __u32 leaf_kind(struct walk *w)
 										    : LEAF_ORDINARY;
 }
 
-/* Walks the user stack from w->registers on into w->frames. Sets w->stop to the counter of its outcome. */
-static __always_inline void walk_user(struct walk *w)
+/* Starts the walk of the user stack at w->registers. A global function: it is verified once. */
+__noinline int start_at_leaf(void)
 {
+	struct walk *w = current_walk();
+
+	if (!w)
+		return 0;
 	w->ip = w->registers[REG_IP];
 	w->sp = w->registers[REG_SP];
 	w->fp = w->registers[REG_FP];
 	w->exact = 1;
 	w->fp_source = FP_OF_LEAF;
 	w->base_frame = 0;
+	w->needs_base = 0;
 	w->registers_known = 1;
 	w->guessed = 0;
 	w->return_state = RETURN_UNCHECKED;
 	w->window_valid = 0;
 	w->leaf = leaf_kind(w);
+	return 0;
+}
+
+/* Goes back to the leaf, to follow the base from there on: `hash` and `frame_count` are as they were there. */
+static __always_inline void start_again(struct walk *w, __u64 hash, __u32 frame_count)
+{
+	w->record.hash = hash;
+	w->record.frame_count = frame_count;
+	w->user_frames = 0;
+	w->process_frames = 0;
+	w->stop = 0;
+	start_interpreters(w);
+	w->follows_base = 1;
+	start_at_leaf();
+}
+
+/*
+ * Walks the user stack from w->registers on into w->frames. Sets w->stop to the counter of its outcome. Few stacks need
+ * the base of a frame: only where one did, it is followed, in a second walk.
+ */
+static __always_inline void walk_user(struct walk *w)
+{
+	__u64 hash = w->record.hash;
+	__u32 frame_count = w->record.frame_count;
+
+	w->follows_base = 0;
+	start_at_leaf();
 	/* Functions of V8 are no native frames. */
 	NOT_UNROLLED
-	for (__u32 i = 0; i <= MAX_USER_FRAMES + MAX_FRAMES_BESIDE; i += STEPS_AT_ONCE) {
-		if (steps())
+	for (__u32 i = 0; i <= 2 * (MAX_USER_FRAMES + MAX_FRAMES_BESIDE); i += STEPS_AT_ONCE) {
+		if (!steps())
+			continue;
+		if (!w->needs_base || w->follows_base)
 			break;
+		start_again(w, hash, frame_count);
 	}
 	if (!w->stop)
 		w->stop = COUNTER_UnwindNativeTruncated;

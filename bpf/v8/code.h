@@ -114,8 +114,8 @@ static __always_inline int v8_read_code(struct v8_walk *v, __u64 tagged, __u64 i
 }
 
 /*
- * Finds the Code of the instruction at `ip`, in a frame of `function`. v->code_made.start is where its instructions
- * were last time, 0 if that is not known. Returns 0 or -1.
+ * Finds the Code of the instruction at `ip`, in a frame of `function`, which is of the SharedFunctionInfo v->caller.
+ * v->code_made.start is where its instructions were last time, 0 if that is not known. Returns 0 or -1.
  */
 __noinline int v8_find_code(__u64 function, __u64 ip)
 {
@@ -130,6 +130,11 @@ __noinline int v8_find_code(__u64 function, __u64 ip)
 			v->code_made.start = 0;
 			return 0;
 		}
+	}
+	/* The code of Sparkplug, where a loop went on in it: what is compiled of the function leads to it. */
+	if (!READ_USER(&code, v->caller - 1 + v->facts.layout.shared_data) && !v8_read_code(v, code, ip)) {
+		v->code_made.start = 0;
+		return 0;
 	}
 	__u64 start = v->code_made.start;
 	if (start && !READ_USER(&code, start + STREAM_CODE) && !v8_read_code(v, code, ip))

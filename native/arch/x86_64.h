@@ -83,24 +83,6 @@ constexpr uint64_t kMemoryHoleGigabytes = 64;
 /// Where the kernel enters a program that Go's own linker made, and where that jumps to.
 constexpr std::string_view kGoEntryFunctions[] = {"_rt0_amd64_linux", "_rt0_amd64"};
 
-/// In a function of Go whose frame is whole at `begin`: behind the instruction that makes rbp its frame pointer. Before
-/// Go 1.21 (obj6.go) mov %rbp, n(%rsp) and lea n(%rsp), %rbp follow the allocation; later rbp is set before it.
-inline const uint8_t* behindFpSetUp(const uint8_t* begin, const uint8_t* end) {
-  constexpr ptrdiff_t kSetUp = 10;
-  const bool follows = end - begin >= kSetUp && begin[0] == 0x48 && begin[1] == 0x89 && begin[2] == 0x6c &&
-                       begin[3] == 0x24 && begin[5] == 0x48 && begin[6] == 0x8d && begin[7] == 0x6c && begin[8] == 0x24;
-  return follows ? begin + kSetUp : begin;
-}
-
-/// There: behind mov n(%rsp), %rbp, if the frame is taken down behind it up to `end`; else `end`.
-inline const uint8_t* behindFpRestored(const uint8_t* begin, const uint8_t* end) {
-  constexpr ptrdiff_t kRestore = 5, kFree = 4;
-  if (end - begin < kRestore + kFree) return end;
-  const uint8_t* restore = end - kRestore - kFree;
-  const bool restores = restore[0] == 0x48 && restore[1] == 0x8b && restore[2] == 0x6c && restore[3] == 0x24;
-  return restores ? restore + kRestore : end;
-}
-
 /// A RUNTIME_FUNCTION of a PE file (begin, end, unwind codes), and what UNWIND_INFO is aligned to (x64 ABI).
 constexpr uint32_t kRuntimeFunctionBytes = 12;
 constexpr uint64_t kUnwindInfoAlignment = 4;

@@ -26,6 +26,8 @@ constexpr size_t kMaxSectionName = 256;
 constexpr uint64_t kMaxNotes = 64 << 10;
 constexpr int kMaxNoteParts = 16;
 constexpr std::string_view kOldPrefix = ".zdebug_", kNewPrefix = ".debug_";
+// Libraries have some 30 entries in PT_DYNAMIC.
+constexpr uint64_t kMaxDynamic = 16 << 10;
 // What a read costs beside its bytes: some 0.3 us.
 constexpr uint64_t kReadSteps = 64;
 
@@ -143,6 +145,7 @@ bool ElfImage::loadAs(std::string& error) {
     return false;
   }
   entry_ = header.e_entry;
+  isFixed_ = header.e_type == ET_EXEC;
 
   // Extended numbering: counts that do not fit are in the first section header.
   SectionHeader first{};
@@ -183,6 +186,20 @@ bool ElfImage::loadAs(std::string& error) {
                          section.sh_size, section.sh_link, section.sh_entsize, form});
   }
   return true;
+}
+
+bool ElfImage::isProgram() const {
+  if (isFixed_) return true;
+  for (const Segment& segment : segments_) {
+    if (segment.type == PT_INTERP) return true;
+    if (segment.type != PT_DYNAMIC) continue;
+    const std::vector<uint8_t> raw = read(segment.offset, std::min(segment.fileSize, kMaxDynamic));
+    for (size_t at = 0; raw.size() - at >= sizeof(Elf64_Dyn); at += sizeof(Elf64_Dyn)) {
+      const auto entry = valueAt<Elf64_Dyn>(raw, at);
+      if (entry.d_tag == DT_FLAGS_1 && (entry.d_un.d_val & DF_1_PIE) != 0) return true;
+    }
+  }
+  return false;
 }
 
 const Section* ElfImage::section(std::string_view name) const {

@@ -66,6 +66,9 @@ class ElfImage {
   uint64_t entry() const { return entry_; }
   /// Whether its tables have the form of 32-bit files: openNarrow() opened it.
   bool isNarrow() const { return isNarrow_; }
+  /// Whether the kernel or a dynamic linker starts it at its entry point. Linkers wrote one into libraries too, where
+  /// nothing is started.
+  bool isProgram() const;
   uint64_t fileSize() const { return fileSize_; }
   /// What may still be spent on this file; for those who parse what they read.
   Budget& budget() const { return budget_; }
@@ -106,6 +109,7 @@ class ElfImage {
   mutable Budget budget_;
   uint64_t entry_ = 0;
   bool isNarrow_ = false;
+  bool isFixed_ = false;  ///< ET_EXEC
   std::vector<Segment> segments_;
   std::vector<Section> sections_;
   mutable std::map<std::pair<uint64_t, uint64_t>, std::vector<uint8_t>> kept_;  ///< by offset and size

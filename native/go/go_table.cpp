@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "arch/arch.h"
+#include "go/go_place.h"
 
 namespace polytop {
 namespace {
@@ -19,19 +19,17 @@ constexpr std::string_view kSuffix(".abi0", 6);
 constexpr uint32_t kFlags118 = 37;
 constexpr uint32_t kFlags120 = 41;
 
-const Section* findTable(const ElfImage& file) {
-  const Section* section = file.section(".gopclntab");
-  return section ? section : file.section(".data.rel.ro.gopclntab");
-}
-
 }  // namespace
 
 GoTable::GoTable(const ElfImage& file) {
-  const Section* section = findTable(file);
-  if (!section || section->size > kMaxTable) return;
-  bytes_ = file.content(*section);
-  offset_ = section->offset;
-  if (get(0, header_) && isKnown()) start_ = findStart(file);
+  const GoPlace place = findGoTable(file);
+  if (place.size == 0 || place.size > kMaxTable) return;
+  bytes_ = file.read(place.offset, place.size);
+  offset_ = place.offset;
+  if (!get(0, header_) || !isKnown()) return;
+  Place first = {};
+  start_ = header_.textStart;
+  if (start_ == 0 && this->place(0, first)) start_ = findGoCode(file, place, first.entry);
 }
 
 template <typename T>
@@ -45,22 +43,6 @@ bool GoTable::isKnown() const {
   return (header_.magic == kMagic118 || header_.magic == kMagic120) && header_.pointerSize == 8 &&
          header_.instructionQuantum == 1 && header_.functions > 0 && header_.functions < kMaxFunctions &&
          header_.names < bytes_.size() && header_.values < bytes_.size() && header_.functionTable < bytes_.size();
-}
-
-/// Position-independent programs do not say it: then it is the start of .text if the program begins at the
-/// function that must be there.
-uint64_t GoTable::findStart(const ElfImage& file) const {
-  if (header_.textStart != 0) return header_.textStart;
-  const Section* text = file.section(".text");
-  if (!text) return 0;
-  for (uint32_t i = 0; i < size(); i++) {
-    Place found = {};
-    Function entry = {};
-    uint32_t end = 0;
-    if (!place(i, found) || text->address + found.entry != file.entry()) continue;
-    return function(i, entry, end) && isNamed(entry, arch::kGoEntryFunctions[0]) ? text->address : 0;
-  }
-  return 0;
 }
 
 /// At size() there is one that says where the last function ends.

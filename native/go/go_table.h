@@ -11,7 +11,7 @@ namespace polytop {
 
 /**
  * The table that the runtime of Go needs itself to walk stacks (.gopclntab; runtime/symtab.go: pcHeader,
- * functab, _func); stripping leaves it. Reads the form of Go 1.18 to 1.25. Every byte is hostile.
+ * functab, _func); stripping leaves it. Reads the form of Go 1.18 to 1.26. Every byte is hostile.
  */
 class GoTable {
  public:
@@ -76,7 +76,6 @@ class GoTable {
   };
 
   bool isKnown() const;
-  uint64_t findStart(const ElfImage& file) const;
   bool place(uint32_t index, Place& into) const;
   bool isAt(uint64_t at, std::string_view text) const;
   bool number(uint64_t& at, uint32_t& into) const;

@@ -2,6 +2,7 @@
 #include "unwind/dwarf_rule.h"
 
 #include <limits>
+#include <utility>
 
 #include "util/hash.h"
 
@@ -38,6 +39,7 @@ enum class Shape : uint8_t {
   kUnknown,
   kRegister,  // register + offset
   kDeref,     // *(register + offset) + addend
+  kTwice,     // *(*(register + offset) + inner) + addend
   kCfa,       // CFA + offset (the CFA is on the stack when the expression of a register starts)
   kPlt,       // in a procedure linkage table, whose push is done from byte `offset` of an entry on
 };
@@ -47,6 +49,10 @@ struct Expression {
   uint64_t number = 0;
   int64_t offset = 0;
   int64_t addend = 0;
+  int64_t inner = 0;
+
+  /// What a constant that is added now is added to.
+  int64_t& sum() { return shape == Shape::kDeref || shape == Shape::kTwice ? addend : offset; }
 };
 
 /// Adds with wrap-around: no number of a lying file may be undefined behaviour.
@@ -65,7 +71,7 @@ bool readPlt(DwarfReader reader, Expression& expression) {
       return false;
   }
   if (threshold < 0 || threshold > 15 || reader.failed() || !reader.atEnd()) return false;
-  expression = {Shape::kPlt, arch::kSp, threshold, 0};
+  expression = {Shape::kPlt, arch::kSp, threshold};
   return true;
 }
 
@@ -113,19 +119,22 @@ Expression readExpression(const FrameSection& section, ExpressionRange range, bo
     const uint8_t opcode = reader.fixed<uint8_t>();
     int64_t constant = 0;
     if (first && opcode >= kBreg0 && opcode <= kBreg31) {
-      expression = {Shape::kRegister, static_cast<uint64_t>(opcode - kBreg0), reader.sleb(), 0};
+      expression = {Shape::kRegister, static_cast<uint64_t>(opcode - kBreg0), reader.sleb()};
     } else if (first && opcode == kBregx) {
       const uint64_t number = reader.uleb();
-      expression = {Shape::kRegister, number, reader.sleb(), 0};
+      expression = {Shape::kRegister, number, reader.sleb()};
     } else if (opcode == kDeref && expression.shape == Shape::kRegister) {
       expression.shape = Shape::kDeref;
+    } else if (opcode == kDeref && expression.shape == Shape::kDeref) {
+      expression.shape = Shape::kTwice;
+      std::swap(expression.inner, expression.addend);
     } else if (opcode == kPlusUconst && expression.shape != Shape::kUnknown) {
-      int64_t& sum = expression.shape == Shape::kDeref ? expression.addend : expression.offset;
+      int64_t& sum = expression.sum();
       sum = plus(sum, static_cast<int64_t>(reader.uleb()));
     } else if (expression.shape != Shape::kUnknown && readConstant(reader, opcode, constant)) {
       const uint8_t operation = reader.fixed<uint8_t>();
       if (operation != kPlus && operation != kMinus) return {};
-      int64_t& sum = expression.shape == Shape::kDeref ? expression.addend : expression.offset;
+      int64_t& sum = expression.sum();
       sum = plus(sum, operation == kPlus ? constant : plus(~constant, 1));
     } else if (opcode != kNopOperation) {
       return {};
@@ -188,6 +197,14 @@ bool setCfa(const CfaState& state, const Expression& expression, unwind_rule& ru
         rule.cfa_addend = static_cast<int8_t>(expression.addend);
         deref = true;
         break;
+      case Shape::kTwice:
+        if (number != arch::kSp || !fits<int32_t>(offset)) return false;
+        if (!fits<int8_t>(expression.addend) || !fits<uint8_t>(expression.inner)) return false;
+        rule.cfa = CFA_DEREF_TWICE;
+        rule.cfa_offset = static_cast<int32_t>(offset);
+        rule.cfa_addend = static_cast<int8_t>(expression.addend);
+        rule.cfa_register = static_cast<uint8_t>(expression.inner);
+        return true;
       case Shape::kRegister:
         break;
       default:
@@ -200,8 +217,8 @@ bool setCfa(const CfaState& state, const Expression& expression, unwind_rule& ru
     rule.cfa = deref ? CFA_DEREF_SP : CFA_SP;
   } else if (number == arch::kFp) {
     rule.cfa = deref ? CFA_DEREF_FP : CFA_FP;
-  } else if (number == arch::kBase && !deref) {
-    rule.cfa = CFA_BASE;
+  } else if (number == arch::kBase) {
+    rule.cfa = deref ? CFA_DEREF_BASE : CFA_BASE;
   } else if (number < arch::kReturnAddress && !deref) {
     rule.cfa = CFA_REGISTER;
     rule.cfa_register = static_cast<uint8_t>(number);
@@ -321,7 +338,7 @@ uint32_t RuleFinder::find(const FrameSection& section, const Cie& cie, const Cfa
   uint64_t key = 0;
   if (tellsBase_ || !makeKey(cie, state, key)) {
     const unwind_rule rule = makeUnwindRule(section, cie, state, tellsBase_);
-    needsBase_ |= rule.cfa == CFA_BASE;
+    needsBase_ |= rule.cfa == CFA_BASE || rule.cfa == CFA_DEREF_BASE;
     return rules_.intern(rule);
   }
   Slot& slot = slots_[key * kHashFactor >> (64 - kSlotBits)];

@@ -28,7 +28,8 @@ bool isSoundTable(const UnwindTable& table, uint32_t ruleCount) {
 
 bool isSoundRule(const unwind_rule& rule) {
   // The return address has the highest DWARF number that a rule may name.
-  return rule.cfa <= CFA_BASE && rule.fp <= FP_UNDEFINED && rule.cfa_register <= arch::kReturnAddress &&
+  return rule.cfa <= CFA_ELSEWHERE && rule.fp <= FP_UNDEFINED &&
+         (rule.cfa != CFA_REGISTER || rule.cfa_register <= arch::kReturnAddress) &&
          rule.ra_register <= arch::kReturnAddress + 1;
 }
 

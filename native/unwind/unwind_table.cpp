@@ -6,9 +6,9 @@
 #include <memory>
 
 #include "arch/arch.h"
-#include "go/go_rows.h"
 #include "unwind/dwarf_rule.h"
 #include "unwind/eh_frame.h"
+#include "unwind/go_rule.h"
 #include "unwind/row_writer.h"
 #include "util/radix_sort.h"
 
@@ -20,6 +20,10 @@ constexpr uint64_t kMaxFrameBytes = 64 << 20;
 constexpr uint64_t kMaxHeaderBytes = 32 << 20;
 // Less than this between two functions is the padding that aligns the second.
 constexpr uint64_t kPadding = 16;
+// In the C libraries 10 bytes without an FDE, between the code that makes a thread and what the thread begins with.
+constexpr uint64_t kBeforeStart = 32;
+// Code of smaller files, such as the C library, may have been called by code of other files that needs the base.
+constexpr size_t kFewEntries = 8192;
 // Code at the entry point without an FDE: 61 bytes in the dynamic linker of glibc, about 20 in C libraries.
 constexpr uint64_t kEntryCode = 128;
 // A program has one, seldom two or three; each entry is looked for in all of them.
@@ -81,6 +85,7 @@ class TableBuilder {
     if (entry.address != 0 && placeInFile(code_, entry)) {
       entryOffset_ = entry.offset;
       entryEnd_ = entry.offset + entry.size;
+      isProgram_ = image.isProgram();
     }
   }
 
@@ -112,18 +117,14 @@ class TableBuilder {
     warn(reader, fdes.size() - placed);
   }
 
-  /// What a Go program's own table says: for code without entries, and where entries do not know of another stack.
-  void addGoRows(const std::vector<GoRow>& rows) {
-    uint64_t start = 0;
-    for (const GoRow& row : rows) {
+  /// What a Go program's own table says of code, none of which has entries that are read.
+  void addGoRows(const GoRows& go) {
+    for (const GoRow& row : go.rows) {
       Fde place;
       place.address = row.address;
       if (!placeInFile(code_, place)) continue;
       if (goRows_.empty() ? !row.isStart : place.offset < goRows_.back().offset) continue;
-      goRows_.push_back({place.offset, goRule(row), row.isStart});
-      if (row.isStart) start = place.offset;
-      const bool isPlain = row.frame == GoFrame::kDepth || row.frame == GoFrame::kUnknown;
-      if (!isPlain && (replaced_.empty() || replaced_.back() != start)) replaced_.push_back(start);
+      goRows_.push_back({place.offset, rules_.intern(ruleOfGo(go, row)), row.isStart});
     }
   }
 
@@ -151,12 +152,6 @@ class TableBuilder {
     std::vector<uint64_t>& starts = table_.starts;
     if (row.isStart && (starts.empty() || starts.back() < row.offset)) starts.push_back(row.offset);
     writer_.add(row.offset, row.rule);
-  }
-
-  void addGoFunction(uint64_t from, uint64_t end) {
-    const auto before = [](const PlacedRow& row, uint64_t offset) { return row.offset < offset; };
-    auto row = std::lower_bound(goRows_.begin(), goRows_.end(), from, before);
-    for (; row != goRows_.end() && row->offset < end; row++) writer_.add(row->offset, row->rule);
   }
 
   /// Fills in where the code of entries is in the file. Returns offset and place of each that is for code of the file,
@@ -199,7 +194,13 @@ class TableBuilder {
 
   void addFunction(const FrameSection& section, const Cie& cie, const Fde& fde, uint64_t end) {
     table_.starts.push_back(fde.offset);
-    if (std::binary_search(replaced_.begin(), replaced_.end(), fde.offset)) return addGoFunction(fde.offset, end);
+    // Nothing called the function that a program begins in, and what compilers say of any other does not hold for it.
+    const bool hasEntry = isProgram_ && entryOffset_ >= fde.offset && entryOffset_ < end;
+    if (!hasEntry || entryOffset_ > fde.offset) addRows(section, cie, fde, hasEntry ? entryOffset_ : end);
+    if (hasEntry) writer_.add(entryOffset_, kEndRule);
+  }
+
+  void addRows(const FrameSection& section, const Cie& cie, const Fde& fde, uint64_t end) {
     CfaMachine machine(section, cie, fde.programBegin, fde.programEnd, fde.address);
     uint64_t at = fde.offset;
     for (;;) {
@@ -209,27 +210,24 @@ class TableBuilder {
         writer_.add(at, kUnsupportedRule);
         return;
       }
-      writer_.add(at, finder_.find(section, cie, machine.state()));
+      const uint32_t rule = finder_.find(section, cie, machine.state());
+      if (rule == kEndRule && at == fde.offset) coverThreadStart(at);
+      writer_.add(at, rule);
       const uint64_t distance = machine.location() - fde.address;
       if (!more || distance >= end - fde.offset) return;
       at = fde.offset + distance;
     }
   }
 
-  uint32_t goRule(const GoRow& row) {
-    if (row.frame == GoFrame::kEnd) return kEndRule;
-    if (row.frame == GoFrame::kUnknown) return kNoRule;
-    if (row.frame == GoFrame::kFp) {
-      unwind_rule framed = framePointerRule();
-      framed.cfa = CFA_OTHER_STACK;
-      return rules_.intern(framed);
-    }
+  /// Code that makes a thread has no entry from the system call on: both return from it, the caller and, at the start
+  /// of a stack, the new thread. Entries go on where the thread's own code begins, which nothing called.
+  void coverThreadStart(uint64_t begin) {
+    if (begin == entryOffset_ || covered_ == 0 || begin - covered_ > kBeforeStart || begin == covered_) return;
     unwind_rule rule{};
-    if (row.frame == GoFrame::kRegister) rule.ra_register = arch::kGoVforkReturn + 1;
-    rule.cfa = row.frame == GoFrame::kStart ? CFA_START : CFA_SP;
-    rule.cfa_offset = row.depth - arch::kReturnAddressOffset;
-    if (rule.ra_register == 0) rule.ra_offset = arch::kReturnAddressOffset;
-    return rules_.intern(rule);
+    rule.cfa = CFA_START;
+    rule.cfa_offset = -arch::kReturnAddressOffset;
+    rule.ra_offset = arch::kReturnAddressOffset;
+    writer_.add(covered_, rules_.intern(rule));
   }
 
   void warn(const FrameReader& reader, uint64_t outside) {
@@ -252,9 +250,9 @@ class TableBuilder {
   RowWriter writer_;
   std::vector<PlacedRow> goRows_;
   size_t goNext_ = 0;
-  std::vector<uint64_t> replaced_;  // of goRows_, the functions whose entries do not know of another stack
   uint64_t entryOffset_ = 0;
   uint64_t entryEnd_ = 0;
+  bool isProgram_ = false;
   uint64_t covered_ = 0;  // file offset up to which rows have been written
   uint64_t malformed_ = 0;
 };
@@ -327,7 +325,9 @@ UnwindTable buildUnwindTable(const ElfImage& image, RuleSet& rules) {
     reader.reset();
     if (readByHeader(image, section, reader)) table.source = "PT_GNU_EH_FRAME";
   }
-  if (reader == nullptr || reader->fdes().empty()) {
+  // What Go's compiler writes into .debug_frame knows neither of frame pointers nor of other stacks.
+  const GoRows goRows = readGoRows(image);
+  if (goRows.rows.empty() && (reader == nullptr || reader->fdes().empty())) {
     reader.reset();
     if (loadSection(image, ".debug_frame", false, section)) {
       reader = std::make_unique<FrameReader>(section);
@@ -335,7 +335,6 @@ UnwindTable buildUnwindTable(const ElfImage& image, RuleSet& rules) {
       table.source = ".debug_frame";
     }
   }
-  const std::vector<GoRow> goRows = readGoRows(image);
   if (reader == nullptr || reader->fdes().empty()) {
     table.source.clear();
     TableBuilder builder(image, rules, table, false);
@@ -343,7 +342,7 @@ UnwindTable buildUnwindTable(const ElfImage& image, RuleSet& rules) {
     builder.buildWithoutEntries();
     return table;
   }
-  for (const bool tellsBase : {false, true}) {
+  for (const bool tellsBase : {reader->fdes().size() < kFewEntries, true}) {
     UnwindTable built;
     built.source = table.source;
     TableBuilder builder(image, rules, built, tellsBase);

@@ -68,6 +68,19 @@ const PROGRAMS: readonly Program[] = [
     chain: ["main", "by_base", "below_base", "uses_base", "spends"],
   },
   {
+    about: "stacks that expressions lead to",
+    source: "stacks.c",
+    as: "stacks",
+    chain: ["main", "by_one_load", "first", "by_two_loads", "second", "by_base_load", "third"],
+  },
+  {
+    about: "a program that begins in compiled code",
+    source: "bare.c",
+    as: "bare",
+    flags: ["-nostdlib", "-static-pie"],
+    chain: ["_start", "outer", "spends"],
+  },
+  {
     about: "assembly that keeps a frame pointer, without unwind table",
     source: "assembly.c",
     as: "assembly",

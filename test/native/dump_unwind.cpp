@@ -66,6 +66,21 @@ std::string ruleText(const unwind_rule& rule) {
     case CFA_DEREF_SP:
       text = "*(rsp" + number(rule.cfa_offset) + ")" + number(rule.cfa_addend);
       break;
+    case CFA_DEREF_BASE:
+      text = "*(rbx" + number(rule.cfa_offset) + ")" + number(rule.cfa_addend);
+      break;
+    case CFA_DEREF_TWICE:
+      text = "*(*(rsp" + number(rule.cfa_offset) + ")" + number(rule.cfa_register) + ")" + number(rule.cfa_addend);
+      break;
+    case CFA_GO_CALLS_C:
+      text = "goroutine(rsp" + number(rule.cfa_offset) + ")" + number(rule.cfa_addend);
+      break;
+    case CFA_GO_WORKS_FOR:
+      text = "goroutine(tp" + number(rule.cfa_offset) + number(rule.cfa_register) + number(rule.fp_offset) +
+             number(rule.cfa_addend) + ")+8";
+      break;
+    case CFA_ELSEWHERE:
+      return "elsewhere";
     case CFA_DEREF_FP:
       text = "*(rbp" + number(rule.cfa_offset) + ")" + number(rule.cfa_addend);
       break;

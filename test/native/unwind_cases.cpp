@@ -101,6 +101,14 @@ void testPrograms() {
   deref.cfa_addend = 8;
   checkProgram("assembly that saves rsp", {0x0f, 6, 0x77, 0x98, 1, 0x06, 0x23, 8}, 0, deref);
   checkProgram("the same with lit8, plus", {0x0f, 6, 0x77, 0x98, 1, 0x06, 0x38, 0x22}, 0, deref);
+  deref.cfa = CFA_DEREF_BASE;
+  deref.base = BASE_SAME;
+  checkProgram("a stack that rbx leads to", {0x0f, 6, 0x73, 0x98, 1, 0x06, 0x23, 8}, 0, deref);
+  unwind_rule twice = makeRule(CFA_DEREF_TWICE, 56, FP_SAME, 0, -8);
+  twice.cfa_register = 16;
+  twice.cfa_addend = 8;
+  checkProgram("a stack that OCaml's handler leads to", {0x0f, 8, 0x77, 56, 0x06, 0x23, 16, 0x06, 0x23, 8}, 0, twice);
+  checkProgram("three loads", {0x0f, 6, 0x77, 56, 0x06, 0x06, 0x06, 0x96}, 0, makeRule(CFA_UNSUPPORTED, 0, 0, 0, 0));
   checkProgram("an expression of two registers", {0x0f, 5, 0x77, 8, 0x70, 0, 0x22}, 0,
                makeRule(CFA_UNSUPPORTED, 0, 0, 0, 0));
   checkProgram("def_cfa_offset after an expression", {0x0f, 3, 0x76, 0x78, 0x06, 0x0e, 8}, 0,
@@ -147,6 +155,13 @@ void testTable() {
   check(built.at(kCodeOffset + 0x2110).cfa == CFA_NONE, "behind the last function");
   check(startAt(table, kCodeOffset + 0x50) == kCodeOffset + 0x40, "start of a function");
   check(!startAt(table, kCodeOffset - 1), "before all functions");
+
+  // The function that a program begins in has no caller, whatever its rules say; a library begins nowhere.
+  parts.entry = kCodeAddress + 0x40;
+  std::vector<uint8_t> program = makeElf(parts);
+  check(build(program).at(kCodeOffset + 0x41).cfa_offset == 16, "entry point of a library");
+  program[offsetof(Elf64_Ehdr, e_type)] = ET_EXEC;
+  check(build(program).at(kCodeOffset + 0x41).cfa == CFA_END, "entry point of a program");
 
   // A function over three pages: each page starts with a row of its own.
   ElfParts large = oneFunction({0x0e, 16});

@@ -40,7 +40,15 @@ export const MUSL = "/usr/bin/musl-gcc";
 export const GO = "/usr/bin/go";
 
 /** What the code of guesses.c can do with rbp. */
-export const GUESS_KINDS = ["leaf", "zero", "area", "frame", "calls"] as const;
+export const GUESS_KINDS = [
+  "leaf",
+  "zero",
+  "area",
+  "frame",
+  "calls",
+  "saves",
+  "interpreter",
+] as const;
 
 /** Whether the user frames of a stack of guesses.c, root first, lack a caller. */
 export function lacksCaller(frames: readonly string[]): boolean {
@@ -67,7 +75,7 @@ function builtWorkload(source: string, options: BuildOptions): string {
   // Made under another name: whoever runs the old one keeps it.
   const made = `${output}.new`;
   if (source.endsWith(".go")) {
-    execFileSync(GO, ["build", "-o", made, path]);
+    execFileSync(GO, ["build", ...flags, "-o", made, path]);
     execFileSync("mv", [made, output]);
     return output;
   }
