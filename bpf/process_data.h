@@ -48,4 +48,31 @@ static __always_inline int read_specific(int is_musl, __u64 thread, __u32 key, _
 	return READ_USER(value, block + 16 * (__u64)(key % GLIBC_BLOCK_KEYS) + 8);
 }
 
+/* What stands for a block that the thread has not asked for yet, in both C libraries' vectors (glibc: dl-tls.h). */
+#define BLOCK_UNALLOCATED (~0ULL)
+#define MAX_MODULES 4096
+
+/* Finds a variable of a thread; `base` is as for find_place(). 0 stands for one that the thread has not touched yet.
+ * Returns 0, or -1 if what leads to it could not be read. */
+static __always_inline int find_thread_variable(int is_musl, __u64 base, struct thread_variable *variable, __u64 thread,
+						__u64 *address)
+{
+	__u64 words[2], block;
+
+	*address = thread + (__s64)variable->offset;
+	if (variable->model == THREAD_LOCAL_FIXED)
+		return 0;
+	if (READ_USER(&words, base + variable->word))
+		return -1;
+	if (variable->model == THREAD_LOCAL_WORD) {
+		*address += words[0];
+		return 0;
+	}
+	if (words[0] >= MAX_MODULES || READ_USER(&block, thread + THREAD_VECTOR) ||
+	    READ_USER(&block, block + (is_musl ? 8 : 16) * words[0]))
+		return -1;
+	*address = block == BLOCK_UNALLOCATED || !block ? 0 : block + words[1] + (__s64)variable->offset;
+	return 0;
+}
+
 #endif

@@ -34,6 +34,21 @@ struct file_place {
 	__u32 known;
 };
 
+/* How a thread finds a variable of its own (ELF Handling For Thread-Local Storage, variant II). */
+enum thread_local_model {
+	THREAD_LOCAL_NONE = 0,   /* there is no such variable */
+	THREAD_LOCAL_FIXED = 1,  /* at `offset` from the thread pointer: local exec */
+	THREAD_LOCAL_WORD = 2,   /* at `offset` and what the word holds from there: initial exec */
+	THREAD_LOCAL_MODULE = 3, /* in the block of a module, which the word numbers and the next one adds to: dynamic */
+};
+
+/* Where threads have a variable of their own. */
+struct thread_variable {
+	__s64 word; /* what the dynamic linker fills in: from the address of file offset 0 in the mapping of the code */
+	__s32 offset;
+	__u32 model; /* enum thread_local_model */
+};
+
 /* Code of a file: file offsets. */
 struct code_range {
 	__u32 start;

@@ -68,6 +68,8 @@ enum pt_regs_word {
 #define GLIBC_BLOCKS 0x510
 /* musl 1.2.5, struct pthread: its pointer to the values of thread-specific data. */
 #define MUSL_VALUES 0x80
+/* In the thread's block of either: the vector of the blocks of thread-local variables. */
+#define THREAD_VECTOR 8
 
 struct thread_struct {
 	unsigned long fsbase;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
  * The part of abi.h about CPython: what both sides know of an interpreter, its frames and its code objects. Sources
- * are the headers of CPython 3.9 to 3.14 (pycore_runtime.h, pycore_frame.h, frameobject.h, code.h, pystate.h).
+ * are the headers of CPython 3.9 to 3.15 (pycore_runtime.h, pycore_frame.h, frameobject.h, code.h, pystate.h), with the
+ * GIL and without it (Py_GIL_DISABLED, from 3.13 on).
  */
 #ifndef POLYTOP_PYTHON_ABI_H
 #define POLYTOP_PYTHON_ABI_H
@@ -37,6 +38,7 @@ enum python_flags {
 	PYTHON_MARKS = 32,        /* each evaluation has a CFrame, which is all that tells its place: 3.10 */
 	PYTHON_UNITS = 64,        /* an instruction is counted in units of two bytes: 3.10 */
 	PYTHON_STAMPED = 128,     /* a code object has a number that no other one gets: co_version, from 3.12 on */
+	PYTHON_UNTRIED = 256,     /* newer than what was tried: the layout is what the interpreter says of itself */
 };
 
 /* How a code object tells its lines. */
@@ -50,13 +52,18 @@ enum python_table {
 #define PYTHON_STATE_BYTES 192
 #define PYTHON_FRAME_BYTES 80
 #define PYTHON_OBJECT_BYTES 112 /* of a frame where PYTHON_FRAME_OBJECTS */
-#define PYTHON_CODE_BYTES 224
+#define PYTHON_CODE_BYTES 240
+#define PYTHON_TEXT_BYTES 80 /* what lies before the characters of a str, or the bytes of a bytes object */
 
 /* Offsets in bytes. */
 struct python_layout {
 	/* struct pyruntimestate */
-	__u16 key;    /* of thread-specific data: an int says whether it is there, the next is the key */
+	__u16 key;    /* of thread-specific data: an int says whether it is there, the next is the key; 0: from 3.15 on */
 	__u16 holder; /* the state of the thread that holds the GIL; 0: it is not there (from 3.12 on) */
+	__u16 interpreters; /* the first of the list of interpreters */
+	/* struct _is, the state of an interpreter */
+	__u16 next_interpreter;
+	__u16 threads; /* the first of the list of states of its threads */
 	/* struct _ts, the state of a thread */
 	__u16 thread_id;
 	__u16 frame; /* its innermost frame; its CFrame where PYTHON_CFRAMES */
@@ -78,7 +85,17 @@ struct python_layout {
 	__u16 version;
 	__u16 instructions;
 	__u16 first_traceable; /* an int: the instruction that the function's own code begins with */
+	/* Where threads have instructions of their own (without the GIL, from 3.14 on): 0 elsewhere */
+	__u16 copies;     /* of a code object: a pointer to their number and the addresses of all */
+	__u16 copy_index; /* of a frame, an int: which of them it executes; 0: those of the code object */
+	/* any object */
+	__u16 object_type;
+	__u16 object_size; /* of one with a variable number of parts: how many, as a code object has instructions */
+	/* bytes; the length is object_size */
+	__u16 bytes;
 	/* str */
+	__u16 text_length;
+	__u16 text_state;
 	__u16 text_ascii; /* where the characters are */
 	__u16 text;       /* of a string that is not all ASCII */
 	__u16 table_kind; /* enum python_table */
@@ -89,10 +106,10 @@ struct python_file {
 	__u32 version;               /* PY_VERSION_HEX */
 	struct file_place runtime;   /* _PyRuntime */
 	struct file_place code_type; /* PyCode_Type */
+	struct thread_variable state; /* _Py_tss_gilstate: the state of the thread, from 3.15 on */
 	struct python_layout layout;
-	__u32 reserved;
 };
-_Static_assert(sizeof(struct python_file) == 88, "python_file");
+_Static_assert(sizeof(struct python_file) == 120, "python_file");
 
 /* ---- lines ------------------------------------------------------------------- */
 

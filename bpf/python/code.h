@@ -5,7 +5,8 @@
 
 #include "name.h"
 
-#define OBJECT_TYPE 8
+/* The code that stands for calls of classes (_Py_InitCleanup) begins its own behind its end: it never comes to it. */
+#define MAX_BEHIND 8
 #define STAMP_WORDS 8 /* of a string or table, its head included */
 
 static __always_inline __u64 code_word(struct python_walk *p, __u16 offset)
@@ -23,9 +24,11 @@ static __always_inline __u64 stamp_object(struct python_walk *p, __u64 stamp, __
 {
 	if (READ_USER_BYTES(p->stamp_words, 8 * STAMP_WORDS, address))
 		return stamp;
-	/* The first word counts references. */
-	for (int i = 1; i < STAMP_WORDS; i++)
-		stamp = mix(stamp, p->stamp_words[i]);
+	/* The words before its type count references. */
+	for (__u32 i = 1; i < STAMP_WORDS; i++) {
+		if (8 * i >= p->facts.layout.object_type)
+			stamp = mix(stamp, p->stamp_words[i]);
+	}
 	return stamp;
 }
 
@@ -85,8 +88,8 @@ __noinline int python_name_code(void)
 }
 
 /*
- * Puts the name of the code object p->code into w->name_hash, and the start of its own code into p->first. Returns 0,
- * or the counter of what is wrong with it.
+ * Puts the name of the code object p->code into w->name_hash, the start of its own code into p->first, and where
+ * threads have copies of its instructions into p->copies. Returns 0, or the counter of what is wrong with it.
  */
 __noinline int python_find_code(void)
 {
@@ -96,9 +99,10 @@ __noinline int python_find_code(void)
 
 	if (!w || !p)
 		return COUNTER_UnwindPythonErrReadCode;
+	struct python_layout *layout = &p->facts.layout;
 	if (READ_USER_BYTES(p->code_bytes, PYTHON_CODE_BYTES, p->code))
 		return COUNTER_UnwindPythonErrReadCode;
-	if (code_word(p, OBJECT_TYPE) != p->code_type)
+	if (code_word(p, layout->object_type) != p->code_type)
 		return COUNTER_UnwindPythonErrLayout;
 	made.stamp = code_stamp_of(p);
 	struct python_memo *memo = find_memo(&w->memo, MEMO_PYTHON_CODE, w->tgid, p->code);
@@ -113,12 +117,17 @@ __noinline int python_find_code(void)
 		if (result == 0)
 			keep_memo(&w->memo, MEMO_PYTHON_CODE, w->tgid, p->code, made);
 	}
-	p->first = p->facts.layout.first_traceable ? 2ULL * code_number(p, p->facts.layout.first_traceable) : 0;
+	__u32 first = layout->first_traceable ? code_number(p, layout->first_traceable) : 0;
+	if (first && first > code_word(p, layout->object_size) + MAX_BEHIND)
+		return COUNTER_UnwindPythonErrLayout;
+	p->first = 2ULL * first;
+	p->copies = layout->copies ? code_word(p, layout->copies) : 0;
 	struct python_cached *cached = &p->cached[hash_slot(p->code, 4) & (PYTHON_CACHED - 1)];
 	cached->code = p->code;
 	cached->sample = p->samples;
 	cached->name = w->name_hash;
 	cached->first = p->first;
+	cached->copies = p->copies;
 	return 0;
 }
 
@@ -131,6 +140,7 @@ static __always_inline int find_code(struct walk *w, struct python_walk *p)
 		return python_find_code();
 	w->name_hash = cached->name;
 	p->first = cached->first;
+	p->copies = cached->copies;
 	return 0;
 }
 

@@ -3,7 +3,7 @@
  * The name of a code object: its qualified name, its file, its first line and its table of lines. They are read out of
  * the sampled task at its first sight, and sent to user space once.
  *
- * Layouts are those of CPython 3.9 to 3.14 (unicodeobject.h, bytesobject.h).
+ * Layouts are those of CPython 3.9 to 3.15 (unicodeobject.h, bytesobject.h).
  */
 #ifndef POLYTOP_PYTHON_NAME_H
 #define POLYTOP_PYTHON_NAME_H
@@ -11,15 +11,15 @@
 #include "../runtimes/names.h"
 #include "trace.h"
 
-/* PyASCIIObject: reference count, type, length, hash, state. */
-#define STR_LENGTH 2
-#define STR_STATE 4
+/*
+ * The state of a PyASCIIObject. Whether it is interned takes the lowest two bits, and the lowest eight without the GIL
+ * from 3.14 on; bits 2 to 7 are 0 there, and never where they say that it is compact.
+ */
+#define STR_IS_WIDE_STATE(state) (!((state) & 0xfc))
+#define STR_WIDE_STATE(state) ((state) >> 6)
 #define STR_KIND(state) ((state) >> 2 & 7)
 #define STR_IS_COMPACT(state) ((state) >> 5 & 1)
 #define STR_IS_ASCII(state) ((state) >> 6 & 1)
-/* PyBytesObject: reference count, type, length, hash, bytes. */
-#define BYTES_LENGTH 2
-#define BYTES_DATA 32
 
 #define PYTHON_PART_NAME 0
 #define PYTHON_PART_FILE 2
@@ -27,21 +27,36 @@
 #define TABLE_WORDS_AT_ONCE 64
 #define TABLE_MASK (2 * PYTHON_TABLE_BYTES - 1)
 
+/* Reads what lies before the characters or bytes of the object at p->string. Returns 0, or -1. */
+static __always_inline int read_text_head(struct python_walk *p, __u32 size)
+{
+	asm volatile("" : "+r"(size));
+	size &= 127;
+	return size > PYTHON_TEXT_BYTES || READ_USER_BYTES(p->stamp_words, size, p->string) ? -1 : 0;
+}
+
+static __always_inline __u64 text_word(struct python_walk *p, __u16 offset)
+{
+	return p->stamp_words[offset >> 3 & 15];
+}
+
 /* Reads the str at p->string into a part of the name. Returns 0, or -1 if it is unreadable or no such string. */
 __noinline int python_read_string(__u32 number)
 {
 	struct walk *w = current_walk();
 	struct python_walk *p = current_python();
-	__u64 head[5];
 
 	asm volatile("" : "+r"(number));
 	if (!w || !p || number >= NAME_PARTS)
 		return -1;
 	struct name_part *part = &w->name.parts[number];
-	if (READ_USER(&head, p->string))
+	if (read_text_head(p, p->facts.layout.text_ascii))
 		return -1;
-	__u64 length = head[STR_LENGTH];
-	__u32 state = head[STR_STATE], width = STR_KIND(state);
+	__u64 length = text_word(p, p->facts.layout.text_length);
+	__u32 state = text_word(p, p->facts.layout.text_state);
+	if (STR_IS_WIDE_STATE(state))
+		state = STR_WIDE_STATE(state);
+	__u32 width = STR_KIND(state);
 	if (!STR_IS_COMPACT(state) || (width != 1 && width != 2 && width != 4) || (__s64)length < 0)
 		return -1;
 	part->encoding = width == 1 ? NAME_LATIN1 : width == 2 ? NAME_UCS2 : NAME_UCS4;
@@ -91,20 +106,20 @@ __noinline int python_read_table(void)
 {
 	struct walk *w = current_walk();
 	struct python_walk *p = current_python();
-	__u64 head[4];
 
 	if (!w || !p)
 		return -1;
 	p->table_size = 0;
-	if (READ_USER(&head, p->string))
+	if (read_text_head(p, p->facts.layout.bytes))
 		return -1;
-	__u64 size = head[BYTES_LENGTH] < PYTHON_TABLE_BYTES ? head[BYTES_LENGTH] : PYTHON_TABLE_BYTES - 8;
+	__u64 length = text_word(p, p->facts.layout.object_size);
+	__u64 size = length < PYTHON_TABLE_BYTES ? length : PYTHON_TABLE_BYTES - 8;
 	asm volatile("" : "+r"(size));
 	size &= PYTHON_TABLE_BYTES - 1;
 	if (size > p->table_left)
 		return -1;
 	p->table_left -= size;
-	if (READ_USER_BYTES(p->record.table, size, p->string + BYTES_DATA))
+	if (READ_USER_BYTES(p->record.table, size, p->string + p->facts.layout.bytes))
 		return -1;
 	p->table_size = size;
 	for (__u32 i = 0; i < PYTHON_TABLE_BYTES / 8 / TABLE_WORDS_AT_ONCE; i++) {
@@ -112,7 +127,7 @@ __noinline int python_read_table(void)
 			break;
 	}
 	/* Tables with an equal beginning must not be taken for one. */
-	if (head[BYTES_LENGTH] != size)
+	if (length != size)
 		w->name_hash = mix(w->name_hash, p->string ^ (__u64)w->tgid << 48);
 	return 0;
 }

@@ -36,6 +36,7 @@ struct python_cached {
 	__u64 sample; /* the number of that sample */
 	__u64 name;
 	__u64 first; /* offset of the instruction that its own code begins with */
+	__u64 copies;
 };
 
 /* A window of the data stack, on which each caller lies just below: a read costs the same for 8 bytes as for 2 KB. */
@@ -58,13 +59,18 @@ struct python_walk {
 	__u64 process; /* a number that tells the program that runs in the process from others before it */
 	__u64 runtime;
 	__u64 code_type;
+	__u64 thread; /* what the thread calls itself: its thread pointer */
 	__u64 thread_state;
+	__u64 running_state;    /* states.h: that of the interpreter that runs */
+	__u64 next_state;       /* to be looked at; 0: none is left of the interpreter */
+	__u64 next_interpreter; /* 0: none is left */
 	__u64 frame;   /* address of the frame to be looked at; 0: none is left */
 	__u64 cframe;  /* of the evaluation whose frames are being looked at */
 	__u64 code;    /* the code object to be named */
 	__u64 string;  /* the string to be read */
 	__u64 mark;    /* the question to python_find_place(): an address in the part of an evaluation */
-	__u64 first;   /* the answer of python_find_code(): see python_cached */
+	__u64 first;   /* answers of python_find_code(): see python_cached */
+	__u64 copies;
 	__u32 stop;    /* counter id of the outcome, 0 while walking */
 	__u32 found;   /* frames that were found */
 	__u32 open;    /* frames since the last evaluation */
@@ -73,7 +79,10 @@ struct python_walk {
 	__u32 window_size;
 	__u32 table_size;
 	__u32 table_left; /* bytes of tables that this sample may still read */
-	__u32 reserved;
+	__u32 looks;      /* interpreters and states that were looked at */
+	__u32 states;       /* of the thread that had frames */
+	__u32 found_before; /* frames that were found when the last one began */
+	__u32 has_others;   /* there are other interpreters, in which the thread may have states */
 	struct python_cached cached[PYTHON_CACHED];
 	struct python_native_frame native[PYTHON_NATIVE_MASK + 1];
 	__u64 stamp_words[16]; /* scratch */

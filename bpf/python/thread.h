@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
- * The state of the sampled thread in its interpreter. Thread-specific data leads to it in every version, also while
- * the thread does not hold the GIL (pystate.c, autoTSSkey).
+ * The state of the sampled thread in its interpreter. Thread-specific data leads to it up to 3.14 (pystate.c,
+ * autoTSSkey), a thread-local variable later (_Py_tss_gilstate), also while the thread does not hold the GIL.
  */
 #ifndef POLYTOP_PYTHON_THREAD_H
 #define POLYTOP_PYTHON_THREAD_H
@@ -55,27 +55,31 @@ static __always_inline int starts(struct task_struct *task)
 	return bpf_ktime_get_ns() - READ_TYPED(task, start_time) < PYTHON_START_NANOSECONDS;
 }
 
-/* Finds the state of the thread, and its innermost frame. Returns whether the walk ended. */
-static __always_inline int python_find_thread(struct walk *w, struct python_walk *p, struct task_struct *task)
+/* Puts the state that the thread has, or 0, into p->thread_state. Returns 0, or the counter of what is wrong. */
+static __always_inline __u32 find_thread_state(struct walk *w, struct python_walk *p, __u64 thread)
 {
 	struct python_layout *layout = &p->facts.layout;
-	__u64 thread = thread_pointer(task);
-	__u32 key[2];
+	__u32 key[2], is_musl = p->facts.flags & PYTHON_MUSL;
+	__u64 variable;
 
-	if (find_place(w->python.base, &p->facts.runtime, &p->runtime) ||
-	    find_place(w->python.base, &p->facts.code_type, &p->code_type) || READ_USER(&key, p->runtime + layout->key))
-		return stop_python(p, starts(task) ? COUNTER_UnwindPythonNoFrames : COUNTER_UnwindPythonTSD);
+	p->thread_state = 0;
+	if (!layout->key) {
+		if (find_thread_variable(is_musl, w->python.base, &p->facts.state, thread, &variable))
+			return COUNTER_UnwindPythonTSD;
+		return variable && READ_USER(&p->thread_state, variable) ? COUNTER_UnwindPythonTSD : 0;
+	}
+	if (READ_USER(&key, p->runtime + layout->key))
+		return COUNTER_UnwindPythonTSD;
 	if (!key[0]) /* The interpreter starts, or has ended. */
-		return stop_python(p, COUNTER_UnwindPythonNoFrames);
-	if (read_specific(p->facts.flags & PYTHON_MUSL, thread, key[1], &p->thread_state))
-		return stop_python(p, COUNTER_UnwindPythonTSD);
-	if (!p->thread_state)
-		return stop_python(p, COUNTER_UnwindPythonNoFrames);
-	if (READ_USER_BYTES(p->state, PYTHON_STATE_BYTES, p->thread_state))
-		return stop_python(p, COUNTER_UnwindPythonErrReadThreadState);
-	if (state_word(p, layout->thread_id) != thread)
-		return stop_python(p, COUNTER_UnwindPythonErrLayout);
-	prefer_running_state(p, thread);
+		return 0;
+	return read_specific(is_musl, thread, key[1], &p->thread_state) ? COUNTER_UnwindPythonTSD : 0;
+}
+
+/* Finds the innermost frame of the state in p->state. Returns whether the walk ended. */
+static __always_inline int python_enter_state(struct python_walk *p)
+{
+	struct python_layout *layout = &p->facts.layout;
+
 	p->frame = state_word(p, layout->frame);
 	p->cframe = 0;
 	if (p->facts.flags & PYTHON_MARKS)
@@ -85,6 +89,26 @@ static __always_inline int python_find_thread(struct walk *w, struct python_walk
 	p->cframe = p->frame;
 	if (READ_USER(&p->frame, p->cframe + layout->cframe_frame))
 		return stop_python(p, COUNTER_UnwindPythonErrReadThreadState);
+	return 0;
+}
+
+/* Finds the state of the thread, and reads it into p->state. Returns whether the walk ended. */
+static __always_inline int python_find_thread(struct walk *w, struct python_walk *p, struct task_struct *task)
+{
+	struct python_layout *layout = &p->facts.layout;
+	__u64 thread = thread_pointer(task);
+
+	p->thread = thread;
+	if (find_place(w->python.base, &p->facts.runtime, &p->runtime) ||
+	    find_place(w->python.base, &p->facts.code_type, &p->code_type) || find_thread_state(w, p, thread))
+		return stop_python(p, starts(task) ? COUNTER_UnwindPythonNoFrames : COUNTER_UnwindPythonTSD);
+	if (!p->thread_state)
+		return stop_python(p, COUNTER_UnwindPythonNoFrames);
+	if (READ_USER_BYTES(p->state, PYTHON_STATE_BYTES, p->thread_state))
+		return stop_python(p, COUNTER_UnwindPythonErrReadThreadState);
+	if (state_word(p, layout->thread_id) != thread)
+		return stop_python(p, COUNTER_UnwindPythonErrLayout);
+	prefer_running_state(p, thread);
 	return 0;
 }
 

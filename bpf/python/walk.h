@@ -7,22 +7,24 @@
  * says that it is the entry (3.11), or at an entry frame, which is none of the program's (3.12 and later). That frame,
  * or the CFrame of the evaluation (3.10, 3.11), is a local variable of the evaluation: it lies in its native frame.
  *
- * Layouts: CPython 3.9 to 3.14; what changes between versions is in struct python_layout.
+ * Layouts: CPython 3.9 to 3.15; what changes between versions is in struct python_layout.
  */
 #ifndef POLYTOP_PYTHON_WALK_H
 #define POLYTOP_PYTHON_WALK_H
 
 #include "code.h"
-#include "thread.h"
+#include "states.h"
 
 /* enum _frameowner */
 #define OWNER_GENERATOR 1
-#define OWNER_ENTRY 3 /* 3.12 and 3.13 call it CSTACK, 3.14 INTERPRETER */
+#define OWNER_ENTRY 3 /* 3.12 and 3.13 call it CSTACK, later ones INTERPRETER */
 #define OWNER_LAST 4
 
-/* From 3.14 on the low bits of a pointer to an object say how it is counted (pycore_stackref.h). */
+/* From 3.14 on, and without the GIL, the low bits of a pointer to an object say how it is counted (pycore_stackref.h).
+ */
 #define TAG_MASK 7ULL
 #define MAX_INSTRUCTIONS (1 << 24)
+#define MAX_COPIES (1 << 16) /* of the instructions of a code object: one for each thread */
 
 /* Appends what belongs to the Python part of the stack. */
 static __always_inline void push_python(struct walk *w, __u32 kind, __u64 name, __u32 line)
@@ -30,10 +32,13 @@ static __always_inline void push_python(struct walk *w, __u32 kind, __u64 name, 
 	push_interpreted(w, INTERPRETER_PYTHON, kind, name, line);
 }
 
-/* Ends the frames of an evaluation; `mark` is an address in its native frame, 0 where none is known. */
+/*
+ * Ends the frames of an evaluation; `mark` is an address in its native frame, 0 where none is known. One whose frames
+ * are all none of the program's has a place too. The base frame of 3.15, in the state of the thread, is no evaluation.
+ */
 static __always_inline void push_evaluation(struct walk *w, struct python_walk *p, __u64 mark)
 {
-	if (!p->open)
+	if (!p->open && mark - w->registers[REG_SP] >= PYTHON_STACK_SPAN)
 		return;
 	p->mark = mark;
 	push_python(w, PYTHON_EVALUATION, (__u32)python_find_place(), 0);
@@ -68,6 +73,21 @@ static __always_inline __s32 load_frame(struct walk *w, struct python_walk *p)
 /* A field of the frame at `at` in p->bytes. */
 #define FRAME_FIELD(p, at, field, type) (*(type *)((p)->bytes + ((at) & PYTHON_BYTES_MASK) + ((field) & 127)))
 
+/* The address of the instructions that the frame executes; 0: not known. */
+static __always_inline __u64 instructions_of(struct python_walk *p, __u32 at)
+{
+	struct python_layout *layout = &p->facts.layout;
+	__u64 copy;
+
+	if (!p->copies || !FRAME_FIELD(p, at, layout->copy_index, __u32))
+		return p->code + layout->instructions;
+	/* struct _PyCodeArray: their number, and the address of each. */
+	__u64 index = FRAME_FIELD(p, at, layout->copy_index, __u32);
+	if (index >= MAX_COPIES || READ_USER(&copy, p->copies + 8 + 8 * index))
+		return 0;
+	return copy;
+}
+
 /* The offset of the frame's instruction in its code; -1: it did not begin; below that: not known. */
 static __always_inline __s64 instruction_of(struct python_walk *p, __u32 at)
 {
@@ -80,7 +100,7 @@ static __always_inline __s64 instruction_of(struct python_walk *p, __u32 at)
 			return -1;
 		return p->facts.flags & PYTHON_UNITS ? 2 * offset : offset;
 	}
-	offset = (__s64)(FRAME_FIELD(p, at, layout->instruction, __u64) - p->code - layout->instructions);
+	offset = (__s64)(FRAME_FIELD(p, at, layout->instruction, __u64) - instructions_of(p, at));
 	if (offset >= MAX_INSTRUCTIONS || offset < -16)
 		return -2;
 	return offset < 0 ? -1 : offset;
@@ -128,10 +148,10 @@ __noinline int python_step(__u32 depth)
 	}
 	p->code = FRAME_FIELD(p, at, layout->code, __u64) & ~TAG_MASK;
 	__u32 is_entry = (p->facts.flags & PYTHON_IS_ENTRY) && FRAME_FIELD(p, at, layout->is_entry, __u8);
-	__s64 instruction = instruction_of(p, at);
 	__u32 wrong = find_code(w, p);
 	if (wrong)
 		return stop_python(p, wrong);
+	__s64 instruction = instruction_of(p, at);
 	/* One that has not come to its own code is being made, or stands for a call of a class: nobody shows it. */
 	if (owner == OWNER_GENERATOR || instruction < -1 || instruction >= (__s64)p->first || objects) {
 		__u32 line = instruction < -1  ? 0
@@ -189,15 +209,59 @@ __noinline int python_push_places(void)
 	return 0;
 }
 
-/* Walks from frame to frame until p->stop says how that ended. */
+/* Begins with the frames of the state in p->state. Returns whether the walk ended. */
+static __always_inline int begin_frames(struct python_walk *p)
+{
+	p->stop = 0;
+	p->open = 0;
+	p->nearest = 0;
+	return python_enter_state(p);
+}
+
+/*
+ * Goes on, when the frames of a state came to their end, with those of another state of the thread, which stand further
+ * out or in between: user space orders evaluations by their places. Returns whether there is one. A global function:
+ * see step_frames().
+ */
+__noinline int python_next_state(void)
+{
+	struct python_walk *p = current_python();
+
+	if (!p)
+		return 0;
+	if (p->facts.flags & PYTHON_MARKS)
+		python_push_places();
+	if (p->found != p->found_before) {
+		p->states++;
+		if (p->states > 1)
+			add_counter(COUNTER_UnwindPythonOuterStates, 1);
+	}
+	p->found_before = p->found;
+	if (!p->has_others || (p->stop != COUNTER_UnwindPythonComplete && p->stop != COUNTER_UnwindPythonNoFrames))
+		return 0;
+	int look = python_find_state();
+	if (look == LOOK_ENDED)
+		return 0;
+	/* Evaluations of 3.9 have no places: of more than two states nobody knows the order. */
+	__u32 states = p->facts.flags & PYTHON_FRAME_OBJECTS && !(p->facts.flags & PYTHON_MARKS) ? 2 : PYTHON_MAX_STATES;
+	if (look == LOOK_FAILED || p->states >= states) {
+		p->stop = COUNTER_UnwindPythonErrStates;
+		return 0;
+	}
+	return !begin_frames(p);
+}
+
+/* Walks from frame to frame, and from state to state, until p->stop says how that ended. */
 static __always_inline void walk_frames(struct python_walk *p)
 {
+	p->states = 0;
+	p->found_before = 0;
+	p->has_others = python_begin_states(p);
 	for (__u32 steps = 0; steps < PYTHON_STEPS; steps += PYTHON_STEPS_AT_ONCE) {
-		if (python_steps())
-			break;
+		if (python_steps() && !python_next_state())
+			return;
 	}
-	if (!p->stop)
-		p->stop = COUNTER_UnwindPythonTruncated;
+	p->stop = COUNTER_UnwindPythonTruncated;
 	if (p->facts.flags & PYTHON_MARKS)
 		python_push_places();
 }
@@ -216,18 +280,18 @@ static __always_inline void python_finish(struct walk *w, struct task_struct *ta
 	p->facts = *file;
 	p->stop = 0;
 	p->found = 0;
-	p->open = 0;
-	p->nearest = 0;
 	p->window_size = 0;
 	p->table_left = PYTHON_TABLES_BYTES;
 	p->samples++;
 	p->process = w->program;
 	if (file->flags & PYTHON_REFUSED)
 		p->stop = COUNTER_UnwindPythonErrVersion;
-	else if (!python_find_thread(w, p, task))
+	else if (!python_find_thread(w, p, task) && !begin_frames(p))
 		walk_frames(p);
 	__u32 outcome = p->stop;
 	add_counter(COUNTER_UnwindPythonAttempts, 1);
+	if (file->flags & PYTHON_UNTRIED)
+		add_counter(COUNTER_UnwindPythonUntried, 1);
 	add_counter(COUNTER_UnwindPythonFrames, p->found);
 	add_counter(outcome, 1);
 	if (outcome == COUNTER_UnwindPythonComplete || outcome == COUNTER_UnwindPythonNoFrames ||

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "arch/arch.h"
+#include "arch/thread_access.h"
 #include "util/bytes.h"
 
 namespace polytop {
@@ -85,6 +86,15 @@ file_place DataSymbols::placeOf(std::string_view name) const {
   if (slot != slots_.end()) return {static_cast<int64_t>(slot->second - codeBias_), 1, 1};
   if (const Symbol* symbol = find(name)) return {static_cast<int64_t>(symbol->address - codeBias_), 0, 1};
   return {};
+}
+
+thread_variable DataSymbols::variableReturnedBy(std::string_view name) const {
+  const Symbol* symbol = find(name);
+  if (!symbol) return {};
+  const std::vector<uint8_t> code = bytesAt(name, std::min<uint64_t>(symbol->size, arch::kLongestThreadAccess));
+  const std::optional<arch::ThreadAccess> access = arch::findThreadAccess(code, symbol->address);
+  if (!access) return {};
+  return {static_cast<int64_t>(access->word - codeBias_), access->offset, access->model};
 }
 
 const Section* DataSymbols::firstOf(uint32_t type) const {

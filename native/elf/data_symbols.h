@@ -42,6 +42,9 @@ class DataSymbols {
   /// Where a variable lives. A program that is linked against a library may own the variable in its stead (a COPY
   /// relocation): then the word that the dynamic linker fills in leads to the one in use.
   file_place placeOf(std::string_view name) const;
+  /// The variable whose value a function returns, of which each thread has its own; THREAD_LOCAL_NONE where its code
+  /// does not say that.
+  thread_variable variableReturnedBy(std::string_view name) const;
 
  private:
   const Section* firstOf(uint32_t type) const;

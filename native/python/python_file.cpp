@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a python's file says of the state of its processes. Facts: CPython 3.9 to 3.14.
+// What a python's file says of the state of its processes. Facts: CPython 3.9 to 3.15.
 #include "python/python_file.h"
 
+#include <algorithm>
 #include <cstring>
 #include <string_view>
 
 #include "elf/data_symbols.h"
+#include "python/debug_offsets.h"
 #include "python/python_layout.h"
 
 namespace polytop {
@@ -14,11 +16,14 @@ namespace polytop {
 namespace {
 
 /// The symbols that are asked for below.
-constexpr std::string_view kSymbols[] = {"_PyRuntime", "PyCode_Type", "Py_Version", "_PyEval_EvalFrameDefault"};
+constexpr std::string_view kSymbols[] = {"_PyRuntime", "PyCode_Type", "Py_Version", "_PyEval_EvalFrameDefault",
+                                         "PyGILState_GetThisThreadState"};
 
 constexpr uint64_t kMaxReadOnlyData = 64 << 20;
 constexpr uint32_t kBetaLevel = 0xb;
 constexpr uint32_t kFinalLevel = 0xf;
+/// From 3.13 on an interpreter describes its layout.
+constexpr int kOldestDescribed = 13;
 
 uint32_t major(uint32_t version) { return version >> 24; }
 uint32_t minor(uint32_t version) { return version >> 16 & 0xff; }
@@ -53,33 +58,51 @@ uint32_t versionOf(const ElfImage& image, const DataSymbols& symbols) {
   return version;
 }
 
-/// e.g. `3.13`, `3.15.0 beta`
+/// e.g. `Python 3.13`, `Python 3.15 beta`
 std::string nameOf(uint32_t version) {
-  std::string name = std::to_string(major(version)) + "." + std::to_string(minor(version));
+  std::string name = "Python " + std::to_string(major(version)) + "." + std::to_string(minor(version));
   const uint32_t level = version >> 4 & 0xf;
   return level <= kBetaLevel ? name + (level == kBetaLevel ? " beta" : " alpha") : name;
 }
 
+/// What polytop was tried with.
+std::string triedVersions() {
+  return "3." + std::to_string(kOldestPython) + " to 3." + std::to_string(kLatestPython);
+}
+
+/// Whether a version is one that was tried: others may have another layout. Alphas and betas have.
+bool isTried(uint32_t version) {
+  return static_cast<int>(minor(version)) <= kLatestPython && (version >> 4 & 0xf) > kBetaLevel;
+}
+
 /// Sets flags and layout; returns why the interpreter is refused, empty if it is not.
 std::string setLayout(const DataSymbols& symbols, uint32_t version, python_file& facts) {
-  if (version == 0) return "a Python of an unknown version";
-  const std::string name = "Python " + nameOf(version);
+  if (version == 0) return "it does not say its version";
   const auto number = static_cast<int>(minor(version));
-  if (major(version) != 3 || number < kOldestPython || number > kLatestPython || (version >> 4 & 0xf) <= kBetaLevel)
-    return name + " is not a version that polytop knows, 3.9 to 3.14 are";
-  const PythonVersion known = pythonVersion(number);
+  const bool describesItself = number >= kOldestDescribed;
+  if (major(version) != 3 || number < kOldestPython) return "polytop knows " + triedVersions();
+  if (!describesItself && !isTried(version)) return "it is no final version";
+  const PythonVersion known = pythonVersion(std::min(number, kLatestPython));
   facts.flags |= known.flags;
   facts.layout = known.layout;
-  if (number < 13) return "";
+  if (!describesItself) return "";
   switch (readDebugOffsets(symbols.bytesAt("_PyRuntime", kDebugOffsetsBytes), version, facts.layout)) {
-    case DebugOffsets::kFreeThreaded:
-      return name + " without the GIL is not supported";
-    case DebugOffsets::kUnknown:
-      return name + " has another layout than its version should have";
+    case DebugOffsets::kAbsent:
+      return "it does not describe its layout, as every Python from 3.13 on does";
+    case DebugOffsets::kOther:
+      return "it describes the layout of another version";
+    case DebugOffsets::kContradictory:
+      return "what it says of its layout does not fit together";
     case DebugOffsets::kFit:
-      return "";
+      break;
   }
-  return "";
+  if (!isTried(version)) {
+    // What it does not say of itself is as in the latest known one only if nothing changed: it is not relied on.
+    facts.flags = (facts.flags | PYTHON_UNTRIED) & ~static_cast<uint32_t>(PYTHON_STAMPED);
+  }
+  if (facts.layout.key != 0) return "";
+  facts.state = symbols.variableReturnedBy("PyGILState_GetThisThreadState");
+  return facts.state.model == THREAD_LOCAL_NONE ? "its code does not tell where threads keep their state" : "";
 }
 
 }  // namespace
@@ -98,10 +121,15 @@ std::optional<PythonFile> readPythonFile(const ElfImage& image) {
   facts.code_type = symbols.placeOf("PyCode_Type");
   python.evaluation = {symbols.codeOf("_PyEval_EvalFrameDefault")};
   if (usesMusl(image)) facts.flags |= PYTHON_MUSL;
+  const std::string name = facts.version ? nameOf(facts.version) : "a Python";
   const std::string refusal = setLayout(symbols, facts.version, facts);
   if (!refusal.empty()) {
     facts.flags |= PYTHON_REFUSED;
-    python.warning = refusal + ": its functions are not shown, only the interpreter's own";
+    python.warning = name + " cannot be read, because " + refusal + ": only the interpreter's own functions are shown";
+  } else if (facts.flags & PYTHON_UNTRIED) {
+    const bool isNewer = static_cast<int>(minor(facts.version)) > kLatestPython;
+    python.warning = name + (isNewer ? " is newer than what was tried, " + triedVersions() : " is no final version") +
+                     ": its layout was checked against itself";
   }
   return python;
 }

@@ -27,9 +27,31 @@ struct Segments {
 
 std::optional<size_t> indexOf(uint16_t place) { return place == 0 ? std::nullopt : std::optional<size_t>(place - 1); }
 
+/// Gives evaluations of 3.10 from one on their places, which follow them: those that come apart are the outermost's.
+void setPlaces(std::vector<Segment>& all, size_t first, std::vector<std::optional<size_t>>& places) {
+  const size_t count = std::min(places.size(), all.size() - first);
+  for (size_t i = 1; i <= count; i++) all[all.size() - i].at = places[places.size() - i];
+  places.clear();
+}
+
+/// A thread in several interpreters has a chain of frames in each: brings evaluations into the order of their places.
+/// One without a place stays behind the one before it.
+void orderByPlace(std::vector<Segment>& all) {
+  std::vector<std::pair<size_t, Segment>> keyed;
+  size_t key = 0;
+  for (Segment& it : all) {
+    if (it.at) key = *it.at;
+    keyed.emplace_back(key, std::move(it));
+  }
+  std::ranges::stable_sort(keyed, {}, &std::pair<size_t, Segment>::first);
+  all.clear();
+  for (auto& [at, segment] : keyed) all.push_back(std::move(segment));
+}
+
 Segments splitSegments(StackFrames python) {
   Segments segments;
   std::vector<std::optional<size_t>> places;
+  size_t first = 0;  // of the state whose frames are being read
   std::vector<const StackFrame*> frames;
   for (const StackFrame& word : python) {
     switch (word.kind) {
@@ -37,6 +59,10 @@ Segments splitSegments(StackFrames python) {
         frames.push_back(&word);
         break;
       case PYTHON_CALL:
+        if (!places.empty()) {
+          setPlaces(segments.all, first, places);
+          first = segments.all.size();
+        }
         segments.all.push_back({{&word}, std::nullopt});
         break;
       case PYTHON_EVALUATION:
@@ -54,9 +80,8 @@ Segments splitSegments(StackFrames python) {
   }
   // The walk did not come to the end of this evaluation.
   if (!frames.empty()) segments.all.push_back({std::move(frames), std::nullopt});
-  // Places that come apart are those of the outermost evaluations.
-  const size_t count = std::min(places.size(), segments.all.size());
-  for (size_t i = 1; i <= count; i++) segments.all[segments.all.size() - i].at = places[places.size() - i];
+  setPlaces(segments.all, first, places);
+  orderByPlace(segments.all);
   return segments;
 }
 
@@ -122,15 +147,22 @@ bool interleavePython(StackFrames native, StackFrames python, bool isTruncated, 
       for (const StackFrame* frame : segment.frames) into.push(*frame);
     }
   };
+  // Outside of an evaluation that has frames, one without any is of a stack or state that nobody leads to.
+  const bool isWhole = !isOpen && segments.stop.empty();
+  bool isInside = true, areAllKnown = true;
   for (size_t index = 0; index < native.size(); index++) {
     const StackFrame& frame = native[index];
+    const bool hasFrames = std::ranges::any_of(segments.all, [index](const Segment& it) { return it.at == index; });
     pushSegmentsAt(index);
     if (isStopped && index + 1 == native.size()) pushSegmentsAt(native.size());
-    into.pushNative(frame, !segments.all.empty() && isOwn(frame));
+    if (hasFrames) isInside = false;
+    const bool isUnknown = isWhole && !isInside && !hasFrames && isOwn(frame) && frame.role.part == kEvaluation;
+    if (isUnknown) areAllKnown = false;
+    into.pushNative(frame, !segments.all.empty() && isOwn(frame) && !isUnknown);
   }
   if (!isStopped) pushSegmentsAt(native.size());
   for (const StackFrame* stop : segments.stop) into.push(*stop);
-  return areFound || isOpen || !segments.stop.empty();
+  return (areFound && areAllKnown) || isOpen || !segments.stop.empty();
 }
 
 const Interleaver kPythonInterleaver = {INTERPRETER_PYTHON, interleavePython,

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Offsets as the compiler has them with the headers of CPython 3.9 to 3.14 (pycore_runtime.h, pystate.h,
+// Offsets as the compiler has them with the headers of CPython 3.9 to 3.15 (pycore_runtime.h, pystate.h,
 // frameobject.h, pycore_frame.h, code.h, unicodeobject.h), equal in all patch releases that were looked at.
 #include "python/python_layout.h"
-
-#include <cstring>
 
 namespace polytop {
 
@@ -13,6 +11,9 @@ namespace {
 constexpr python_layout kFrameObjects = {
     .key = 584,
     .holder = 568,
+    .interpreters = 32,
+    .next_interpreter = 0,
+    .threads = 8,
     .thread_id = 176,
     .frame = 24,
     .cframe = 48,
@@ -30,6 +31,13 @@ constexpr python_layout kFrameObjects = {
     .version = 0,
     .instructions = 0,
     .first_traceable = 0,
+    .copies = 0,
+    .copy_index = 0,
+    .object_type = 8,
+    .object_size = 16,
+    .bytes = 32,
+    .text_length = 16,
+    .text_state = 32,
     .text_ascii = 48,
     .text = 72,
     .table_kind = PYTHON_LNOTAB,
@@ -38,6 +46,9 @@ constexpr python_layout kFrameObjects = {
 constexpr python_layout kFrames = {
     .key = 592,
     .holder = 576,
+    .interpreters = 40,
+    .next_interpreter = 0,
+    .threads = 16,
     .thread_id = 152,
     .frame = 56,
     .cframe = 56,
@@ -55,6 +66,13 @@ constexpr python_layout kFrames = {
     .version = 0,
     .instructions = 184,
     .first_traceable = 168,
+    .copies = 0,
+    .copy_index = 0,
+    .object_type = 8,
+    .object_size = 16,
+    .bytes = 32,
+    .text_length = 16,
+    .text_state = 32,
     .text_ascii = 48,
     .text = 72,
     .table_kind = PYTHON_LOCATIONS,
@@ -78,30 +96,11 @@ python_layout stampedLayout(uint16_t key, uint16_t owner, uint16_t instructions)
   return layout;
 }
 
-/// A word of _Py_DebugOffsets, and what it says.
-struct Word {
-  uint16_t at;  ///< offset in the struct, by minor version: 3.13, 3.14
-  uint16_t at14;
-  uint16_t python_layout::* field;
-  uint16_t limit;  ///< bytes that are read of the struct that it leads into
-};
-
-constexpr Word kWords[] = {
-    {184, 208, &python_layout::frame, PYTHON_STATE_BYTES},
-    {192, 216, &python_layout::thread_id, PYTHON_STATE_BYTES},
-    {232, 256, &python_layout::previous, PYTHON_FRAME_BYTES},
-    {240, 264, &python_layout::code, PYTHON_FRAME_BYTES},
-    {248, 272, &python_layout::instruction, PYTHON_FRAME_BYTES},
-    {264, 288, &python_layout::owner, PYTHON_FRAME_BYTES},
-    {280, 320, &python_layout::file, PYTHON_CODE_BYTES},
-    {296, 336, &python_layout::name, PYTHON_CODE_BYTES},
-    {304, 344, &python_layout::table, PYTHON_CODE_BYTES},
-    {312, 352, &python_layout::first_line, PYTHON_CODE_BYTES},
-    {344, 384, &python_layout::instructions, 256},
-    {560, 640, &python_layout::text_ascii, 64},
-};
-constexpr size_t kVersionAt = 8;
-constexpr size_t kFreeThreadedAt = 16;
+void setLists(python_layout& layout, uint16_t interpreters, uint16_t next, uint16_t threads) {
+  layout.interpreters = interpreters;
+  layout.next_interpreter = next;
+  layout.threads = threads;
+}
 
 }  // namespace
 
@@ -123,6 +122,7 @@ PythonVersion pythonVersion(int minor) {
     case 12:
       version.flags = PYTHON_CFRAMES | PYTHON_STAMPED;
       version.layout = stampedLayout(1544, 70, 192);
+      version.layout.threads = 72;
       version.layout.thread_id = 136;
       version.layout.frame = 56;
       version.layout.cframe_frame = 0;
@@ -131,32 +131,21 @@ PythonVersion pythonVersion(int minor) {
     case 13:
       version.flags = PYTHON_STAMPED;
       version.layout = stampedLayout(2160, 70, 200);
+      setLists(version.layout, 632, 7264, 7344);
+      break;
+    case 14:
+      version.flags = PYTHON_STAMPED;
+      version.layout = stampedLayout(2336, 74, 208);
+      setLists(version.layout, 808, 7272, 7344);
       break;
     default:
       version.flags = PYTHON_STAMPED;
-      version.layout = stampedLayout(2336, 74, 208);
+      version.layout = stampedLayout(0, 74, 208);
+      setLists(version.layout, 936, 7264, 7336);
+      version.layout.thread_id = 176;
       break;
   }
   return version;
-}
-
-DebugOffsets readDebugOffsets(std::span<const uint8_t> runtime, uint32_t version, python_layout& layout) {
-  static constexpr char kCookie[] = "xdebugpy";
-  const auto word = [runtime](size_t at) {
-    uint64_t value = 0;
-    memcpy(&value, runtime.data() + at, sizeof value);
-    return value;
-  };
-  if (runtime.size() < kDebugOffsetsBytes || memcmp(runtime.data(), kCookie, 8) != 0) return DebugOffsets::kUnknown;
-  if (word(kVersionAt) != version) return DebugOffsets::kUnknown;
-  if (word(kFreeThreadedAt) != 0) return DebugOffsets::kFreeThreaded;
-  const bool isLater = (version >> 16 & 0xff) > 13;
-  for (const Word& it : kWords) {
-    const uint64_t offset = word(isLater ? it.at14 : it.at);
-    if (offset >= it.limit) return DebugOffsets::kUnknown;
-    layout.*it.field = static_cast<uint16_t>(offset);
-  }
-  return DebugOffsets::kFit;
 }
 
 }  // namespace polytop

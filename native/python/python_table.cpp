@@ -108,6 +108,8 @@ void PythonTable::readLocations(std::span<const uint8_t> table) {
   int64_t line = firstLine_;
   while (bytes.hasMore()) {
     const uint8_t first = bytes.next();
+    // Only what begins an entry has this bit: a later version may write its tables otherwise.
+    if (!(first & 0x80)) return ranges_.clear();
     const int code = first >> 3 & 15;
     at += 2 * ((first & 7u) + 1);
     if (code < kShortForms) {

@@ -9,20 +9,25 @@ import { type StackCount, stackCounts } from "../support/ticks.ts";
 import { sumMetric } from "../support/walks.ts";
 import { workload } from "../support/workloads.ts";
 
-async function sampleLiar(
-  how: string,
-  flags: readonly string[] = [],
-): Promise<{ ticks: readonly Tick[]; counts: readonly StackCount[]; names: Set<string> }> {
+/** The program as an interpreter of a kind. */
+const liar = (flags: readonly string[] = []): string => {
   const as = ["python-liar", ...flags].join("").replace(/\W+/g, "-");
-  const program = workload("python-liar.c", { as, flags: ["-rdynamic", ...flags] });
-  const ticks = await during([start(program, [how])], ([pid = 0]) =>
-    liveTicks({ seconds: 4, frequency: 499, pids: [pid] }),
-  );
+  return workload("python-liar.c", { as, flags: ["-rdynamic", ...flags] });
+};
+
+async function sampleLiars(
+  programs: readonly string[],
+  how: string,
+): Promise<{ ticks: readonly Tick[]; counts: readonly StackCount[]; names: Set<string> }> {
+  const started = programs.map((program) => start(program, [how]));
+  const ticks = await during(started, (pids) => liveTicks({ seconds: 4, frequency: 499, pids }));
   expectPythonSums(ticks);
   const counts = stackCounts(...ticks);
   const names = counts.flatMap(({ stack }) => pythonFrames(stack).map((it) => it.function.name));
   return { ticks, counts, names: new Set(names) };
 }
+
+const sampleLiar = (how: string) => sampleLiars([liar()], how);
 
 test("made-up memory that looks like an interpreter's is one", async (context) => {
   needsSampling(context);
@@ -55,13 +60,42 @@ test("noise: a reason or the right name", async (context) => {
   expect(names.size).toBeGreaterThan(1);
 });
 
-test("a version that is not known is told once, and stays native", async (context) => {
+const told = (ticks: readonly Tick[]): string[] =>
+  ticks.flatMap(({ notices }) => notices).filter((it) => it.startsWith("Python"));
+
+test("what is newer than what was tried, and without the GIL: by what it says of itself", async (context) => {
   needsSampling(context);
-  const { ticks, counts, names } = await sampleLiar("honest", ["-DVERSION=0x036300f0"]);
+  const newer = ["-DVERSION=0x031000f0", "-DDESCRIBES"];
+  const programs = [liar(newer), liar(["-DVERSION=0x030f00f0", "-DDESCRIBES", "-DFREE"])];
+  const { ticks, counts, names } = await sampleLiars(programs, "honest");
+  expect([...names]).toEqual(["honest"]);
+  const frames = counts.flatMap(({ stack }) => pythonFrames(stack));
+  expect(new Set(frames.map(({ line, function: it }) => `${it.module}:${line}`))).toEqual(
+    new Set(["liar.py:7"]),
+  );
+  expect(new Set(counts.map(({ task }) => task.pid)).size).toBe(2);
+  expect(told(ticks)).toEqual([
+    "Python 3.16 is newer than what was tried, 3.9 to 3.15: its layout was checked against itself",
+  ]);
+  expect(sumMetric(ticks, "UnwindPythonUntried")).toBeGreaterThan(0);
+});
+
+test("what cannot be read is told once, with its reason, and stays native", async (context) => {
+  needsSampling(context);
+  const programs = [
+    liar(["-DVERSION=0x036300f0"]),
+    liar(["-DVERSION=0x031000f0", "-DDESCRIBES", "-DLIES"]),
+    liar(["-DVERSION=0xffffffff"]),
+  ];
+  const { ticks, counts, names } = await sampleLiars(programs, "honest");
   expect([...names]).toEqual([]);
-  const told = ticks.flatMap(({ notices }) => notices).filter((it) => it.startsWith("Python"));
-  expect(told).toHaveLength(1);
-  expect(told[0]).toContain("3.99 is not a version that polytop knows");
+  const shown = "only the interpreter's own functions are shown";
+  const refused = (name: string, why: string) => `${name} cannot be read, because ${why}: ${shown}`;
+  expect(told(ticks).toSorted()).toEqual([
+    refused("Python 255.255", "polytop knows 3.9 to 3.15"),
+    refused("Python 3.16", "what it says of its layout does not fit together"),
+    refused("Python 3.99", "it does not describe its layout, as every Python from 3.13 on does"),
+  ]);
   expect(sumMetric(ticks, "UnwindPythonErrVersion")).toBeGreaterThan(0);
   for (const { stack } of counts) expect(stack.frames.some(({ folded }) => folded)).toBe(false);
 });

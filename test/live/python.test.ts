@@ -40,6 +40,37 @@ describe.each(PYTHONS)("$name", ({ get }) => {
   });
 });
 
+/** Names of the frames of interpreters.py, innermost first, in the thread that runs it and in the other one. */
+const CALLS = ["spin", "second", "(module)", "enter", "first", "(module)", "enter", "main_of"];
+
+describe.each(PYTHONS.filter(({ name }) => !name.includes("bullseye")))("$name", ({ get }) => {
+  test("interpreters that call each other: all frames of all, in their order", async (context) => {
+    needsSampling(context);
+    const python = get();
+    if (typeof python === "string") return context.skip(python);
+    const program = startPython(python, "interpreters.py");
+    const ticks = await during([program], async ([pid = 0]) => {
+      await hasRun(pid, 0.7);
+      return liveTicks({ seconds: 1, frequency: 499, pids: [pid] });
+    });
+    let inside = 0;
+    let good = 0;
+    for (const { stack, count } of stackCounts(...ticks)) {
+      const names = pythonFrames(stack).map(({ function: it }) => it.name);
+      if (names[0] !== "spin") continue;
+      inside += count;
+      const thread = names[1]?.at(-1);
+      const calls = CALLS.map((it) => (/^(first|second)$/.test(it) ? `${it}_${thread}` : it));
+      const isWhole = names.slice(0, calls.length).join() === calls.join();
+      const last = thread === "a" ? "(module)" : "Thread._bootstrap";
+      if (isWhole && names.at(-1) === last && stack.outcome === "complete") good += count;
+    }
+    expect(inside).toBeGreaterThan(50);
+    expect(good / inside).toBeGreaterThan(0.99);
+    expect(sumMetric(ticks, "UnwindPythonUnpaired")).toBe(0);
+  });
+});
+
 /** Python 3.12 and later put generated code between functions with -X perf. */
 const withTrampolines = PYTHONS.filter(({ get }) => {
   const python = get();

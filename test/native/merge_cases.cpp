@@ -194,11 +194,19 @@ void testPython() {
   checkPython("frames stand above the native frame that executes them", ".iEiE.", "f1 f2 @2 f3 @4",
               ".(i)12(E)(i)3(E).");
   checkPython("an evaluation without frames shows nothing", "EiE.", "f1 @2", "(E)(i)1(E).");
-  checkPython("a stack that was switched leaves evaluations of others below", "E.EE", "f1 @0", "1(E).(E)(E)");
+  checkPython("a stack that was switched leaves evaluations of others below, which stay", "E.iEE", "f1 @0",
+              "1(E).(i)EE unpaired");
+  checkPython("so does a state that was not found, also between others", "EiEiE", "f1 @0 f2 @4",
+              "1(E)(i)E(i)2(E) unpaired");
+  checkPython("an evaluation all of whose frames are none has a place", "E.EE", "f1 @0 @2 f2 @3", "1(E).(E)2(E)");
+  checkPython("interpreters that call each other: by their places, whichever chain comes first", "E.E.EiE.",
+              "f1 @0 f4 @4 f5 @6 f2 f3 @2", "1(E).23(E).4(E)(i)5(E).");
+  checkPython("each with frames that are evaluations by themselves", "E.E.EiE.", "c1 c4 p0 p6 c2 c3 p2 p4",
+              "1(E).2(E).3(E)(i)4(E).");
   checkPython("the walk that ended early says why at the outer end", "E.", "f1 @0 f2 !9", "1(E).29");
   checkPython("each frame is one evaluation: from the outermost inwards", "EiEi", "c1 c2", "1(E)(i)2(E)(i)");
   checkPython("the innermost evaluation may have no frame", "EEiE", "c1 c2", "(E)1(E)(i)2(E)");
-  checkPython("more that are without a frame are not paired", "EEE.", "c1", "1(E)(E)(E). unpaired");
+  checkPython("more that are without a frame are not paired", "EEE.", "c1", "1(E)EE. unpaired");
   checkPython("one that was not found is between its neighbours", "EiEiE", "f1 @0 f2 @ f3 @4", "1(E)(i)2(E)(i)3(E)");
   checkPython("places that come apart belong to the outermost frames", "EE.E", "c1 c2 c3 p1 p3", "1(E)2(E).3(E)");
   checkPython("a native walk that broke: from the innermost outwards, and the rest outside", "EE?", "c1 c2 c3",

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import type { Frame } from "../../src/tick/store.ts";
 import type { Tick } from "../../src/tick/tick.ts";
-import { unpackDebian } from "./debian.ts";
+import { debianCache, unpackDebian } from "./debian.ts";
 import { root } from "./polytop.ts";
 import { type Running, start } from "./profile.ts";
 import { type Stack, stackCounts } from "./ticks.ts";
@@ -12,6 +12,8 @@ import { expectWalkSums } from "./walks.ts";
 /** An installed python. */
 export interface Python {
   readonly version: string;
+  /** What it differs in from others of its version. */
+  readonly kind?: string;
   /** The root of the file system that it sees. */
   readonly root: string;
   /** How it is run. */
@@ -20,19 +22,47 @@ export interface Python {
 
 export const pythonPrograms = `${root}test/workloads/python`;
 
-/** Suites of Debian whose pythons the tests want besides the machine's: 3.9, 3.13, and the newest. */
-const SUITES = ["bullseye", "trixie", "sid"] as const;
+/** Suites of Debian whose pythons the tests want besides the machine's: 3.9, 3.13, and the newest two. */
+const SUITES = [
+  { suite: "bullseye", program: "python3" },
+  { suite: "trixie", program: "python3" },
+  { suite: "sid", program: "python3" },
+  { suite: "sid", program: "python3.15" },
+] as const;
 
 /** A python of the machine; the reason where it has none. */
 export const machinesPython = (): Python | string =>
   pythonAt("/", ["/usr/bin/python3"]) ?? "python3 is not installed";
 
 /** The python of a suite, unpacked into the cache at its first use; the reason where it cannot be had. */
-function pythonOf(suite: (typeof SUITES)[number]): Python | string {
-  const unpacked = unpackDebian({ name: `python-${suite}`, suite, packages: ["python3"] });
+function pythonOf(
+  { suite, program }: (typeof SUITES)[number],
+  environment: readonly string[] = [],
+): Python | string {
+  const name = program === "python3" ? `python-${suite}` : `${program}-${suite}`;
+  const unpacked = unpackDebian({ name, suite, packages: [program] });
   if (typeof unpacked === "string") return unpacked;
-  const command = ["chroot", unpacked.root, "/usr/bin/python3"];
-  return pythonAt(unpacked.root, command) ?? `the python3 in ${unpacked.root} does not run`;
+  const command = ["env", ...environment, "chroot", unpacked.root, `/usr/bin/${program}`];
+  return pythonAt(unpacked.root, command) ?? `the ${program} in ${unpacked.root} does not run`;
+}
+
+/** 3.15 with its JIT compiler, which its build has and leaves off. */
+function pythonWithJit(): Python | string {
+  const python = pythonOf({ suite: "sid", program: "python3.15" }, ["PYTHON_JIT=1"]);
+  if (typeof python === "string") return python;
+  const [command = "", ...args] = python.command;
+  const script = "import sys; sys.exit(not sys._jit.is_enabled())";
+  const { status } = spawnSync(command, [...args, "-c", script]);
+  return status === 0 ? { ...python, kind: "with its JIT" } : "the python3.15 of sid has no JIT";
+}
+
+/** 3.13 without the GIL, which Debian does not ship: test/support/build-python makes it. */
+function freeThreadedPython(): Python | string {
+  const program = `${debianCache}/python3.13t/bin/python3.13t`;
+  if (!existsSync(program))
+    return "test/support/build-python was not run: no python without the GIL";
+  const python = pythonAt("/", [program]);
+  return python ? { ...python, kind: "without the GIL" } : `${program} does not run`;
 }
 
 /** A python of a version that a suite offers in a package of the name of its program; each has a folder of its own. */
@@ -49,7 +79,13 @@ const named = (process.env.POLYTOP_PYTHONS ?? "").split(":").filter(Boolean);
 /** Every python that tests run with, by what it is called. */
 export const PYTHONS: readonly { readonly name: string; readonly get: () => Python | string }[] = [
   { name: "the machine's python", get: machinesPython },
-  ...SUITES.map((suite) => ({ name: `the python of ${suite}`, get: () => pythonOf(suite) })),
+  ...SUITES.map((it) => ({
+    name:
+      it.program === "python3" ? `the python of ${it.suite}` : `the ${it.program} of ${it.suite}`,
+    get: () => pythonOf(it),
+  })),
+  { name: "the python3.15 of sid with its JIT", get: pythonWithJit },
+  { name: "a python without the GIL", get: freeThreadedPython },
   ...named.map((path) => ({
     name: path,
     get: () => pythonAt("/", [path]) ?? `${path} does not run`,

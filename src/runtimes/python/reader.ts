@@ -34,10 +34,11 @@ export class PythonReader implements RuntimeReader {
     return line > 0 ? { function: named, detail: { line } } : { function: named };
   }
 
-  /** Tells once of each interpreter that is refused, when samples hit such a one. */
+  /** Tells once of each interpreter that is refused or newer than what was tried, when samples hit such a one. */
   notices({
     UnwindPythonErrVersion = 0,
+    UnwindPythonUntried = 0,
   }: Readonly<Partial<Record<CounterName, number>>>): string[] {
-    return UnwindPythonErrVersion === 0 ? [] : this.#files.takeWarnings();
+    return UnwindPythonErrVersion + UnwindPythonUntried === 0 ? [] : this.#files.takeWarnings();
   }
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "harness.h"
+#include "python/debug_offsets.h"
 #include "python/python_layout.h"
 #include "python/python_table.h"
 
@@ -25,10 +26,13 @@ void tryTable(python_table kind, Input input) {
 }
 
 void tryOffsets(Input input) {
-  for (int minor = kOldestPython; minor <= kLatestPython; minor++) {
+  for (int minor = kOldestPython; minor <= kLatestPython + 1; minor++) {
     const uint32_t version = 0x030000f0 | static_cast<uint32_t>(minor) << 16;
-    python_layout layout = pythonVersion(minor).layout;
-    readDebugOffsets(input, version, layout);
+    python_layout layout = pythonVersion(std::min(minor, kLatestPython)).layout;
+    if (readDebugOffsets(input, version, layout) != DebugOffsets::kFit) continue;
+    mustHold(layout.thread_id < PYTHON_STATE_BYTES && layout.instruction < PYTHON_FRAME_BYTES &&
+                 layout.table < PYTHON_CODE_BYTES && layout.text_ascii < PYTHON_TEXT_BYTES,
+             "offsets are in what is read");
   }
 }
 

@@ -21,6 +21,8 @@ function ofMachine(): Python {
   return python;
 }
 
+const titleOf = ({ version, kind }: Python): string => (kind ? `${version} ${kind}` : version);
+
 /** Rows for each python that can be had; the reasons why others cannot. */
 async function eachPython(rowsOf: (python: Python) => Promise<readonly Row[]>): Promise<Row[]> {
   const rows: Row[] = [];
@@ -53,7 +55,7 @@ export async function stacksOf(python: Python): Promise<Row[]> {
     truth,
   );
   if (process.env.POLYTOP_DEBUG) console.error(python.version, wrong);
-  const what = `python ${python.version}:`;
+  const what = `python ${titleOf(python)}:`;
   return [
     {
       what: `${what} different stacks identical with sys._getframe(): names, files, lines`,
@@ -91,7 +93,7 @@ export async function sharesOf(python: Python): Promise<Row[]> {
   const off = Object.values(SHARES).map((truth, i) => Math.abs((shares[i] ?? 0) - truth));
   return [
     {
-      what: `python ${python.version}: shares 40/30/20/10 of recursion, generator, callback, coroutine`,
+      what: `python ${titleOf(python)}: shares 40/30/20/10 of recursion, generator, callback, coroutine`,
       bar: "within 1 point",
       figure: shares.map((it) => it.toFixed(1)).join(" / "),
       samples: sum(counts),
@@ -121,7 +123,7 @@ async function reuseOf(python: Python): Promise<Row[]> {
   }
   return [
     {
-      what: `python ${python.version}: functions, classes, modules freed and made again: wrong names`,
+      what: `python ${titleOf(python)}: functions, classes, modules freed and made again: wrong names`,
       bar: "0 in 10000",
       figure: String(wrong),
       samples,

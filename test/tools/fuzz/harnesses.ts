@@ -30,6 +30,7 @@ export const HARNESSES: readonly Harness[] = [
     sources: [
       "elf/elf_image.cpp",
       "elf/data_symbols.cpp",
+      "arch/thread_access.cpp",
       "perl/perl_file.cpp",
       "python/python_file.cpp",
       "dotnet/dotnet_file.cpp",
@@ -100,7 +101,7 @@ export const HARNESSES: readonly Harness[] = [
   {
     name: "python",
     about: "tables of lines and layouts of Python",
-    sources: ["python/python_table.cpp", "python/python_layout.cpp"],
+    sources: ["python/python_table.cpp", "python/python_layout.cpp", "python/debug_offsets.cpp"],
     longest: 1024,
   },
   {
