@@ -28,7 +28,8 @@ const O_PATH = 0o10000000;
 /** Types of file systems that wait for another process or machine (native/mapped/remote_file.cpp has their numbers). */
 const REMOTE = /^(fuse|fuseblk|nfs4?|cifs|smb3|9p|ceph|afs|coda|gpfs|lustre|virtiofs)(\.|$)/;
 
-const ABSENT = "generated code, and its process writes no /tmp/perf-PID.map";
+const ABSENT =
+  "code of no file, generated or unpacked by its process, which writes no /tmp/perf-PID.map";
 export const GONE = "generated code of a process that is gone";
 const LINKED = "generated code; the /tmp of its process is a link, which is not followed";
 
