@@ -42,7 +42,7 @@ static __always_inline int generates_code(struct walk *w)
 static __always_inline void meet_interpreter(struct walk *w, struct mapping *m, __u32 index, __u64 offset)
 {
 	if (m->interpreter == INTERPRETER_PERL)
-		perl_note_run_loop(w, m, offset);
+		perl_note_frame(w, m, offset);
 	else if (m->interpreter == INTERPRETER_DOTNET && !w->dotnet.process.top)
 		dotnet_enter_runtime(m);
 	else if (m->interpreter == INTERPRETER_PYTHON)

@@ -158,7 +158,8 @@ typedef struct {
 struct mm_struct {
 	void *pgd;
 	struct file *exe_file;
-	__u64 start_code; /* of the program's file */
+	__u64 start_code;  /* the lowest code of the program's file */
+	__u64 start_stack; /* above the outermost frame of the first thread */
 	mm_context_t context;
 	struct maple_tree mm_mt; /* the VMAs, from 6.1 on */
 	struct rb_root mm_rb;    /* the VMAs, before */

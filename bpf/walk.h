@@ -12,6 +12,7 @@
 #include "hash.h"
 #include "kernel.h"
 #include "runtimes/memos.h"
+#include "runtimes/met.h"
 #include "perl/state.h"
 #include "python/state.h"
 #include "v8/state.h"
@@ -124,11 +125,12 @@ struct walk {
 	struct perl_walk perl;
 	struct python_trace python;
 	struct v8_trace v8;
-	__u64 node[32];          /* scratch: a maple tree node */
-	struct memo memo;        /* scratch of memos.h */
-	__u64 name_hash;         /* names.h: of the name being made, or found */
-	struct name_record name; /* scratch: a name being made */
-	struct file_record file; /* scratch: a request */
+	struct process_interpreters process; /* scratch of runtimes/processes.h */
+	__u64 node[32];                      /* scratch: a maple tree node */
+	struct memo memo;                    /* scratch of memos.h */
+	__u64 name_hash;                     /* names.h: of the name being made, or found */
+	struct name_record name;             /* scratch: a name being made */
+	struct file_record file;             /* scratch: a request */
 	__u8 window[WINDOW_BYTES];
 	struct count_value task; /* scratch for a new count: it says who the task is that was described last */
 	__u32 described;         /* its tid; 0: it must be described again */

@@ -18,9 +18,13 @@ enum perl_kind {
 	PERL_FORMAT = 2,
 	PERL_EVAL = 3,      /* eval, require, do FILE */
 	PERL_MAIN = 4,      /* the code outside of any sub: the outermost word of a complete walk */
-	PERL_XSUB = 5,      /* a sub written in C that the leaf calls; a PERL_XSUB_CODE follows */
+	PERL_XSUB = 5,      /* a sub written in C: what the leaf is in, or what called Perl; a PERL_XSUB_CODE follows */
 	PERL_XSUB_CODE = 6, /* not a frame: `name` is the frame word of the C function's first byte */
 	PERL_CUT = 7,       /* not a frame: the frames above were called by C code */
+	/* 8 is INTERPRETED_STOP. These are no frames: `name` tells where something is. */
+	PERL_LOOP_CODE = 9,    /* the frame word of the first byte of a run loop that is a module's own */
+	PERL_ENVIRONMENT = 10, /* a struct jmpenv: 1 + the index of the last noted native frame that begins below it */
+	PERL_EVAL_PLACE = 11,  /* the same of that which was the innermost when the PERL_EVAL before it began */
 };
 
 /* What interpreted_frame.meta holds besides; the line is that of the statement. */
@@ -85,7 +89,8 @@ enum perl_variable {
 	PERL_VAR_STATEMENT = 3,     /* PL_curcop */
 	PERL_VAR_STACK = 4,         /* PL_curstack */
 	PERL_VAR_STACK_INFO = 5,    /* PL_curstackinfo */
-	PERL_VARIABLES = 6
+	PERL_VAR_SAVE_STACK = 6,    /* PL_savestack */
+	PERL_VARIABLES = 7
 };
 
 /* What an op does, as far as it matters here. */
@@ -107,9 +112,11 @@ struct perl_file {
 	struct code_range loops[2];                  /* Perl_runops_standard, Perl_runops_debug */
 	struct file_place key;                       /* PL_thr_key */
 	struct file_place variables[PERL_VARIABLES]; /* PERL_THREADED: offsets from the interpreter */
+	struct file_place environment;               /* PL_top_env, the same way */
+	struct file_place run_loop;                  /* PL_runops, the same way */
 	__u8 op_class[PERL_OPS];                     /* by op number: enum perl_op_class */
 };
-_Static_assert(sizeof(struct perl_file) == 24 + 16 * (1 + PERL_VARIABLES) + PERL_OPS, "perl_file");
+_Static_assert(sizeof(struct perl_file) == 24 + 16 * (3 + PERL_VARIABLES) + PERL_OPS, "perl_file");
 
 /* ---- names ---------------------------------------------------------------- */
 

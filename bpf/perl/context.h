@@ -19,9 +19,12 @@
 #define MAX_CONTEXTS (1 << 20)
 
 /* struct context */
+#define CX_SAVE_INDEX_SHIFT 32 /* the height of the save stack when it was made: in its first word */
 #define CX_OLD_STATEMENT 16
 #define CX_RETURN 48
 #define CX_OLD_SUB_INDEX 56
+#define CX_PAD_BEFORE_CV 8          /* of a sub: the AV that is its caller's pad, before its CV */
+#define CX_ENVIRONMENT_BEFORE_END 8 /* of an eval: its last word */
 
 /* The low four bits of an entry's type byte; flags above mean something for their type. */
 #define CX_TYPE 0xf
@@ -46,6 +49,7 @@ static __always_inline void push_cut(struct walk *w)
 {
 	push_perl(w, PERL_CUT, 0, 0);
 	w->perl.uncut = 0;
+	w->perl.may_call = w->perl.save_index >= 0 && w->perl.cuts++ < PERL_CUTS;
 }
 
 /* The place in the window where the context `index` begins, which must be in it. */

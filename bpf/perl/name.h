@@ -159,7 +159,7 @@ static __always_inline int read_glob(struct walk *w, struct perl_file *file, __u
 	if (READ_USER(&w->perl.string, head[0] + GV_NAME) || perl_read_hek(PERL_PART_SUB) ||
 	    READ_USER(&w->perl.string, head[0] + stash))
 		return -1;
-	return perl_read_stash(w->perl.file);
+	return perl_read_stash(w->perl.met.file);
 }
 
 /* Sends the name that was made. Returns 0, or -1 if the ring is full. */
@@ -194,7 +194,7 @@ __noinline int perl_name_sub(__u32 kind)
 			return -1;
 		if (!(body->flags & CVF_LEXICAL)) {
 			w->perl.string = body->stash;
-			if (perl_read_stash(w->perl.file))
+			if (perl_read_stash(w->perl.met.file))
 				return -1;
 		}
 	} else if (read_glob(w, file, body->glob)) {

@@ -68,7 +68,7 @@ static __always_inline int perl_send_sites(struct walk *w)
 	record->type = RECORD_PERL_SITES;
 	record->tgid = w->tgid;
 	record->hash = w->record.hash;
-	record->perl = w->perl.file;
+	record->perl = w->perl.met.file;
 	asm volatile("" : "+r"(size));
 	size &= 1023;
 	if (size > sizeof(*record))

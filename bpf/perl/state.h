@@ -4,6 +4,7 @@
 #define POLYTOP_PERL_STATE_H
 
 #include "../runtimes/memos.h"
+#include "../runtimes/met.h"
 #include "abi.h"
 
 /*
@@ -28,6 +29,8 @@ struct perl_memo {
 /* So many contexts are looked at: those that are no frames too, where subs are not linked. */
 #define PERL_STEPS 1600
 #define PERL_STEPS_AT_ONCE 40
+/* Of so many calls of Perl code by C code the XSUB is looked for. */
+#define PERL_CUTS 40
 
 /* Something that was looked up in a sample. */
 struct perl_cached {
@@ -62,19 +65,23 @@ struct perl_last {
 #define PERL_NO_TYPE 0x100
 
 struct perl_walk {
-	__u32 file;      /* index in `perls`; 0: no run loop was met */
-	__u32 stop;      /* counter id of the outcome, 0 while walking */
-	__u32 above;     /* user frames above the run loop */
-	__u32 uncut;     /* there are frames, or a sort block, since the last cut */
-	__u64 base;      /* address of file offset 0 in the mapping of the run loop */
-	__u64 samples;   /* numbers the samples of this CPU */
-	__u32 frames;    /* frames that were found */
-	__u32 words;     /* its words among the interpreted frames of the stack, which come first */
-	__u32 op_class;  /* of the current op */
-	__u32 op_meta;   /* current op and file, for the innermost frame's meta */
-	__u32 unchecked; /* no context was looked at yet: the highest may be half made or half taken down */
+	struct met_interpreter met; /* its file, by index in `perls`: a frame in it was met, or hangs on the thread */
+	__u32 loops;                /* run loops that were met */
+	__u32 noted;                /* native frames in its file: perl/loop.h */
+	__u32 stop;                 /* counter id of the outcome, 0 while walking */
+	__u32 above;                /* user frames above the innermost run loop */
+	__u32 uncut;                /* there are frames, or a sort block, since the last cut */
+	__u64 samples;              /* numbers the samples of this CPU */
+	__u32 frames;               /* frames that were found */
+	__u32 words;                /* its words among the interpreted frames of the stack, which come first */
+	__u32 op_class;             /* of the current op */
+	__u32 op_meta;              /* current op and file, for the innermost frame's meta */
+	__u32 unchecked;            /* no context was looked at yet: the highest may be half made or half taken down */
 	__u64 interpreter;
 	__u64 interpreter_words[32];
+	__u64 environment;  /* PL_top_env: a struct jmpenv on the stack of the thread */
+	__u32 has_own_loop; /* PL_runops is a function of a module */
+	__u32 has_places;   /* the environments were sent, and each eval says which was its own */
 	__u64 variables[PERL_VARIABLES];
 	__u64 statement; /* the COP that the frame being looked at is executing */
 	__u64 op;        /* the op that it is executing, or goes on with */
@@ -92,6 +99,18 @@ struct perl_walk {
 	__u32 window_count;
 
 	struct perl_last last;
+
+	/* The outermost frame since the last cut, of whose caller's op the save stack tells. */
+	__s32 save_index; /* height of the save stack when it was called; -1: there is no frame */
+	__u32 may_call;   /* a cut was made: an XSUB may have called the frames above */
+	__u32 cuts;
+	__u32 reserved;
+	__u64 caller_pad; /* the AV that is its caller's pad */
+	__u64 saved[16];  /* words of the save stack */
+
+	__u64 call;     /* the op whose XSUB is looked for, */
+	__u64 call_pad; /* the pad it is carried out with, */
+	__u64 call_top; /* and the stack pointer; 0: not known */
 
 	__u64 cv; /* sub whose name is looked for */
 	__u64 cv_head[3];

@@ -47,6 +47,17 @@ __noinline int perl_probe_variables(void)
 	return 0;
 }
 
+/* Reads a variable that need not be known; 0 where it is not. */
+static __always_inline __u64 read_other_variable(struct perl_walk *p, struct perl_file *file, struct file_place *place)
+{
+	__u64 address = p->interpreter + place->offset, value;
+
+	if (!place->known || (!(file->flags & PERL_THREADED) && find_place(p->met.base, place, &address)) ||
+	    READ_USER(&value, address))
+		return 0;
+	return value;
+}
+
 /* Reads w->perl.variables. Returns 0, or -1 with w->perl.stop set. */
 static __always_inline int find_interpreter(struct walk *w, struct perl_file *file, struct task_struct *task)
 {
@@ -59,14 +70,14 @@ static __always_inline int find_interpreter(struct walk *w, struct perl_file *fi
 		return stop_interpreter(w, COUNTER_UnwindPerlErrVersion);
 	if (!(file->flags & PERL_THREADED)) {
 		for (int i = 0; i < PERL_VARIABLES; i++) {
-			if (find_place(p->base, &file->variables[i], &address))
+			if (find_place(p->met.base, &file->variables[i], &address))
 				return stop_interpreter(w, COUNTER_UnwindPerlReadStackInfo);
 			if (READ_USER(&p->variables[i], address))
 				return stop_interpreter(w, COUNTER_UnwindPerlReadStackInfo);
 		}
 	} else {
 		thread = thread_pointer(task);
-		if (find_place(p->base, &file->key, &address) || READ_USER(&key, address) ||
+		if (find_place(p->met.base, &file->key, &address) || READ_USER(&key, address) ||
 		    read_specific(file->flags & PERL_MUSL, thread, key, &p->interpreter))
 			return stop_interpreter(w, COUNTER_UnwindPerlTSD);
 		if (!p->interpreter)

@@ -14,7 +14,7 @@
 #define POLYTOP_PERL_WALK_H
 
 #include "context.h"
-#include "thread.h"
+#include "places.h"
 #include "xsub.h"
 
 #define OP_NEXT 0
@@ -155,6 +155,11 @@ static __always_inline int take_frame(struct walk *w, struct perl_file *file, __
 	}
 	push_perl_at(w, has_site, kind, w->name_hash, line);
 	p->uncut = 1;
+	p->save_index = (__s32)(context_word(p, file, p->index, 0) >> CX_SAVE_INDEX_SHIFT);
+	if (kind != PERL_EVAL)
+		p->caller_pad = context_word(p, file, p->index, file->context_cv - CX_PAD_BEFORE_CV);
+	else if (p->has_places)
+		push_eval_place(w, context_word(p, file, p->index, file->context_size - CX_ENVIRONMENT_BEFORE_END));
 	enter_perl_caller(p, old_statement, return_op);
 	if (!return_op && is_cut(p, file, type))
 		push_cut(w);
@@ -232,7 +237,7 @@ static __always_inline void perl_repeat(__u32 index)
 	}
 }
 
-/* Looks at one context, or goes from one stack to the next. Returns whether the walk ended. */
+/* Looks at one context, or goes from one stack to the next. Returns whether the walk ended, or met a cut. */
 __noinline int perl_step(__u32 depth)
 {
 	struct walk *w = look_up_walk();
@@ -247,7 +252,7 @@ __noinline int perl_step(__u32 depth)
 	if (w->record.interpreted_count >= MAX_INTERPRETED - 2)
 		return stop_perl(w, COUNTER_UnwindPerlTruncated);
 	if (p->index < 0)
-		return leave_stack(w, file);
+		return leave_stack(w, file) || p->may_call;
 	if (load_context(p, file, p->index))
 		return stop_perl(w, COUNTER_UnwindPerlReadContextStackEntry);
 	__u32 type = context_word(p, file, p->index, 0) & 0xff;
@@ -271,13 +276,13 @@ __noinline int perl_step(__u32 depth)
 		perl_cut_at_defer(p->index, next);
 	p->index = next;
 	if (p->last.type != PERL_NO_TYPE && (file->flags & PERL_SUB_CHAIN))
-		perl_repeat(p->file);
-	return 0;
+		perl_repeat(p->met.file);
+	return p->may_call;
 }
 
 /*
  * Makes some steps at a time. A global function: the verifier goes through each turn of a loop again for every way that
- * leads to it, and there are many turns. Returns whether the walk ended.
+ * leads to it, and there are many turns. Returns whether the walk ended, or met a cut.
  */
 __noinline int perl_steps(void)
 {
@@ -288,12 +293,49 @@ __noinline int perl_steps(void)
 	return 0;
 }
 
+/* Walks the stacks of contexts from the innermost entry on. Sets p->stop. */
+static __always_inline void perl_walk_contexts(struct walk *w, struct perl_file *file)
+{
+	struct perl_walk *p = &w->perl;
+	__u16 op = 0;
+
+	p->statement = p->variables[PERL_VAR_STATEMENT];
+	p->op = p->variables[PERL_VAR_OP];
+	p->op_is_next = 0;
+	p->stack_info = p->variables[PERL_VAR_STACK_INFO];
+	p->op_class = 0;
+	p->type = 0;
+	if (p->op && !READ_USER(&op, p->op + OP_TYPE)) {
+		p->op_class = file->op_class[op & OP_TYPE_MASK];
+		p->op_meta = ((op & OP_TYPE_MASK) + 1) << PERL_OP_SHIFT | p->met.file << PERL_FILE_SHIFT;
+	}
+	if ((p->op_class & PERL_OP_CALL) && (p->above >= 2 || !p->loops)) {
+		p->call = p->op;
+		p->call_pad = p->variables[PERL_VAR_PAD];
+		p->call_top = p->variables[PERL_VAR_STACK_POINTER];
+		perl_take_xsub();
+	}
+	if (enter_stack(w, file))
+		return;
+	if (file->flags & PERL_DEFER)
+		perl_cut_at_defer(p->top + 1, p->index);
+	NOT_UNROLLED
+	for (__u32 turn = 0; turn < PERL_STEPS / PERL_STEPS_AT_ONCE + PERL_CUTS; turn++) {
+		if (perl_steps() && p->stop)
+			break;
+		if (p->may_call)
+			perl_take_caller(w);
+	}
+	if (!p->stop)
+		p->stop = COUNTER_UnwindPerlTruncated;
+}
+
 /* Walks the Perl part of the stack behind its native part, and says in the record how that ended. */
 static __always_inline void perl_finish(struct walk *w, struct task_struct *task)
 {
 	struct perl_walk *p = &w->perl;
 
-	if (!p->file)
+	if (!perl_may_run(w))
 		return;
 	struct perl_file *file = perl_walked_file(w);
 	if (!file)
@@ -301,38 +343,19 @@ static __always_inline void perl_finish(struct walk *w, struct task_struct *task
 	p->stop = 0;
 	p->frames = 0;
 	p->uncut = 0;
+	p->may_call = 0;
+	p->cuts = 0;
+	p->save_index = -1;
 	p->innermost = 1;
 	p->unchecked = 1;
 	p->op_meta = 0;
+	p->type = 0;
 	p->samples++;
-	if (!find_interpreter(w, file, task)) {
-		p->statement = p->variables[PERL_VAR_STATEMENT];
-		p->op = p->variables[PERL_VAR_OP];
-		p->op_is_next = 0;
-		p->stack_info = p->variables[PERL_VAR_STACK_INFO];
-		p->op_class = 0;
-		p->type = 0;
-		if (p->variables[PERL_VAR_OP]) {
-			__u16 op = 0;
-
-			if (!READ_USER(&op, p->variables[PERL_VAR_OP] + OP_TYPE)) {
-				p->op_class = file->op_class[op & OP_TYPE_MASK];
-				p->op_meta = ((op & OP_TYPE_MASK) + 1) << PERL_OP_SHIFT | p->file << PERL_FILE_SHIFT;
-			}
-		}
-		if ((p->op_class & PERL_OP_CALL) && p->above >= 2)
-			perl_take_xsub();
-		if (!enter_stack(w, file)) {
-			if (file->flags & PERL_DEFER)
-				perl_cut_at_defer(p->top + 1, p->index);
-			for (__u32 steps = 0; steps < PERL_STEPS; steps += PERL_STEPS_AT_ONCE) {
-				if (perl_steps())
-					break;
-			}
-			if (!p->stop)
-				p->stop = COUNTER_UnwindPerlTruncated;
-		}
-	}
+	int wrong = find_interpreter(w, file, task);
+	if (wrong ? !p->loops : !perl_look_at_loops(w, file, task))
+		return;
+	if (!wrong)
+		perl_walk_contexts(w, file);
 	__u32 outcome = p->stop;
 	add_counter(COUNTER_UnwindPerlAttempts, 1);
 	if (file->flags & PERL_UNVERIFIED) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only) */
 /*
  * A sub written in C (an XSUB) has no context: the interpreter's current op is the call of it. Which sub that
- * calls is told by the ops below it, where it is called by name. User space compares the address of its
- * code with the native frames: only if the thread is in it, the name is shown.
+ * calls is told by the ops below it, where it is called by name. Where the sub calls Perl code again, the current op of
+ * before is on the save stack. User space compares the address of its code with the native frames: only if the thread
+ * is in it, the name is shown.
  *
  * Facts: perl 5.28 to 5.44, op.h (struct op, unop, svop, padop, methop), pp_hot.c (pp_entersub, pp_method_named).
  */
@@ -21,18 +22,22 @@
 #define OP_HAS_KIDS(op) ((op)[OP_BITS] & 0x40000)   /* OPf_KIDS: bit 2 of the byte at 34 */
 #define MAX_ARGUMENTS 24
 
+#define AV_ARRAY 16    /* struct sv: sv_u */
+#define SAVED_TYPES 64 /* types of entries of the save stack, scope.h (SAVE_MASK) */
+#define SAVED_BELOW 8
+
 #define GP_CV 16
 #define SVF_ROK 0x800
 
 /*
- * Reads the op that says which sub is called, the last argument of the call at PL_op, into p->callee, since the stack
+ * Reads the op that says which sub is called, the last argument of the call at p->call, into p->callee, since the stack
  * of a program is small. Returns 0, or -1 if it is unreadable.
  */
 static __always_inline int read_callee_op(struct perl_walk *p)
 {
 	__u64 *op = p->callee;
 
-	if (READ_USER(&p->callee, p->variables[PERL_VAR_OP]) || !OP_HAS_KIDS(op) || READ_USER(&p->callee, op[OP_FIRST]))
+	if (READ_USER(&p->callee, p->call) || !OP_HAS_KIDS(op) || READ_USER(&p->callee, op[OP_FIRST]))
 		return -1;
 	/* The arguments may hang below an op that was optimised away (ex-list). */
 	if (OP_HAS_KIDS(op) && !OP_HAS_SIBLING(op) && READ_USER(&p->callee, op[OP_FIRST]))
@@ -50,7 +55,7 @@ static __always_inline int read_callee_op(struct perl_walk *p)
 /* Reads a word that an op holds in the pad, where there are threads. */
 static __always_inline int read_op_value(struct perl_walk *p, __u64 pad_index, __u64 *value)
 {
-	return READ_USER(value, p->variables[PERL_VAR_PAD] + 8 * (pad_index & 0xffffffff));
+	return READ_USER(value, p->call_pad + 8 * (pad_index & 0xffffffff));
 }
 
 /* Puts the sub that is called by its glob, or by a reference that stands for it, into p->cv. */
@@ -86,7 +91,7 @@ static __always_inline int read_called_method(struct perl_walk *p, __u64 *op)
 	if (READ_USER(&p->cv_head, name))
 		return -1;
 	name = head[2] - HEK_HEADER; /* names of methods are shared strings: the same one is at one address */
-	if (READ_USER(&p->cv, p->variables[PERL_VAR_STACK_POINTER] + 8) || READ_USER(&p->cv_head, p->cv) ||
+	if (!p->call_top || READ_USER(&p->cv, p->call_top + 8) || READ_USER(&p->cv_head, p->cv) ||
 	    SV_TYPE(head) != SVT_PVCV || READ_USER(&flags, head[0] + CV_FLAGS) || READ_USER(&string, head[0] + CV_GLOB))
 		return -1;
 	if (!(flags & CVF_NAMED)) {
@@ -98,8 +103,8 @@ static __always_inline int read_called_method(struct perl_walk *p, __u64 *op)
 }
 
 /*
- * Puts the frame of the XSUB that PL_op calls, and its code, before all others; nothing where it is none,
- * or cannot be told. A global function: find_mapping() is big.
+ * Puts the frame of the XSUB that the op p->call calls, and its code, behind what was found so far; nothing where it is
+ * none, or cannot be told. A global function: find_mapping() is big.
  */
 __noinline int perl_take_xsub(void)
 {
@@ -134,6 +139,53 @@ __noinline int perl_take_xsub(void)
 	push_perl(w, PERL_XSUB, w->name_hash, 0);
 	push_perl(w, PERL_XSUB_CODE, body, 0);
 	return 0;
+}
+
+/*
+ * Whether the entry of the save stack at p->saved[at] is an op that calls a sub: it is p->call then. SAVEOP() puts
+ * there the op, and behind it the type of the entry, which no op is so small as.
+ */
+__noinline int perl_is_saved_call(__u32 at)
+{
+	struct walk *w = current_walk();
+	struct perl_file *file = w ? perl_walked_file(w) : NULL;
+	__u16 type;
+
+	asm volatile("" : "+r"(at));
+	if (!file || at >= 15)
+		return 0;
+	asm volatile("" : "+r"(at));
+	at &= 15;
+	struct perl_walk *p = &w->perl;
+	__u64 op = p->saved[at];
+	if (op < SAVED_TYPES || p->saved[(at + 1) & 15] >= SAVED_TYPES || (op & 7) ||
+	    READ_USER(&type, op + 8 * OP_BITS) || !(file->op_class[type & OP_TYPE_MASK] & PERL_OP_CALL))
+		return 0;
+	p->call = op;
+	return 1;
+}
+
+/*
+ * Puts the frame of the XSUB that called the frames up to a cut. Who calls Perl code saves the current op before the
+ * context is made (call_sv() in perl.c), or behind it (PUSH_MULTICALL in cop.h).
+ */
+static __always_inline void perl_take_caller(struct walk *w)
+{
+	struct perl_walk *p = &w->perl;
+	__s32 index = p->save_index;
+	__u32 at = index >= SAVED_BELOW ? SAVED_BELOW : (__u32)index;
+
+	p->may_call = 0;
+	p->save_index = -1;
+	if (index < 0 || READ_USER(&p->saved, p->variables[PERL_VAR_SAVE_STACK] + 8 * (__u64)(index - at)))
+		return;
+	if (!(at >= 2 && perl_is_saved_call(at - 2)) && !perl_is_saved_call(at) &&
+	    !(at >= 4 && perl_is_saved_call(at - 4)))
+		return;
+	p->call_top = 0;
+	if (READ_USER(&p->call_pad, p->caller_pad + AV_ARRAY))
+		return;
+	perl_take_xsub();
 }
 
 #endif

@@ -4,13 +4,13 @@
 #define POLYTOP_PYTHON_STATE_H
 
 #include "../runtimes/memos.h"
+#include "../runtimes/met.h"
 #include "abi.h"
 
 /* What the native walk met of an interpreter. */
 struct python_trace {
-	__u32 file;   /* index in `pythons`; 0: no frame of an interpreter was met */
-	__u32 frames; /* native frames in its file */
-	__u64 base;   /* address of file offset 0 in the mapping of its code */
+	struct met_interpreter met; /* its file, by index in `pythons`: a frame in it was met, or hangs on the thread */
+	__u32 frames;               /* native frames in its file that were met */
 };
 
 /* A native frame in the interpreter's file, and the part of the stack that is its own. */

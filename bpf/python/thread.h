@@ -64,7 +64,7 @@ static __always_inline __u32 find_thread_state(struct walk *w, struct python_wal
 
 	p->thread_state = 0;
 	if (!layout->key) {
-		if (find_thread_variable(is_musl, w->python.base, &p->facts.state, thread, &variable))
+		if (find_thread_variable(is_musl, w->python.met.base, &p->facts.state, thread, &variable))
 			return COUNTER_UnwindPythonTSD;
 		return variable && READ_USER(&p->thread_state, variable) ? COUNTER_UnwindPythonTSD : 0;
 	}
@@ -99,8 +99,8 @@ static __always_inline int python_find_thread(struct walk *w, struct python_walk
 	__u64 thread = thread_pointer(task);
 
 	p->thread = thread;
-	if (find_place(w->python.base, &p->facts.runtime, &p->runtime) ||
-	    find_place(w->python.base, &p->facts.code_type, &p->code_type) || find_thread_state(w, p, thread))
+	if (find_place(w->python.met.base, &p->facts.runtime, &p->runtime) ||
+	    find_place(w->python.met.base, &p->facts.code_type, &p->code_type) || find_thread_state(w, p, thread))
 		return stop_python(p, starts(task) ? COUNTER_UnwindPythonNoFrames : COUNTER_UnwindPythonTSD);
 	if (!p->thread_state)
 		return stop_python(p, COUNTER_UnwindPythonNoFrames);

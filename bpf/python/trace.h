@@ -22,7 +22,7 @@ static __noinline struct python_walk *current_python(void)
 
 static __always_inline void python_start(struct walk *w)
 {
-	w->python.file = 0;
+	w->python.met.file = 0;
 	w->python.frames = 0;
 }
 
@@ -34,9 +34,9 @@ static __always_inline void python_note_frame(struct walk *w, struct mapping *m)
 
 	if (!p || index > PYTHON_NATIVE_MASK)
 		return;
-	if (!w->python.file) {
-		w->python.file = m->interpreter_index;
-		w->python.base = m->start - m->offset;
+	if (!w->python.met.file) {
+		w->python.met.file = m->interpreter_index;
+		w->python.met.base = m->start - m->offset;
 	}
 	struct python_native_frame *frame = &p->native[index & PYTHON_NATIVE_MASK];
 	frame->sp = w->sp;

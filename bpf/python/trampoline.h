@@ -15,7 +15,7 @@ static __always_inline int python_step_trampoline(struct walk *w)
 {
 	__u64 code, return_address, fp = w->fp;
 
-	if (!w->python.file || w->exact || READ_USER(&code, w->ip - TRAMPOLINE_CALL_BYTES))
+	if (!w->python.met.file || w->exact || READ_USER(&code, w->ip - TRAMPOLINE_CALL_BYTES))
 		return NOT_INTERPRETED;
 	if (is_framed_trampoline(code)) {
 		if (read_stack(w, w->sp, &fp))

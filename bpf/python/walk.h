@@ -12,6 +12,7 @@
 #ifndef POLYTOP_PYTHON_WALK_H
 #define POLYTOP_PYTHON_WALK_H
 
+#include "../runtimes/processes.h"
 #include "code.h"
 #include "states.h"
 
@@ -270,9 +271,16 @@ static __always_inline void walk_frames(struct python_walk *p)
 static __always_inline void python_finish(struct walk *w, struct task_struct *task)
 {
 	struct python_walk *p = current_python();
-	__u32 index = w->python.file;
+	int is_met = w->python.met.file != 0;
 
-	if (!index || !p)
+	if (!p)
+		return;
+	if (!is_met && is_cut_off(w)) {
+		look_for_interpreters();
+		w->python.met = w->process.python;
+	}
+	__u32 index = w->python.met.file;
+	if (!index)
 		return;
 	struct python_file *file = bpf_map_lookup_elem(&pythons, &index);
 	if (!file)
@@ -288,6 +296,9 @@ static __always_inline void python_finish(struct walk *w, struct task_struct *ta
 		p->stop = COUNTER_UnwindPythonErrVersion;
 	else if (!python_find_thread(w, p, task) && !begin_frames(p))
 		walk_frames(p);
+	/* Where no native frame says that the thread is in Python, its frames must. */
+	if (!is_met && !p->found)
+		return;
 	__u32 outcome = p->stop;
 	add_counter(COUNTER_UnwindPythonAttempts, 1);
 	if (file->flags & PYTHON_UNTRIED)

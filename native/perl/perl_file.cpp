@@ -21,10 +21,12 @@ constexpr int kOldest = 28;       ///< perl 5.28
 constexpr int kLatestTried = 44;  ///< perl 5.44, whose layout is that of 5.42
 
 /// The symbols that are asked for below.
-constexpr std::string_view kSymbols[] = {
-    "PL_curcop",    "PL_curpad",         "PL_curstack",          "PL_curstackinfo", "PL_op",      "PL_op_name",
-    "PL_revision",  "PL_stack_sp",       "PL_subversion",        "PL_thr_key",      "PL_version", "Perl_call_list",
-    "Perl_call_sv", "Perl_runops_debug", "Perl_runops_standard", "perl_destruct",   "perl_parse", "perl_run"};
+constexpr std::string_view kSymbols[] = {"PL_curcop",    "PL_curpad",         "PL_curstack",          "PL_curstackinfo",
+                                         "PL_op",        "PL_op_name",        "PL_revision",          "PL_runops",
+                                         "PL_savestack", "PL_stack_sp",       "PL_subversion",        "PL_thr_key",
+                                         "PL_top_env",   "PL_version",        "Perl_call_list",       "Perl_call_sv",
+                                         "Perl_eval_sv", "Perl_runops_debug", "Perl_runops_standard", "perl_destruct",
+                                         "perl_parse",   "perl_run"};
 
 /// The byte at a symbol; -1 if there is none.
 int byteAt(const DataSymbols& symbols, const char* name) {
@@ -76,6 +78,11 @@ void setLayout(perl_file& facts, int version) {
   facts.variables[PERL_VAR_STATEMENT] = place(statement);
   facts.variables[PERL_VAR_STACK] = place(statement + 8);
   facts.variables[PERL_VAR_STACK_INFO] = place(statement + 16);
+  facts.variables[PERL_VAR_SAVE_STACK] = place(40);
+  // These lie behind variables that come and go: in a version that is not known, they are not either.
+  if (version > kLatestKnown || version % 2) return;
+  facts.environment = place(version == 34 || version == 36 ? 760 : 776);
+  facts.run_loop = place(version >= 38 ? 2072 : version >= 34 ? 2288 : version == 32 ? 2304 : 2280);
 }
 
 }  // namespace
@@ -97,6 +104,7 @@ std::optional<PerlFile> readPerlFile(const ElfImage& image) {
   perl.code.destruct = symbols.codeOf("perl_destruct");
   perl.code.callSub = symbols.codeOf("Perl_call_sv");
   perl.code.callList = symbols.codeOf("Perl_call_list");
+  perl.code.evalText = symbols.codeOf("Perl_eval_sv");
   perl.opNames = readOpNames(image, symbols);
 
   perl_file& facts = perl.facts;
@@ -110,12 +118,14 @@ std::optional<PerlFile> readPerlFile(const ElfImage& image) {
   if (facts.key.known) {
     facts.flags |= PERL_THREADED;
   } else {
-    const char* const names[PERL_VARIABLES] = {"PL_stack_sp", "PL_op",       "PL_curpad",
-                                               "PL_curcop",   "PL_curstack", "PL_curstackinfo"};
+    const char* const names[PERL_VARIABLES] = {"PL_stack_sp", "PL_op",           "PL_curpad",   "PL_curcop",
+                                               "PL_curstack", "PL_curstackinfo", "PL_savestack"};
     for (int i = 0; i < PERL_VARIABLES; i++) {
       facts.variables[i] = symbols.placeOf(names[i]);
       complete = complete && facts.variables[i].known;
     }
+    facts.environment = symbols.placeOf("PL_top_env");
+    facts.run_loop = symbols.placeOf("PL_runops");
   }
   setLayout(facts, version);
   if (revision != 5 || version < kOldest || !complete) {

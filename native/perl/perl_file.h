@@ -19,6 +19,7 @@ struct PerlCode {
   code_range destruct = {};     ///< perl_destruct
   code_range callSub = {};      ///< Perl_call_sv
   code_range callList = {};     ///< Perl_call_list
+  code_range evalText = {};     ///< Perl_eval_sv
 };
 
 /// An interpreter in a file.

@@ -14,7 +14,7 @@ enum class PerlPart : uint8_t {
   kRun,  ///< perl_run
   kParse,
   kDestruct,
-  kCall,  ///< call_sv and call_list: C code that calls a sub
+  kCall,  ///< call_sv, call_list and eval_sv: C code that calls Perl code
 };
 
 /**

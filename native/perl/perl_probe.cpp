@@ -53,7 +53,7 @@ NativeRole FoundPerl::roleOf(uint64_t offset) const {
     if (isIn(code.run)) return PerlPart::kRun;
     if (isIn(code.parse)) return PerlPart::kParse;
     if (isIn(code.destruct)) return PerlPart::kDestruct;
-    return isIn(code.callSub) || isIn(code.callList) ? PerlPart::kCall : PerlPart::kOther;
+    return isIn(code.callSub) || isIn(code.callList) || isIn(code.evalText) ? PerlPart::kCall : PerlPart::kOther;
   };
   return {INTERPRETER_PERL, static_cast<uint8_t>(partOf())};
 }

@@ -138,7 +138,7 @@ bool placeByNumber(std::span<Segment> segments, StackFrames native, bool isOpen)
 
 bool interleavePython(StackFrames native, StackFrames python, bool isTruncated, MergedFrames& into) {
   Segments segments = splitSegments(python);
-  const bool isStopped = isStoppedWalk(native), isOpen = isTruncated || isStopped;
+  const bool isOpen = isTruncated || isStoppedWalk(native);
   const bool areFound = placeByNumber(segments.all, native, isOpen);
   // Frames of which nothing is known are further out than all that is known.
   const auto pushSegmentsAt = [&](size_t place) {
@@ -154,13 +154,12 @@ bool interleavePython(StackFrames native, StackFrames python, bool isTruncated, 
     const StackFrame& frame = native[index];
     const bool hasFrames = std::ranges::any_of(segments.all, [index](const Segment& it) { return it.at == index; });
     pushSegmentsAt(index);
-    if (isStopped && index + 1 == native.size()) pushSegmentsAt(native.size());
     if (hasFrames) isInside = false;
     const bool isUnknown = isWhole && !isInside && !hasFrames && isOwn(frame) && frame.role.part == kEvaluation;
     if (isUnknown) areAllKnown = false;
     into.pushNative(frame, !segments.all.empty() && isOwn(frame) && !isUnknown);
   }
-  if (!isStopped) pushSegmentsAt(native.size());
+  pushSegmentsAt(native.size());
   for (const StackFrame* stop : segments.stop) into.push(*stop);
   return (areFound && areAllKnown) || isOpen || !segments.stop.empty();
 }

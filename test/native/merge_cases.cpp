@@ -51,6 +51,13 @@ std::vector<std::string> wordsOf(const std::string& text) {
 
 NativeRole perlRole(PerlPart part) { return {INTERPRETER_PERL, static_cast<uint8_t>(part)}; }
 
+/// Functions that words of Perl name: `Xs` and `Xs2` are subs written in C, `Own` is a run loop of a module's.
+uint32_t perlFunction(const std::string& word) {
+  if (word == "Xs" || word == "code") return 7;
+  if (word == "Xs2" || word == "code2") return 8;
+  return word == "Own" || word == "own" ? 9 : 0;
+}
+
 /// `pp_*` and other small letters: the interpreter; with a capital: another file.
 NativeRole perlRole(const std::string& word) {
   static const std::pair<const char*, PerlPart> kParts[] = {
@@ -68,8 +75,12 @@ uint8_t perlKind(const std::string& word) {
   if (word == "|") return PERL_CUT;
   if (word == "main") return PERL_MAIN;
   if (word == "[stop]") return INTERPRETED_STOP;
-  if (word == "xsub") return PERL_XSUB;
-  return word == "code" ? PERL_XSUB_CODE : PERL_SUB;
+  if (word == "xsub" || word == "xsub2") return PERL_XSUB;
+  if (word == "code" || word == "code2") return PERL_XSUB_CODE;
+  if (word == "own") return PERL_LOOP_CODE;
+  if (word[0] == '^') return PERL_ENVIRONMENT;
+  if (word[0] == '@') return PERL_EVAL_PLACE;
+  return word.starts_with("eval") ? PERL_EVAL : PERL_SUB;
 }
 
 struct Merged {
@@ -77,19 +88,21 @@ struct Merged {
   bool isPaired;
 };
 
+/// `^3` says that an environment is in the native frame with this index, `@3` the same of an eval's.
 Merged perl(const std::string& native, const std::string& own, bool isTruncated = false) {
   Spelled spelled;
   for (const std::string& word : wordsOf(native)) {
     StackFrame& frame = spelled.add(spelled.native, word);
     frame.role = perlRole(word);
     frame.isStop = word == "stop";
-    frame.function = word == "Xs" ? 7 : 0;
+    frame.function = perlFunction(word);
   }
   for (const std::string& word : wordsOf(own)) {
     StackFrame& frame = spelled.add(spelled.own, word);
     frame.owner = INTERPRETER_PERL;
     frame.kind = perlKind(word);
-    frame.function = word == "code" ? 7 : 0;
+    frame.function = perlFunction(word);
+    if (word[0] == '^' || word[0] == '@') frame.place = static_cast<uint16_t>(std::stoi(word.substr(1)) + 1);
   }
   MergedFrames merged;
   const bool isPaired = interleavePerl(spelled.native, spelled.own, isTruncated, merged);
@@ -100,6 +113,42 @@ void checkPerl(const char* what, const std::string& native, const std::string& o
                bool isTruncated = false) {
   const auto [text, isPaired] = perl(native, own, isTruncated);
   check(isPaired && text == expected, what);
+}
+
+/// Subs written in C that called what is further in.
+void testPerlCallers() {
+  checkPerl("a sub written in C that calls Perl again stands at its function, the outermost one between the loops",
+            "pp_x loop call_sv Xs Store Xs pp_entersub loop perl_run", "hook | xsub code f main",
+            "(pp_x) hook (loop) (call_sv) Xs Store xsub (Xs) (pp_entersub) f main (loop) (perl_run)");
+  checkPerl("each in the chain by itself", "Xs2 pp_entersub loop Xs pp_entersub loop perl_run",
+            "xsub2 code2 block | xsub code f main",
+            "xsub2 (Xs2) (pp_entersub) block (loop) xsub (Xs) (pp_entersub) f main (loop) (perl_run)");
+  checkPerl("one that the thread is not in between these loops is not shown",
+            "Xs pp_x loop call_sv magic loop perl_run", "hook | xsub code f main",
+            "Xs (pp_x) hook (loop) (call_sv) (magic) f main (loop) (perl_run)");
+  checkPerl("one whose call is about to enter its loop", "call_sv Xs pp_entersub loop perl_run",
+            "hook | xsub code f main", "hook (call_sv) xsub (Xs) (pp_entersub) f main (loop) (perl_run)");
+}
+
+/// Run loops of modules, and which of them go on where others were.
+void testPerlLoops() {
+  checkPerl("a module's own run loop", "pp_add Own perl_run", "own f main", "(pp_add) f main Own (perl_run)");
+  checkPerl("beside those of the interpreter", "pp_add Own Sort pp_sort loop perl_run", "own cmp | f main",
+            "(pp_add) cmp Own Sort (pp_sort) f main (loop) (perl_run)");
+  checkPerl(
+      "a module's docatch: an eval tells which frames are in which loop",
+      "pp_add loop Catch loop call_sv Async pp_entersub loop perl_run", "^1 ^8 grind eval @1 outer done | f main",
+      "(pp_add) grind eval (loop) Catch outer done (loop) (call_sv) Async (pp_entersub) f main (loop) (perl_run)");
+  checkPerl("and behind any number of frames", "loop Catch Pp loop call_sv Async loop perl_run",
+            "^0 ^7 grind eval @0 outer | f main",
+            "grind eval (loop) Catch Pp outer (loop) (call_sv) Async f main (loop) (perl_run)");
+  checkPerl("its eval is over: all go on in the innermost loop", "pp_add loop Catch loop call_sv Async loop perl_run",
+            "^1 ^7 grind outer | f main",
+            "(pp_add) grind outer (loop) Catch (loop) (call_sv) Async f main (loop) (perl_run)");
+  checkPerl("a loop that no environment is in front of was entered anew, however near", "pp_x loop First loop perl_run",
+            "^4 block | f main", "(pp_x) block (loop) First f main (loop) (perl_run)");
+  checkPerl("one that call_sv() catches exceptions of, too", "loop call_sv loop perl_run", "^1 ^3 sub eval @3 | main",
+            "sub eval (loop) (call_sv) main (loop) (perl_run)");
 }
 
 void testPerl() {
@@ -125,8 +174,10 @@ void testPerl() {
             "work | main", "(pp_add) work (loop) (call_sv) Threads Start");
   checkPerl("code that is called for the main program, not by perl_run itself", "pp_add loop run_body perl_run",
             "f main", "(pp_add) f main (loop) (run_body) (perl_run)");
-  checkPerl("a native walk that broke: paired from the leaf, the rest at its end", "pp_add loop Qsort stop",
-            "cmp | deep main", "(pp_add) cmp (loop) Qsort deep main stop");
+  checkPerl("a native walk that broke: paired from the leaf, the rest outside of the reason", "pp_add loop Qsort stop",
+            "cmp | deep main", "(pp_add) cmp (loop) Qsort stop deep main");
+  checkPerl("a native walk that met no run loop: all of Perl is outside of the reason", "Asm stop", "f main",
+            "Asm stop f main");
   checkPerl("a walk of the kernel's part that broke: the others are where they are", "stop pp_add loop perl_run",
             "f main", "stop (pp_add) f main (loop) (perl_run)");
   checkPerl("a native walk that hit its limit: the same", "pp_add loop Qsort", "cmp | deep main",
@@ -139,6 +190,8 @@ void testPerl() {
             "Helper xsub (Xs) (pp_entersub) f main (loop) (perl_run)");
   checkPerl("a sub written in C whose code the thread is not in is not shown", "Helper pp_entersub loop perl_run",
             "xsub code f main", "Helper (pp_entersub) f main (loop) (perl_run)");
+  testPerlCallers();
+  testPerlLoops();
   checkPerl("without Perl frames nothing is hidden", "pp_add loop perl_run Libc", "[stop]",
             "pp_add loop perl_run Libc [stop]");
   checkPerl("nothing of both: nothing", "", "", "");
@@ -210,8 +263,9 @@ void testPython() {
   checkPython("one that was not found is between its neighbours", "EiEiE", "f1 @0 f2 @ f3 @4", "1(E)(i)2(E)(i)3(E)");
   checkPython("places that come apart belong to the outermost frames", "EE.E", "c1 c2 c3 p1 p3", "1(E)2(E).3(E)");
   checkPython("a native walk that broke: from the innermost outwards, and the rest outside", "EE?", "c1 c2 c3",
-              "1(E)2(E)3?");
-  checkPython("a walk of the kernel's part that broke: the others are where they are", "?E?", "c1 c2", "?1(E)2?");
+              "1(E)2(E)?3");
+  checkPython("a native walk that met no evaluation: all of Python is outside of the reason", ".?", "f1 f2 @", ".?12");
+  checkPython("a walk of the kernel's part that broke: the others are where they are", "?E?", "c1 c2", "?1(E)?2");
   checkPython("a native walk that hit its limit: the same", "EE", "c1 c2 c3", "1(E)2(E)3", true);
   checkPython("without Python frames nothing is hidden", "E.", "!9", "E.9");
   checkPython("a place that is no frame's: behind all", "E.", "f1 @900", "(E).1");

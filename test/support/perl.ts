@@ -45,6 +45,15 @@ export function offeredPerl(suite: string, version: string, program = "perl"): P
   return perlAt(unpacked.root, command) ?? `the ${program} in ${unpacked.root} does not run`;
 }
 
+/** Debian 12's perl with modules written in C that run Perl code in ways of their own; the reason where there is none. */
+export function perlWithModules(): Perl | string {
+  const packages = ["perl", "libfuture-asyncawait-perl", "libdevel-cover-perl"];
+  const unpacked = unpackDebian({ name: "bookworm-modules", suite: "bookworm", packages });
+  if (typeof unpacked === "string") return unpacked;
+  const command = ["chroot", unpacked.root, "/usr/bin/perl"];
+  return perlAt(unpacked.root, command) ?? `the perl in ${unpacked.root} does not run`;
+}
+
 /** A perl without threads: Debian has none, and to build one takes minutes; the reason where there is none. */
 export function unthreadedPerl(): Perl | string {
   const folder = `${debianCache}/unthreaded`;
@@ -114,9 +123,12 @@ function normalize(chain: string): string {
 export const perlFrames = (stack: Stack): Frame[] =>
   stack.frames.filter((frame) => frame.function.runtime === "perl");
 
+/** Whether a frame is of a sub written in C, which caller() leaves out: its file is one of C. */
+const isOfC = ({ function: { module = "" } }: Frame): boolean => /\.(c|cc|cpp|xs)$/.test(module);
+
 /** A stack as caller() would say it: each frame with the place that it was called from. */
 export function asCaller(stack: Stack): { readonly names: string; readonly lines: string } {
-  const frames = perlFrames(stack);
+  const frames = perlFrames(stack).filter((it) => !isOfC(it));
   const names: string[] = [];
   const lines: string[] = [];
   frames.slice(0, -1).forEach(({ function: called }, i) => {
