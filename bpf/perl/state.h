@@ -115,6 +115,7 @@ struct perl_walk {
 	__u64 cv; /* sub whose name is looked for */
 	__u64 cv_head[3];
 	__u64 callee[6]; /* the op that names what is called; its words: perl/xsub.h */
+	__u64 invocant;  /* place in the pad of the invocant of a method; 0: it is elsewhere */
 	struct perl_cv_body body;
 	__u64 string; /* address of the string to be read */
 	struct perl_cached subs[PERL_CACHED];

@@ -28,6 +28,8 @@
 
 #define GP_CV 16
 #define SVF_ROK 0x800
+#define SVS_OBJECT 0x100000
+#define MAX_ENTRIES 8 /* of a chain of a stash's hash */
 
 /*
  * Reads the op that says which sub is called, the last argument of the call at p->call, into p->callee, since the stack
@@ -42,9 +44,13 @@ static __always_inline int read_callee_op(struct perl_walk *p)
 	/* The arguments may hang below an op that was optimised away (ex-list). */
 	if (OP_HAS_KIDS(op) && !OP_HAS_SIBLING(op) && READ_USER(&p->callee, op[OP_FIRST]))
 		return -1;
+	p->invocant = 0;
 	for (int i = 0; i < MAX_ARGUMENTS && OP_HAS_SIBLING(op); i++) {
 		if (READ_USER(&p->callee, op[OP_SIBLING]))
 			return -1;
+		/* The first op is the mark; the next one is the invocant of a method, if its place is in the pad. */
+		if (i == 0 && !OP_HAS_KIDS(op))
+			p->invocant = op[OP_TARGET];
 	}
 	/* What was rv2cv has the glob below it. */
 	if (OP_HAS_KIDS(op) && READ_USER(&p->callee, op[OP_FIRST]))
@@ -77,8 +83,43 @@ static __always_inline int read_called_sub(struct perl_walk *p, struct perl_file
 }
 
 /*
+ * Puts the sub that the class of the invocant has under the name p->string, a shared string, into p->cv. What was
+ * called is in the stash itself, where it was inherited too (gv_fetchmeth_pvn() in gv.c). Facts: struct he, struct
+ * xpvmg. A global function: it is verified once.
+ */
+__noinline int perl_find_method(void)
+{
+	struct walk *w = current_walk();
+	__u64 entry[3], stash, buckets;
+	__u32 hash;
+
+	if (!w)
+		return -1;
+	struct perl_walk *p = &w->perl;
+	__u64 *head = p->cv_head;
+	if (!p->invocant || read_op_value(p, p->invocant, &stash) || READ_USER(&p->cv_head, stash) ||
+	    !(SV_FLAGS(head) & SVF_ROK) || READ_USER(&p->cv_head, head[2]) || !(SV_FLAGS(head) & SVS_OBJECT) ||
+	    READ_USER(&stash, head[0]) || READ_USER(&p->cv_head, stash) || SV_TYPE(head) != SVT_PVHV ||
+	    READ_USER(&buckets, head[0] + HV_MAX) || READ_USER(&hash, p->string) ||
+	    READ_USER(&entry[0], head[2] + 8 * (hash & buckets)))
+		return -1;
+	NOT_UNROLLED
+	for (int i = 0; i < MAX_ENTRIES && entry[0]; i++) {
+		if (READ_USER(&entry, entry[0]))
+			return -1;
+		if (entry[1] != p->string)
+			continue;
+		if (READ_USER(&p->cv_head, entry[2]) || SV_TYPE(head) != SVT_PVGV || !(SV_FLAGS(head) & SVF_HAS_GP))
+			return -1;
+		return READ_USER(&p->cv, head[2] + GP_CV) ? -1 : 0;
+	}
+	return -1;
+}
+
+/*
  * Puts the sub that a method was found to be into p->cv: it was the last on the stack, above its arguments, and is
- * left there. What was written over since, or has another name, is none.
+ * left there. What was written over since, or has another name, is none. Where that stack is not known, the class of
+ * the invocant is asked.
  */
 static __always_inline int read_called_method(struct perl_walk *p, __u64 *op)
 {
@@ -91,8 +132,11 @@ static __always_inline int read_called_method(struct perl_walk *p, __u64 *op)
 	if (READ_USER(&p->cv_head, name))
 		return -1;
 	name = head[2] - HEK_HEADER; /* names of methods are shared strings: the same one is at one address */
-	if (!p->call_top || READ_USER(&p->cv, p->call_top + 8) || READ_USER(&p->cv_head, p->cv) ||
-	    SV_TYPE(head) != SVT_PVCV || READ_USER(&flags, head[0] + CV_FLAGS) || READ_USER(&string, head[0] + CV_GLOB))
+	p->string = name;
+	if (!p->call_top)
+		return perl_find_method();
+	if (READ_USER(&p->cv, p->call_top + 8) || READ_USER(&p->cv_head, p->cv) || SV_TYPE(head) != SVT_PVCV ||
+	    READ_USER(&flags, head[0] + CV_FLAGS) || READ_USER(&string, head[0] + CV_GLOB))
 		return -1;
 	if (!(flags & CVF_NAMED)) {
 		if (READ_USER(&p->cv_head, string) || SV_TYPE(head) != SVT_PVGV ||

@@ -38,16 +38,19 @@ test("a sub written in C that calls Perl has its name, wherever it is in the sta
   needsSampling(context);
   const perl = machinesPerl();
   if (typeof perl === "string") return context.skip(perl);
-  const script = `use List::Util qw(first reduce); use Storable qw(dclone); ${GRIND}
+  const script = `use List::Util qw(first reduce); use Storable qw(dclone); use Encode; ${GRIND}
     package Hooked { sub new { bless {} } sub STORABLE_freeze { main::grind(); "x" } sub STORABLE_thaw { main::grind() } }
     my $hooked = [Hooked->new]; sub by_first { first { grind() } 1 } sub by_hook { dclone($hooked) }
     sub by_both { reduce { by_hook(); $a } 1, 2 }
-    while (1) { by_first(); by_hook(); by_both() }`;
+    my $ascii = find_encoding("ascii"); sub by_method { $ascii->encode(chr(256), sub { grind(); "?" }) }
+    while (1) { by_first(); by_hook(); by_both(); by_method() }`;
   const { self, total, unpaired } = await sampleScript(perl, script);
   expect(self("main::grind")).toBeGreaterThan(0.9);
   const [hook, first] = [total("main::by_hook"), total("main::by_first")];
   expect(total("main::by_hook", "Storable::dclone") / hook).toBeGreaterThan(0.97);
   expect(total("main::by_first", "List::Util::first") / first).toBeGreaterThan(0.97);
+  const method = total("main::by_method");
+  expect(total("main::by_method", "Encode::XS::encode") / method).toBeGreaterThan(0.97);
   const both = total("main::by_both");
   expect(total("main::by_both", "List::Util::reduce", "Storable::dclone") / both).toBeGreaterThan(
     0.95,
