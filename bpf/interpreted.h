@@ -38,6 +38,15 @@ static __always_inline int step_interpreted(struct walk *w, struct mapping *m, _
 	return dotnet_step_mapped(w, m, index);
 }
 
+/* Steps over the leaf in native code if it is in an epilog that no row tells: .NET compiled it ahead of time. */
+static __always_inline int step_epilog(struct walk *w, __u64 place)
+{
+	if (!dotnet_read_epilog())
+		return NOT_INTERPRETED;
+	push_frame(w, place);
+	return dotnet_enter_caller();
+}
+
 /* The frames of this walk that are no native ones. */
 static __always_inline __u32 interpreted_frames(struct walk *w)
 {

@@ -7,6 +7,7 @@
 #ifndef POLYTOP_UNWIND_ROWS_H
 #define POLYTOP_UNWIND_ROWS_H
 
+#include "../rule_bits.h"
 #include "mapping.h"
 
 /* A page has at most one row for each of its bytes: twelve halvings find it. */
@@ -67,7 +68,7 @@ MAP(known_rules, ARRAY, 1, __u32, struct known_rules);
 #define MAYBE_MADE_UP 0x80
 
 /* The rest of `ra_register`. */
-#define RA_REGISTER_MASK 0x7f
+#define RA_REGISTER_MASK 0x1f
 
 #define NO_RULE -1
 

@@ -2,6 +2,7 @@
 #include "unwind/sound_table.h"
 
 #include "arch/arch.h"
+#include "bpf/rule_bits.h"
 
 namespace polytop {
 
@@ -30,7 +31,7 @@ bool isSoundRule(const unwind_rule& rule) {
   // The return address has the highest DWARF number that a rule may name.
   return rule.cfa <= CFA_ELSEWHERE && rule.fp <= FP_UNDEFINED &&
          (rule.cfa != CFA_REGISTER || rule.cfa_register <= arch::kReturnAddress) &&
-         rule.ra_register <= arch::kReturnAddress + 1;
+         (rule.ra_register & ~EPILOGS_UNTOLD) <= arch::kReturnAddress + 1;
 }
 
 }  // namespace polytop

@@ -1,7 +1,13 @@
 /** .NET programs of each version and shape, sampled as a user would. */
 import { describe, expect, test } from "vitest";
 import { TestTerminal } from "../screen/terminal.ts";
-import { dotnetProgram, isComposite, SHAPES, type Shape } from "../support/dotnet.ts";
+import {
+  dotnetProgram,
+  isComposite,
+  NATIVE_SHAPES,
+  SHAPES,
+  type Shape,
+} from "../support/dotnet.ts";
 import { Lacking } from "../support/measure.ts";
 import { launcher, needsSampling } from "../support/polytop.ts";
 import { during, hasRun, sampleFolded, sampleJson, share, start } from "../support/profile.ts";
@@ -151,6 +157,24 @@ test("stubs of .NET 11 are called what they are by its own numbers", {
   expect(self.get("[call counting stub]") ?? 0).toBeGreaterThan(0);
   // There is no call through a table of virtual methods in it, and 8 of 11 is what 9 was before.
   expect(self.get("[virtual table stub]") ?? 0).toBe(0);
+});
+
+describe.each(NATIVE_SHAPES.slice(0, 1))("$name", (shape) => {
+  test("epilogs, which its unwind entries do not tell, are walked by their code", {
+    timeout: TIMEOUT,
+  }, async (context) => {
+    needsSampling(context);
+    const found = built(shape);
+    if ("why" in found) return context.skip(found.why);
+    const program = start(found.program, ["calls"]);
+    const sums = await during([program], async (pids) => {
+      await hasRun(program.pid, 1);
+      return sampleJson({ seconds: 3, frequency: 999, pids });
+    });
+    // It does nothing but call: one sample in nine was in an epilog.
+    expect(sums.samples).toBeGreaterThan(0);
+    expect(sums.complete / sums.samples).toBeGreaterThan(0.99);
+  });
 });
 
 test("a program that only looks like a runtime: counted reasons, no name", {

@@ -8,6 +8,7 @@
 #include "perl/perl_facts.h"
 #include "python/python_facts.h"
 #include "unwind/start_code.h"
+#include "unwind/untold_epilogs.h"
 #include "v8/v8_facts.h"
 
 namespace polytop {
@@ -41,6 +42,7 @@ ParsedFile parseFile(int fd, RuleSet& rules) {
     parsed.code = codeOf(*image);
     parsed.table = buildUnwindTable(*image, rules);
     coverStartCode(*image, parsed.table, rules);
+    markUntoldEpilogs(*image, parsed.table, rules);
     parsed.why = parsed.table.warning;
   } else if (const std::unique_ptr<ElfImage> narrow = openNarrow(fd)) {
     parsed.isElf = true;
