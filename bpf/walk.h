@@ -87,9 +87,11 @@ struct walk {
 	__u64 sp;
 	__u64 fp;
 	__u64 base;
-	__u32 base_frame;      /* base holds for the frame with this number (user_frames) alone */
-	__u32 follows_base;    /* each frame is asked where its caller's base is: it is needed further out */
-	__u32 needs_base;      /* the walk ended where base is needed and not known */
+	__u32 base_frame;   /* base holds for the frame with this number (user_frames) alone */
+	__u32 follows_base; /* each frame is asked where its caller's base is: it is needed further out */
+	__u32 needs_base;   /* the walk ended where base is needed and not known */
+	__u32 leaf_frames;  /* the record as it was before the leaf: its frames, and its hash */
+	__u64 leaf_hash;
 	__u32 exact;           /* ip is the interrupted instruction, not a return address */
 	__u32 fp_source;       /* enum fp_source */
 	__u32 registers_known; /* registers[] hold those of this frame */

@@ -155,7 +155,8 @@ __noinline int guess_caller(__u32 failure)
 	if (!w->fp || w->fp < w->sp || (w->fp & 7) || read_stack(w, w->fp, &fp) ||
 	    read_stack(w, w->fp + FRAME_RETURN_ADDRESS, &return_address))
 		return stop_walk(w, failure);
-	if (!is_behind_call(return_address) && !returns_to_interpreter(fp, return_address)) {
+	if (!is_behind_call(return_address) &&
+	    !(may_return_to(return_address, 0) && may_lack_call(fp, return_address))) {
 		w->ip = return_address;
 		if (!restore_probed_return(w->fp + FRAME_RETURN_ADDRESS))
 			return stop_walk(w, failure);

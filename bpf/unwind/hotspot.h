@@ -34,19 +34,22 @@ static __always_inline int is_interpreted_caller(__u64 fp, __u64 callee_end)
 }
 
 /*
- * Whether the frame at w->fp, whose caller has the frame pointer `fp`, was entered without a call from generated code
- * of HotSpot's, to which it returns. A global function: it is verified once.
+ * Whether the frame at w->fp, whose caller has the frame pointer `fp`, may have been entered without a call, from
+ * generated code of HotSpot's to which it returns, whose mapping is in the cache. A global function:
+ * it is verified once.
  */
-__noinline int returns_to_interpreter(__u64 fp, __u64 return_address)
+__noinline int may_lack_call(__u64 fp, __u64 return_address)
 {
 	struct walk *w = current_walk();
-	__u32 index;
 
 	asm volatile("" : "+r"(fp), "+r"(return_address));
 	if (!w || fp <= w->fp)
 		return 0;
-	index = find_mapping(w, return_address);
-	if (index >= MAPPINGS_CACHED || w->cache.mappings[index].state != MAPPING_ANONYMOUS)
+	__u32 index = find_cached(w, return_address - 1);
+	if (index >= MAPPINGS_CACHED)
+		return 0;
+	asm volatile("" : "+r"(index));
+	if (w->cache.mappings[index & (MAPPINGS_CACHED - 1)].state != MAPPING_ANONYMOUS)
 		return 0;
 	__u64 *known = bpf_map_lookup_elem(&hotspots, &w->tgid);
 	if (known && *known == w->program)

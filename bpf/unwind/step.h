@@ -201,17 +201,22 @@ __noinline int start_at_leaf(void)
 	return 0;
 }
 
-/* Goes back to the leaf, to follow the base from there on: `hash` and `frame_count` are as they were there. */
-static __always_inline void start_again(struct walk *w, __u64 hash, __u32 frame_count)
+/* Goes back to the leaf, to follow the base from there on. A global function, which keeps the stack of its caller low.
+ */
+__noinline int start_again(void)
 {
-	w->record.hash = hash;
-	w->record.frame_count = frame_count;
+	struct walk *w = current_walk();
+
+	if (!w)
+		return 0;
+	w->record.hash = w->leaf_hash;
+	w->record.frame_count = w->leaf_frames;
 	w->user_frames = 0;
 	w->process_frames = 0;
 	w->stop = 0;
 	start_interpreters(w);
 	w->follows_base = 1;
-	start_at_leaf();
+	return start_at_leaf();
 }
 
 /*
@@ -220,10 +225,9 @@ static __always_inline void start_again(struct walk *w, __u64 hash, __u32 frame_
  */
 static __always_inline void walk_user(struct walk *w)
 {
-	__u64 hash = w->record.hash;
-	__u32 frame_count = w->record.frame_count;
-
 	w->follows_base = 0;
+	w->leaf_hash = w->record.hash;
+	w->leaf_frames = w->record.frame_count;
 	start_at_leaf();
 	/* Functions of V8 are no native frames. */
 	NOT_UNROLLED
@@ -232,7 +236,7 @@ static __always_inline void walk_user(struct walk *w)
 			continue;
 		if (!w->needs_base || w->follows_base)
 			break;
-		start_again(w, hash, frame_count);
+		start_again();
 	}
 	if (!w->stop)
 		w->stop = COUNTER_UnwindNativeTruncated;
