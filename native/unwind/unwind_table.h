@@ -26,15 +26,17 @@ struct UnwindTable {
   /// the last that is not above an offset is the start of the code that the offset belongs to.
   std::vector<uint64_t> starts;
   uint64_t fdeCount = 0;  ///< how many entries, or functions of .gopclntab, were read
-  std::string source;   ///< ".eh_frame", "PT_GNU_EH_FRAME", ".debug_frame" or ".gopclntab"; empty: none found, no rows
-  std::string warning;  ///< what was malformed and skipped, empty if nothing was
-  RuleLease lease;      ///< holds the rules that the rows refer to
+  /// ".eh_frame", "PT_GNU_EH_FRAME", ".debug_frame" or ".gopclntab", the first of them that has entries; empty: none
+  /// found, no rows.
+  std::string source;
+  std::string warning;     ///< what was malformed and skipped, empty if nothing was
+  RuleLease lease;         ///< holds the rules that the rows refer to
   bool isLimited = false;  ///< it has more rows or rules than a file may have
 };
 
 /**
- * Builds the rows of an ELF file from .eh_frame, else from what PT_GNU_EH_FRAME
- * points to, else from .debug_frame (DWARF 5 section 6.4, LSB Core 10.6), else from Go's own table.
+ * Builds the rows of an ELF file from .eh_frame, else from what PT_GNU_EH_FRAME points to; for code that has none there
+ * from .debug_frame (DWARF 5 section 6.4, LSB Core 10.6), else from Go's own table.
  * Malformed input is skipped, and `warning` says so. Throws Overspent where the file takes too much.
  * Takes up to about 0.4 ms for each 1000 FDEs: call it on a worker thread.
  */
