@@ -86,7 +86,6 @@ const PROGRAMS: readonly Program[] = [
     as: "assembly",
     args: ["keeps"],
     chain: ["main", "above_assembly", "by_hand_with_frame"],
-    isGuessed: true,
   },
   {
     about: "longjmp",

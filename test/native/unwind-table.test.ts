@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { root } from "../support/polytop.ts";
+import { workload } from "../support/workloads.ts";
 import { compareFile } from "./compare-readelf.ts";
 import { BUILD_MILLISECONDS, buildTools, checkedTool, run, tool } from "./tools.ts";
 
@@ -69,6 +70,18 @@ function* sideBySide(left: Map<number, string>, right: Map<number, string>) {
   }
 }
 
+test("functions that only .debug_frame knows have the rows that .eh_frame gives them elsewhere", () => {
+  const tables = ["-fasynchronous-unwind-tables", "-fno-asynchronous-unwind-tables"].map((option) =>
+    rowsOf(workload("calls.c", { as: `frames${option}`, flags: ["-g", option] })),
+  );
+  const [full, debug] = tables.map(({ rows }) => [...rows]);
+  expect(tables.map(({ source }) => source.split(" ")[1])).toEqual(
+    Array(2).fill("source=.eh_frame"),
+  );
+  expect(debug?.length).toBeGreaterThan(20);
+  expect(debug?.map(([, rule]) => rule)).toEqual(full?.map(([, rule]) => rule));
+});
+
 test("a stripped Go program has the rows that its debug information gave it", {
   timeout: 120_000,
 }, (context) => {
@@ -109,6 +122,23 @@ test("a stripped Go program has the rows that its debug information gave it", {
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+});
+
+test.each(["/lib/x86_64-linux-gnu/libc.so.6", "/usr/bin/perl"])(
+  "rows made of the instructions of %s are those of its table",
+  { timeout: 60_000 },
+  (file) => {
+    const figures = run(tool("compare_code"), [file]).matchAll(/(\w+)=(\d+)/g);
+    const count = new Map([...figures].map(([, name = "", value]) => [name, Number(value)]));
+    const share = (part: string, whole: string): number =>
+      (count.get(part) ?? 0) / (count.get(whole) ?? 0);
+    expect(share("equal", "told")).toBeGreaterThan(0.995);
+    expect(share("covered", "functions")).toBeGreaterThan(0.95);
+  },
+);
+
+test("frames are followed through instructions", () => {
+  expect(run(checkedTool("code_cases"), [])).toMatch(/^\d+ checks, 0 failed\n$/);
 });
 
 test("made files give the rows they must", { timeout: 60_000 }, () => {

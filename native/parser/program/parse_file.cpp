@@ -4,6 +4,7 @@
 #include <iterator>
 #include <memory>
 
+#include "code/code_rows.h"
 #include "dotnet/dotnet_facts.h"
 #include "perl/perl_facts.h"
 #include "python/python_facts.h"
@@ -17,6 +18,9 @@ namespace {
 
 /// In the order of makeProbes(): the first that finds its runtime has the file.
 constexpr RuntimeFinder kFinders[] = {findPerl, findPython, findV8, findDotnet};
+
+/// These walk through the code of their own that has no unwind information.
+bool hasOwnCode(RuntimeFinder finder) { return finder == findV8 || finder == findDotnet; }
 
 std::vector<Segment> codeOf(const ElfImage& image) {
   std::vector<Segment> code;
@@ -53,6 +57,8 @@ ParsedFile parseFile(int fd, RuleSet& rules) {
     WireWriter facts;
     if (kFinders[i](probed, facts)) parsed.runtime = {i + 1, facts.take()};
   }
+  const uint32_t runtime = parsed.runtime.runtime;
+  if (image && (runtime == 0 || !hasOwnCode(kFinders[runtime - 1]))) addCodeRows(*image, parsed.table, rules);
   parsed.hasCode = probed.hasCode;
   return parsed;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Unwind rows of an ELF file made of parts: .eh_frame, its header, .debug_frame, Go's own table.
+// Unwind rows of an ELF file made of parts: .eh_frame, its header, .debug_frame, Go's own table, instructions.
 #include "../../native/table_search.h"
+#include "code/code_rows.h"
 #include "harness.h"
 #include "parts.h"
 #include "unwind/sound_table.h"
@@ -17,7 +18,8 @@ void tryRows(Input input) {
   mustHold(image != nullptr, "a made file is an ELF file");
   RuleSet rules;
   try {
-    const UnwindTable table = buildUnwindTable(*image, rules);
+    UnwindTable table = buildUnwindTable(*image, rules);
+    addCodeRows(*image, table, rules);
     mustHold(isSoundTable(table, rules.size()), "the table is sound");
     mustHold(table.source.empty() == (table.fdeCount == 0), "a table has a source");
     for (const unwind_rule& rule : rules.all()) mustHold(isSoundRule(rule), "its rules are sound");
