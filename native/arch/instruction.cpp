@@ -239,6 +239,7 @@ class Decoder : VectorInstructions {
 
   Effect readAddress(uint16_t form) {
     if (mode_ == 3) return Effect::kInvalid;
+    if (isWide_ && isOwnData_ && reg_ != kSpNumber && reg_ != kFpNumber) return flow(Effect::kAddress, displacement_);
     if (!isWide_ || hasShortAddress_ || (reg_ != kSpNumber && reg_ != kFpNumber)) return effectOf(form);
     value_ = displacement_;
     if (base_ == kSpNumber) return reg_ == kSpNumber ? Effect::kMoveSp : Effect::kFpFromSp;

@@ -27,6 +27,7 @@ enum class Effect : uint8_t {
   kLoadFp,        ///< fp = the word at sp + value
   kEnter,         ///< push fp, fp = sp, sp -= value
   kLeave,         ///< sp = fp, pop fp
+  kAddress,       ///< a register gets the address of the byte at value, from the instruction's first byte on
   kJump,          ///< to the byte at value, from the instruction's first byte on
   kBranch,        ///< the same on a condition
   kCall,          ///< the same for a call; a word is on the stack while it runs

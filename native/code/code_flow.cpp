@@ -142,7 +142,7 @@ void CodeFlow::forgetUnproven(FlowFound& found) {
     marks_[change.offset] &= static_cast<uint8_t>(~kFresh);
     return true;
   });
-  for (std::vector<FlowTarget>* targets : {&found.calls, &found.tails})
+  for (std::vector<FlowTarget>* targets : {&found.calls, &found.addresses, &found.tails})
     std::erase_if(*targets, [&](const FlowTarget& target) { return !proven.contains(target.lastCall); });
 }
 
@@ -191,6 +191,9 @@ bool CodeFlow::followWay(Place place, FlowFound& found, std::vector<Place>& jump
     switch (instruction.effect) {
       case Effect::kNone:
       case Effect::kNothing:
+        break;
+      case Effect::kAddress:
+        found.addresses.push_back({int64_t{place.offset} + instruction.value, place.lastCall});
         break;
       case Effect::kReturn:
       case Effect::kEnd:

@@ -30,11 +30,12 @@ struct FlowFound {
     StateSet::Number state;
   };
 
-  uint32_t returns = 0;           ///< that find sp and fp as they must be
-  uint32_t joins = 0;             ///< with code that was known before in the same state
-  bool isLinkedJump = false;      ///< its first instruction jumps to a function of another file
-  std::vector<FlowTarget> calls;  ///< what is called
-  std::vector<FlowTarget> tails;  ///< jumps to what may be functions, as if these were called
+  uint32_t returns = 0;               ///< that find sp and fp as they must be
+  uint32_t joins = 0;                 ///< with code that was known before in the same state
+  bool isLinkedJump = false;          ///< its first instruction jumps to a function of another file
+  std::vector<FlowTarget> calls;      ///< what is called
+  std::vector<FlowTarget> addresses;  ///< what may be called by its address
+  std::vector<FlowTarget> tails;      ///< jumps to what may be functions, as if these were called
   std::vector<Rest> rests;
   bool endsInCall = false;                   ///< before padding, where the rest of a function was followed
   std::vector<StateSet::Number> tableJumps;  ///< states in which a jump goes where a register says

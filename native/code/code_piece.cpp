@@ -73,6 +73,9 @@ void CodePiece::accept(uint32_t function, FlowFound found) {
     const bool isKnown = std::find(tableJumps.begin(), tableJumps.end(), state) != tableJumps.end();
     if (!isKnown && tableJumps.size() <= kMostTableJumps) tableJumps.push_back(state);
   }
+  for (const auto& [target, lastCall] : found.addresses) {
+    if (isInside(target) && symbols_.size() < code_.size()) symbols_.push_back(static_cast<uint32_t>(target));
+  }
   rests_.insert(rests_.end(), found.rests.begin(), found.rests.end());
   for (const auto& [target, lastCall] : found.calls) {
     if (isInside(target)) {
@@ -132,14 +135,18 @@ bool CodePiece::tryFunction(uint32_t offset, bool isSymbol) {
 }
 
 bool CodePiece::trySymbols() {
-  const size_t before = symbols_.size();
-  std::erase_if(symbols_, [&](uint32_t offset) {
-    if (flow_.at(offset) != 0) return true;
-    const bool isFound = tryFunction(offset, true);
-    if (isFound) followCalled();
-    return isFound;
-  });
-  return symbols_.size() < before;
+  bool isMore = false;
+  // Functions that are found take the addresses of others.
+  for (const uint32_t offset : std::exchange(symbols_, {})) {
+    if (flow_.at(offset) != 0) continue;
+    if (tryFunction(offset, true)) {
+      isMore = true;
+      followCalled();
+    } else if (flow_.isStart(offset)) {
+      symbols_.push_back(offset);
+    }
+  }
+  return isMore;
 }
 
 /// Code that nothing jumps to but a table may be a part of the function before it.

@@ -66,7 +66,8 @@ class CodePiece {
   StateSet& states_;
   CodeFlow flow_;
   IsFunction isFunction_;
-  std::vector<uint32_t> called_, symbols_;
+  std::vector<uint32_t> called_;
+  std::vector<uint32_t> symbols_;  ///< and what code takes the address of: neither need be a function
   std::map<uint32_t, std::vector<StateSet::Number>> functions_;  ///< with the states of jumps to where tables say
   std::vector<int64_t> callsOutside_;
   std::vector<FlowFound::Rest> rests_;
