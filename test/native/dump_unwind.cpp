@@ -36,7 +36,7 @@ using polytop::UnwindTable;
 
 std::string number(int64_t value) { return (value < 0 ? "" : "+") + std::to_string(value); }
 
-std::string ruleText(const unwind_rule& rule) {
+std::string ruleText(const unwind_rule& rule, bool needsBase) {
   std::string text;
   switch (rule.cfa) {
     case CFA_NONE:
@@ -100,8 +100,8 @@ std::string ruleText(const unwind_rule& rule) {
     default:
       text += "undefined";
   }
-  if (rule.base == BASE_SAME) text += " rbx=same";
-  if (rule.base > BASE_SAME) text += " rbx=c" + number(-8 * int64_t{rule.base});
+  if (needsBase && rule.base == BASE_SAME) text += " rbx=same";
+  if (needsBase && rule.base > BASE_SAME) text += " rbx=c" + number(-8 * int64_t{rule.base});
   if (rule.ra_register) return text + " ra=r" + std::to_string(rule.ra_register - 1);
   return text + " ra=c" + number(rule.ra_offset);
 }
@@ -156,7 +156,11 @@ void printRows(const Build& build) {
   const UnwindTable& table = build.table;
   std::printf("# source=%s fdes=%" PRIu64 " warning=%s\n", table.source.c_str(), table.fdeCount, table.warning.c_str());
   std::vector<std::string> texts;
-  for (const unwind_rule& rule : build.rules) texts.push_back(ruleText(rule));
+  // Small files tell the base always; it is printed where some rule needs it.
+  const bool needsBase = std::any_of(build.rules.begin(), build.rules.end(), [](const unwind_rule& rule) {
+    return rule.cfa == CFA_BASE || rule.cfa == CFA_DEREF_BASE;
+  });
+  for (const unwind_rule& rule : build.rules) texts.push_back(ruleText(rule, needsBase));
   for (const polytop::PageRows& page : table.pages) {
     for (uint32_t i = page.first; i < page.first + page.count; i++) {
       const uint64_t offset = (static_cast<uint64_t>(page.page) << ROW_OFFSET_BITS) | (table.rows[i] & ROW_OFFSET_MASK);
