@@ -63,8 +63,6 @@ static __always_inline int ended_interpreted(struct walk *w)
 static __always_inline void finish_interpreters(struct walk *w, struct task_struct *task)
 {
 	dotnet_finish(w);
-	if (w->perl.met.file || w->python.met.file)
-		remember_interpreters();
 	perl_finish(w, task);
 	python_finish(w, task);
 	v8_finish(w, task);

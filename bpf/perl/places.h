@@ -162,9 +162,11 @@ static __always_inline void push_eval_place(struct walk *w, __u64 environment)
 /* Whether the thread may be in Perl code: its native walk met the interpreter, or ended too early to. */
 static __always_inline int perl_may_run(struct walk *w)
 {
-	if (!w->perl.met.file && is_cut_off(w)) {
-		look_for_interpreters();
-		w->perl.met = w->process.perl;
+	if (w->perl.met.file) {
+		remember_interpreter(INTERPRETER_PERL, w->perl.met.file, w->perl.met.base);
+	} else if (is_cut_off(w)) {
+		look_for_interpreter(INTERPRETER_PERL);
+		w->perl.met = w->process.met[INTERPRETER_PERL];
 	}
 	return w->perl.met.file != 0;
 }

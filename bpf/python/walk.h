@@ -275,9 +275,11 @@ static __always_inline void python_finish(struct walk *w, struct task_struct *ta
 
 	if (!p)
 		return;
-	if (!is_met && is_cut_off(w)) {
-		look_for_interpreters();
-		w->python.met = w->process.python;
+	if (is_met) {
+		remember_interpreter(INTERPRETER_PYTHON, w->python.met.file, w->python.met.base);
+	} else if (is_cut_off(w)) {
+		look_for_interpreter(INTERPRETER_PYTHON);
+		w->python.met = w->process.met[INTERPRETER_PYTHON];
 	}
 	__u32 index = w->python.met.file;
 	if (!index)

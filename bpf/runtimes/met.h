@@ -12,12 +12,13 @@ struct met_interpreter {
 	__u32 reserved;
 };
 
+#define MET_KINDS 8 /* a power of two, more than there are of enum interpreter_kind */
+
 /* Those of a process; runtimes/processes.h keeps them. */
 struct process_interpreters {
-	__u64 program; /* program_of() it: of another one nothing is known */
-	__u64 looked;  /* when they were looked for last */
-	struct met_interpreter perl;
-	struct met_interpreter python;
+	__u64 program;                         /* program_of() it: of another one nothing is known */
+	__u64 looked;                          /* when they were looked for last */
+	struct met_interpreter met[MET_KINDS]; /* by enum interpreter_kind */
 	__u32 version; /* files_version of that time: later the indexes may be those of other files */
 	__u32 reserved;
 };

@@ -25,11 +25,6 @@ static __always_inline int is_cut_off(struct walk *w)
 	       w->stop != COUNTER_UnwindNativeErrRegisters;
 }
 
-static __always_inline int is_same_interpreter(struct met_interpreter *a, struct met_interpreter *b)
-{
-	return a->file == b->file && a->base == b->base;
-}
-
 /* Takes what is known of the process into w->process. Returns whether anything was. */
 static __always_inline int recall_interpreters(struct walk *w)
 {
@@ -45,22 +40,20 @@ static __always_inline int recall_interpreters(struct walk *w)
 	return 1;
 }
 
-/* Remembers the interpreters that the walk met, for others of the process. A global function, as the next ones. */
-__noinline int remember_interpreters(void)
+/* Remembers an interpreter that the walk met, for others of the process. A global function, as the next ones. */
+__noinline int remember_interpreter(__u32 kind, __u32 file, __u64 base)
 {
 	struct walk *w = current_walk();
 
+	asm volatile("" : "+r"(kind), "+r"(file), "+r"(base));
 	if (!w)
 		return 0;
 	recall_interpreters(w);
-	int is_perl_known = !w->perl.met.file || is_same_interpreter(&w->process.perl, &w->perl.met);
-	int is_python_known = !w->python.met.file || is_same_interpreter(&w->process.python, &w->python.met);
-	if (is_perl_known && is_python_known)
+	struct met_interpreter *known = &w->process.met[kind & (MET_KINDS - 1)];
+	if (known->file == file && known->base == base)
 		return 0;
-	if (!is_perl_known)
-		w->process.perl = w->perl.met;
-	if (!is_python_known)
-		w->process.python = w->python.met;
+	known->file = file;
+	known->base = base;
 	bpf_map_update_elem(&process_interpreters, &w->tgid, &w->process, BPF_ANY);
 	return 0;
 }
@@ -77,10 +70,9 @@ __noinline int note_interpreter_at(__u64 address)
 	if (index >= MAPPINGS_CACHED)
 		return 0;
 	struct mapping *m = &w->cache.mappings[index];
-	struct met_interpreter *found = m->interpreter == INTERPRETER_PERL     ? &w->process.perl
-					: m->interpreter == INTERPRETER_PYTHON ? &w->process.python
-									       : NULL;
-	if (!found || found->file)
+	__u32 kind = m->interpreter;
+	struct met_interpreter *found = &w->process.met[kind & (MET_KINDS - 1)];
+	if (kind == INTERPRETER_NONE || found->file)
 		return 0;
 	found->file = m->interpreter_index;
 	found->base = m->start - m->offset;
@@ -98,16 +90,17 @@ __noinline int note_interpreter_above(__u64 address)
 	return 0;
 }
 
-/* Notes the interpreters of the process in w->process. */
-__noinline int look_for_interpreters(void)
+/* Notes the interpreters of the process in w->process, where one of a kind is wanted. */
+__noinline int look_for_interpreter(__u32 kind)
 {
 	struct walk *w = current_walk();
 	__u64 now = bpf_ktime_get_ns();
 
+	asm volatile("" : "+r"(kind));
 	if (!w)
 		return 0;
 	if (recall_interpreters(w) &&
-	    (w->process.perl.file || w->process.python.file || now - w->process.looked < LOOKED_NANOSECONDS))
+	    (w->process.met[kind & (MET_KINDS - 1)].file || now - w->process.looked < LOOKED_NANOSECONDS))
 		return 0;
 	struct mm_struct *mm = w->mm; /* This is a copy, since CO-RE would relocate w->mm as well. */
 	__u64 top = BPF_CORE_READ(mm, start_stack) & ~7ULL;
