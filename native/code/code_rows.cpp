@@ -15,16 +15,16 @@ namespace polytop {
 namespace {
 
 /// So much code is looked at at once: a parser has little memory. Jumps from one piece to another are not followed.
-constexpr uint64_t kPieceBytes = 1 << 20;
+constexpr uint64_t kPieceBytes = 3 << 20;
 /// Memory for each byte of a piece: CodeFlow has a state and a mark for it.
 constexpr uint64_t kMemoryOfByte = 9;
 /// More bytes of symbols for each byte of code are not worth to be read. Every program has some hundred bytes of such
 /// code, of the C library's start files.
 constexpr uint64_t kMostSymbolBytes = 64;
-/// Each instruction is looked at twice or three times, and has four bytes.
-constexpr uint64_t kStepsOfByte = 4, kLeastSteps = 1 << 16, kMostSteps = 10 << 20;
-/// What a step takes of the budget of a file: some 30 ns.
-constexpr uint64_t kBudgetOfStep = 8;
+/// Each instruction is looked at up to ten times, and has four bytes. The most take half a second.
+constexpr uint64_t kStepsOfByte = 8, kLeastSteps = 1 << 16, kMostSteps = 10 << 20;
+/// What a step takes of the budget of a file at least: some 30 ns.
+constexpr uint64_t kBudgetOfStep = 2;
 
 struct PlacedRow {
   uint64_t offset;
@@ -50,6 +50,10 @@ class HoleReader {
   }
 
   void read() {
+    uint64_t largest = 0;
+    for (const CodeHole& hole : holes_) largest = std::max(largest, hole.size);
+    // One piece after the other takes the same memory.
+    image_.budget().takeBytes(std::min(largest, kPieceBytes) * kMemoryOfByte);
     for (const CodeHole& hole : holes_) {
       for (uint64_t at = hole.offset; at < hole.offset + hole.size && steps_ > 0;) {
         const uint64_t size = pieceSize(at, hole.offset + hole.size - at);
@@ -100,7 +104,6 @@ class HoleReader {
   }
 
   void readPiece(uint64_t begin, uint64_t size) {
-    image_.budget().takeBytes(size * kMemoryOfByte);
     const std::vector<uint8_t> code = image_.read(begin, size);
     const uint64_t before = steps_;
     CodePiece piece(code, begin, states_, steps_,
@@ -196,7 +199,12 @@ void addCodeRows(const ElfImage& image, UnwindTable& table, RuleSet& rules) {
   const std::vector<CodeHole> holes = findHoles(image, table);
   if (holes.empty() || table.isLimited) return;
   HoleReader reader(image, rules, table, holes);
-  reader.read();
+  try {
+    reader.read();
+  } catch (const Overspent&) {
+    // The rest of the file is read as it was before: what has no rows stays so.
+    return;
+  }
   if (reader.functions() == 0) return;
   image.budget().takeBytes((table.rows.size() + reader.rows().size()) * sizeof(uint32_t));
   merge(table, holes, reader.rows());

@@ -9,7 +9,7 @@ namespace polytop {
 /**
  * Gives rules to code that has no unwind information (C libraries such as musl's, assembly, compilers that were told to
  * write none): made of the instructions of each function, as far as these are understood. What is not, stays without.
- * A file's code is read up to a limit of instructions and of bytes. Throws Overspent.
+ * A file's code is read up to a limit of instructions and of bytes.
  */
 void addCodeRows(const ElfImage& image, UnwindTable& table, RuleSet& rules);
 

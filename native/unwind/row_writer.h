@@ -9,8 +9,8 @@
 namespace polytop {
 
 constexpr uint64_t kPageSize = 1 << ROW_OFFSET_BITS;
-/// What is taken for code at the entry point that no entry describes: it is 61 bytes in the dynamic linker of glibc, about
-/// 20 in C libraries.
+/// What is taken for code at the entry point that no entry describes: it is 61 bytes in the dynamic linker of glibc,
+/// about 20 in C libraries.
 constexpr uint64_t kGuessedEntryBytes = 128;
 
 /// Writes rows of ascending offsets straight into the final form.

@@ -21,6 +21,7 @@ import { debianPrograms } from "./programs.ts";
 import { python } from "./python.ts";
 import { pythonProgramSections } from "./python-programs.ts";
 import { reuse } from "./reuse.ts";
+import { rowsFromCode } from "./rows-from-code.ts";
 import { sidPrograms } from "./sid-programs.ts";
 import { soak } from "./soak/soak.ts";
 import { ticks } from "./ticks.ts";
@@ -28,6 +29,7 @@ import { waits } from "./waits.ts";
 
 const held = await measure([
   ...native,
+  rowsFromCode,
   ...first,
   ...guessSections,
   ...perf,
