@@ -36,10 +36,11 @@ struct file_place {
 
 /* How a thread finds a variable of its own (ELF Handling For Thread-Local Storage, variant II). */
 enum thread_local_model {
-	THREAD_LOCAL_NONE = 0,   /* there is no such variable */
-	THREAD_LOCAL_FIXED = 1,  /* at `offset` from the thread pointer: local exec */
-	THREAD_LOCAL_WORD = 2,   /* at `offset` and what the word holds from there: initial exec */
-	THREAD_LOCAL_MODULE = 3, /* in the block of a module, which the word numbers and the next one adds to: dynamic */
+	THREAD_LOCAL_NONE = 0,  /* there is no such variable */
+	THREAD_LOCAL_FIXED = 1, /* at `offset` from the thread pointer: local exec */
+	THREAD_LOCAL_WORD = 2,  /* at `offset` and what the word holds from there: initial exec */
+	THREAD_LOCAL_MODULE =
+		3, /* in the block of a module, which the word numbers and the next one adds to: dynamic */
 };
 
 /* Where threads have a variable of their own. */

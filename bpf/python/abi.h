@@ -58,8 +58,8 @@ enum python_table {
 /* Offsets in bytes. */
 struct python_layout {
 	/* struct pyruntimestate */
-	__u16 key;    /* of thread-specific data: an int says whether it is there, the next is the key; 0: from 3.15 on */
-	__u16 holder; /* the state of the thread that holds the GIL; 0: it is not there (from 3.12 on) */
+	__u16 key; /* of thread-specific data: an int says whether it is there, the next is the key; 0: from 3.15 on */
+	__u16 holder;       /* the state of the thread that holds the GIL; 0: it is not there (from 3.12 on) */
 	__u16 interpreters; /* the first of the list of interpreters */
 	/* struct _is, the state of an interpreter */
 	__u16 next_interpreter;
@@ -102,10 +102,10 @@ struct python_layout {
 };
 
 struct python_file {
-	__u32 flags;                 /* enum python_flags */
-	__u32 version;               /* PY_VERSION_HEX */
-	struct file_place runtime;   /* _PyRuntime */
-	struct file_place code_type; /* PyCode_Type */
+	__u32 flags;                  /* enum python_flags */
+	__u32 version;                /* PY_VERSION_HEX */
+	struct file_place runtime;    /* _PyRuntime */
+	struct file_place code_type;  /* PyCode_Type */
 	struct thread_variable state; /* _Py_tss_gilstate: the state of the thread, from 3.15 on */
 	struct python_layout layout;
 };

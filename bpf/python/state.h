@@ -64,12 +64,12 @@ struct python_walk {
 	__u64 running_state;    /* states.h: that of the interpreter that runs */
 	__u64 next_state;       /* to be looked at; 0: none is left of the interpreter */
 	__u64 next_interpreter; /* 0: none is left */
-	__u64 frame;   /* address of the frame to be looked at; 0: none is left */
-	__u64 cframe;  /* of the evaluation whose frames are being looked at */
-	__u64 code;    /* the code object to be named */
-	__u64 string;  /* the string to be read */
-	__u64 mark;    /* the question to python_find_place(): an address in the part of an evaluation */
-	__u64 first;   /* answers of python_find_code(): see python_cached */
+	__u64 frame;            /* address of the frame to be looked at; 0: none is left */
+	__u64 cframe;           /* of the evaluation whose frames are being looked at */
+	__u64 code;             /* the code object to be named */
+	__u64 string;           /* the string to be read */
+	__u64 mark;             /* the question to python_find_place(): an address in the part of an evaluation */
+	__u64 first;            /* answers of python_find_code(): see python_cached */
 	__u64 copies;
 	__u32 stop;    /* counter id of the outcome, 0 while walking */
 	__u32 found;   /* frames that were found */
@@ -78,8 +78,8 @@ struct python_walk {
 	__u64 window_start;
 	__u32 window_size;
 	__u32 table_size;
-	__u32 table_left; /* bytes of tables that this sample may still read */
-	__u32 looks;      /* interpreters and states that were looked at */
+	__u32 table_left;   /* bytes of tables that this sample may still read */
+	__u32 looks;        /* interpreters and states that were looked at */
 	__u32 states;       /* of the thread that had frames */
 	__u32 found_before; /* frames that were found when the last one began */
 	__u32 has_others;   /* there are other interpreters, in which the thread may have states */

@@ -244,7 +244,8 @@ __noinline int python_next_state(void)
 	if (look == LOOK_ENDED)
 		return 0;
 	/* Evaluations of 3.9 have no places: of more than two states nobody knows the order. */
-	__u32 states = p->facts.flags & PYTHON_FRAME_OBJECTS && !(p->facts.flags & PYTHON_MARKS) ? 2 : PYTHON_MAX_STATES;
+	__u32 states =
+		p->facts.flags & PYTHON_FRAME_OBJECTS && !(p->facts.flags & PYTHON_MARKS) ? 2 : PYTHON_MAX_STATES;
 	if (look == LOOK_FAILED || p->states >= states) {
 		p->stop = COUNTER_UnwindPythonErrStates;
 		return 0;

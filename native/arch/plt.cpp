@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Facts: psABI section 5.2, "Procedure Linkage Table"; binutils' elf_x86_64_lazy_plt and its variants, lld's and mold's.
+// Facts: psABI section 5.2, "Procedure Linkage Table"; binutils' elf_x86_64_lazy_plt and its variants, lld's and
+// mold's.
 #include "arch/plt.h"
 
 #include <algorithm>

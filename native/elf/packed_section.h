@@ -12,7 +12,8 @@ namespace polytop {
 enum class SectionForm {
   kPlain,
   kHeader,  ///< SHF_COMPRESSED: Elf64_Chdr and a stream of zlib or zstd (System V gABI chapter 4)
-  kGnu,     ///< .zdebug_ as GNU's tools wrote until 2015: "ZLIB", the size as eight bytes, most significant first, a stream
+  kGnu,     ///< .zdebug_ as GNU's tools wrote until 2015: "ZLIB", the size as eight bytes, most significant first, a
+            ///< stream
 };
 
 /// So many bytes of a section tell its form.

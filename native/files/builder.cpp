@@ -341,8 +341,8 @@ std::optional<BuiltFile> FileBuilder::read(Job& job, Parser& parser) {
     built.info.refusal = "is not read: " + built.info.why + nameOwner(fd);
   }
   built.owner = ownerOf(fd);
-  built.file = std::make_shared<OpenFile>(std::move(mapped), content, takeStarts(built.table),
-                                          parsed.isElf, std::move(parsed.code));
+  built.file = std::make_shared<OpenFile>(std::move(mapped), content, takeStarts(built.table), parsed.isElf,
+                                          std::move(parsed.code));
   if (!built.file->isUnchanged()) return std::nullopt;
   return built;
 }

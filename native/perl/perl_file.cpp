@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kMaxOpName = 32;
 
-constexpr int kOldest = 28;       ///< perl 5.28
+constexpr int kOldest = 28;  ///< perl 5.28
 /// The latest perl whose jmpenv and run loop were found in a running interpreter.
 constexpr int kLatestKnownLoop = 42;
 constexpr int kLatestTried = 44;  ///< perl 5.44, whose layout is that of 5.42

@@ -66,9 +66,7 @@ std::string nameOf(uint32_t version) {
 }
 
 /// What polytop was tried with.
-std::string triedVersions() {
-  return "3." + std::to_string(kOldestPython) + " to 3." + std::to_string(kLatestPython);
-}
+std::string triedVersions() { return "3." + std::to_string(kOldestPython) + " to 3." + std::to_string(kLatestPython); }
 
 /// Whether a version is one that was tried: others may have another layout. Alphas and betas have.
 bool isTried(uint32_t version) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Facts: "Name Mangling" of the D language's ABI (dlang.org/spec/abi.html), as compilers write it since 2.077 and before;
-// what names look like is what binutils shows of them.
+// Facts: "Name Mangling" of the D language's ABI (dlang.org/spec/abi.html), as compilers write it since 2.077 and
+// before; what names look like is what binutils shows of them.
 #include "symbols/demangle_d.h"
 
 #include <algorithm>
@@ -24,11 +24,11 @@ struct BasicType {
   std::string_view name;
 };
 constexpr std::array kBasicTypes = {
-    BasicType{'v', "void"},    BasicType{'g', "byte"},    BasicType{'h', "ubyte"},  BasicType{'s', "short"},
-    BasicType{'t', "ushort"},  BasicType{'i', "int"},     BasicType{'k', "uint"},   BasicType{'l', "long"},
-    BasicType{'m', "ulong"},   BasicType{'f', "float"},   BasicType{'d', "double"}, BasicType{'e', "real"},
-    BasicType{'o', "ifloat"},  BasicType{'p', "idouble"}, BasicType{'j', "ireal"},  BasicType{'q', "cfloat"},
-    BasicType{'r', "cdouble"}, BasicType{'c', "creal"},   BasicType{'b', "bool"},   BasicType{'a', "char"},
+    BasicType{'v', "void"},    BasicType{'g', "byte"},    BasicType{'h', "ubyte"},        BasicType{'s', "short"},
+    BasicType{'t', "ushort"},  BasicType{'i', "int"},     BasicType{'k', "uint"},         BasicType{'l', "long"},
+    BasicType{'m', "ulong"},   BasicType{'f', "float"},   BasicType{'d', "double"},       BasicType{'e', "real"},
+    BasicType{'o', "ifloat"},  BasicType{'p', "idouble"}, BasicType{'j', "ireal"},        BasicType{'q', "cfloat"},
+    BasicType{'r', "cdouble"}, BasicType{'c', "creal"},   BasicType{'b', "bool"},         BasicType{'a', "char"},
     BasicType{'u', "wchar"},   BasicType{'w', "dchar"},   BasicType{'n', "typeof(null)"},
 };
 
@@ -111,7 +111,8 @@ class Reader {
     return value;
   }
 
-  /// The place that the reference at an offset points back to: letters are digits of base 26, the last one in lower case.
+  /// The place that the reference at an offset points back to: letters are digits of base 26, the last one in lower
+  /// case.
   size_t target(size_t reference, size_t& end) {
     uint64_t distance = 0;
     for (size_t at = reference + 1; at < text_.size() && distance < UINT32_MAX; at++) {

@@ -7,8 +7,8 @@
 
 namespace polytop {
 
-/// A function of D, readable, without its parameters: `module.Type!(int).method`. Nothing where it is no mangled name, or
-/// one that is not understood to its end.
+/// A function of D, readable, without its parameters: `module.Type!(int).method`. Nothing where it is no mangled name,
+/// or one that is not understood to its end.
 std::optional<std::string> demangleD(std::string_view mangled);
 
 }  // namespace polytop

@@ -110,8 +110,10 @@ NamePlace readSymbols(const ElfImage& file, uint32_t type, const CodeRanges& cod
   if (table == nullptr || table->entrySize != entrySize || table->link >= file.sections().size()) return {};
   const Section& strings = file.sections()[table->link];
   if (strings.type != SHT_STRTAB || strings.offset >= file.fileSize()) return {};
-  if (table->form != SectionForm::kPlain || strings.form != SectionForm::kPlain || table->offset >= file.fileSize()) return {};
-  const uint64_t namesSize = std::min({strings.size, file.fileSize() - strings.offset, uint64_t{SymbolEntry::kNameMask}});
+  if (table->form != SectionForm::kPlain || strings.form != SectionForm::kPlain || table->offset >= file.fileSize())
+    return {};
+  const uint64_t namesSize =
+      std::min({strings.size, file.fileSize() - strings.offset, uint64_t{SymbolEntry::kNameMask}});
 
   const uint64_t bytes = std::min(table->size, file.fileSize() - table->offset);
   const uint64_t count = std::min<uint64_t>(bytes / entrySize, kMaxSymbols);

@@ -22,7 +22,8 @@ bool addPage(UnwindTable& table, uint64_t number) {
   const auto place = std::lower_bound(table.pages.begin(), table.pages.end(), number,
                                       [](const PageRows& entry, uint64_t wanted) { return entry.page < wanted; });
   if (place != table.pages.end() && place->page == number) return true;
-  if (number > UINT32_MAX || table.pages.size() >= MAX_PAGES || table.rows.size() >= MAX_SHARDS * SHARD_ROWS) return false;
+  if (number > UINT32_MAX || table.pages.size() >= MAX_PAGES || table.rows.size() >= MAX_SHARDS * SHARD_ROWS)
+    return false;
   const uint32_t first = place == table.pages.end() ? static_cast<uint32_t>(table.rows.size()) : place->first;
   table.rows.insert(table.rows.begin() + first, kNoRule << ROW_OFFSET_BITS);
   for (auto later = table.pages.insert(place, {static_cast<uint32_t>(number), first, 1}); ++later != table.pages.end();)
@@ -40,9 +41,9 @@ std::vector<uint64_t> gapsOf(const UnwindTable& table) {
     bool hasRule = false;
     if (page != table.pages.end() && page->page == start / kPageSize) {
       const auto rows = table.rows.begin() + page->first;
-      const auto above = std::upper_bound(
-          rows, rows + page->count, start % kPageSize,
-          [](uint64_t inPage, uint32_t row) { return inPage < (row & ROW_OFFSET_MASK); });
+      const auto above =
+          std::upper_bound(rows, rows + page->count, start % kPageSize,
+                           [](uint64_t inPage, uint32_t row) { return inPage < (row & ROW_OFFSET_MASK); });
       hasRule = *(above - 1) >> ROW_OFFSET_BITS != kNoRule;
     }
     if (!hasRule) gaps.push_back(start);

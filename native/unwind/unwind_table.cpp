@@ -84,8 +84,8 @@ void readSection(const ElfImage& image, const char* name, bool eh, ReadSection& 
   into.reader->readAll();
 }
 
-UnwindTable buildRows(const ElfImage& image, RuleSet& rules, std::span<const FrameSource> sources,
-                      const GoRows& goRows, const std::string& source) {
+UnwindTable buildRows(const ElfImage& image, RuleSet& rules, std::span<const FrameSource> sources, const GoRows& goRows,
+                      const std::string& source) {
   size_t entries = 0;
   for (const FrameSource& it : sources) entries += it.reader.fdes().size();
   for (const bool tellsBase : {entries < kFewEntries, true}) {

@@ -45,8 +45,7 @@ std::vector<uint8_t> answerDebugFile(std::span<const int> files) {
   std::vector<DebugCandidate> candidates;
   std::string why;
   for (const int fd : files.subspan(1)) {
-    std::unique_ptr<ElfImage> candidate =
-        image->isNarrow() ? ElfImage::openNarrow(fd, why) : ElfImage::open(fd, why);
+    std::unique_ptr<ElfImage> candidate = image->isNarrow() ? ElfImage::openNarrow(fd, why) : ElfImage::open(fd, why);
     candidates.push_back({fd, std::move(candidate)});
   }
   return encodeLinks(readDebugLinks(*image, candidates));
