@@ -114,6 +114,7 @@ struct walk {
 	__u32 next_rule;            /* the rule for the byte behind it */
 	__u32 leaf;                 /* enum leaf_kind */
 	struct vm_area_struct *vma; /* the answer of find_vma() */
+	__u64 vma_of_file;          /* its second answer */
 	__u64 registers[REG_COUNT];
 	__u64 window_start;
 	__u32 window_valid;

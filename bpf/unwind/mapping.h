@@ -111,9 +111,7 @@ static __always_inline __u32 find_mapping(struct walk *w, __u64 address)
 		return MAPPINGS_CACHED;
 	}
 	struct file *file = BPF_CORE_READ(vma, vm_file);
-	/* Private pages of /dev/zero keep its name, and are memory of no file: vma_is_anonymous() of
-	 * include/linux/mm.h. */
-	if (!BPF_CORE_READ(vma, vm_ops))
+	if (!w->vma_of_file)
 		file = NULL;
 	if (!file && (flags & VM_HUGEPAGE)) {
 		find_copied_code();

@@ -73,8 +73,10 @@ static __always_inline struct vm_area_struct *find_vma_rb(struct walk *w, __u64 
 }
 
 /*
- * Finds the VMA that holds w->address and puts it into w->vma, NULL if there is none.
- * A global function, so that its loops are verified once.
+ * Finds the VMA that holds w->address and puts it into w->vma, NULL if there is none; and says whether it is of a file
+ * in w->vma_of_file: private pages of /dev/zero keep its name, and are memory of no file (vma_is_anonymous() of
+ * include/linux/mm.h). Here and not in step(), whose stack has no room: Linux 5.10 rounds each frame up to 32 bytes of
+ * 512. A global function, so that its loops are verified once.
  */
 __noinline int find_vma(void)
 {
@@ -87,6 +89,8 @@ __noinline int find_vma(void)
 		w->vma = find_vma_maple(w, w->address);
 	else
 		w->vma = find_vma_rb(w, w->address);
+	struct vm_area_struct *vma = w->vma;
+	w->vma_of_file = vma && BPF_CORE_READ(vma, vm_ops);
 	return 0;
 }
 
