@@ -2,7 +2,7 @@
 /*
  * Return addresses that HotSpot, the virtual machine of Java, pushes without a call: its interpreter and what undoes
  * compiled code do. Its generated code is walked by frame pointers; which process has such code is told by a frame of
- * the interpreter, met below one of these addresses (frame_x86.hpp of JDK 8 to 25).
+ * the interpreter, met below one of these addresses (frame.hpp of the processor in JDK 8 to 25).
  */
 #ifndef POLYTOP_UNWIND_HOTSPOT_H
 #define POLYTOP_UNWIND_HOTSPOT_H

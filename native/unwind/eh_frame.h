@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "unwind/dwarf_cfa.h"
+#include "dwarf/dwarf_cfa.h"
 
 namespace polytop {
 

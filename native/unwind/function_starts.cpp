@@ -5,7 +5,7 @@
 #include <iterator>
 #include <utility>
 
-#include "unwind/dwarf_reader.h"
+#include "dwarf/dwarf_reader.h"
 
 namespace polytop {
 

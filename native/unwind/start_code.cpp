@@ -82,7 +82,7 @@ void coverLinkageTable(const ElfImage& image, UnwindTable& table, FileRules& rul
 }
 
 /// Code of the vDSO that keeps all in registers, and comes without entries: __arch_chacha20_blocks_nostack() behind
-/// getrandom() (arch/x86/entry/vdso/vgetrandom-chacha.S of Linux 6.11 and later).
+/// getrandom() (vgetrandom-chacha.S of Linux 6.11 and later).
 void coverVdso(const ElfImage& image, UnwindTable& table, FileRules& rules) {
   const Section* text = image.section(".text");
   const Section* names = image.section(".dynstr");

@@ -5,10 +5,10 @@
 #include <span>
 #include <vector>
 
+#include "dwarf/dwarf_rule.h"
 #include "elf/code_places.h"
 #include "elf/elf_image.h"
 #include "go/go_rows.h"
-#include "unwind/dwarf_rule.h"
 #include "unwind/eh_frame.h"
 #include "unwind/row_writer.h"
 #include "unwind/rule_set.h"

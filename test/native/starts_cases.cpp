@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where code starts, put in order and kept in less room; exits with 1 if a check failed.
+// Where code starts, put in order and kept in less room, and the holes between; exits with 1 if a check failed.
 #include <algorithm>
 #include <cstdint>
 #include <random>
 #include <vector>
 
 #include "check.h"
+#include "table_search.h"
 #include "unwind/function_starts.h"
+#include "unwind/unwind_table.h"
 #include "util/radix_sort.h"
 
 namespace {
@@ -72,11 +74,34 @@ void testSorting() {
   }
 }
 
+void testHoles() {
+  const auto row = [](uint32_t rule, uint32_t at) { return rule << ROW_OFFSET_BITS | at; };
+  UnwindTable table;
+  table.rows = {row(kNoRule, 0), row(5, 0x10), row(kNoRule, 0x40), row(6, 0x80), row(7, 0)};
+  table.pages = {{0, 0, 4}, {1, 4, 1}};
+  table.starts = {0x10, 0x40, 0x80, 0x1000};
+  const std::vector<uint32_t> rows = table.rows;
+  const std::vector<uint64_t> starts = table.starts;
+  check(!coverHole(table, 0x30, 0x48, 9) && !coverHole(table, 0x48, 0x90, 9) && !coverHole(table, 0x48, 0x48, 9),
+        "code that is covered keeps its rules");
+  check(!coverHole(table, 0xff0, 0x1010, 9) && !coverHole(table, 0x2000, 0x2010, 9), "code of another page");
+  check(table.rows == rows && table.starts == starts, "what is refused changes nothing");
+  check(coverHole(table, 0x48, 0x60, 9), "a part of a hole");
+  check(ruleAt(table, 0x47) == kNoRule && ruleAt(table, 0x48) == 9 && ruleAt(table, 0x5f) == 9 &&
+            ruleAt(table, 0x60) == kNoRule && ruleAt(table, 0x80) == 6 && ruleAt(table, 0x1000) == 7,
+        "its rule, and those around it");
+  check(coverHole(table, 0x60, 0x80, 8) && ruleAt(table, 0x60) == 8 && ruleAt(table, 0x80) == 6 &&
+            ruleAt(table, 0x1000) == 7,
+        "the rest of a hole");
+  check(startAt(table, 0x50) == 0x48 && startAt(table, 0x60) == 0x60, "where the code begins");
+}
+
 }  // namespace
 
 int main() {
   for (const size_t count : {0, 1, 31, 32, 33, 64, 65, 1000}) testStarts(count);
   testSorting();
   testGaps();
+  testHoles();
   return reportChecks();
 }

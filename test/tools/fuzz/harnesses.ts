@@ -16,8 +16,8 @@ export const HARNESSES: readonly Harness[] = [
     sources: [
       "unwind/unwind_table.cpp",
       "unwind/eh_frame.cpp",
-      "unwind/dwarf_cfa.cpp",
-      "unwind/dwarf_rule.cpp",
+      "dwarf/dwarf_cfa.cpp",
+      "dwarf/dwarf_rule.cpp",
       "unwind/sound_table.cpp",
       "go/go_rows.cpp",
       "go/go_table.cpp",

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "arch/arch.h"
-#include "unwind/dwarf_reader.h"
+#include "dwarf/dwarf_reader.h"
 
 namespace polytop {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "unwind/dwarf_cfa.h"
+#include "dwarf/dwarf_cfa.h"
 #include "unwind/rule_set.h"
 
 namespace polytop {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "unwind/dwarf_rule.h"
+#include "dwarf/dwarf_rule.h"
 
 #include <limits>
 #include <utility>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "unwind/dwarf_cfa.h"
+#include "dwarf/dwarf_cfa.h"
 
 namespace polytop {
 namespace {
