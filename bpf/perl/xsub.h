@@ -90,7 +90,7 @@ static __always_inline int read_called_sub(struct perl_walk *p, struct perl_file
 __noinline int perl_find_method(void)
 {
 	struct walk *w = current_walk();
-	__u64 entry[3], stash, buckets;
+	__u64 entry[3], stash;
 	__u32 hash;
 
 	if (!w)
@@ -100,8 +100,8 @@ __noinline int perl_find_method(void)
 	if (!p->invocant || read_op_value(p, p->invocant, &stash) || READ_USER(&p->cv_head, stash) ||
 	    !(SV_FLAGS(head) & SVF_ROK) || READ_USER(&p->cv_head, head[2]) || !(SV_FLAGS(head) & SVS_OBJECT) ||
 	    READ_USER(&stash, head[0]) || READ_USER(&p->cv_head, stash) || SV_TYPE(head) != SVT_PVHV ||
-	    READ_USER(&buckets, head[0] + HV_MAX) || READ_USER(&hash, p->string) ||
-	    READ_USER(&entry[0], head[2] + 8 * (hash & buckets)))
+	    READ_USER(&entry[1], head[0] + HV_MAX) || READ_USER(&hash, p->string) ||
+	    READ_USER(&entry[0], head[2] + 8 * (hash & entry[1])))
 		return -1;
 	NOT_UNROLLED
 	for (int i = 0; i < MAX_ENTRIES && entry[0]; i++) {

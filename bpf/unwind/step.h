@@ -17,7 +17,7 @@
  * Most frames are not the leaf, in the same file as the one before, with a rule that is known, and what must be read is
  * in the window. Takes such frames one after the other, and leaves the walk at the first that is not that simple.
  */
-static __always_inline void step_known_frames(struct walk *w)
+static __noinline void step_known_frames(struct walk *w)
 {
 	struct known_rules *remembered = bpf_map_lookup_elem(&known_rules, &w->cpu);
 	struct mapping *m = &w->cache.mappings[w->cache.last & (MAPPINGS_CACHED - 1)];

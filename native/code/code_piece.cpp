@@ -115,7 +115,10 @@ bool CodePiece::returnsFromSignal(uint32_t offset) {
   if (arch::signalReturnBytes(flow_.from(offset)) == 0) return false;
   // Nothing calls it: the return address is that of its first byte, and it is looked up by the byte before.
   const bool isAlone = offset > 0 && arch::decode(flow_.from(offset - 1)).effect == Effect::kNothing;
-  if (isAlone && flow_.at(offset - 1) == 0 && flow_.at(offset) == 0) signalReturns_.insert(offset);
+  if (isAlone && flow_.at(offset - 1) == 0 && flow_.at(offset) == 0)
+    signalReturns_.insert(offset);
+  else if (offset > 0)
+    joinedReturns_.insert(offset);
   return true;
 }
 

@@ -47,6 +47,8 @@ class CodePiece {
   const std::vector<int64_t>& callsOutside() const { return callsOutside_; }
   /// Where the code is that handlers of signals return to. The byte before it is padding.
   const std::set<uint32_t>& signalReturns() const { return signalReturns_; }
+  /// The same right behind other code, which the byte before belongs to: neither rule may be taken for the other.
+  const std::set<uint32_t>& joinedReturns() const { return joinedReturns_; }
 
  private:
   void followCalled();
@@ -71,7 +73,7 @@ class CodePiece {
   std::map<uint32_t, std::vector<StateSet::Number>> functions_;  ///< with the states of jumps to where tables say
   std::vector<int64_t> callsOutside_;
   std::vector<FlowFound::Rest> rests_;
-  std::set<uint32_t> signalReturns_;
+  std::set<uint32_t> signalReturns_, joinedReturns_;
 };
 
 }  // namespace polytop

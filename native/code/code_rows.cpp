@@ -136,15 +136,17 @@ class HoleReader {
     rows.push_back({begin + code.size(), kNoRule});
     unwind_rule signal{};
     signal.cfa = CFA_SIGNAL;
-    for (const uint32_t place : piece.signalReturns()) {
+    const auto cover = [&](uint32_t place, uint32_t rule) {
       const uint64_t first = begin + place - 1;
       const uint64_t end = begin + place + arch::signalReturnBytes(std::span(code).subspan(place));
       std::erase_if(rows, [&](const PlacedRow& row) { return row.offset >= first && row.offset < end; });
       const auto where =
           std::find_if(rows.begin(), rows.end(), [&](const PlacedRow& row) { return row.offset >= end; });
-      rows.insert(where, {{first, rules_.intern(signal)}, {end, kNoRule}});
-      starts_.insert(first);
-    }
+      rows.insert(where, {{first, rule}, {end, kNoRule}});
+      return first;
+    };
+    for (const uint32_t place : piece.signalReturns()) starts_.insert(cover(place, rules_.intern(signal)));
+    for (const uint32_t place : piece.joinedReturns()) cover(place, kNoRule);
     rows_.insert(rows_.end(), rows.begin(), rows.end());
   }
 

