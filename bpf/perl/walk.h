@@ -31,7 +31,7 @@ static __always_inline __u32 op_class(struct perl_file *file, __u64 op)
 }
 
 /* Goes from the end of a stack to the one before it, or ends the walk with the code outside of any sub. */
-static __always_inline int leave_stack(struct walk *w, struct perl_file *file)
+static __noinline int leave_stack(struct walk *w, struct perl_file *file)
 {
 	struct perl_walk *p = &w->perl;
 
