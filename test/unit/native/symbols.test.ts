@@ -173,7 +173,7 @@ describe("a program whose symbols were taken away", () => {
     ).toEqual(["-", "-", "-"]);
   });
 
-  test("a symbol below the start of the enclosing function is another function's", () => {
+  test("a symbol that covers an address names it, also where an unwind entry begins within", () => {
     const inside = visible.offset + 2n;
     const { file, root } = stripped();
     const name = `${visible.offset.toString(16)} visible_before`;
@@ -181,7 +181,7 @@ describe("a program whose symbols were taken away", () => {
     expect(find(file, [{ offset: inside, functionStart: visible.offset - 8n }], root)).toEqual([
       name,
     ]);
-    expect(find(file, [{ offset: inside, functionStart: inside }], root)).toEqual(["-"]);
+    expect(find(file, [{ offset: inside, functionStart: inside }], root)).toEqual([name]);
   });
 
   test("by its build-id below its root, a link within the root included", () => {
