@@ -1,6 +1,6 @@
 /** Programs whose stacks are hard to follow: signals, assembly, exceptions, alignment, jumps, threads. */
 import { describe, expect, test } from "vitest";
-import { ENOUGH, inOrder, once, type Stacks, sampleEnough, userFrames } from "../support/live.ts";
+import { ENOUGH, inOrder, once, type Stacks, sampleEnough } from "../support/live.ts";
 import { needsSampling } from "../support/polytop.ts";
 import { during, start } from "../support/profile.ts";
 import { workload } from "../support/workloads.ts";
