@@ -99,7 +99,7 @@ const JOINT = /::|\./g;
 
 /**
  * Shortens a name to so many cells: takes packages or namespaces from its beginning as long as it does not fit, and cuts
- * what is left at its end. A place in a file without symbols, `file+0x1234`, keeps both.
+ * what is left at its end. Of a place in a file without symbols, `file+0x1234`, the file is what a reader knows.
  */
 export function fittingName(
   name: string,
@@ -115,7 +115,7 @@ export function fittingName(
     const rest = name.slice(index + joint.length);
     if (rest !== "" && index > 0) short = rest;
   }
-  return truncate(short, room, /\+0x[0-9a-f]+$/.test(short) ? "middle" : "end", glyphs);
+  return truncate(short, room, "end", glyphs);
 }
 
 /** Draws one frame: an edge, then its name; without colours a line shows how far it goes. */
