@@ -140,7 +140,7 @@ dist/cli.js: $(BUNDLE_SOURCES) build/abi.ts build/sources package-lock.json pack
 # Each program of test/native is linked with what it needs of the parsers, which know neither BPF nor Node:
 # in build/tools/ as they are in the addon, in build/tools/checked/ with memory and undefined behaviour checked.
 
-TOOLS := answer_cases compare_code dump_unwind hostile_cases parser_cases reader_cases slow_parser stack_depth symbols_tool
+TOOLS := answer_cases compare_code dump_unwind hostile_cases parser_cases reader_cases slow_parser stack_depth symbols_tool walk_twice
 CHECKED_TOOLS := cache_cases code_cases fair_cases fuzz_unwind managed_code map_cases merge_cases perl_cases python_cases room_cases rule_cases stack_cases start_code_cases starts_cases \
   symbol_room_cases symbols_tool turn_cases unsampled_cases unwind_cases v8_cases
 CHECKED_FLAGS := $(CXX_FLAGS) -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all

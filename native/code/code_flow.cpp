@@ -13,10 +13,9 @@ using arch::Effect;
 /// Functions have few calls that never return and are not followed by the end of the function.
 constexpr size_t kMostNoReturn = 16;
 
-/// What says that an indirect jump may lead there.
-constexpr uint32_t kLanding = 4;
 /// Compilers align functions to that, and not the parts of them that are seldom run.
 constexpr uint32_t kAlignment = 16;
+constexpr int32_t kCallAlignment = 16;
 
 }  // namespace
 
@@ -57,13 +56,18 @@ bool CodeFlow::follow(uint32_t offset, const FrameState& state, FlowTrust trust,
     found = {};
     blamed_ = kNone;
     good = followAll({offset, number, kNone}, found);
-    again = !good && blamed_ != kNone && noReturn_.size() < kMostNoReturn && steps_ > 0;
+    again = !good && trust != FlowTrust::kWhole && blamed_ != kNone && noReturn_.size() < kMostNoReturn && steps_ > 0;
     if (!good) undoTo(0);
     if (!again) break;
     marks_[blamed_] |= kNoReturn;
     noReturn_.push_back(blamed_);
   }
-  if (good) forgetUnproven(found);
+  if (good && trust != FlowTrust::kWhole) forgetUnproven(found);
+  if (good && trust == FlowTrust::kWhole) {
+    found.isWhole = isWhole(found);
+    good = found.isWhole;
+    if (!good) undoTo(0);
+  }
   settle(0);
   for (const uint32_t call : noReturn_) marks_[call] &= static_cast<uint8_t>(~kNoReturn);
   return good;
@@ -74,7 +78,6 @@ bool CodeFlow::follow(uint32_t offset, const FrameState& state, FlowTrust trust,
 bool CodeFlow::followAll(const Place& start, FlowFound& found) {
   links_.clear();
   proven_.clear();
-  lastOnes_.clear();
   std::vector<Place> jumps = {start}, calls;
   // What the compiler moved away from the function, since it is seldom run, comes last: calls there mostly do not
   // return.
@@ -88,7 +91,9 @@ bool CodeFlow::followAll(const Place& start, FlowFound& found) {
       // A function begins there, so that the call before it does not return; or it was jumped to.
       if (isStart(next.offset)) continue;
       if (states_[next.offset] != 0) {
-        if ((marks_[next.offset] & kFresh) != 0) links_.push_back({next.lastCall, lastCalls_[next.offset]});
+        // With another frame there the call does not return.
+        const bool fits = join(set_[states_[next.offset]], set_[next.state]).has_value();
+        if (fits && (marks_[next.offset] & kFresh) != 0) links_.push_back({next.lastCall, lastCalls_[next.offset]});
         continue;
       }
       jumps.push_back(next);
@@ -112,10 +117,6 @@ void CodeFlow::forgetUnproven(FlowFound& found) {
   std::unordered_set<uint32_t> proven = {kNone};
   std::vector<uint32_t> waiting = std::move(proven_);
   waiting.push_back(kNone);
-  if (trust_ == FlowTrust::kLast) {
-    found.endsInCall = !lastOnes_.empty();
-    waiting.insert(waiting.end(), lastOnes_.begin(), lastOnes_.end());
-  }
   while (!waiting.empty()) {
     const uint32_t place = waiting.back();
     waiting.pop_back();
@@ -127,8 +128,9 @@ void CodeFlow::forgetUnproven(FlowFound& found) {
     }
   }
   // Not what was moved away from functions: that is not aligned, and has other parts of functions behind it.
-  const bool returns = found.returns > 0 || !found.tails.empty() || !found.tableJumps.empty();
-  const bool mayHaveRest = trust_ == FlowTrust::kCertain && !returns && (phase_ + origin_) % kAlignment == 0;
+  const bool returns = found.returns > 0 || !found.tails.empty();
+  const bool mayHaveRest =
+      trust_ == FlowTrust::kCertain && !returns && found.tableJumps.empty() && (phase_ + origin_) % kAlignment == 0;
   for (const FlowFound::Rest& rest : std::exchange(found.rests, {})) {
     const uint32_t call = lastCalls_[rest.offset];
     const bool isBehindKnown = states_[rest.offset] != 0 && !proven.contains(call) && proven.contains(lastCalls_[call]);
@@ -144,6 +146,22 @@ void CodeFlow::forgetUnproven(FlowFound& found) {
   });
   for (std::vector<FlowTarget>* targets : {&found.calls, &found.addresses, &found.tails})
     std::erase_if(*targets, [&](const FlowTarget& target) { return !proven.contains(target.lastCall); });
+}
+
+/// Whether all code was come to, from the first place on up to the last.
+bool CodeFlow::isWhole(const FlowFound& found) const {
+  if (!found.tableJumps.empty()) return false;
+  uint32_t last = origin_;
+  for (const Change& change : changes_) {
+    if (change.offset < origin_) return false;
+    last = std::max(last, change.offset);
+  }
+  for (uint32_t at = origin_; at < last;) {
+    const uint32_t length = states_[at] != 0 ? lengthAt(at) : lengthOfPadding(at);
+    if (length == 0) return false;
+    at += length;
+  }
+  return true;
 }
 
 /// Puts a state where a way comes to.
@@ -221,6 +239,12 @@ bool CodeFlow::followWay(Place place, FlowFound& found, std::vector<Place>& jump
   }
 }
 
+/// The length of an instruction that does nothing; 0 for all others.
+uint32_t CodeFlow::lengthOfPadding(uint32_t offset) const {
+  const arch::Instruction instruction = arch::decode(code_.subspan(offset));
+  return instruction.effect == Effect::kNothing ? instruction.length : 0;
+}
+
 /// Whether the next function begins at an offset, or behind padding there, as compilers align it.
 bool CodeFlow::isAtEnd(uint32_t offset) const {
   uint32_t behind = offset;
@@ -230,6 +254,16 @@ bool CodeFlow::isAtEnd(uint32_t offset) const {
     behind += instruction.length - 1;
   }
   return behind >= code_.size() || ((phase_ + behind) % kAlignment == 0 && (behind > offset || isStart(offset)));
+}
+
+/// Whether a jump to what is not known is a function's last: a frame was made and taken down again, if there was a
+/// call.
+bool CodeFlow::isLastJump(const Place& place) {
+  if (!set_[place.state].isStart()) return false;
+  if (place.lastCall == kNone) return true;
+  if (set_[states_[place.lastCall]].isStart()) return false;
+  proven_.push_back(place.lastCall);
+  return true;
 }
 
 /// What an instruction does to the flow.
@@ -250,17 +284,16 @@ bool CodeFlow::leave(const Place& place, const arch::Instruction& instruction, F
     case Effect::kBranch:
       if (isInside) {
         jumps.push_back({static_cast<uint32_t>(target), place.state, place.lastCall});
-      } else {
-        if (state.isStart()) found.tails.push_back({target, place.lastCall});
+      } else if (state.isStart()) {
+        isLastJump(place);
+        found.tails.push_back({target, place.lastCall});
       }
       return true;
     case Effect::kLinkedJump:
-      if (state.isStart() && place.offset - origin_ <= kLanding) found.isLinkedJump = true;
-      [[fallthrough]];
+      found.isLinkedJump |= isLastJump(place);
+      return true;
     case Effect::kIndirectJump:
-      // Where a frame was made and taken down again, it is a function's last.
-      if (state.isStart() && place.lastCall != kNone && !set_[states_[place.lastCall]].isStart())
-        proven_.push_back(place.lastCall);
+      isLastJump(place);
       // A function goes on in one state from all of its jumps by a table, mostly: they prove each other.
       found.tableJumps.push_back(place.state);
       links_.push_back({place.lastCall, kTable | place.state});
@@ -268,10 +301,14 @@ bool CodeFlow::leave(const Place& place, const arch::Instruction& instruction, F
       return true;
     case Effect::kCall:
     case Effect::kIndirectCall: {
+      // Compilers align sp before each call (psABI, 3.2.2): with the state of a function's start that is not so, and
+      // what seems to begin there is the middle of a function.
+      if (trust_ != FlowTrust::kCertain && state.depth != FrameState::kUnknown && state.depth % kCallAlignment != 0)
+        return false;
       if (instruction.effect == Effect::kCall) found.calls.push_back({target, place.lastCall});
-      if (isAtEnd(next)) lastOnes_.push_back(place.lastCall);
+      if (trust_ == FlowTrust::kWhole && isAtEnd(next)) return true;
       if (next >= code_.size() || (marks_[place.offset] & kNoReturn) != 0) return true;
-      if (trust_ != FlowTrust::kCertain && arch::decode(code_.subspan(next)).effect == Effect::kNothing) return true;
+      if (trust_ == FlowTrust::kGuessed && lengthOfPadding(next) != 0) return true;
       FrameState behind = state;
       step(behind, instruction);
       const StateSet::Number number = set_.numberOf(behind);

@@ -19,7 +19,8 @@ struct FlowTarget {
 enum class FlowTrust {
   kGuessed,  ///< something may begin there. No call returns to padding: what lies behind would be another function
   kCertain,  ///< a function begins there
-  kLast,     ///< the end of a function that never returns: it may end in a call
+  /// The rest of a function that may never return: each call does, but one before the end. It counts only as a whole.
+  kWhole,
 };
 
 /// What was met on the ways through a function.
@@ -32,16 +33,16 @@ struct FlowFound {
 
   uint32_t returns = 0;               ///< that find sp and fp as they must be
   uint32_t joins = 0;                 ///< with code that was known before in the same state
-  bool isLinkedJump = false;          ///< its first instruction jumps to a function of another file
+  bool isLinkedJump = false;          ///< it ends with a jump to where its file's data says
   std::vector<FlowTarget> calls;      ///< what is called
   std::vector<FlowTarget> addresses;  ///< what may be called by its address
   std::vector<FlowTarget> tails;      ///< jumps to what may be functions, as if these were called
   std::vector<Rest> rests;
-  bool endsInCall = false;                   ///< before padding, where the rest of a function was followed
+  bool isWhole = false;                      ///< all code of the rest of a function was come to, in one state each
   std::vector<StateSet::Number> tableJumps;  ///< states in which a jump goes where a register says
 
   /// Whether what was assumed at the start led to what a caller can see.
-  bool isProven() const { return returns + joins > 0 || isLinkedJump || endsInCall; }
+  bool isProven() const { return returns + joins > 0 || isLinkedJump || isWhole; }
 };
 
 /**
@@ -102,6 +103,9 @@ class CodeFlow {
   Arrival arrive(Place& place, bool jumps, FlowFound& found);
   bool leave(const Place& place, const arch::Instruction& instruction, FlowFound& found, std::vector<Place>& jumps,
              std::vector<Place>& behindCalls);
+  bool isLastJump(const Place& place);
+  bool isWhole(const FlowFound& found) const;
+  uint32_t lengthOfPadding(uint32_t offset) const;
   bool isAtEnd(uint32_t offset) const;
   void set(uint32_t offset, StateSet::Number state);
   void settle(size_t from);
@@ -116,7 +120,6 @@ class CodeFlow {
   std::vector<uint32_t> lastCalls_;  ///< of the way that came to an instruction first
   std::vector<Link> links_;          ///< by calls: what lies behind the first leads to what lies behind the second
   std::vector<uint32_t> proven_;     ///< calls behind which there is what proves that they return
-  std::vector<uint32_t> lastOnes_;   ///< calls behind which there is one that may be the function's last
   std::vector<Change> changes_;      ///< of the last follow()
   std::vector<uint32_t> noReturn_;   ///< calls that are marked so, of the last follow()
   uint32_t origin_ = 0;

@@ -52,11 +52,12 @@ void CodePiece::analyze() {
     if (!scan() && !hasSymbols) break;
   }
   // What else is there is known now.
+  std::sort(rests_.begin(), rests_.end(), [](const auto& a, const auto& b) { return a.offset > b.offset; });
   while (!rests_.empty() && !flow_.isSpent()) {
     const auto [offset, state] = rests_.back();
     rests_.pop_back();
     FlowFound found;
-    if (flow_.at(offset) != 0 || !flow_.follow(offset, states_[state], FlowTrust::kLast, found)) continue;
+    if (flow_.at(offset) != 0 || !flow_.follow(offset, states_[state], FlowTrust::kWhole, found)) continue;
     if (found.isProven()) {
       accept(std::prev(functions_.upper_bound(offset))->first, std::move(found));
       followCalled();
@@ -126,8 +127,7 @@ bool CodePiece::tryFunction(uint32_t offset, bool isSymbol) {
   FlowFound found;
   const FlowTrust trust = isSymbol ? FlowTrust::kCertain : FlowTrust::kGuessed;
   if (returnsFromSignal(offset) || !flow_.follow(offset, {}, trust, found)) return false;
-  const bool isFunction =
-      found.isProven() || (beginsFrame(offset) ? isSymbol || isTailProven(found) : isSymbol && isTailProven(found));
+  const bool isFunction = found.isProven() || (isSymbol && beginsFrame(offset)) || isTailProven(found);
   if (!isFunction) {
     flow_.undo();
     return false;

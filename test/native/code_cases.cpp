@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Instructions and functions with known frames; exits with 1 if a check failed.
+#include <algorithm>
 #include <initializer_list>
 #include <vector>
 
@@ -89,6 +90,45 @@ void testFunctions() {
   check(thread.at(0).depth == 8 && thread.at(8).isEnd && !thread.at(12).isEnd, "the first function of a thread");
 }
 
+void testGuesses() {
+  const auto padded = [](std::initializer_list<Code> functions) {
+    Code code;
+    for (const Code& function : functions) {
+      code.insert(code.end(), function.begin(), function.end());
+      while (code.size() % 16 != 0) code.push_back(0x90);
+    }
+    return code;
+  };
+  // What nothing calls: a call where sp is aligned as compilers do it, and one with the state of the middle of a
+  // function.
+  const Piece aligned(padded({{0xc3}, {0x50, 0xe8, 0, 0x10, 0, 0, 0x58, 0xc3}}));
+  check(aligned.at(16).depth == 8 && aligned.at(17).depth == 16, "a function that nothing calls");
+  check(Piece(padded({{0xc3}, {0xe8, 0, 0x10, 0, 0, 0xc3}})).at(16).depth == 0, "and the middle of one");
+
+  // push; je 16; push; a call that never returns; a call that is come to from elsewhere; pop; ret.
+  const Piece other({0x53, 0x85, 0xff, 0x74, 0x0b, 0x50, 0xe8, 0, 0x10, 0, 0, 0xe8, 0, 0x10, 0, 0, 0x5b, 0xc3});
+  check(other.at(6).depth == 24 && other.at(11).depth == 0 && other.at(16).depth == 16,
+        "behind a call there is another frame than what the next call would return to");
+
+  // Stubs that jump to functions of other files, and a function that ends with a jump to one of them.
+  const Code stub = {0xff, 0x25, 0, 0, 0, 0};
+  const Piece tail(padded({stub, stub, {0x89, 0xf7, 0xe9, 0xe9, 0xff, 0xff, 0xff}}));
+  check(tail.at(16).depth == 8 && tail.at(32).depth == 8, "a function that is a jump to another");
+}
+
+void testNeverReturning() {
+  // push; call; 6: test; je 15; call exit; 15: call; jmp 6; padding; another function.
+  Code code = {0x53, 0xe8, 0, 0x10, 0, 0, 0x85, 0xc0, 0x74, 0x05, 0xe8, 0, 0x10, 0, 0, 0xe8, 0, 0x10, 0, 0, 0xeb, 0xf0};
+  code.resize(32, 0x90);
+  code.push_back(0xc3);
+  const Piece whole(code, {0, 32});
+  check(whole.at(6).depth == 16 && whole.at(15).depth == 16 && whole.at(20).depth == 16,
+        "a function that ends in exit, and has calls that return");
+  // call exit becomes push; pop; push; call *%rax: what lies behind it would have two frames.
+  std::copy_n(std::begin({0x50, 0x58, 0x50, 0xff, 0xd0}), 5, code.begin() + 10);
+  check(Piece(code, {0, 32}).at(15).depth == 0, "two frames at one place of it");
+}
+
 void testCost() {
   // 2 MB that do nothing, with a symbol at each byte: each is tried, and the steps end that.
   const Code nops(2 << 20, 0x90);
@@ -105,6 +145,8 @@ void testCost() {
 int main() {
   testInstructions();
   testFunctions();
+  testGuesses();
+  testNeverReturning();
   testCost();
   return reportChecks();
 }

@@ -5,7 +5,9 @@
 //   compare_code [--show N] FILE...
 //
 // For each file: instructions=N told=N (with rows of instructions) equal=N functions=N covered=N (of which the first
-// instruction is told); with --show the first N that differ, as `offset: table's rule | rule of instructions`.
+// instruction is told) parts=N coveredParts=N (what has an entry of its own in the table and begins with the frame of a
+// function that jumps there: code that is seldom run); with --show the first N that differ, as
+// `offset: table's rule | rule of instructions`, and the first N functions that are not covered.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -14,6 +16,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "arch/arch.h"
 #include "arch/instruction.h"
 #include "code/code_holes.h"
 #include "code/code_rows.h"
@@ -24,8 +27,13 @@ namespace {
 using namespace polytop;
 
 struct Compared {
-  uint64_t instructions = 0, told = 0, equal = 0, functions = 0, covered = 0;
+  uint64_t instructions = 0, told = 0, equal = 0, functions = 0, covered = 0, parts = 0, coveredParts = 0;
 };
+
+bool isFunction(const unwind_rule& first) {
+  return first.cfa == CFA_END || first.cfa == CFA_START || first.cfa == CFA_PLT ||
+         (first.cfa == CFA_SP && first.cfa_offset == -arch::kReturnAddressOffset);
+}
 
 /// Whether two rules find the same caller. The table may say where fp was saved though it still holds that value.
 bool isSameCaller(unwind_rule table, const unwind_rule& made, uint64_t offset) {
@@ -55,6 +63,7 @@ Compared compare(const ElfImage& image, uint64_t shown) {
   const std::vector<uint8_t> bytes = image.read(0, image.fileSize());
   RowCursor ofTable(table), ofMade(made);
   Compared compared;
+  uint64_t missing = shown;
   for (size_t i = 0; i < table.starts.size(); i++) {
     const uint64_t last = i + 1 < table.starts.size() ? table.starts[i + 1] : bytes.size();
     uint64_t end = 0;
@@ -66,8 +75,13 @@ Compared compare(const ElfImage& image, uint64_t shown) {
       const bool isPadding = instruction.effect == arch::Effect::kNothing;
       const uint32_t ours = ofMade.ruleAt(at, end);
       if (at == table.starts[i]) {
-        compared.functions++;
-        compared.covered += ours != kNoRule;
+        const bool isPart = !isFunction(all[theirs]), isCovered = ours != kNoRule;
+        (isPart ? compared.parts : compared.functions)++;
+        (isPart ? compared.coveredParts : compared.covered) += isCovered;
+        if (!isPart && !isCovered && missing > 0) {
+          std::printf("  %" PRIx64 ": a function without rules\n", at);
+          missing--;
+        }
       }
       if (theirs != kUnsupportedRule && !isPadding) {
         compared.instructions++;
@@ -105,8 +119,8 @@ int main(int argc, char** argv) {
     }
     const Compared it = compare(*image, shown);
     std::printf("%s instructions=%" PRIu64 " told=%" PRIu64 " equal=%" PRIu64 " functions=%" PRIu64 " covered=%" PRIu64
-                "\n",
-                argv[i], it.instructions, it.told, it.equal, it.functions, it.covered);
+                " parts=%" PRIu64 " coveredParts=%" PRIu64 "\n",
+                argv[i], it.instructions, it.told, it.equal, it.functions, it.covered, it.parts, it.coveredParts);
     close(fd);
   }
   return status;
