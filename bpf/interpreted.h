@@ -6,7 +6,7 @@
 #include "dotnet/step.h"
 #include "interpreters.h"
 #include "perl/walk.h"
-#include "python/trampoline.h"
+#include "python/generated.h"
 #include "python/walk.h"
 #include "v8/walk.h"
 
@@ -33,7 +33,7 @@ static __always_inline int step_interpreted(struct walk *w, struct mapping *m, _
 	if (m->state == FILE_READY && m->interpreter != INTERPRETER_DOTNET &&
 	    m->interpreter != INTERPRETER_DOTNET_IMAGE)
 		return NOT_INTERPRETED;
-	if (m->state == MAPPING_ANONYMOUS && python_step_trampoline(w) == STEPPED)
+	if (m->state == MAPPING_ANONYMOUS && python_step_generated(w) == STEPPED)
 		return STEPPED;
 	return dotnet_step_mapped(w, m, index);
 }

@@ -107,9 +107,10 @@ struct python_file {
 	struct file_place runtime;    /* _PyRuntime */
 	struct file_place code_type;  /* PyCode_Type */
 	struct thread_variable state; /* _Py_tss_gilstate: the state of the thread, from 3.15 on */
+	__u64 jit_entry;              /* file offset of _PyJIT_Entry, which enters compiled code (3.15); 0: none */
 	struct python_layout layout;
 };
-_Static_assert(sizeof(struct python_file) == 120, "python_file");
+_Static_assert(sizeof(struct python_file) == 128, "python_file");
 
 /* ---- lines ------------------------------------------------------------------- */
 

@@ -16,8 +16,9 @@ namespace polytop {
 namespace {
 
 /// The symbols that are asked for below.
-constexpr std::string_view kSymbols[] = {"_PyRuntime", "PyCode_Type", "Py_Version", "_PyEval_EvalFrameDefault",
-                                         "PyGILState_GetThisThreadState"};
+constexpr std::string_view kSymbols[] = {
+    "_PyRuntime",  "PyCode_Type", "Py_Version", "_PyEval_EvalFrameDefault", "PyGILState_GetThisThreadState",
+    "_PyJIT_Entry"};
 
 constexpr uint64_t kMaxReadOnlyData = 64 << 20;
 constexpr uint32_t kBetaLevel = 0xb;
@@ -118,6 +119,7 @@ std::optional<PythonFile> readPythonFile(const ElfImage& image) {
   facts.runtime = symbols.placeOf("_PyRuntime");
   facts.code_type = symbols.placeOf("PyCode_Type");
   python.evaluation = {symbols.codeOf("_PyEval_EvalFrameDefault")};
+  facts.jit_entry = symbols.codeOf("_PyJIT_Entry").start;
   if (usesMusl(image)) facts.flags |= PYTHON_MUSL;
   const std::string name = facts.version ? nameOf(facts.version) : "a Python";
   const std::string refusal = setLayout(symbols, facts.version, facts);
