@@ -1,4 +1,5 @@
 /** What is kept of files from one run to the next. */
+import { execFileSync } from "node:child_process";
 import { chmodSync, copyFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
@@ -15,6 +16,9 @@ test("what was made of a part of a file is there in the next run, until the file
   const folder = folderOnDisk(context);
   const path = join(folder, "program");
   copyFileSync(workload("split.c"), path);
+  chmodSync(path, 0o755);
+  const before = join(folder, "before");
+  execFileSync("cp", ["-p", path, before]);
   const addon = createRequire(import.meta.url)(`${dist}polytop.node`) as {
     Sampler: new (options: SamplerOptions) => Sampler;
   };
@@ -49,7 +53,12 @@ test("what was made of a part of a file is there in the next run, until the file
     expect(sampler.kept(file, 0, "maker")).toEqual(bytes);
     expect(sampler.kept(file, 4096, "maker")).toHaveLength(0);
     expect(sampler.kept(file, 0, "another maker")).toHaveLength(0);
-    chmodSync(path, 0o500);
+    // Another mode leaves the content alone. What is written does not, whatever time the file is given afterwards.
+    chmodSync(path, 0o700);
+    expect(sampler.kept(file, 0, "maker")).toEqual(bytes);
+    chmodSync(path, 0o755);
+    copyFileSync(workload("split.c"), path);
+    execFileSync("touch", ["-r", before, path]);
     expect(sampler.kept(file, 0, "maker")).toHaveLength(0);
     sampler.keep(file, 0, "maker", Buffer.from("what it was"));
   });
