@@ -56,11 +56,11 @@ function pythonWithJit(): Python | string {
   return status === 0 ? { ...python, kind: "with its JIT" } : "the python3.15 of sid has no JIT";
 }
 
-/** 3.13 without the GIL, which Debian does not ship: test/support/build-python makes it. */
-function freeThreadedPython(): Python | string {
-  const program = `${debianCache}/python3.13t/bin/python3.13t`;
+/** A version without the GIL, which Debian does not ship: test/support/build-python makes it. */
+function freeThreadedPython(suite: string, version: string): Python | string {
+  const program = `${debianCache}/python${version}t/bin/python${version}t`;
   if (!existsSync(program))
-    return "test/support/build-python was not run: no python without the GIL";
+    return `there is no python${version}t: test/support/build-python ${debianCache} ${suite} ${version} makes one`;
   const python = pythonAt("/", [program]);
   return python ? { ...python, kind: "without the GIL" } : `${program} does not run`;
 }
@@ -76,8 +76,23 @@ export function offeredPython(suite: string, version: string, program: string): 
 /** Further pythons: paths in $POLYTOP_PYTHONS, separated by colons. */
 const named = (process.env.POLYTOP_PYTHONS ?? "").split(":").filter(Boolean);
 
-/** Every python that tests run with, by what it is called. */
-export const PYTHONS: readonly { readonly name: string; readonly get: () => Python | string }[] = [
+/** A python by what it is called. */
+interface Wanted {
+  readonly name: string;
+  readonly get: () => Python | string;
+}
+
+const FREE_THREADED: readonly Wanted[] = [
+  { suite: "trixie", version: "3.13" },
+  { suite: "sid", version: "3.14" },
+  { suite: "sid", version: "3.15" },
+].map(({ suite, version }) => ({
+  name: `a python${version} without the GIL`,
+  get: () => freeThreadedPython(suite, version),
+}));
+
+/** Every python that tables are made with. */
+export const ALL_PYTHONS: readonly Wanted[] = [
   { name: "the machine's python", get: machinesPython },
   ...SUITES.map((it) => ({
     name:
@@ -85,12 +100,17 @@ export const PYTHONS: readonly { readonly name: string; readonly get: () => Pyth
     get: () => pythonOf(it),
   })),
   { name: "the python3.15 of sid with its JIT", get: pythonWithJit },
-  { name: "a python without the GIL", get: freeThreadedPython },
+  ...FREE_THREADED,
   ...named.map((path) => ({
     name: path,
     get: () => pythonAt("/", [path]) ?? `${path} does not run`,
   })),
 ];
+
+/** Those that tests run with: what takes minutes to build is tested where it was built. */
+export const PYTHONS: readonly Wanted[] = ALL_PYTHONS.filter(
+  (it) => !FREE_THREADED.includes(it) || typeof it.get() !== "string",
+);
 
 function pythonAt(root: string, command: readonly string[]): Python | undefined {
   const [program = "", ...args] = command;

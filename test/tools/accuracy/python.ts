@@ -5,9 +5,9 @@ import { liveTicks } from "../../support/live-ticks.ts";
 import { Lacking, percent, type Row, ratio, type Section } from "../../support/measure.ts";
 import { type Running, sleep, start } from "../../support/profile.ts";
 import {
+  ALL_PYTHONS,
   compareWithTruth,
   machinesPython,
-  PYTHONS,
   type Python,
   pythonFrames,
   pythonPrograms,
@@ -26,7 +26,7 @@ const titleOf = ({ version, kind }: Python): string => (kind ? `${version} ${kin
 /** Rows for each python that can be had; the reasons why others cannot. */
 async function eachPython(rowsOf: (python: Python) => Promise<readonly Row[]>): Promise<Row[]> {
   const rows: Row[] = [];
-  for (const { get } of PYTHONS) {
+  for (const { get } of ALL_PYTHONS) {
     const python = get();
     if (typeof python === "string") rows.push({ what: python, bar: "", figure: "skipped" });
     else rows.push(...(await rowsOf(python)));
