@@ -17,10 +17,8 @@ namespace {
 
 constexpr size_t kMaxOpName = 32;
 
-constexpr int kOldest = 28;  ///< perl 5.28
-/// The latest perl whose jmpenv and run loop were found in a running interpreter.
-constexpr int kLatestKnownLoop = 42;
-constexpr int kLatestTried = 44;  ///< perl 5.44, whose layout is that of 5.42
+constexpr int kOldest = 28;       ///< perl 5.28
+constexpr int kLatestTried = 44;  ///< perl 5.44
 
 /// The symbols that are asked for below.
 constexpr std::string_view kSymbols[] = {"PL_curcop",    "PL_curpad",         "PL_curstack",          "PL_curstackinfo",
@@ -82,7 +80,7 @@ void setLayout(perl_file& facts, int version) {
   facts.variables[PERL_VAR_STACK_INFO] = place(statement + 16);
   facts.variables[PERL_VAR_SAVE_STACK] = place(40);
   // These lie behind variables that come and go: in a version that is not known, they are not either.
-  if (version > kLatestKnownLoop || version % 2) return;
+  if (version > kLatestTried || version % 2) return;
   facts.environment = place(version == 34 || version == 36 ? 760 : 776);
   facts.run_loop = place(version >= 38 ? 2072 : version >= 34 ? 2288 : version == 32 ? 2304 : 2280);
 }
