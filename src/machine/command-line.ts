@@ -1,5 +1,6 @@
 /** What a process was started as: its program, and the script, module or archive that an interpreter runs. */
 import { type CommandLine, EVERY_RUNTIME, RUNTIME_ROWS } from "../tick/runtimes.ts";
+import { livingFolder } from "./process.ts";
 import { readStart } from "./read-text.ts";
 
 /** So many bytes of a command line are read: a process may have one of megabytes. */
@@ -53,7 +54,7 @@ export function programWords(words: readonly string[]): string[] {
  * kernel thread and a process that has ended have none. Undefined where there is no such process.
  */
 export function readCommandLine(pid: number, proc = "/proc"): string[] | undefined {
-  const bytes = readStart(`${proc}/${pid}/cmdline`, MOST_BYTES);
+  const bytes = readStart(`${livingFolder(pid, proc)}/cmdline`, MOST_BYTES);
   if (bytes === undefined) return undefined;
   // One character stands for each byte.
   const text = Buffer.from(bytes, "latin1").toString("utf8").replace(/\0+$/, "");

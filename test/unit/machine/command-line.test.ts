@@ -1,5 +1,5 @@
 /** Command lines: what of them says which program runs, and nothing that may be a secret. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -49,6 +49,12 @@ test("a command line is read from /proc, its start where it is long, and none wh
     expect(readCommandLine(2, proc)).toEqual([]);
     expect(readCommandLine(3, proc)?.join("").length).toBe(4095);
     expect(readCommandLine(4, proc)).toBeUndefined();
+    // The first thread has ended: another one of its process tells.
+    put(5, "");
+    put(6, "worker\0-n\0");
+    mkdirSync(join(proc, "5", "task", "6"), { recursive: true });
+    symlinkSync("/", join(proc, "5", "task", "6", "root"));
+    expect(readCommandLine(5, proc)).toEqual(["worker", "-n"]);
   } finally {
     rmSync(proc, { recursive: true });
   }
