@@ -54,6 +54,10 @@ function changeOf({ notices, complete, named, shares }: Tried): string {
   return [...notices, ...missed].join("; ") || "nothing";
 }
 
+/** A text whose paths are the last part of each alone: where things lie on this machine is nobody's business. */
+const withoutFolders = (text: string): string =>
+  text.replace(/(?<![\w.~-])~?(?:\/[\w.@+~-]+)+\/([\w.@+~-]+)\/?/g, "$1");
+
 /** Tries a version; what cannot be had is told, and what fails is what must change. */
 export async function find({ what, version, from, run }: Newest): Promise<Finding> {
   const nothing = { known: "", complete: "", named: "", shares: "" };
@@ -66,7 +70,7 @@ export async function find({ what, version, from, run }: Newest): Promise<Findin
       change: changeOf(tried),
     };
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = withoutFolders(error instanceof Error ? error.message : String(error));
     const change = error instanceof Lacking ? `not tried: ${why}` : `it fails: ${why}`;
     return { what, version, from, ...nothing, change };
   }
