@@ -92,6 +92,7 @@ void FileBuilder::close() {
     closing_ = true;
   }
   wake_.notifyAll();
+  if (looker_.joinable()) looker_.join();
   for (std::thread& worker : workers_) worker.join();
   workers_.clear();
 }
@@ -106,8 +107,9 @@ void FileBuilder::request(const file_record& record) {
 void FileBuilder::announce(const file_record& record) { enqueue({.record = record, .reason = Reason::kMapped}); }
 
 void FileBuilder::announceRunning(const Session& session, OnMapped onMapped) {
+  if (looker_.joinable()) looker_.join();
   running_++;
-  workers_.push_back(startFirst([this, &session, onMapped = std::move(onMapped)] {
+  looker_ = startFirst([this, &session, onMapped = std::move(onMapped)] {
     const auto announceAll = [&](const std::vector<uint32_t>& pids, Reason reason) {
       for (const file_record& file : executedFiles(pids, onMapped))
         enqueue({.record = file, .reason = reason, .unsaid = Unsaid::kTimeAndGeneration});
@@ -125,7 +127,7 @@ void FileBuilder::announceRunning(const Session& session, OnMapped onMapped) {
       announceAll(processes.waiting, Reason::kMapped);
     } catch (const std::exception&) {
     }
-  }));
+  });
 }
 
 void FileBuilder::prepare(const std::vector<std::string>& paths) {

@@ -51,7 +51,7 @@ class FileBuilder {
   /// it.
   void announce(const file_record& record);
   /// Does the same, beside, with the files of all processes that are targets; those of processes that run just now come
-  /// before all that is announced. `onMapped` is told of them on another thread.
+  /// before all that is announced. `onMapped` is told of them on another thread. One thread alone may call it.
   void announceRunning(const Session& session, OnMapped onMapped);
   /// Whether those of processes that ran then are still looked for or read.
   bool readsRunning() const { return running_ > 0; }
@@ -145,9 +145,10 @@ class FileBuilder {
   Lane late_;                 ///< for small files: none waits for a large one
   Lane large_;
   std::atomic<size_t> queued_ = 0;
-  std::atomic<size_t> running_ = 0;  ///< files of processes that ran at the start, and one while they are looked for
+  std::atomic<size_t> running_ = 0;  ///< files of processes that ran then, and one while they are looked for
   bool closing_ = false;
   std::vector<std::thread> workers_;
+  std::thread looker_;         ///< looks for the files of processes that run
   LocalDevices localDevices_;  ///< used by the thread that opens files
   RemoteFiles remoteFiles_;
 };

@@ -239,11 +239,14 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     return info.Env().Undefined();
   }
 
-  /// setTargets(pids): narrows sampling in the kernel; none: every process.
+  /// setTargets(pids): narrows sampling in the kernel; none: every process, of which those are looked at that run.
   Napi::Value setTargets(const Napi::CallbackInfo& info) {
     const std::vector<uint32_t> targets = readTargets(info[0]);
     for (const uint32_t pid : targets) parts_->files.dotnetPlaces.noteProcess(pid);
+    const bool isWidened = targets.empty() && parts_->session.isNarrowed();
     parts_->session.setTargets(targets);
+    // Nobody heard of what others mapped meanwhile.
+    if (isWidened) parts_->files.announceRunning(parts_->session);
     return info.Env().Undefined();
   }
 

@@ -175,7 +175,7 @@ void Session::followChildrenOf(uint32_t tid) {
 
 bool Session::isTarget(uint32_t tgid) const {
   uint8_t wanted = 0;
-  return *variables_.targetCount == 0 || bpf_map_lookup_elem(mapFd("targets"), &tgid, &wanted) == 0;
+  return !isNarrowed() || bpf_map_lookup_elem(mapFd("targets"), &tgid, &wanted) == 0;
 }
 
 int Session::mapFd(const char* name) const { return bpf_object__find_map_fd_by_name(object_, name); }

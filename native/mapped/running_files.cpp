@@ -21,7 +21,7 @@ namespace polytop {
 
 namespace {
 
-constexpr uint64_t kLongest = 100'000'000;  // ns
+constexpr uint64_t kLongest = 100'000'000;  ///< nanoseconds of CPU time
 
 struct CloseFolder {
   void operator()(DIR* folder) const { closedir(folder); }
@@ -87,14 +87,14 @@ void eachMappedCode(uint32_t pid, const std::function<void(const Mapping&)>& use
 }
 
 std::vector<file_record> executedFiles(const std::vector<uint32_t>& pids, const OnMapped& onMapped) {
-  const uint64_t latest = clockNanoseconds(CLOCK_MONOTONIC) + kLongest;
+  const uint64_t latest = clockNanoseconds(CLOCK_THREAD_CPUTIME_ID) + kLongest;
   struct Used {
     file_record file = {};
     uint64_t by = 0;
   };
   std::map<std::pair<uint32_t, uint64_t>, Used> used;
   for (const uint32_t pid : pids) {
-    if (clockNanoseconds(CLOCK_MONOTONIC) > latest) break;
+    if (clockNanoseconds(CLOCK_THREAD_CPUTIME_ID) > latest) break;
     eachMappedCode(pid, [&](const Mapping& mapping) {
       Used& entry = used[{mapping.device, mapping.inode}];
       entry.by++;

@@ -28,7 +28,8 @@ using OnMapped = std::function<void(uint32_t pid, const Mapping&)>;
 
 /**
  * The files that these processes have mapped to execute, each once, without ctime and generation: those of most
- * processes first. Looks for a tenth of a second at most, and tells `onMapped` what it sees.
+ * processes first. Looks for a tenth of a second of CPU time at most, however busy the machine is, and tells `onMapped`
+ * what it sees.
  */
 std::vector<file_record> executedFiles(const std::vector<uint32_t>& pids, const OnMapped& onMapped);
 

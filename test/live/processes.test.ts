@@ -1,13 +1,15 @@
 /** Processes that change while they are sampled: libraries come and go, programs follow each other, pids end. */
+import { copyFileSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { Drained } from "../../src/addon/drained.ts";
-import type { SamplerOptions } from "../../src/addon/sampler.ts";
+import type { Sampler, SamplerOptions } from "../../src/addon/sampler.ts";
 import { DrainedTasks } from "../../src/collector/drained-tasks.ts";
 import { ProcessReader } from "../../src/collector/process-facts.ts";
 import { EVENTS } from "../../src/tick/events.ts";
 import { TickWriter } from "../../src/tick/tick-writer.ts";
-import { ENOUGH, Stacks, sampleEnough } from "../support/live.ts";
+import { hasEntryOf } from "../support/bpftool.ts";
+import { ENOUGH, folderOnDisk, Stacks, sampleEnough } from "../support/live.ts";
 import { liveTicks } from "../support/live-ticks.ts";
 import { dist, isRunning, needsSampling, polytop } from "../support/polytop.ts";
 import {
@@ -105,6 +107,20 @@ test("threads that follow each other keep their own names", async (context) => {
   });
 });
 
+/** A sampler that samples these processes. */
+function samplerOf(targets: readonly number[]): Pick<Sampler, "drain" | "setTargets" | "close"> {
+  const addon = createRequire(import.meta.url)(`${dist}polytop.node`) as {
+    Sampler: new (options: SamplerOptions) => Sampler;
+  };
+  return new addon.Sampler({
+    objectPath: `${dist}polytop.bpf.o`,
+    sources: EVENTS.cpu.sources,
+    frequency: 499,
+    drainSeconds: 1,
+    targets,
+  });
+}
+
 describe("the filter by pid", () => {
   test("says when its process has ended, and goes on", async (context) => {
     needsSampling(context);
@@ -130,20 +146,9 @@ describe("the filter by pid", () => {
 
   test("changes while it runs, in the kernel", async (context) => {
     needsSampling(context);
-    const addon = createRequire(import.meta.url)(`${dist}polytop.node`) as {
-      Sampler: new (
-        options: SamplerOptions,
-      ) => { drain(): Promise<Drained>; setTargets(pids: readonly number[]): void; close(): void };
-    };
     const programs = [start(workload("split.c")), start(workload("deep.c"))];
     await during(programs, async ([one = -1, two = -1]) => {
-      const sampler = new addon.Sampler({
-        objectPath: `${dist}polytop.bpf.o`,
-        sources: EVENTS.cpu.sources,
-        frequency: 499,
-        drainSeconds: 1,
-        targets: [one],
-      });
+      const sampler = samplerOf([one]);
       const known = new DrainedTasks(new TickWriter(), new ProcessReader(false));
       const pids = async (targets: readonly number[]): Promise<number[]> => {
         sampler.setTargets(targets);
@@ -160,6 +165,28 @@ describe("the filter by pid", () => {
         expect(await pids([one, two])).toEqual([one, two].sort((a, b) => a - b));
         expect(await pids([])).toEqual(expect.arrayContaining([one, two]));
         expect(await pids([two])).toEqual([two]);
+      } finally {
+        sampler.close();
+      }
+    });
+  });
+
+  test("what others have mapped is looked at where it is widened to them", async (context) => {
+    needsSampling(context);
+    // A library by whose name the process is known as one of .NET.
+    const runtime = join(folderOnDisk(context), "libcoreclr.so");
+    copyFileSync("/lib/x86_64-linux-gnu/libm.so.6", runtime);
+    const program = start("env", [`LD_PRELOAD=${runtime}`, "sleep", "1000"]);
+    await during([program], async ([pid = 0]) => {
+      while (!readFileSync(`/proc/${pid}/maps`, "latin1").includes(runtime)) await sleep(0.02);
+      const sampler = samplerOf([process.pid]);
+      const isKnown = () => hasEntryOf(process.pid, "dotnet_places", pid);
+      try {
+        await sampler.drain();
+        expect(isKnown()).toBe(false);
+        sampler.setTargets([]);
+        for (let look = 0; look < 40 && !isKnown(); look++) await sleep(0.2);
+        expect(isKnown()).toBe(true);
       } finally {
         sampler.close();
       }

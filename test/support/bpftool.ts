@@ -49,6 +49,15 @@ export function mapBytes(pid: number): number {
   return bytes;
 }
 
+/** Whether a map that a process holds has an entry with the number of another process for its key. */
+export function hasEntryOf(holder: number, name: string, pid: number): boolean {
+  const ids = descriptors(holder, "map_id");
+  const map = loaded("map").find((it) => it.name === name && ids.has(it.id));
+  if (!map) throw new Lacking(`there is no map ${name}`);
+  const key = [pid, pid >> 8, pid >> 16, pid >> 24].map((byte) => String(byte & 255));
+  return spawnSync(PATH, ["map", "lookup", "id", String(map.id), "key", ...key]).status === 0;
+}
+
 /** Time that the programs of a process have run for; counted while withStats() is in force. */
 export function runNanoseconds(pid: number): number {
   let nanoseconds = 0;
