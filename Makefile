@@ -20,8 +20,13 @@ NODE ?= node
 # The oldest Node that polytop runs on; bin/polytop reads it from there too.
 NODE_VERSION := $(shell sed -n 's/.*"node": ">=\([0-9]*\)".*/\1/p' package.json)
 
-ADDON_SOURCES := $(wildcard native/*/*.cpp)
-ADDON_OBJECTS := $(ADDON_SOURCES:native/%.cpp=build/native/%.o)
+# The files of a room of native/ are compiled as one: most of the time goes into the headers that they share. Rooms of
+# which the parsers take single files are compiled file by file.
+ROOMS := $(patsubst native/%/,%,$(dir $(wildcard native/*/*.cpp)))
+BY_FILE := drain files kernel mapped
+AS_ONE := $(filter-out $(BY_FILE),$(sort $(ROOMS)))
+ADDON_OBJECTS := $(AS_ONE:%=build/native/%.o) \
+  $(patsubst native/%.cpp,build/native/%.o,$(wildcard $(BY_FILE:%=native/%/*.cpp)))
 BUNDLE_ENTRIES := cli=src/start.ts live=src/sources/live.ts
 BUNDLE_SOURCES := $(shell find src bpf/*.json -type f)
 
@@ -30,6 +35,11 @@ BUNDLE_SOURCES := $(shell find src bpf/*.json -type f)
 remember = $(shell mkdir -p build; echo '$2' | cmp -s - $1 || echo '$2' > $1)
 $(call remember,build/objects,$(ADDON_OBJECTS))
 $(call remember,build/sources,$(BUNDLE_SOURCES))
+
+# The includes of a unit are a list of files too.
+unit = $(shell mkdir -p build/units; printf '\043include "%s"\n' $(wildcard native/$1/*.cpp) >build/units/$1.new; \
+  cmp -s build/units/$1.new build/units/$1.cpp && rm build/units/$1.new || mv build/units/$1.new build/units/$1.cpp)
+$(foreach it,$(AS_ONE),$(call unit,$(it)))
 
 BPF_OBJECTS := dist/polytop.bpf.o dist/wait.bpf.o
 SMALL_PROGRAMS := dist/polytop-reader dist/polytop-launch
@@ -82,11 +92,17 @@ ADDON_LINK := -shared -pthread -Wl,--build-id -Wl,--exclude-libs,ALL -Wl,--gc-se
 # What runs for no sample, no name and no row of a table, or waits for the kernel, is small instead of fast.
 SELDOM := command early events js kernel lines mapped perl probes python
 OPTIMIZED := -O2
-$(filter $(SELDOM:%=build/native/%/%),$(ADDON_OBJECTS)): OPTIMIZED := -Os
+$(filter $(SELDOM:%=build/native/%.o) $(SELDOM:%=build/native/%/%),$(ADDON_OBJECTS)): OPTIMIZED := -Os
 
-build/native/%.o: native/%.cpp build/compiler
-	mkdir -p $(@D)
-	$(CXX) $(ADDON_FLAGS) -c $< -o $@
+# Objects in a folder of build/, for each set of flags one: of single files, of rooms, and of tests.
+define OBJECTS
+$(foreach sources,native build/units .,
+build/$1/%.o: $(sources)/%.cpp build/compiler
+	mkdir -p $$(@D)
+	$2 -c $$< -o $$@
+)
+endef
+$(eval $(call OBJECTS,native,$$(CXX) $$(ADDON_FLAGS)))
 
 dist/polytop.node: $(ADDON_OBJECTS) build/objects
 	mkdir -p dist
@@ -141,44 +157,37 @@ dist/cli.js: $(BUNDLE_SOURCES) build/abi.ts build/sources package-lock.json pack
 # in build/tools/ as they are in the addon, in build/tools/checked/ with memory and undefined behaviour checked.
 
 TOOLS := answer_cases compare_code dump_unwind hostile_cases parser_cases reader_cases slow_parser stack_depth symbols_tool walk_twice
-CHECKED_TOOLS := cache_cases code_cases fair_cases fuzz_unwind managed_code map_cases merge_cases perl_cases python_cases room_cases rule_cases stack_cases start_code_cases starts_cases \
-  symbol_room_cases symbols_tool turn_cases unsampled_cases unwind_cases v8_cases
+CHECKED_TOOLS := symbols_tool $(filter-out $(TOOLS),$(basename $(notdir $(wildcard test/native/*.cpp))))
 CHECKED_FLAGS := $(CXX_FLAGS) -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all
+$(eval $(call OBJECTS,checked,$$(CXX) $$(CHECKED_FLAGS)))
 
-OTHER_ROOMS := command drain early events files js kernel kernel_names launch mapped
-PARSERS := $(filter-out $(OTHER_ROOMS:%=native/%/%),$(wildcard native/*/*.cpp)) \
-  $(filter-out %/parser.cpp,$(wildcard native/parser/program/*.cpp)) \
-  $(addprefix native/files/,open_file.cpp room_plan.cpp) $(addprefix native/mapped/,identity.cpp named_files.cpp proc_lines.cpp vdso.cpp) native/kernel/map_filter.cpp $(addprefix native/drain/,stacks.cpp unsampled.cpp)
+# What the archive of the parsers holds, rooms and single files. Rooms hold what asks the kernel too, and needs libbpf: no
+# program of the tests calls it, and the linker leaves it out.
+PARSER_ROOMS := $(filter-out command early events js kernel_names,$(AS_ONE))
+PARSER_FILES := $(patsubst native/%.cpp,%,$(filter-out %/parser.cpp,$(wildcard native/parser/program/*.cpp))) \
+  files/open_file files/room_plan mapped/identity mapped/named_files mapped/proc_lines mapped/vdso \
+  kernel/map_filter drain/stacks drain/unsampled
+UNUSED := -Wl,--gc-sections
+# Where memory is checked the linker can leave out whole objects only: there all are of single files.
+PARSERS := $(patsubst native/%.cpp,%,$(wildcard $(PARSER_ROOMS:%=native/%/*.cpp))) $(PARSER_FILES)
 $(call remember,build/parsers,$(PARSERS))
 
 tools: $(TOOLS:%=build/tools/%) $(CHECKED_TOOLS:%=build/tools/checked/%) build/tools/checked/replay
 
-build/tools/parsers.a: $(PARSERS:native/%.cpp=build/native/%.o) build/parsers
-build/tools/checked/parsers.a: $(PARSERS:native/%.cpp=build/checked/%.o) build/parsers
+build/tools/parsers.a: $(patsubst %,build/native/%.o,$(PARSER_ROOMS) $(PARSER_FILES)) build/parsers
+build/tools/checked/parsers.a: $(PARSERS:%=build/checked/%.o) build/parsers
 %/parsers.a:
 	mkdir -p $(@D)
 	rm -f $@
 	ar rcs $@ $(filter %.o,$^)
 
-build/checked/%.o: native/%.cpp build/compiler
-	mkdir -p $(@D)
-	$(CXX) $(CHECKED_FLAGS) -c $< -o $@
-
-build/native/test/%.o: test/native/%.cpp build/compiler
-	mkdir -p $(@D)
-	$(CXX) $(ADDON_FLAGS) -c $< -o $@
-
-build/checked/test/%.o: test/native/%.cpp build/compiler
-	mkdir -p $(@D)
-	$(CXX) $(CHECKED_FLAGS) -c $< -o $@
-
-build/tools/%: build/native/test/%.o build/tools/parsers.a
-	$(CXX) $^ $(LIBRARIES) $(TOOL_LIBRARIES) -o $@
+build/tools/%: build/native/test/native/%.o build/tools/parsers.a
+	$(CXX) $^ $(UNUSED) $(LIBRARIES) $(TOOL_LIBRARIES) -o $@
 
 # It loads BPF objects.
 build/tools/stack_depth: TOOL_LIBRARIES := -lbpf
 
-build/tools/checked/%: build/checked/test/%.o build/tools/checked/parsers.a
+build/tools/checked/%: build/checked/test/native/%.o build/tools/checked/parsers.a
 	$(CXX) $(CHECKED_FLAGS) $^ $(LIBRARIES) -o $@
 
 # ---- a release -----------------------------------------------------------------
@@ -202,23 +211,14 @@ build/tools/checked/replay: $(HARNESSES:test/%.cpp=build/checked/test/%.o) build
   build/tools/checked/parsers.a
 	$(CXX) $(CHECKED_FLAGS) $^ $(LIBRARIES) -o $@
 
-build/checked/test/fuzz/harness/%.o: test/fuzz/harness/%.cpp build/compiler
-	mkdir -p $(@D)
-	$(CXX) $(CHECKED_FLAGS) -c $< -o $@
+$(eval $(call OBJECTS,fuzz,$$(CLANGXX) $$(FUZZ_FLAGS) -fsanitize=fuzzer-no-link))
+$(eval $(call OBJECTS,covered,$$(CLANGXX) $$(COVERAGE_FLAGS)))
 
-build/fuzz/%.o: %.cpp build/compiler
-	mkdir -p $(@D)
-	$(CLANGXX) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -c $< -o $@
-
-build/fuzz/parsers.a: $(PARSERS:%.cpp=build/fuzz/%.o) build/parsers
-build/covered/parsers.a: $(PARSERS:%.cpp=build/covered/%.o) build/parsers
+build/fuzz/parsers.a: $(PARSERS:%=build/fuzz/%.o) build/parsers
+build/covered/parsers.a: $(PARSERS:%=build/covered/%.o) build/parsers
 
 build/fuzz/fuzz: $(patsubst %.cpp,build/fuzz/%.o,$(HARNESSES) test/fuzz/harness/fuzz.cpp) build/fuzz/parsers.a
 	$(CLANGXX) $(FUZZ_FLAGS) -fsanitize=fuzzer $^ $(LIBRARIES) -o $@
-
-build/covered/%.o: %.cpp build/compiler
-	mkdir -p $(@D)
-	$(CLANGXX) $(COVERAGE_FLAGS) -c $< -o $@
 
 build/covered/replay: $(patsubst %.cpp,build/covered/%.o,$(HARNESSES) test/fuzz/harness/replay.cpp) \
   build/covered/parsers.a

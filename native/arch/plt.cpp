@@ -4,16 +4,16 @@
 // mold's.
 #include "arch/plt.h"
 
-#include <algorithm>
 #include <array>
 #include <cstring>
 #include <iterator>
+
+#include "arch/bytes_at.h"
 
 namespace polytop::arch {
 
 namespace {
 
-constexpr std::array<uint8_t, 4> kEndbr = {0xf3, 0x0f, 0x1e, 0xfa};
 constexpr std::array<uint8_t, 2> kJumpThrough = {0xff, 0x25};  // jmp *n(%rip)
 constexpr std::array<uint8_t, 2> kPushWord = {0xff, 0x35};     // push n(%rip)
 constexpr std::array<uint8_t, 2> kNumber = {0x41, 0xbb};       // mov $n, %r11d
@@ -21,12 +21,6 @@ constexpr std::array<uint8_t, 1> kBound = {0xf2};
 constexpr std::array<uint8_t, 1> kPush = {0x68};
 constexpr std::array<uint8_t, 1> kJump = {0xe9};
 constexpr size_t kOperand = 4;
-
-template <typename Bytes>
-bool has(std::span<const uint8_t> code, size_t at, const Bytes& wanted) {
-  return at <= code.size() && code.size() - at >= wanted.size() &&
-         std::equal(wanted.begin(), wanted.end(), code.begin() + static_cast<ptrdiff_t>(at));
-}
 
 int32_t operandAt(std::span<const uint8_t> code, size_t at) {
   int32_t value = 0;
@@ -37,14 +31,14 @@ int32_t operandAt(std::span<const uint8_t> code, size_t at) {
 }  // namespace
 
 std::optional<PltTarget> readPltStub(std::span<const uint8_t> code, uint64_t address) {
-  size_t at = has(code, 0, kEndbr) ? kEndbr.size() : 0;
-  if (has(code, at, kNumber)) at += kNumber.size() + kOperand;
-  if (has(code, at, kBound)) at += kBound.size();
-  if (has(code, at, kJumpThrough) && at + kJumpThrough.size() + kOperand <= code.size()) {
+  size_t at = hasBytes(code, 0, kEndbr) ? kEndbr.size() : 0;
+  if (hasBytes(code, at, kNumber)) at += kNumber.size() + kOperand;
+  if (hasBytes(code, at, kBound)) at += kBound.size();
+  if (hasBytes(code, at, kJumpThrough) && at + kJumpThrough.size() + kOperand <= code.size()) {
     at += kJumpThrough.size();
     return PltTarget{address + at + kOperand + static_cast<uint64_t>(int64_t{operandAt(code, at)}), 0};
   }
-  if (has(code, at, kPush) && at + kPush.size() + kOperand <= code.size())
+  if (hasBytes(code, at, kPush) && at + kPush.size() + kOperand <= code.size())
     return PltTarget{0, static_cast<uint32_t>(operandAt(code, at + kPush.size()))};
   return std::nullopt;
 }
@@ -52,9 +46,10 @@ std::optional<PltTarget> readPltStub(std::span<const uint8_t> code, uint64_t add
 std::optional<PltLayout> readPltLayout(std::span<const uint8_t> code) {
   constexpr size_t kPushAt = kJumpThrough.size() + kOperand, kJumpAt = kPushAt + kPush.size() + kOperand;
   if (code.size() < 2 * kPltEntry || code.size() % kPltEntry != 0) return std::nullopt;
-  if (!has(code, 0, kPushWord) || !has(code, kPushWord.size() + kOperand, kJumpThrough)) return std::nullopt;
+  if (!hasBytes(code, 0, kPushWord) || !hasBytes(code, kPushWord.size() + kOperand, kJumpThrough)) return std::nullopt;
   for (size_t at = kPltEntry; at < code.size(); at += kPltEntry) {
-    if (!has(code, at, kJumpThrough) || !has(code, at + kPushAt, kPush) || !has(code, at + kJumpAt, kJump))
+    if (!hasBytes(code, at, kJumpThrough) || !hasBytes(code, at + kPushAt, kPush) ||
+        !hasBytes(code, at + kJumpAt, kJump))
       return std::nullopt;
   }
   return PltLayout{kPushWord.size() + kOperand, kPltEntry, static_cast<int32_t>(kJumpAt)};

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "arch/start_frames.h"
 
-#include <algorithm>
 #include <vector>
+
+#include "arch/bytes_at.h"
 
 namespace polytop::arch {
 
@@ -10,7 +11,6 @@ namespace {
 
 using Bytes = std::vector<uint8_t>;
 
-const Bytes kEndbr = {0xf3, 0x0f, 0x1e, 0xfa};
 const Bytes kReturn = {0xc3};
 const Bytes kPushFp = {0x55};
 const Bytes kPopFp = {0x5d};
@@ -32,12 +32,7 @@ constexpr size_t kCompareBytes = 7;
 constexpr uint8_t kJumpNotEqual = 0x75;
 constexpr size_t kJumpBytes = 2;
 
-bool has(std::span<const uint8_t> code, size_t at, const Bytes& wanted) {
-  return at <= code.size() && code.size() - at >= wanted.size() &&
-         std::equal(wanted.begin(), wanted.end(), code.begin() + static_cast<ptrdiff_t>(at));
-}
-
-size_t behindEndbr(std::span<const uint8_t> code) { return has(code, 0, kEndbr) ? kEndbr.size() : 0; }
+size_t behindEndbr(std::span<const uint8_t> code) { return hasBytes(code, 0, kEndbr) ? kEndbr.size() : 0; }
 
 }  // namespace
 
@@ -46,7 +41,8 @@ bool findAlignedFrame(std::span<const uint8_t> code, WordOnStack& word) {
   for (const auto& [take, give] : kAlignments) {
     if (code.size() < begin + take.size() + give.size() + kReturn.size()) continue;
     const size_t last = code.size() - kReturn.size();
-    if (!has(code, begin, take) || !has(code, last - give.size(), give) || !has(code, last, kReturn)) continue;
+    if (!hasBytes(code, begin, take) || !hasBytes(code, last - give.size(), give) || !hasBytes(code, last, kReturn))
+      continue;
     word = {begin + take.size(), last, code.size()};
     return true;
   }
@@ -55,7 +51,8 @@ bool findAlignedFrame(std::span<const uint8_t> code, WordOnStack& word) {
 
 bool findDestructorFrame(std::span<const uint8_t> code, WordOnStack& word) {
   const size_t begin = behindEndbr(code), jump = begin + kCompareBytes, push = jump + kJumpBytes;
-  if (!has(code, begin, kCompare) || !has(code, push, kPushFp) || code[jump - 1] != 0 || code[jump] != kJumpNotEqual)
+  if (!hasBytes(code, begin, kCompare) || !hasBytes(code, push, kPushFp) || code[jump - 1] != 0 ||
+      code[jump] != kJumpNotEqual)
     return false;
   const size_t target = push + code[jump + 1];
   Bytes finish = kPopFp;
@@ -63,7 +60,7 @@ bool findDestructorFrame(std::span<const uint8_t> code, WordOnStack& word) {
   const auto end = std::search(code.begin() + static_cast<ptrdiff_t>(push), code.end(), finish.begin(), finish.end());
   const size_t pop = static_cast<size_t>(end - code.begin());
   // What the jump leads to returns too, behind the work.
-  if (end == code.end() || target < pop + finish.size() || !has(code, target, kReturn)) return false;
+  if (end == code.end() || target < pop + finish.size() || !hasBytes(code, target, kReturn)) return false;
   word = {push + kPushFp.size(), pop + kPopFp.size(), target + kReturn.size()};
   return true;
 }

@@ -29,7 +29,7 @@ constexpr uint64_t kMaxRelocations = 64 << 20;
 /// The symbols that are looked for have shorter names.
 constexpr size_t kMaxName = 64;
 /// So many segments are looked at for a version: a program has three or four.
-constexpr int kMaxScanned = 8;
+constexpr int kMaxTextSegments = 8;
 /// No structure of the runtime is so long.
 constexpr uint64_t kMaxOffset = 0x4000;
 constexpr uint64_t kMaxVersionScan = 64 << 20;
@@ -132,7 +132,7 @@ uint32_t majorOf(std::string_view version) {
 
 /// The major version in the image's version text, 0 if there is none.
 uint32_t versionByText(const ElfImage& image) {
-  int scansLeft = kMaxScanned;
+  int scansLeft = kMaxTextSegments;
   for (const Segment& segment : image.segments()) {
     if (segment.type != PT_LOAD || (segment.flags & PF_X) != 0 || scansLeft-- <= 0) continue;
     const std::vector<uint8_t> bytes = image.read(segment.offset, std::min(segment.fileSize, kMaxVersionScan));

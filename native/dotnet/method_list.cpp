@@ -10,7 +10,7 @@ namespace polytop {
 namespace {
 
 /// Composite images hold the code of some hundred.
-constexpr uint64_t kMaxAssemblies = 4096;
+constexpr uint64_t kMaxDefinitions = 4096;
 
 }  // namespace
 
@@ -26,7 +26,7 @@ bool decodeMethodQuery(std::span<const uint8_t> bytes, MethodQuery& query) {
   WireReader reader(bytes);
   query.functions = reader.get<uint32_t>();
   query.instances = reader.get<uint32_t>();
-  query.definitions = reader.getList<uint32_t>(kMaxAssemblies);
+  query.definitions = reader.getList<uint32_t>(kMaxDefinitions);
   return reader.isAtEnd();
 }
 

@@ -45,7 +45,7 @@ constexpr std::array<uint8_t, 32> kBundleSignature = {0x8b, 0x12, 0x02, 0xb9, 0x
 constexpr uint64_t kMaxManifest = 4 << 20, kMaxDataScan = 16 << 20;
 constexpr uint32_t kMaxBundleFiles = 16384;
 /// So many writable segments are looked at for the place of the manifest: a program has one or two.
-constexpr int kMaxScanned = 4;
+constexpr int kMaxDataSegments = 4;
 constexpr uint8_t kAssembly = 1;
 
 /// A function of an image, by file offset.
@@ -234,7 +234,7 @@ uint64_t findManifest(const ElfImage& image) {
     if (section.offset <= image.fileSize()) end = std::max(end, section.offset + section.size);
   }
   if (image.fileSize() < end + kPageSize) return 0;  // nothing behind the ELF file
-  int scansLeft = kMaxScanned;
+  int scansLeft = kMaxDataSegments;
   for (const Segment& segment : image.segments()) {
     if (segment.type != PT_LOAD || (segment.flags & PF_W) == 0 || scansLeft-- <= 0) continue;
     const std::vector<uint8_t> data = image.read(segment.offset, std::min(segment.fileSize, kMaxDataScan));

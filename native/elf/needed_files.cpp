@@ -12,7 +12,7 @@
 namespace polytop {
 namespace {
 
-constexpr uint64_t kMaxDynamic = 64u << 10;
+constexpr uint64_t kMaxDynamicSegment = 64u << 10;
 constexpr size_t kMaxLibraries = 1000, kMaxFolders = 1000;
 constexpr size_t kMaxPath = 4096;
 
@@ -31,7 +31,7 @@ NeededFiles readNeededFiles(const ElfImage& image) {
   if (const Segment* loader = segmentOf(image, PT_INTERP)) needed.interpreter = image.readString(loader->offset);
   const Segment* dynamic = segmentOf(image, PT_DYNAMIC);
   if (dynamic == nullptr) return needed;
-  const std::vector<uint8_t> bytes = image.read(dynamic->offset, std::min(dynamic->fileSize, kMaxDynamic));
+  const std::vector<uint8_t> bytes = image.read(dynamic->offset, std::min(dynamic->fileSize, kMaxDynamicSegment));
   std::vector<Elf64_Dyn> entries(bytes.size() / sizeof(Elf64_Dyn));
   if (!entries.empty()) std::memcpy(entries.data(), bytes.data(), entries.size() * sizeof(Elf64_Dyn));
   entries.erase(std::ranges::find(entries, DT_NULL, &Elf64_Dyn::d_tag), entries.end());

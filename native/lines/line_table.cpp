@@ -11,7 +11,7 @@ namespace polytop {
 namespace {
 
 /// Entries that are looked at for one request: some 100 ms. What is beyond has the line of its innermost code.
-constexpr size_t kMaxEntries = 2'000'000;
+constexpr size_t kMaxEntriesAsked = 2'000'000;
 
 }  // namespace
 
@@ -73,7 +73,7 @@ const char* LineTables::Table::lineOf(Dwarf_Addr address, int& line) {
 }
 
 void LineTables::Table::find(const LineQuery& query, FoundLines& found) {
-  entriesLeft = kMaxEntries;
+  entriesLeft = kMaxEntriesAsked;
   std::map<std::string, uint32_t, std::less<>> indexes;
   for (const uint64_t offset : query.offsets) {
     uint64_t address = 0;

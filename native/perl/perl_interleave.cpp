@@ -41,16 +41,16 @@ PerlRole roleOf(const StackFrame& word) {
 }
 
 /// The frames between two calls of Perl code by C code.
-struct Segment {
+struct WordsBetweenCalls {
   size_t begin = 0, end = 0;   ///< its words
   std::optional<size_t> xsub;  ///< the word of the sub written in C that the segment called
 };
 
 /// The words of the Perl part of a stack.
 struct PerlWords {
-  std::vector<Segment> segments = {{}};  ///< innermost first
-  bool hasMain = false;                  ///< the last one ends with the code outside of any sub
-  bool hasFrames = false;                ///< there is a Perl frame in any
+  std::vector<WordsBetweenCalls> segments = {{}};  ///< innermost first
+  bool hasMain = false;                            ///< the last one ends with the code outside of any sub
+  bool hasFrames = false;                          ///< there is a Perl frame in any
   std::optional<size_t> stop;
   std::vector<Index> environments;  ///< indexes of native frames, innermost first
   uint32_t runLoop = 0;             ///< the function that is a run loop of a module's own; 0: there is none
@@ -203,7 +203,7 @@ class Placement {
 
   /// Adds a segment, with the sub written in C that it called where that is found.
   void add(Index segment) {
-    const Segment& it = words_.segments[static_cast<size_t>(segment)];
+    const WordsBetweenCalls& it = words_.segments[static_cast<size_t>(segment)];
     if (it.xsub) addXsub(segment, *it.xsub);
     const size_t first = placed_.size();
     const LoopGroup* group = pairing_.groupOf(segment);

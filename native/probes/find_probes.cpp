@@ -21,7 +21,7 @@ constexpr uint64_t kMaxSymbols = 2u << 20;
 constexpr uint64_t kMaxNames = 128u << 20;
 constexpr uint64_t kMaxPacked = 32u << 20;
 constexpr uint64_t kMaxNotes = 4u << 20;
-constexpr size_t kMaxName = 4096;
+constexpr size_t kMaxSymbolName = 4096;
 constexpr uint32_t kStaticProbeNote = 3;
 
 /// What the linker writes behind a name in .symtab: `@@VERSION`, or `@VERSION` for an old one.
@@ -56,7 +56,7 @@ void addFunctions(const ElfImage& file, uint32_t type, const ElfImage& code, std
     if (!code.addressToOffset(symbol.st_value, offset)) continue;
     const char* start = reinterpret_cast<const char*>(names.data()) + symbol.st_name;
     ProbedFunction function;
-    function.name.assign(start, strnlen(start, std::min(names.size() - symbol.st_name, kMaxName)));
+    function.name.assign(start, strnlen(start, std::min(names.size() - symbol.st_name, kMaxSymbolName)));
     function.offset = offset;
     function.isChooser = kind == STT_GNU_IFUNC;
     splitVersion(function);

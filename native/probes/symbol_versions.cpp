@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint64_t kMaxNumbers = 8u << 20;
 constexpr uint64_t kMaxDefinitions = 1u << 20;
-constexpr size_t kMaxName = 256;
+constexpr size_t kMaxVersionName = 256;
 constexpr uint16_t kOld = 0x8000;  // VERSYM_HIDDEN
 
 const Section* sectionOf(const ElfImage& image, uint32_t type) {
@@ -41,7 +41,7 @@ SymbolVersions::SymbolVersions(const ElfImage& image) {
     // The base is the name of the file itself.
     if ((definition.vd_flags & VER_FLG_BASE) == 0 && readAt(bytes, at + definition.vd_aux, name) &&
         name.vda_name < strings.size)
-      names_[definition.vd_ndx] = image.readString(strings.offset + name.vda_name, kMaxName);
+      names_[definition.vd_ndx] = image.readString(strings.offset + name.vda_name, kMaxVersionName);
     if (definition.vd_next == 0) break;
   }
   numbers_ = image.read(numbers->offset, std::min(numbers->size, kMaxNumbers));

@@ -7,7 +7,7 @@ namespace polytop {
 
 namespace {
 
-constexpr size_t kMaxText = 1024, kMaxRanges = 16;
+constexpr size_t kMaxText = 1024, kMaxEvaluationRanges = 16;
 
 }  // namespace
 
@@ -24,7 +24,7 @@ bool findPython(ProbedFile& file, WireWriter& facts) {
 std::optional<PythonFile> readPythonFacts(WireReader& facts) {
   PythonFile python;
   python.facts = facts.get<python_file>();
-  python.evaluation = facts.getList<code_range>(kMaxRanges);
+  python.evaluation = facts.getList<code_range>(kMaxEvaluationRanges);
   python.warning = facts.getText(kMaxText);
   return facts.isAtEnd() ? std::optional(std::move(python)) : std::nullopt;
 }

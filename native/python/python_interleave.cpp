@@ -15,20 +15,20 @@ namespace polytop {
 namespace {
 
 /// The frames of one evaluation, innermost first.
-struct Segment {
+struct EvaluationFrames {
   std::vector<const StackFrame*> frames;
   std::optional<size_t> at;  ///< index of its native frame, if that is known
 };
 
 struct Segments {
-  std::vector<Segment> all;  ///< innermost first
+  std::vector<EvaluationFrames> all;  ///< innermost first
   std::vector<const StackFrame*> stop;
 };
 
 std::optional<size_t> indexOf(uint16_t place) { return place == 0 ? std::nullopt : std::optional<size_t>(place - 1); }
 
 /// Gives evaluations of 3.10 from one on their places, which follow them: those that come apart are the outermost's.
-void setPlaces(std::vector<Segment>& all, size_t first, std::vector<std::optional<size_t>>& places) {
+void setPlaces(std::vector<EvaluationFrames>& all, size_t first, std::vector<std::optional<size_t>>& places) {
   const size_t count = std::min(places.size(), all.size() - first);
   for (size_t i = 1; i <= count; i++) all[all.size() - i].at = places[places.size() - i];
   places.clear();
@@ -36,14 +36,14 @@ void setPlaces(std::vector<Segment>& all, size_t first, std::vector<std::optiona
 
 /// A thread in several interpreters has a chain of frames in each: brings evaluations into the order of their places.
 /// One without a place stays behind the one before it.
-void orderByPlace(std::vector<Segment>& all) {
-  std::vector<std::pair<size_t, Segment>> keyed;
+void orderByPlace(std::vector<EvaluationFrames>& all) {
+  std::vector<std::pair<size_t, EvaluationFrames>> keyed;
   size_t key = 0;
-  for (Segment& it : all) {
+  for (EvaluationFrames& it : all) {
     if (it.at) key = *it.at;
     keyed.emplace_back(key, std::move(it));
   }
-  std::ranges::stable_sort(keyed, {}, &std::pair<size_t, Segment>::first);
+  std::ranges::stable_sort(keyed, {}, &std::pair<size_t, EvaluationFrames>::first);
   all.clear();
   for (auto& [at, segment] : keyed) all.push_back(std::move(segment));
 }
@@ -96,27 +96,27 @@ std::vector<size_t> evaluationsIn(StackFrames native, size_t begin, size_t end) 
 }
 
 /// Gives places to segments without one that follow each other: those of `evaluations`, from one of them on.
-void place(std::span<Segment> segments, const std::vector<size_t>& evaluations, size_t first) {
+void place(std::span<EvaluationFrames> segments, const std::vector<size_t>& evaluations, size_t first) {
   for (size_t i = 0; i < segments.size(); i++)
     segments[i].at = first + i < evaluations.size() ? std::optional(evaluations[first + i]) : std::nullopt;
 }
 
 /// Finds the native frames of segments without one by their number, between the neighbours that have one. Returns
 /// whether it could find all, none of them by a guess.
-bool placeByNumber(std::span<Segment> segments, StackFrames native, bool isOpen) {
+bool placeByNumber(std::span<EvaluationFrames> segments, StackFrames native, bool isOpen) {
   bool areFound = true;
   for (size_t first = 0; first < segments.size();) {
     if (segments[first].at) {
       first++;
       continue;
     }
-    const auto isPlaced = [](const Segment& it) { return it.at.has_value(); };
+    const auto isPlaced = [](const EvaluationFrames& it) { return it.at.has_value(); };
     const auto end = static_cast<size_t>(
         std::find_if(segments.begin() + static_cast<ptrdiff_t>(first), segments.end(), isPlaced) - segments.begin());
     const size_t inner = first == 0 ? 0 : *segments[first - 1].at + 1;
     const std::optional<size_t> outer = end < segments.size() ? segments[end].at : std::nullopt;
     const std::vector<size_t> evaluations = evaluationsIn(native, inner, outer.value_or(native.size()));
-    const std::span<Segment> group = segments.subspan(first, end - first);
+    const std::span<EvaluationFrames> group = segments.subspan(first, end - first);
     const bool isAtOpenEnd = isOpen && !outer;
     const ptrdiff_t surplus = std::ssize(evaluations) - std::ssize(group);
     // Only the innermost evaluation of all has no frame.
@@ -127,7 +127,7 @@ bool placeByNumber(std::span<Segment> segments, StackFrames native, bool isOpen)
     } else {
       areFound = false;
       const std::optional<size_t> guess = evaluations.empty() ? std::nullopt : std::optional(evaluations.front());
-      for (Segment& segment : group) segment.at = outer ? outer : guess;
+      for (EvaluationFrames& segment : group) segment.at = outer ? outer : guess;
     }
     first = end;
   }
@@ -142,7 +142,7 @@ bool interleavePython(StackFrames native, StackFrames python, bool isTruncated, 
   const bool areFound = placeByNumber(segments.all, native, isOpen);
   // Frames of which nothing is known are further out than all that is known.
   const auto pushSegmentsAt = [&](size_t place) {
-    for (const Segment& segment : segments.all) {
+    for (const EvaluationFrames& segment : segments.all) {
       if (std::min(segment.at.value_or(native.size()), native.size()) != place) continue;
       for (const StackFrame* frame : segment.frames) into.push(*frame);
     }
@@ -152,7 +152,8 @@ bool interleavePython(StackFrames native, StackFrames python, bool isTruncated, 
   bool isInside = true, areAllKnown = true;
   for (size_t index = 0; index < native.size(); index++) {
     const StackFrame& frame = native[index];
-    const bool hasFrames = std::ranges::any_of(segments.all, [index](const Segment& it) { return it.at == index; });
+    const bool hasFrames =
+        std::ranges::any_of(segments.all, [index](const EvaluationFrames& it) { return it.at == index; });
     pushSegmentsAt(index);
     if (hasFrames) isInside = false;
     const bool isUnknown = isWhole && !isInside && !hasFrames && isOwn(frame) && frame.role.part == kEvaluation;

@@ -12,6 +12,7 @@
 
 #include "symbols/demangle_cpp.h"
 #include "symbols/demangle_d.h"
+#include "symbols/malloced_text.h"
 #include "util/utf8.h"
 
 namespace polytop {
@@ -19,16 +20,10 @@ namespace {
 
 constexpr size_t kMaxRustLength = 1u << 20;
 
-struct Free {
-  void operator()(char* memory) const { std::free(memory); }
-};
-
-bool isDigit(char c) { return c >= '0' && c <= '9'; }
-
 bool isLowerHex(char c) { return isDigit(c) || (c >= 'a' && c <= 'f'); }
 
 std::optional<std::string> take(char* demangled) {
-  std::unique_ptr<char, Free> owned(demangled);
+  MallocedText owned(demangled);
   if (!owned) return std::nullopt;
   return std::string(owned.get());
 }

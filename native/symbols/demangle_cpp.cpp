@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "symbols/cpp_nodes.h"
+#include "symbols/malloced_text.h"
 
 namespace polytop {
 namespace {
@@ -242,10 +243,6 @@ class BoundedParser : public AbstractManglingParser<BoundedParser, WeighingAlloc
   uint32_t steps_ = 0;
 };
 
-struct Free {
-  void operator()(char* memory) const { std::free(memory); }
-};
-
 /// Prints what is asked for of a name. `withTypes`: read the types behind the name too, which says whether all of it is
 /// a mangled name.
 template <typename Print>
@@ -255,7 +252,7 @@ std::optional<std::string> printOf(std::string_view mangled, bool withTypes, Pri
   if (root == nullptr || !parser.affordable(root)) return std::nullopt;
   OutputBuffer out;
   print(*root, out);
-  std::unique_ptr<char, Free> owned(out.getBuffer());
+  MallocedText owned(out.getBuffer());
   return std::string(out.getBuffer(), out.getCurrentPosition());
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "symbols/d_literals.h"
+#include "util/utf8.h"
 
 namespace polytop {
 namespace {
@@ -16,8 +17,6 @@ namespace {
 constexpr int kMostDepth = 64;
 /// References may double a name at each step.
 constexpr size_t kMostLength = 4096, kMostParts = 2000;
-
-bool isDigit(char c) { return c >= '0' && c <= '9'; }
 
 /// Names that the compiler gives.
 std::string_view shownName(std::string_view name) {

@@ -8,6 +8,9 @@
 
 namespace polytop {
 
+/// Whether a byte is a digit of ASCII, whatever the locale.
+constexpr bool isDigit(char byte) { return byte >= '0' && byte <= '9'; }
+
 /// Bytes of the character that begins a text (RFC 3629); 0 where there is none.
 inline size_t utf8Length(std::string_view text) {
   const auto byte = [&](size_t at) { return at < text.size() ? static_cast<uint8_t>(text[at]) : uint8_t{0}; };

@@ -11,7 +11,7 @@ namespace polytop {
 
 namespace {
 
-constexpr size_t kMaxText = 1024, kMaxRanges = 16;
+constexpr size_t kMaxText = 1024, kMaxEvaluationRanges = 16;
 
 bool isRange(const code_range& range) { return range.start <= range.end; }
 
@@ -50,7 +50,7 @@ bool findV8(ProbedFile& file, WireWriter& facts) {
 std::optional<V8File> readV8Facts(WireReader& facts) {
   V8File v8;
   v8.facts = facts.get<v8_file>();
-  v8.evaluation = facts.getList<code_range>(kMaxRanges);
+  v8.evaluation = facts.getList<code_range>(kMaxEvaluationRanges);
   v8.warning = facts.getText(kMaxText);
   return facts.isAtEnd() && isSound(v8) ? std::optional(std::move(v8)) : std::nullopt;
 }

@@ -10,7 +10,7 @@ namespace polytop {
 namespace {
 
 /// No stack grows beyond so many frames by functions that were compiled into others.
-constexpr size_t kMaxFrames = 4096;
+constexpr size_t kMaxInlinedFrames = 4096;
 
 bool isOfV8(const interpreted_frame& frame) { return ownerOf(frame) == INTERPRETER_V8; }
 
@@ -132,7 +132,7 @@ std::vector<interpreted_frame> V8Lines::shown(std::span<const interpreted_frame>
 }
 
 bool V8Lines::expand(const interpreted_frame& call, uint64_t function, std::vector<interpreted_frame>& into) const {
-  if (into.size() >= kMaxFrames) return false;
+  if (into.size() >= kMaxInlinedFrames) return false;
   if (const TranslatedCalls* calls = findIn(translations_, olderTranslations_, call.name))
     return expandTranslated(*calls, call.line, function, into);
   const CompiledCalls* calls = findIn(codes_, olderCodes_, call.name);
