@@ -16,6 +16,8 @@ constexpr size_t kMostNoReturn = 16;
 /// Compilers align functions to that, and not the parts of them that are seldom run.
 constexpr uint32_t kAlignment = 16;
 constexpr int32_t kCallAlignment = 16;
+/// Within a function there is less of it in one place.
+constexpr uint32_t kMostPadding = 64;
 
 }  // namespace
 
@@ -156,9 +158,11 @@ bool CodeFlow::isWhole(const FlowFound& found) const {
     if (change.offset < origin_) return false;
     last = std::max(last, change.offset);
   }
-  for (uint32_t at = origin_; at < last;) {
-    const uint32_t length = states_[at] != 0 ? lengthAt(at) : lengthOfPadding(at);
-    if (length == 0) return false;
+  for (uint32_t at = origin_, padding = 0; at < last;) {
+    const bool isKnown = states_[at] != 0;
+    const uint32_t length = isKnown ? lengthAt(at) : lengthOfPadding(at);
+    padding = isKnown ? 0 : padding + length;
+    if (length == 0 || padding > kMostPadding) return false;
     at += length;
   }
   return true;

@@ -171,6 +171,14 @@ bool CodePiece::tryPart(uint32_t offset) {
   return false;
 }
 
+/// Whether something jumps into the middle of an instruction.
+bool CodePiece::isEntered(uint32_t offset, uint32_t length) const {
+  for (uint32_t inside = offset + 1; inside < offset + length; inside++) {
+    if (flow_.at(inside) != 0) return true;
+  }
+  return false;
+}
+
 uint32_t CodePiece::behindPadding(uint32_t offset) const {
   while (offset < code_.size() && flow_.at(offset) == 0 && !flow_.isStart(offset)) {
     if (isFiller(code_[offset])) {
@@ -178,7 +186,7 @@ uint32_t CodePiece::behindPadding(uint32_t offset) const {
       continue;
     }
     const arch::Instruction instruction = arch::decode(flow_.from(offset));
-    if (instruction.effect != Effect::kNothing) break;
+    if (instruction.effect != Effect::kNothing || isEntered(offset, instruction.length)) break;
     offset += instruction.length;
   }
   return offset;

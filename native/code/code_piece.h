@@ -60,6 +60,7 @@ class CodePiece {
   bool returnsFromSignal(uint32_t offset);
   bool beginsFrame(uint32_t offset) const;
   void accept(uint32_t function, FlowFound found);
+  bool isEntered(uint32_t offset, uint32_t length) const;
   uint32_t behindPadding(uint32_t offset) const;
   uint32_t behindWay(uint32_t offset) const;
   bool isInside(int64_t offset) const { return offset >= 0 && offset < static_cast<int64_t>(code_.size()); }

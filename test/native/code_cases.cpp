@@ -32,6 +32,7 @@ void testInstructions() {
   check(is({0x31, 0xed}, Effect::kZeroFp, 2) && is({0x89, 0xc5}, Effect::kLoseFp, 2), "fp overwritten");
   check(is({0x40, 0x0f, 0x94, 0xc5}, Effect::kLoseFp, 4) && is({0x0f, 0x94, 0xc5}, Effect::kNone, 3), "a byte of fp");
   check(is({0xe8, 1, 0, 0, 0}, Effect::kCall, 5, 6) && is({0x74, 0xfe}, Effect::kBranch, 2), "where they go");
+  check(is({0xe9, 0xff, 0xff, 0xff, 0x7f}, Effect::kJump, 5, INT32_MAX), "a jump over 2 GB");
   check(is({0xff, 0x25, 0, 0, 0, 0}, Effect::kLinkedJump, 6) && is({0xff, 0xe0}, Effect::kIndirectJump, 2), "or not");
   check(is({0xc5, 0xf9, 0x6e, 0xed}, Effect::kNone, 4), "a vector register of the number of fp");
   check(is({0x62, 0xf1, 0x7c, 0x48, 0x28, 0x44, 0x24, 0x01}, Effect::kNone, 8), "EVEX with a displacement");
@@ -79,6 +80,10 @@ void testFunctions() {
   check(Piece({0x31, 0xed, 0xc3}).at(0).depth == 0, "fp that is not given back");
   check(Piece({0x48, 0x89, 0xc4, 0xc3}).at(0).depth == 0, "another stack");
   check(Piece({0x06, 0xc3}).at(0).depth == 0, "what is no instruction");
+
+  // push; jne 10; pop; ret; an instruction of padding, of whose fourth byte on there are a pop and a return.
+  const Piece inside({0x53, 0x75, 0x05, 0x5b, 0xc3, 0x0f, 0x1f, 0x40, 0x5b, 0xc3});
+  check(inside.at(3).depth == 16 && inside.at(8).depth != 8, "a jump into padding");
 
   // push; call +2 (what never returns); pop %rbp, which is another function's; its own end behind a jump.
   const Piece never({0x53, 0x74, 0x07, 0xe8, 0x00, 0x10, 0x00, 0x00, 0x5b, 0x5b, 0x5b, 0xc3});
