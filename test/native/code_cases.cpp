@@ -76,6 +76,9 @@ void testFunctions() {
   // A jump into the middle, and one way pushes more than the other.
   const Piece differing({0x85, 0xff, 0x74, 0x01, 0x53, 0x90, 0xc3});
   check(differing.at(0).depth == 0, "two depths at one place: no rows");
+  // push %rbp; call *%rax; pop %rbp; ret. Functions written in assembly may not give fp back to one another.
+  const unwind_rule saved = ruleOf(Piece({0x55, 0xff, 0xd0, 0x5d, 0xc3}).at(3));
+  check(saved.cfa == CFA_SP && saved.fp == FP_CFA && saved.fp_offset == -16, "fp that was saved");
   check(Piece({0x5b, 0xc3}).at(0).depth == 0, "a return address that is taken off");
   check(Piece({0x31, 0xed, 0xc3}).at(0).depth == 0, "fp that is not given back");
   check(Piece({0x48, 0x89, 0xc4, 0xc3}).at(0).depth == 0, "another stack");

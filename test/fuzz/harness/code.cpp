@@ -83,8 +83,7 @@ void tryCode(Input input) {
   if (input.size() <= head) return;
   std::vector<uint8_t> code(input.begin() + static_cast<ptrdiff_t>(head), input.end());
   const size_t once = code.size();
-  while ((options & kRepeated) != 0 && code.size() + once < kLargeCode)
-    code.insert(code.end(), code.begin(), code.begin() + static_cast<ptrdiff_t>(once));
+  while ((options & kRepeated) != 0 && code.size() < kLargeCode) code.push_back(code[code.size() - once]);
   const auto offsetAt = [&](size_t number) {
     return static_cast<uint32_t>((input[1 + 2 * number] | input[2 + 2 * number] << 8) % code.size());
   };
