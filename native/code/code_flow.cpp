@@ -21,14 +21,20 @@ constexpr uint32_t kMostPadding = 64;
 
 }  // namespace
 
-CodeFlow::CodeFlow(std::span<const uint8_t> code, uint64_t offset, StateSet& states, uint64_t& steps)
+CodeFlow::CodeFlow(std::span<const uint8_t> code, uint64_t offset, StateSet& states, FlowMemory& memory,
+                   uint64_t& steps)
     : phase_(static_cast<uint32_t>(offset % kAlignment)),
       code_(code),
       set_(states),
       steps_(steps),
-      states_(code.size()),
-      marks_(code.size()),
-      lastCalls_(code.size()) {}
+      states_(memory.states),
+      marks_(memory.marks),
+      lastCalls_(memory.lastCalls) {
+  states_.assign(code.size(), 0);
+  marks_.assign(code.size(), 0);
+  // Of what has a state alone they are read.
+  lastCalls_.resize(std::max(lastCalls_.size(), code.size()));
+}
 
 void CodeFlow::markStart(uint32_t offset, bool isCalled) { marks_[offset] |= isCalled ? kCalled : kSymbol; }
 

@@ -21,9 +21,9 @@ bool isFiller(uint8_t byte) { return byte == 0 || byte == 0xcc; }
 
 }  // namespace
 
-CodePiece::CodePiece(std::span<const uint8_t> code, uint64_t offset, StateSet& states, uint64_t& steps,
-                     IsFunction isFunction)
-    : code_(code), states_(states), flow_(code, offset, states, steps), isFunction_(std::move(isFunction)) {}
+CodePiece::CodePiece(std::span<const uint8_t> code, uint64_t offset, StateSet& states, FlowMemory& memory,
+                     uint64_t& steps, IsFunction isFunction)
+    : code_(code), states_(states), flow_(code, offset, states, memory, steps), isFunction_(std::move(isFunction)) {}
 
 void CodePiece::addEntry(uint32_t offset) {
   FrameState state;

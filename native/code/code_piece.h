@@ -28,7 +28,8 @@ class CodePiece {
   /// Whether a function is known to be at an offset, seen from the start of the piece, outside of it.
   using IsFunction = std::function<bool(int64_t)>;
 
-  CodePiece(std::span<const uint8_t> code, uint64_t offset, StateSet& states, uint64_t& steps, IsFunction isFunction);
+  CodePiece(std::span<const uint8_t> code, uint64_t offset, StateSet& states, FlowMemory& memory, uint64_t& steps,
+            IsFunction isFunction);
 
   /// Where the kernel enters the program: nothing called that code.
   void addEntry(uint32_t offset);

@@ -43,7 +43,7 @@ void testInstructions() {
 /// The depth at an offset of a piece with one function at 0; 0 where nothing is known.
 struct Piece {
   explicit Piece(const Code& code, std::initializer_list<uint32_t> called = {0}) : code(code) {
-    CodePiece piece(this->code, 0, states, steps, [](int64_t) { return false; });
+    CodePiece piece(this->code, 0, states, memory, steps, [](int64_t) { return false; });
     for (const uint32_t offset : called) piece.addCalled(offset);
     piece.analyze();
     rows = piece.rows();
@@ -60,6 +60,7 @@ struct Piece {
 
   Code code;
   StateSet states;
+  FlowMemory memory;
   uint64_t steps = 100'000;
   std::vector<PieceRow> rows;
 };
@@ -141,8 +142,9 @@ void testCost() {
   // 2 MB that do nothing, with a symbol at each byte: each is tried, and the steps end that.
   const Code nops(2 << 20, 0x90);
   StateSet states;
+  FlowMemory memory;
   uint64_t steps = 1 << 20;
-  CodePiece piece(nops, 0, states, steps, [](int64_t) { return false; });
+  CodePiece piece(nops, 0, states, memory, steps, [](int64_t) { return false; });
   for (uint32_t at = 0; at < nops.size(); at++) piece.addSymbol(at);
   piece.analyze();
   check(steps == 0 || piece.rows().empty(), "code without an end");

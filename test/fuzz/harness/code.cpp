@@ -88,8 +88,9 @@ void tryCode(Input input) {
     return static_cast<uint32_t>((input[1 + 2 * number] | input[2 + 2 * number] << 8) % code.size());
   };
   StateSet states;
+  FlowMemory memory;
   uint64_t steps = kLeastSteps + code.size() * kStepsOfByte;
-  CodePiece piece(code, options, states, steps, [](int64_t offset) { return offset % 2 == 0; });
+  CodePiece piece(code, options, states, memory, steps, [](int64_t offset) { return offset % 2 == 0; });
   std::vector<uint32_t> named;
   for (size_t i = called; i < called + symbols; i++) named.push_back(offsetAt(i));
   std::sort(named.begin(), named.end());
