@@ -94,7 +94,8 @@ class Decoder : VectorInstructions {
   }
 
   Effect flow(Effect effect, int32_t distance) {
-    value_ = distance + static_cast<int32_t>(at_);
+    // No code is that long.
+    value_ = static_cast<int32_t>(std::min<int64_t>(int64_t{distance} + static_cast<int64_t>(at_), INT32_MAX));
     return effect;
   }
 

@@ -16,17 +16,25 @@ constexpr size_t kMostNoReturn = 16;
 /// Compilers align functions to that, and not the parts of them that are seldom run.
 constexpr uint32_t kAlignment = 16;
 constexpr int32_t kCallAlignment = 16;
+/// Within a function there is less of it in one place.
+constexpr uint32_t kMostPadding = 64;
 
 }  // namespace
 
-CodeFlow::CodeFlow(std::span<const uint8_t> code, uint64_t offset, StateSet& states, uint64_t& steps)
+CodeFlow::CodeFlow(std::span<const uint8_t> code, uint64_t offset, StateSet& states, FlowMemory& memory,
+                   uint64_t& steps)
     : phase_(static_cast<uint32_t>(offset % kAlignment)),
       code_(code),
       set_(states),
       steps_(steps),
-      states_(code.size()),
-      marks_(code.size()),
-      lastCalls_(code.size()) {}
+      states_(memory.states),
+      marks_(memory.marks),
+      lastCalls_(memory.lastCalls) {
+  states_.assign(code.size(), 0);
+  marks_.assign(code.size(), 0);
+  // Of what has a state alone they are read.
+  lastCalls_.resize(std::max(lastCalls_.size(), code.size()));
+}
 
 void CodeFlow::markStart(uint32_t offset, bool isCalled) { marks_[offset] |= isCalled ? kCalled : kSymbol; }
 
@@ -156,9 +164,11 @@ bool CodeFlow::isWhole(const FlowFound& found) const {
     if (change.offset < origin_) return false;
     last = std::max(last, change.offset);
   }
-  for (uint32_t at = origin_; at < last;) {
-    const uint32_t length = states_[at] != 0 ? lengthAt(at) : lengthOfPadding(at);
-    if (length == 0) return false;
+  for (uint32_t at = origin_, padding = 0; at < last;) {
+    const bool isKnown = states_[at] != 0;
+    const uint32_t length = isKnown ? lengthAt(at) : lengthOfPadding(at);
+    padding = isKnown ? 0 : padding + length;
+    if (length == 0 || padding > kMostPadding) return false;
     at += length;
   }
   return true;

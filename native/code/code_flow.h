@@ -45,6 +45,13 @@ struct FlowFound {
   bool isProven() const { return returns + joins > 0 || isLinkedJump || isWhole; }
 };
 
+/// What is known of each byte of a piece of code. The same memory is used for one piece after the other.
+struct FlowMemory {
+  std::vector<StateSet::Number> states;
+  std::vector<uint8_t> marks;
+  std::vector<uint32_t> lastCalls;
+};
+
 /**
  * Follows the frame through a piece of code, from instruction to instruction and over all jumps that say where they go:
  * each instruction has one state, or the function is not understood. A call may never return, and then something else
@@ -54,7 +61,7 @@ class CodeFlow {
  public:
   /// `code`, at an offset of its file, must outlive it and be shorter than 2 GB. `steps`: how many instructions may be
   /// looked at in all.
-  CodeFlow(std::span<const uint8_t> code, uint64_t offset, StateSet& states, uint64_t& steps);
+  CodeFlow(std::span<const uint8_t> code, uint64_t offset, StateSet& states, FlowMemory& memory, uint64_t& steps);
 
   /// A function begins there: other functions end before. `isCalled`: it is called, which a mere symbol does not say.
   void markStart(uint32_t offset, bool isCalled);
@@ -115,13 +122,13 @@ class CodeFlow {
   const std::span<const uint8_t> code_;
   StateSet& set_;
   uint64_t& steps_;
-  std::vector<StateSet::Number> states_;
-  std::vector<uint8_t> marks_;
-  std::vector<uint32_t> lastCalls_;  ///< of the way that came to an instruction first
-  std::vector<Link> links_;          ///< by calls: what lies behind the first leads to what lies behind the second
-  std::vector<uint32_t> proven_;     ///< calls behind which there is what proves that they return
-  std::vector<Change> changes_;      ///< of the last follow()
-  std::vector<uint32_t> noReturn_;   ///< calls that are marked so, of the last follow()
+  std::vector<StateSet::Number>& states_;
+  std::vector<uint8_t>& marks_;
+  std::vector<uint32_t>& lastCalls_;  ///< of the way that came to an instruction first
+  std::vector<Link> links_;           ///< by calls: what lies behind the first leads to what lies behind the second
+  std::vector<uint32_t> proven_;      ///< calls behind which there is what proves that they return
+  std::vector<Change> changes_;       ///< of the last follow()
+  std::vector<uint32_t> noReturn_;    ///< calls that are marked so, of the last follow()
   uint32_t origin_ = 0;
   FlowTrust trust_ = FlowTrust::kCertain;
   uint32_t blamed_ = kNone;  ///< the last call on the way that led to a contradiction

@@ -21,9 +21,9 @@ bool isFiller(uint8_t byte) { return byte == 0 || byte == 0xcc; }
 
 }  // namespace
 
-CodePiece::CodePiece(std::span<const uint8_t> code, uint64_t offset, StateSet& states, uint64_t& steps,
-                     IsFunction isFunction)
-    : code_(code), states_(states), flow_(code, offset, states, steps), isFunction_(std::move(isFunction)) {}
+CodePiece::CodePiece(std::span<const uint8_t> code, uint64_t offset, StateSet& states, FlowMemory& memory,
+                     uint64_t& steps, IsFunction isFunction)
+    : code_(code), states_(states), flow_(code, offset, states, memory, steps), isFunction_(std::move(isFunction)) {}
 
 void CodePiece::addEntry(uint32_t offset) {
   FrameState state;
@@ -171,6 +171,14 @@ bool CodePiece::tryPart(uint32_t offset) {
   return false;
 }
 
+/// Whether something jumps into the middle of an instruction.
+bool CodePiece::isEntered(uint32_t offset, uint32_t length) const {
+  for (uint32_t inside = offset + 1; inside < offset + length; inside++) {
+    if (flow_.at(inside) != 0) return true;
+  }
+  return false;
+}
+
 uint32_t CodePiece::behindPadding(uint32_t offset) const {
   while (offset < code_.size() && flow_.at(offset) == 0 && !flow_.isStart(offset)) {
     if (isFiller(code_[offset])) {
@@ -178,7 +186,7 @@ uint32_t CodePiece::behindPadding(uint32_t offset) const {
       continue;
     }
     const arch::Instruction instruction = arch::decode(flow_.from(offset));
-    if (instruction.effect != Effect::kNothing) break;
+    if (instruction.effect != Effect::kNothing || isEntered(offset, instruction.length)) break;
     offset += instruction.length;
   }
   return offset;

@@ -28,7 +28,8 @@ class CodePiece {
   /// Whether a function is known to be at an offset, seen from the start of the piece, outside of it.
   using IsFunction = std::function<bool(int64_t)>;
 
-  CodePiece(std::span<const uint8_t> code, uint64_t offset, StateSet& states, uint64_t& steps, IsFunction isFunction);
+  CodePiece(std::span<const uint8_t> code, uint64_t offset, StateSet& states, FlowMemory& memory, uint64_t& steps,
+            IsFunction isFunction);
 
   /// Where the kernel enters the program: nothing called that code.
   void addEntry(uint32_t offset);
@@ -60,6 +61,7 @@ class CodePiece {
   bool returnsFromSignal(uint32_t offset);
   bool beginsFrame(uint32_t offset) const;
   void accept(uint32_t function, FlowFound found);
+  bool isEntered(uint32_t offset, uint32_t length) const;
   uint32_t behindPadding(uint32_t offset) const;
   uint32_t behindWay(uint32_t offset) const;
   bool isInside(int64_t offset) const { return offset >= 0 && offset < static_cast<int64_t>(code_.size()); }

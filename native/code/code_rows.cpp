@@ -22,7 +22,7 @@ constexpr uint64_t kMemoryOfByte = 9;
 /// code, of the C library's start files.
 constexpr uint64_t kMostSymbolBytes = 64;
 /// Each instruction is looked at up to ten times, and has four bytes. The most take half a second.
-constexpr uint64_t kStepsOfByte = 8, kLeastSteps = 1 << 16, kMostSteps = 10 << 20;
+constexpr uint64_t kStepsOfByte = 8, kLeastSteps = 1 << 16, kMostSteps = 8 << 20;
 /// What a step takes of the budget of a file at least: some 30 ns.
 constexpr uint64_t kBudgetOfStep = 2;
 
@@ -106,7 +106,7 @@ class HoleReader {
   void readPiece(uint64_t begin, uint64_t size) {
     const std::vector<uint8_t> code = image_.read(begin, size);
     const uint64_t before = steps_;
-    CodePiece piece(code, begin, states_, steps_,
+    CodePiece piece(code, begin, states_, memory_, steps_,
                     [&](int64_t inside) { return isFunction(begin + static_cast<uint64_t>(inside)); });
     const auto isHere = [&](uint64_t offset) { return offset >= begin && offset - begin < code.size(); };
     for (auto symbol = std::lower_bound(symbols_.begin(), symbols_.end(), begin);
@@ -155,6 +155,7 @@ class HoleReader {
   FileRules rules_;
   const CodePlaces places_;
   StateSet states_;
+  FlowMemory memory_;
   uint64_t steps_ = 0;
   uint64_t entry_ = UINT64_MAX;
   std::vector<uint64_t> symbols_;

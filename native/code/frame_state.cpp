@@ -170,7 +170,8 @@ unwind_rule ruleOf(const FrameState& state) {
   rule.cfa = byFp ? CFA_FP : CFA_SP;
   rule.cfa_offset = byFp ? state.fpDistance : state.depth;
   rule.ra_offset = arch::kReturnAddressOffset;
-  if (state.fp == FpHolds::kCallers) return rule;
+  if (state.savedFp == 0) return rule;
+  // Also where fp still holds it: assembly calls functions of its own that do not give fp back.
   rule.fp = FP_CFA;
   rule.fp_offset = -state.savedFp;
   return rule;

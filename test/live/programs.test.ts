@@ -1,6 +1,6 @@
 /** Programs whose stacks are hard to follow: signals, assembly, exceptions, alignment, jumps, threads. */
 import { describe, expect, test } from "vitest";
-import { ENOUGH, inOrder, once, type Stacks, sampleEnough } from "../support/live.ts";
+import { ENOUGH, inOrder, once, type Stacks, sampleEnough, userFrames } from "../support/live.ts";
 import { needsSampling } from "../support/polytop.ts";
 import { during, start } from "../support/profile.ts";
 import { workload } from "../support/workloads.ts";
@@ -116,11 +116,19 @@ const NO_FRAME: Program = {
   chain: [],
 };
 
+const LOST: Program = {
+  about: "assembly of which nothing says where its frame is",
+  source: "assembly.c",
+  as: "assembly-lost",
+  args: ["loses"],
+  chain: [],
+};
+
 const build = ({ source, as, flags }: Program): string =>
   workload(source, { as, ...(flags ? { flags } : {}) });
 
 const sampled = once(() => {
-  const programs = [...PROGRAMS, NO_FRAME];
+  const programs = [...PROGRAMS, NO_FRAME, LOST];
   const paths = programs.map(build);
   return during(
     programs.map((program, at) => start(paths[at] ?? "", program.args)),
@@ -167,4 +175,20 @@ test("code of which no unwind table says anything is walked by its own instructi
   );
   expect(inAssembly).toBeGreaterThan(0.9);
   expect(whole).toBeGreaterThanOrEqual(inAssembly * 0.99);
+});
+
+test("a walk that cannot go on says why, and shows no caller that is not certain", {
+  timeout: 90_000,
+}, async (context) => {
+  needsSampling(context);
+  const stacks = await of(LOST);
+  expect(stacks.samples).toBeGreaterThanOrEqual(ENOUGH);
+  const inAssembly = stacks.share((frames) => frames.includes("by_hand_elsewhere"));
+  const withReason = stacks.share(
+    (frames) =>
+      frames[0] === "[native: no unwind rule for this code]" &&
+      userFrames(frames).join() === [frames[0], "by_hand_elsewhere"].join(),
+  );
+  expect(inAssembly).toBeGreaterThan(0.9);
+  expect(withReason).toBeGreaterThanOrEqual(inAssembly * 0.99);
 });

@@ -32,6 +32,7 @@ void testInstructions() {
   check(is({0x31, 0xed}, Effect::kZeroFp, 2) && is({0x89, 0xc5}, Effect::kLoseFp, 2), "fp overwritten");
   check(is({0x40, 0x0f, 0x94, 0xc5}, Effect::kLoseFp, 4) && is({0x0f, 0x94, 0xc5}, Effect::kNone, 3), "a byte of fp");
   check(is({0xe8, 1, 0, 0, 0}, Effect::kCall, 5, 6) && is({0x74, 0xfe}, Effect::kBranch, 2), "where they go");
+  check(is({0xe9, 0xff, 0xff, 0xff, 0x7f}, Effect::kJump, 5, INT32_MAX), "a jump over 2 GB");
   check(is({0xff, 0x25, 0, 0, 0, 0}, Effect::kLinkedJump, 6) && is({0xff, 0xe0}, Effect::kIndirectJump, 2), "or not");
   check(is({0xc5, 0xf9, 0x6e, 0xed}, Effect::kNone, 4), "a vector register of the number of fp");
   check(is({0x62, 0xf1, 0x7c, 0x48, 0x28, 0x44, 0x24, 0x01}, Effect::kNone, 8), "EVEX with a displacement");
@@ -42,7 +43,7 @@ void testInstructions() {
 /// The depth at an offset of a piece with one function at 0; 0 where nothing is known.
 struct Piece {
   explicit Piece(const Code& code, std::initializer_list<uint32_t> called = {0}) : code(code) {
-    CodePiece piece(this->code, 0, states, steps, [](int64_t) { return false; });
+    CodePiece piece(this->code, 0, states, memory, steps, [](int64_t) { return false; });
     for (const uint32_t offset : called) piece.addCalled(offset);
     piece.analyze();
     rows = piece.rows();
@@ -59,6 +60,7 @@ struct Piece {
 
   Code code;
   StateSet states;
+  FlowMemory memory;
   uint64_t steps = 100'000;
   std::vector<PieceRow> rows;
 };
@@ -75,10 +77,17 @@ void testFunctions() {
   // A jump into the middle, and one way pushes more than the other.
   const Piece differing({0x85, 0xff, 0x74, 0x01, 0x53, 0x90, 0xc3});
   check(differing.at(0).depth == 0, "two depths at one place: no rows");
+  // push %rbp; call *%rax; pop %rbp; ret. Functions written in assembly may not give fp back to one another.
+  const unwind_rule saved = ruleOf(Piece({0x55, 0xff, 0xd0, 0x5d, 0xc3}).at(3));
+  check(saved.cfa == CFA_SP && saved.fp == FP_CFA && saved.fp_offset == -16, "fp that was saved");
   check(Piece({0x5b, 0xc3}).at(0).depth == 0, "a return address that is taken off");
   check(Piece({0x31, 0xed, 0xc3}).at(0).depth == 0, "fp that is not given back");
   check(Piece({0x48, 0x89, 0xc4, 0xc3}).at(0).depth == 0, "another stack");
   check(Piece({0x06, 0xc3}).at(0).depth == 0, "what is no instruction");
+
+  // push; jne 10; pop; ret; an instruction of padding, of whose fourth byte on there are a pop and a return.
+  const Piece inside({0x53, 0x75, 0x05, 0x5b, 0xc3, 0x0f, 0x1f, 0x40, 0x5b, 0xc3});
+  check(inside.at(3).depth == 16 && inside.at(8).depth != 8, "a jump into padding");
 
   // push; call +2 (what never returns); pop %rbp, which is another function's; its own end behind a jump.
   const Piece never({0x53, 0x74, 0x07, 0xe8, 0x00, 0x10, 0x00, 0x00, 0x5b, 0x5b, 0x5b, 0xc3});
@@ -133,8 +142,9 @@ void testCost() {
   // 2 MB that do nothing, with a symbol at each byte: each is tried, and the steps end that.
   const Code nops(2 << 20, 0x90);
   StateSet states;
+  FlowMemory memory;
   uint64_t steps = 1 << 20;
-  CodePiece piece(nops, 0, states, steps, [](int64_t) { return false; });
+  CodePiece piece(nops, 0, states, memory, steps, [](int64_t) { return false; });
   for (uint32_t at = 0; at < nops.size(); at++) piece.addSymbol(at);
   piece.analyze();
   check(steps == 0 || piece.rows().empty(), "code without an end");

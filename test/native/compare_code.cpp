@@ -35,7 +35,8 @@ bool isFunction(const unwind_rule& first) {
          (first.cfa == CFA_SP && first.cfa_offset == -arch::kReturnAddressOffset);
 }
 
-/// Whether two rules find the same caller. The table may say where fp was saved though it still holds that value.
+/// Whether two rules find the same caller. One may say where fp was saved where it still holds, or holds again, that
+/// value.
 bool isSameCaller(unwind_rule table, const unwind_rule& made, uint64_t offset) {
   if (table.cfa == CFA_PLT) {
     // An entry has 16 bytes; a word more is on the stack from one of them on.
@@ -45,7 +46,8 @@ bool isSameCaller(unwind_rule table, const unwind_rule& made, uint64_t offset) {
   }
   if (table.cfa == CFA_END || made.cfa == CFA_END || table.cfa == CFA_SIGNAL) return table.cfa == made.cfa;
   if (table.cfa != made.cfa || table.cfa_offset != made.cfa_offset || table.ra_offset != made.ra_offset) return false;
-  if (table.fp == FP_CFA && made.fp == FP_SAME) return true;
+  if (made.fp == FP_SAME && table.fp == FP_CFA) return true;
+  if (table.fp == FP_SAME && made.fp == FP_CFA) return true;
   return table.fp == made.fp && table.fp_offset == made.fp_offset;
 }
 

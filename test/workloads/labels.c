@@ -26,8 +26,15 @@ __asm__(
     "second:\n mov $3000000, %ecx\n jmp 3f\n.size second, .-second\n"
     "3: dec %ecx\n jnz 3b\n ret\n");
 
+// An interrupt is taken behind an instruction that is slow: for samples to be in the stub, the call of it must be that.
 __attribute__((noipa)) static void stubs(void) {
-  for (int i = 0; i < 3000000; i++) empty();
+  void* stub;
+  __asm__("lea empty@PLT(%%rip), %0" : "=r"(stub));
+  for (int i = 0; i < 5000; i++) {
+    __builtin_ia32_clflush(&stub);
+    __builtin_ia32_mfence();
+    __asm__ volatile("call *%0" : : "m"(stub) : "memory");
+  }
 }
 
 int main(void) {

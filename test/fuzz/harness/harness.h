@@ -14,6 +14,7 @@ using Input = std::span<const uint8_t>;
 // is not sound.
 void tryAnswers(Input input);
 void tryCache(Input input);
+void tryCode(Input input);
 void tryDemangle(Input input);
 void tryFacts(Input input);
 void tryLines(Input input);
@@ -31,9 +32,10 @@ struct Harness {
 };
 
 constexpr Harness kHarnesses[] = {
-    {"answers", tryAnswers}, {"cache", tryCache}, {"demangle", tryDemangle}, {"facts", tryFacts},
-    {"lines", tryLines},     {"pe", tryPe},       {"perl", tryPerl},         {"proc", tryProc},
-    {"python", tryPython},   {"rows", tryRows},   {"symbols", trySymbols},   {"v8", tryV8},
+    {"answers", tryAnswers}, {"cache", tryCache},   {"code", tryCode}, {"demangle", tryDemangle},
+    {"facts", tryFacts},     {"lines", tryLines},   {"pe", tryPe},     {"perl", tryPerl},
+    {"proc", tryProc},       {"python", tryPython}, {"rows", tryRows}, {"symbols", trySymbols},
+    {"v8", tryV8},
 };
 
 /// The harness of that name, or null.

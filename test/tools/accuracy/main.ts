@@ -26,10 +26,12 @@ import { sidPrograms } from "./sid-programs.ts";
 import { soak } from "./soak/soak.ts";
 import { ticks } from "./ticks.ts";
 import { waits } from "./waits.ts";
+import { walkedTwice } from "./walked-twice.ts";
 
 const held = await measure([
   ...native,
   rowsFromCode,
+  walkedTwice,
   ...first,
   ...guessSections,
   ...perf,

@@ -25,6 +25,19 @@ export const HARNESSES: readonly Harness[] = [
     longest: 4096,
   },
   {
+    name: "code",
+    about: "unwind rows made of instructions",
+    sources: [
+      "arch/instruction.cpp",
+      "arch/operands.h",
+      "arch/vector_instructions.h",
+      "code/code_flow.cpp",
+      "code/code_piece.cpp",
+      "code/frame_state.cpp",
+    ],
+    longest: 2048,
+  },
+  {
     name: "facts",
     about: "headers of ELF files, facts of runtimes, probes, needed files",
     sources: [

@@ -242,6 +242,19 @@ export function writeSeeds(into: string): void {
     /^\.(text|eh_frame|eh_frame_hdr|debug_frame)$/.test(name);
   add("rows", "plain", partsOf(plain, isFrame));
   add("rows", "debug-frame", partsOf(frames, isFrame));
+  for (const [name, flags] of [
+    ["sp", ["-O2", "-fomit-frame-pointer"]],
+    ["fp", ["-O0"]],
+  ] as const) {
+    const text = join(made, `${name}.text`);
+    execFileSync("objcopy", ["-O", "binary", "-j", ".text", compile(made, name, flags), text]);
+    for (const options of [0, 0x10, 0x20])
+      add(
+        "code",
+        `${name}-${options}`,
+        Buffer.concat([Buffer.from([options, 0, 0]), readFileSync(text)]),
+      );
+  }
   const code = part(".text", u32(0x1000, 0x401000), 0x401000);
   add("rows", "expressions", elf(code, part(".debug_frame", debugFrame(EXPRESSIONS))));
   const bare = partsOf(plain, isFrame);
