@@ -7,6 +7,7 @@
 
 #include "code/code_holes.h"
 #include "code/code_piece.h"
+#include "code/row_merge.h"
 #include "elf/code_places.h"
 #include "symbols/symbol_table.h"
 #include "unwind/row_writer.h"
@@ -25,11 +26,6 @@ constexpr uint64_t kMostSymbolBytes = 64;
 constexpr uint64_t kStepsOfByte = 8, kLeastSteps = 1 << 16, kMostSteps = 8 << 20;
 /// What a step takes of the budget of a file at least: some 30 ns.
 constexpr uint64_t kBudgetOfStep = 2;
-
-struct PlacedRow {
-  uint64_t offset;
-  uint32_t rule;
-};
 
 /// What is found in a file's holes.
 class HoleReader {
@@ -164,38 +160,6 @@ class HoleReader {
   size_t functions_ = 0;
 };
 
-/// The rows of a table and, in its holes, those that were found.
-void merge(UnwindTable& table, const std::vector<CodeHole>& holes, const std::vector<PlacedRow>& found) {
-  UnwindTable merged;
-  merged.rows.reserve(table.rows.size() + found.size() + found.size() / 4);
-  RowWriter writer(merged);
-  RowCursor cursor(table);
-  size_t next = 0;
-  uint64_t at = 0;
-  const auto copyTo = [&](uint64_t end) {
-    for (uint64_t until = 0; at < end; at = until) {
-      const uint32_t rule = cursor.ruleAt(at, until);
-      writer.add(at, rule);
-    }
-    at = std::max(at, end);
-  };
-  for (const CodeHole& hole : holes) {
-    copyTo(hole.offset);
-    at = hole.offset;
-    for (; next < found.size() && found[next].offset <= hole.offset + hole.size; next++)
-      writer.add(found[next].offset, found[next].rule);
-    at = hole.offset + hole.size;
-  }
-  copyTo(table.pages.empty() ? 0 : (uint64_t{table.pages.back().page} + 1) * kPageSize);
-  writer.add(at, kNoRule);
-  writer.flush();
-  table.rows = std::move(merged.rows);
-  table.pages = std::move(merged.pages);
-  if (!writer.full()) return;
-  table.isLimited = true;
-  table.warning = "too many rows";
-}
-
 }  // namespace
 
 void addCodeRows(const ElfImage& image, UnwindTable& table, RuleSet& rules) {
@@ -210,7 +174,7 @@ void addCodeRows(const ElfImage& image, UnwindTable& table, RuleSet& rules) {
   }
   if (reader.functions() == 0) return;
   image.budget().takeBytes((table.rows.size() + reader.rows().size()) * sizeof(uint32_t));
-  merge(table, holes, reader.rows());
+  replaceRows(table, holes, reader.rows());
   const size_t known = table.starts.size();
   table.starts.insert(table.starts.end(), reader.starts().begin(), reader.starts().end());
   std::inplace_merge(table.starts.begin(), table.starts.begin() + static_cast<ptrdiff_t>(known), table.starts.end());

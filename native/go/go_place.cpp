@@ -7,15 +7,13 @@
 #include <string_view>
 #include <vector>
 
-#include "arch/arch.h"
+#include "elf/pointers.h"
 #include "util/bytes.h"
 
 namespace polytop {
 namespace {
 
-constexpr uint64_t kMaxSegment = 256u << 20;
 constexpr uint64_t kMaxNotes = 64 << 10;
-constexpr uint64_t kMaxDynamic = 16 << 10;
 constexpr size_t kMaxCandidates = 16;
 /// The first eight bytes of a table, but for the lowest: no zeros, instructions of one byte, pointers of eight.
 constexpr uint64_t kMagic = 0x08010000'ffffff00;
@@ -37,74 +35,6 @@ bool isOfGo(const ElfImage& file) {
            findText(file.read(segment.offset, std::min(segment.fileSize, kMaxNotes)), kOwner);
   });
 }
-
-/// Calls `found` with the address of each aligned word of a segment for which `wanted` holds.
-template <typename Wanted, typename Found>
-void eachWord(const ElfImage& file, const Segment& segment, Wanted wanted, Found found) {
-  if (segment.type != PT_LOAD || (segment.flags & PF_X) != 0 || segment.fileSize > kMaxSegment) return;
-  const uint64_t skipped = -segment.address % sizeof(uint64_t);
-  const std::vector<uint8_t> bytes = file.read(segment.offset, segment.fileSize);
-  file.budget().takeSteps(bytes.size() / sizeof(uint64_t));
-  for (uint64_t at = skipped; at + sizeof(uint64_t) <= bytes.size(); at += sizeof(uint64_t)) {
-    if (wanted(valueAt<uint64_t>(bytes, at))) found(segment.address + at);
-  }
-}
-
-/// What the dynamic linker writes into words of the program when it loads it at address 0.
-std::vector<Elf64_Rela> readRelocations(const ElfImage& file) {
-  uint64_t address = 0, size = 0, offset = 0;
-  for (const Segment& segment : file.segments()) {
-    if (segment.type != PT_DYNAMIC) continue;
-    const std::vector<uint8_t> raw = file.read(segment.offset, std::min(segment.fileSize, kMaxDynamic));
-    for (size_t at = 0; at + sizeof(Elf64_Dyn) <= raw.size(); at += sizeof(Elf64_Dyn)) {
-      const auto entry = valueAt<Elf64_Dyn>(raw, at);
-      if (entry.d_tag == DT_RELA) address = entry.d_un.d_ptr;
-      if (entry.d_tag == DT_RELASZ) size = entry.d_un.d_val;
-    }
-  }
-  if (size == 0 || !file.addressToOffset(address, offset)) return {};
-  const std::vector<uint8_t> raw = file.read(offset, std::min(size, kMaxSegment));
-  file.budget().takeBytes(raw.size());
-  std::vector<Elf64_Rela> relocations(raw.size() / sizeof(Elf64_Rela));
-  if (!relocations.empty()) std::memcpy(relocations.data(), raw.data(), relocations.size() * sizeof(Elf64_Rela));
-  std::erase_if(relocations, [](const Elf64_Rela& it) { return ELF64_R_TYPE(it.r_info) != arch::kRelativeRelocation; });
-  return relocations;
-}
-
-/// The pointers in the data of a program, as they are once it is loaded at address 0.
-class Pointers {
- public:
-  explicit Pointers(const ElfImage& file) : file_(file), relocations_(readRelocations(file)) {}
-
-  /// The pointer at an address; 0 where there is none.
-  uint64_t at(uint64_t address) const {
-    for (const Elf64_Rela& it : relocations_) {
-      if (it.r_offset == address) return static_cast<uint64_t>(it.r_addend);
-    }
-    uint64_t offset = 0;
-    return file_.addressToOffset(address, offset) ? valueAt<uint64_t>(file_.read(offset, sizeof offset), 0) : 0;
-  }
-
-  /// Where there are pointers to an address.
-  std::vector<uint64_t> to(uint64_t address) const {
-    std::vector<uint64_t> places;
-    for (const Elf64_Rela& it : relocations_) {
-      if (static_cast<uint64_t>(it.r_addend) == address) places.push_back(it.r_offset);
-    }
-    for (const Segment& segment : file_.segments()) {
-      if (!places.empty() || (segment.flags & PF_W) == 0) continue;
-      eachWord(
-          file_, segment, [&](uint64_t word) { return word == address; },
-          [&](uint64_t place) { places.push_back(place); });
-    }
-    if (places.size() > kMaxCandidates) places.resize(kMaxCandidates);
-    return places;
-  }
-
- private:
-  const ElfImage& file_;
-  std::vector<Elf64_Rela> relocations_;
-};
 
 bool isFirstWord(uint64_t word) {
   return std::any_of(std::begin(kForms), std::end(kForms), [&](uint64_t form) { return word == (kMagic | form); });

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "aot/aot_symbols.h"
 #include "elf/lzma_section.h"
 #include "go/go_functions.h"
 #include "symbols/plt_stubs.h"
@@ -43,6 +44,7 @@ SymbolList findSymbols(const ElfImage& image, const ElfImage* debug) {
   }
   if (list.entries.empty()) readDebugData(image, code, list);
   if (list.entries.empty()) list.names = readGoFunctions(image, code, list.entries);
+  nameAotMethods(image, debug, list);
   list.dynamicNames = readSymbols(image, SHT_DYNSYM, code, list.entries);
   addPltStubs(image, code, list.dynamicNames.size, list.entries);
   arrangeSymbols(list.entries, code);

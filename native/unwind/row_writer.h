@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "unwind/rule_set.h"
 #include "unwind/unwind_table.h"
@@ -27,7 +28,18 @@ class RowWriter {
     pendingRule_ = rule;
   }
 
-  /// Writes the last row. Nothing may be added after it.
+  /// The rows of a whole page that another table has, the first for its first byte.
+  void addPage(uint64_t page, std::span<const uint32_t> rows) {
+    add(page * kPageSize, rows[0] >> ROW_OFFSET_BITS);
+    flush();
+    if (page_ != page) openPage(page, pendingRule_);
+    if (full_) return;
+    table_.rows.insert(table_.rows.end(), rows.begin() + 1, rows.end());
+    table_.pages.back().count = static_cast<uint32_t>(rows.size());
+    current_ = pendingRule_ = rows.back() >> ROW_OFFSET_BITS;
+  }
+
+  /// Writes the last row. Rows that are added after it must be for higher offsets.
   void flush() {
     if (pendingRule_ != current_ && !full_) write(pendingOffset_, pendingRule_);
   }

@@ -197,6 +197,8 @@ void TableBuilder::addRows(const Entry& entry, uint64_t end) {
   const Cie& cie = entry.source->reader.cie(fde);
   CfaMachine machine(section, cie, fde.programBegin, fde.programEnd, fde.address);
   uint64_t at = fde.offset;
+  DepthWalk depths;
+  const size_t doubts = table_.doubts.size();
   for (;;) {
     const bool more = machine.advance();
     if (machine.malformed()) {
@@ -207,9 +209,15 @@ void TableBuilder::addRows(const Entry& entry, uint64_t end) {
     const uint32_t rule = finder_.find(section, cie, machine.state());
     if (rule == kEndRule && at == fde.offset) coverThreadStart(at);
     writer_.add(at, rule);
+    depths.add(machine.state(), at, table_.doubts);
     const uint64_t distance = machine.location() - fde.address;
-    if (!more || distance >= end - fde.offset) return;
+    if (!more || distance >= end - fde.offset) break;
     at = fde.offset + distance;
+  }
+  depths.end(end, table_.doubts);
+  for (size_t i = doubts; i < table_.doubts.size(); i++) {
+    table_.doubts[i].begin = fde.offset;
+    table_.doubts[i].end = end;
   }
 }
 

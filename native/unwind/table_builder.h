@@ -9,6 +9,7 @@
 #include "elf/code_places.h"
 #include "elf/elf_image.h"
 #include "go/go_rows.h"
+#include "unwind/depth_walk.h"
 #include "unwind/eh_frame.h"
 #include "unwind/row_writer.h"
 #include "unwind/rule_set.h"

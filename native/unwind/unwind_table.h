@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "elf/elf_image.h"
+#include "unwind/depth_walk.h"
 #include "unwind/rule_set.h"
 
 namespace polytop {
@@ -25,7 +26,8 @@ struct UnwindTable {
   /// Ascending file offsets where functions (FDEs) start, and where code without an FDE starts behind one:
   /// the last that is not above an offset is the start of the code that the offset belongs to.
   std::vector<uint64_t> starts;
-  uint64_t fdeCount = 0;  ///< how many entries, or functions of .gopclntab, were read
+  std::vector<RowDoubt> doubts;  ///< functions whose rows may be wrong, ascending
+  uint64_t fdeCount = 0;         ///< how many entries, or functions of .gopclntab, were read
   /// ".eh_frame", "PT_GNU_EH_FRAME", ".debug_frame" or ".gopclntab", the first of them that has entries; empty: none
   /// found, no rows.
   std::string source;

@@ -1,4 +1,7 @@
 /** .NET programs of each version and shape, sampled as a user would. */
+import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { TestTerminal } from "../screen/terminal.ts";
 import {
@@ -174,6 +177,30 @@ describe.each(NATIVE_SHAPES.slice(0, 1))("$name", (shape) => {
     // It does nothing but call: one sample in nine was in an epilog.
     expect(sums.samples).toBeGreaterThan(0);
     expect(sums.complete / sums.samples).toBeGreaterThan(0.99);
+  });
+
+  test("methods have the names that the program itself has for them, with its symbols and without", {
+    timeout: TIMEOUT,
+  }, async (context) => {
+    needsSampling(context);
+    const found = built(shape);
+    if ("why" in found) return context.skip(found.why);
+    const folder = mkdtempSync(join(tmpdir(), "polytop-aot-"));
+    try {
+      // The symbols stay behind, in a file beside the program.
+      const alone = join(folder, "program");
+      copyFileSync(found.program, alone);
+      for (const path of [found.program, alone]) {
+        const { self, samples } = await during([start(path, ["calls"])], (pids) =>
+          sampleJson({ seconds: 2, frequency: 999, pids }),
+        );
+        expect([...self.keys()].filter((name) => name.includes("Truth_"))).toEqual([]);
+        const own = [...self].filter(([name]) => /^Truth\.Calls\.\w+$/.test(name));
+        expect(own.reduce((sum, [, count]) => sum + count, 0) / samples).toBeGreaterThan(0.8);
+      }
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
   });
 });
 

@@ -161,6 +161,21 @@ test("a probed nop leads to its caller", TIMEOUT, async (context) => {
   expect(calls("five_bytes") + calls("ten_bytes")).toBeGreaterThan(0.5);
 });
 
+test(
+  "rows that the instructions between them do not lead to are mended",
+  TIMEOUT,
+  async (context) => {
+    needsSampling(context);
+    const stacks = await sampled("misstated.c");
+    expect(stacks.complete).toBeGreaterThan(0.99);
+    for (const name of ["unrestored", "divided_part"]) {
+      const found = new Stacks(stacks.all.filter(({ frames }) => frames.at(-1) === name));
+      expect(found.samples).toBeGreaterThanOrEqual(ENOUGH / 4);
+      expect(found.share((frames) => inOrder(frames, ["main", name]))).toBeGreaterThan(0.99);
+    }
+  },
+);
+
 test("32-bit code has the name of its function, and ends the walk", TIMEOUT, async (context) => {
   needsSampling(context);
   const options = { flags: ["-m32", "-nostdlib", "-static", "-no-pie", "-fno-pie"] };

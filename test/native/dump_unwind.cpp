@@ -2,14 +2,15 @@
 //
 // Prints the unwind rows of ELF files, for tests and for people.
 //
-//   dump_unwind [--stats] [--repeat N] [--no-sections] [--code] FILE... | vdso
+//   dump_unwind [--stats] [--repeat N] [--no-sections] [--mend] [--code] FILE... | vdso
 //
 // Without --stats: "# source=... fdes=... warning=..." and then a line for each row,
 //   <file offset, hex> <rule>
 // where rule is "none", "unsupported", "end", "signal+<n>", "plt/<n>" or "<cfa> rbp=<rbp> ra=<n>" with
 //   cfa  rsp+8, rbp+16, r10+0, *(rsp+8)+0, *(rbp-8)+0        rbp  same, c-16, *(rbp+0), undefined
 // With --stats: one line for each file; --repeat takes the fastest of N builds. --no-sections reads the file as if
-// its section headers had been removed. --code: with rows made of instructions where there are no others.
+// its section headers had been removed. --mend: with rows that their instructions contradict mended. --code: with rows
+// made of instructions where there are no others.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -26,6 +27,7 @@
 #include <set>
 
 #include "code/code_rows.h"
+#include "code/row_check.h"
 #include "mapped/vdso.h"
 #include "unwind/unwind_table.h"
 
@@ -121,7 +123,7 @@ std::vector<uint8_t> withoutSections(const polytop::ElfImage& image) {
   return bytes;
 }
 
-Build buildOnce(const char* path, bool sections, bool code) {
+Build buildOnce(const char* path, bool sections, bool mend, bool code) {
   Build result;
   RuleSet rules;
   const auto start = std::chrono::steady_clock::now();
@@ -142,6 +144,7 @@ Build buildOnce(const char* path, bool sections, bool code) {
       image = polytop::ElfImage::openMemory(bytes.data(), bytes.size(), result.error);
     }
     if (image != nullptr) result.table = polytop::buildUnwindTable(*image, rules);
+    if (image != nullptr && mend) polytop::mendRows(*image, result.table, rules);
     if (image != nullptr && code) polytop::addCodeRows(*image, result.table, rules);
     close(fd);
   }
@@ -194,6 +197,7 @@ void printStatistics(const char* path, const Build& build) {
 int main(int argc, char** argv) {
   bool statistics = false;
   bool sections = true;
+  bool mend = false;
   bool code = false;
   int repeat = 1;
   int status = 0;
@@ -206,6 +210,10 @@ int main(int argc, char** argv) {
       sections = false;
       continue;
     }
+    if (std::strcmp(argv[i], "--mend") == 0) {
+      mend = true;
+      continue;
+    }
     if (std::strcmp(argv[i], "--code") == 0) {
       code = true;
       continue;
@@ -214,9 +222,9 @@ int main(int argc, char** argv) {
       repeat = std::atoi(argv[++i]);
       continue;
     }
-    Build build = buildOnce(argv[i], sections, code);
+    Build build = buildOnce(argv[i], sections, mend, code);
     for (int again = 1; again < repeat; again++) {
-      Build next = buildOnce(argv[i], sections, code);
+      Build next = buildOnce(argv[i], sections, mend, code);
       if (next.milliseconds < build.milliseconds) build = std::move(next);
     }
     if (!build.error.empty()) {

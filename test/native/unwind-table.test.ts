@@ -151,6 +151,39 @@ test("rows made of instructions find the same callers as tables, at random momen
   expect(whole, output).toBeGreaterThan(0);
 });
 
+/** Rows by file offset with those mended that instructions contradict, and which lines differ from the others. */
+function mended(file: string): { rows: readonly string[]; different: readonly string[] } {
+  const plain = new Set(run(dumpUnwind, [file]).trimEnd().split("\n"));
+  const rows = run(dumpUnwind, ["--mend", file]).trimEnd().split("\n");
+  return { rows, different: rows.filter((row) => !plain.has(row)) };
+}
+
+const COMPILED = files.filter((file) => /lib(c|stdc\+\+|gcc_s)\.so|perl$|bash$/.test(file));
+
+test.each(COMPILED)("rows of %s are left as they are", { timeout: 60_000 }, (file) => {
+  expect(mended(file).different).toEqual([]);
+});
+
+test("rows of assembly are those of its instructions, where they contradict these", () => {
+  const { rows, different } = mended(workload("misstated.c"));
+  expect(different.length).toBeGreaterThan(5);
+  // Behind the first return the frame is whole, and the return of the function with the reversed row is one.
+  const rules = different.map((row) => row.slice(row.indexOf(" ") + 1));
+  expect(rules).toContain("rsp+96 rbp=same ra=c-8");
+  expect(rows.filter((row) => / rsp(-|\+0 |\+64 )/.test(row))).toEqual([]);
+});
+
+test.each(files.filter((file) => file.endsWith("libcoreclr.so")))(
+  "in %s no row has its return address below sp",
+  { timeout: 60_000 },
+  (file) => {
+    const { rows, different } = mended(file);
+    expect(rows.filter((row) => / rsp(-|\+0 )/.test(row))).toEqual([]);
+    expect(different.length).toBeGreaterThan(10);
+    expect(different.length / rows.length).toBeLessThan(0.003);
+  },
+);
+
 test("frames are followed through instructions", () => {
   expect(run(checkedTool("code_cases"), [])).toMatch(/^\d+ checks, 0 failed\n$/);
 });

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "code/code_rows.h"
+#include "code/row_check.h"
 #include "dotnet/dotnet_facts.h"
 #include "perl/perl_facts.h"
 #include "python/python_facts.h"
@@ -45,6 +46,7 @@ ParsedFile parseFile(int fd, RuleSet& rules) {
     parsed.isElf = true;
     parsed.code = codeOf(*image);
     parsed.table = buildUnwindTable(*image, rules);
+    mendRows(*image, parsed.table, rules);
     coverStartCode(*image, parsed.table, rules);
     markUntoldEpilogs(*image, parsed.table, rules);
     parsed.why = parsed.table.warning;
