@@ -48,8 +48,11 @@ async function sampleProgram(
   return { ticks, truth: program.truth() };
 }
 
+/** So many that there are hundreds of different stacks among them, on a busy machine too. */
+const STACKS_SAMPLES = 3 * 490;
+
 export async function stacksOf(python: Python): Promise<Row[]> {
-  const { ticks, truth } = await sampleProgram(python, "kinds.py", 4, 499);
+  const { ticks, truth } = await sampleProgram(python, "kinds.py", 4, 499, STACKS_SAMPLES);
   const { samples, complete, inside, stacks, same, sameStacks, wrong } = compareWithTruth(
     ticks,
     truth,
