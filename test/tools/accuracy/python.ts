@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import type { Tick } from "../../../src/tick/tick.ts";
 import { liveTicks } from "../../support/live-ticks.ts";
 import { Lacking, percent, type Row, ratio, type Section } from "../../support/measure.ts";
-import { type Running, sleep, start } from "../../support/profile.ts";
+import { hasRun, type Running, start } from "../../support/profile.ts";
 import {
   ALL_PYTHONS,
   compareWithTruth,
@@ -34,6 +34,9 @@ async function eachPython(rowsOf: (python: Python) => Promise<readonly Row[]>): 
   return rows;
 }
 
+/** CPU time in which a program starts: pythons in a folder of their own compile all that they import. */
+const START_SECONDS = 2;
+
 async function sampleProgram(
   python: Python,
   name: string,
@@ -42,14 +45,18 @@ async function sampleProgram(
   samples = 0,
 ): Promise<{ ticks: Tick[]; truth: ReadonlySet<string> }> {
   const program = startPython(python, name);
-  await sleep(1);
+  // By then it has all that it imports, on a busy machine too.
+  await hasRun(program.pid, START_SECONDS);
   const ticks = await liveTicks({ seconds, frequency, samples, pids: [program.pid] });
   await program.stop();
   return { ticks, truth: program.truth() };
 }
 
+/** So many that there are hundreds of different stacks among them, on a busy machine too. */
+const STACKS_SAMPLES = 3 * 490;
+
 export async function stacksOf(python: Python): Promise<Row[]> {
-  const { ticks, truth } = await sampleProgram(python, "kinds.py", 4, 499);
+  const { ticks, truth } = await sampleProgram(python, "kinds.py", 4, 499, STACKS_SAMPLES);
   const { samples, complete, inside, stacks, same, sameStacks, wrong } = compareWithTruth(
     ticks,
     truth,

@@ -82,6 +82,20 @@ export const isWanting = ({ change }: Finding): boolean =>
 
 const cell = (text: string): string => text.replace(/\|/g, "\\|").replace(/\n/g, " ");
 
+/** The findings that a page tells of. */
+export function findingsOf(text: string): Finding[] {
+  const rows = text.split("\n").filter((line) => line.startsWith("| "));
+  // The first line of the table says what its columns are.
+  return rows.slice(1).map((line) => {
+    const cells = line.slice(2, -2).split(" | ");
+    const [what = "", version = "", from = "", known = "", complete = "", ...rest] = cells.map(
+      (it) => it.replace(/\\\|/g, "|"),
+    );
+    const [named = "", shares = "", change = ""] = rest;
+    return { what, version, from, known, complete, named, shares, change };
+  });
+}
+
 /** The page of all findings; `day`: when they were made. */
 export function page(findings: readonly Finding[], day: string): string {
   const lines = findings.map((one) => `| ${HEADINGS.map((key) => cell(one[key])).join(" | ")} |`);

@@ -2,41 +2,39 @@
  * Tries polytop on the newest versions that are offered today, and writes docs/versions.md. Run with the project's Node:
  * node test/tools/newest/main.ts [kind…]; the page keeps what was found of the kinds that are not named.
  */
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { argv } from "node:process";
 import { Lacking, printCells } from "../../support/measure.ts";
 import { root } from "../../support/polytop.ts";
 import { dotnet } from "./dotnet.ts";
-import { type Finding, find, HEADINGS, isWanting, type Newest, page } from "./finding.ts";
+import {
+  type Finding,
+  find,
+  findingsOf,
+  HEADINGS,
+  isWanting,
+  type Newest,
+  page,
+} from "./finding.ts";
 import { kernels } from "./kernels.ts";
 import { node } from "./node.ts";
 import { others } from "./others.ts";
 import { perl } from "./perl.ts";
 import { python } from "./python.ts";
 
-/** What is tried, by the word that names it; a list of what is offered today. */
-const KINDS: Readonly<Record<string, () => Newest[]>> = {
-  perl,
-  python,
-  node,
-  dotnet,
-  others,
-  kernels,
-};
+/** What is tried, by the word that names it: what its lines begin with, and a list of what is offered today. */
+const KINDS: Readonly<Record<string, { readonly lines: RegExp; readonly offers: () => Newest[] }>> =
+  {
+    perl: { lines: /^Perl\b/, offers: perl },
+    python: { lines: /^CPython\b/, offers: python },
+    node: { lines: /^Node\b/, offers: node },
+    dotnet: { lines: /^\.NET\b/, offers: dotnet },
+    others: { lines: /^(Ruby|PHP|JDK)\b/, offers: others },
+    kernels: { lines: /^Linux\b/, offers: kernels },
+  };
 
 const WIDTHS = [18, 14, 13, 6, 10, 28, 30];
-const KEPT = `${root}build/newest.json`;
-
-type Kept = Record<string, readonly Finding[]>;
-
-/** What was found when a kind was tried last. */
-function kept(): Kept {
-  try {
-    return JSON.parse(readFileSync(KEPT, "utf8")) as Kept;
-  } catch {
-    return {};
-  }
-}
+const PAGE = `${root}docs/versions.md`;
 
 const print = (finding: Finding): void =>
   printCells(
@@ -47,7 +45,7 @@ const print = (finding: Finding): void =>
 async function tryAll(kind: string): Promise<Finding[]> {
   let offers: Newest[] = [];
   try {
-    offers = KINDS[kind]?.() ?? [];
+    offers = KINDS[kind]?.offers() ?? [];
   } catch (error) {
     if (!(error instanceof Lacking)) throw error;
     console.log(`${kind}: ${error.message}`);
@@ -68,13 +66,13 @@ if (unknown.length > 0) {
   process.exit(2);
 }
 printCells(HEADINGS, WIDTHS);
-mkdirSync(`${root}build`, { recursive: true });
-const all: Kept = kept();
-const told = (): Finding[] => Object.keys(KINDS).flatMap((kind) => all[kind] ?? []);
-for (const kind of names.length > 0 ? names : Object.keys(KINDS)) {
-  all[kind] = await tryAll(kind);
+let told = findingsOf(readFileSync(PAGE, "utf8"));
+for (const tried of names.length > 0 ? names : Object.keys(KINDS)) {
+  const found = await tryAll(tried);
+  told = Object.entries(KINDS).flatMap(([kind, { lines }]) =>
+    kind === tried ? found : told.filter(({ what }) => lines.test(what)),
+  );
   // Each takes a while: what was found is kept where a later one is interrupted.
-  writeFileSync(KEPT, JSON.stringify(all));
-  writeFileSync(`${root}docs/versions.md`, page(told(), new Date().toISOString().slice(0, 10)));
+  writeFileSync(PAGE, page(told, new Date().toISOString().slice(0, 10)));
 }
-process.exit(told().some(isWanting) ? 1 : 0);
+process.exit(told.some(isWanting) ? 1 : 0);
