@@ -88,6 +88,8 @@ export function topFunctions(
 export interface PlacedProcess {
   readonly row: ProcessRow;
   readonly depth: number;
+  /** The samples of all of its family, where that gives the order. */
+  readonly sum: number;
 }
 
 const PROCESS_ORDERS: Readonly<Record<SortKey, Compare<ProcessRow>>> = {
@@ -145,8 +147,9 @@ export function sortProcesses(
     if (siblings) siblings.push(row);
     else children.set(above, [row]);
   }
+  let sums: ReadonlyMap<ProcessRow, number> = new Map();
   if (key === "self" || key === "total" || key === "change") {
-    const sums = familySums(sorted, children);
+    sums = familySums(sorted, children);
     const bySum: Compare<ProcessRow> = (a, b) =>
       sign * ((sums.get(b) ?? 0) - (sums.get(a) ?? 0)) || a.pid - b.pid;
     for (const list of [roots, ...children.values()]) list.sort(bySum);
@@ -156,7 +159,7 @@ export function sortProcesses(
   const place = (row: ProcessRow, depth: number): void => {
     if (seen.has(row)) return;
     seen.add(row);
-    placed.push({ row, depth });
+    placed.push({ row, depth, sum: sums.get(row) ?? 0 });
     for (const child of children.get(row.pid) ?? []) place(child, Math.min(depth + 1, 8));
   };
   for (const root of roots) place(root, 0);

@@ -34,6 +34,7 @@ export class Composer implements WindowContent {
     const frame = composeFrame(this.#session, size, this.#tools);
     const lines = [...frame.header, ...frame.body, ...frame.footer];
     this.#made = { version, size, frame, lines };
+    this.#session.settle(frame.shape.selected);
     if (this.#session.selectors.pending) this.#drawLater();
     return this.#made;
   }

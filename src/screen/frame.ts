@@ -63,6 +63,10 @@ export function composeFrame(
       notice: session.notice,
       isReplay: tools.isReplay,
       sinceSeconds: session.totals.seconds,
+      steadySeconds:
+        tick && session.view.longestSpan
+          ? session.selectors.steady(tick, session.state).seconds
+          : 0,
     },
     width,
     rows,

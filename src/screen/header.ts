@@ -41,6 +41,8 @@ export interface HeaderData {
   readonly isReplay: boolean;
   /** Totals were cleared so long ago. */
   readonly sinceSeconds: number;
+  /** Percentages of now are of so long. */
+  readonly steadySeconds: number;
 }
 
 /** Says how many lines the header takes in a window of `rows`. */
@@ -184,7 +186,10 @@ function trustLine(data: HeaderData, width: number, theme: Theme): string {
 }
 
 /** Names what narrows or stops the picture, the frozen moment first. */
-function inForce({ tick, state, view, now, sinceSeconds }: HeaderData, theme: Theme): Piece[] {
+function inForce(
+  { tick, state, view, now, sinceSeconds, steadySeconds }: HeaderData,
+  theme: Theme,
+): Piece[] {
   const { frozen, mark, span, filterText, language, kernel, idle } = state;
   const pieces: Piece[] = [];
   const say = (text: string, paint = theme.bold): number => pieces.push({ text, paint });
@@ -197,6 +202,8 @@ function inForce({ tick, state, view, now, sinceSeconds }: HeaderData, theme: Th
   } else if (span !== "now" && view.longestSpan) {
     const isSince = span === "since" && view.longestSpan === "since";
     say(isSince ? `since c: ${clock(sinceSeconds)}` : `last ${RECENT_SECONDS} s`);
+  } else if (view.longestSpan && tick && steadySeconds > tick.intervalSeconds) {
+    pieces.push({ text: `shares of ${seconds(steadySeconds)}`, giveWay: 4 });
   }
   if (filterText !== "") say(`filter ${filterText}`);
   if (language) say(`only ${RUNTIME_LABELS[language]}`);

@@ -71,7 +71,6 @@ test("keys in one burst are a filter, and q in a prompt does not quit", async ()
 test("keys held down: as many rows as keys, at the pace of a keyboard and in one burst", async () => {
   const terminal = start(80, 24, { ticks: 1 });
   await terminal.shows("SELF%");
-  terminal.type("j");
   const list = (await terminal.shows("▶")).split("\n").slice(4);
   const selects = (index: number): Promise<string> =>
     terminal.until((text) => text.includes(`▶${list[index]?.slice(1)}`), `row ${index}`);

@@ -128,7 +128,7 @@ export const toggleIdle: Action = (session) => {
 };
 
 const SPAN_TEXTS: Readonly<Record<Span, string>> = {
-  now: "percentages of this refresh",
+  now: "percentages of this refresh, or of as many as hold 300 samples",
   recent: `percentages of the last ${RECENT_SECONDS} s`,
   since: "percentages of all since the start, or since c",
 };

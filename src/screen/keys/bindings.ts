@@ -135,10 +135,15 @@ export const BINDINGS: readonly Binding[] = [
     footer: ["threads", 5],
     group: "processes",
   }),
-  key("a", "percentages of this refresh, of the last 10 s, of all since c", act.showNextSpan, {
-    footer: ["10 s", 6],
-    group: "samples",
-  }),
+  key(
+    "a",
+    "percentages of now (of as many refreshes as hold 300 samples), of the last 10 s, of all since c",
+    act.showNextSpan,
+    {
+      footer: ["10 s", 6],
+      group: "samples",
+    },
+  ),
   key("e", "threads that run, threads that wait, both; the history too", act.showNextActivity, {
     footer: ["waiting", 6],
     group: "samples",

@@ -16,12 +16,13 @@ import { type Tick, tasksOf } from "../../tick/tick.ts";
 import type { Activity } from "../../tick/waits.ts";
 import { bindingFor } from "../keys/lookup.ts";
 import { openFunction } from "../views/function.ts";
-import { VIEWS, viewOf } from "../views/registry.ts";
+import { viewOf } from "../views/registry.ts";
 import type { View } from "../views/view.ts";
 import { chooseEvents } from "./choose-events.ts";
 import { complete, type Facts } from "./complete.ts";
 import { LookedUpFrames } from "./looked-up.ts";
 import { completePrompt, recall, withPromptText } from "./prompt.ts";
+import { type SelectedRow, selectedAmong } from "./rows.ts";
 import { Selectors } from "./selectors.ts";
 import {
   initialState,
@@ -38,19 +39,11 @@ import {
   freeze,
   type ListNow,
   select,
+  settle,
   withActivity,
   withMessage,
   withPids,
 } from "./transitions.ts";
-
-/** Shows lists that a filter chooses from their first rows on: it is another one. */
-function fromTheTop(state: ViewState): ViewState {
-  const lists = VIEWS.filter(({ keys }) => keys.includes("sorted"));
-  return {
-    ...state,
-    offset: { ...state.offset, ...Object.fromEntries(lists.map(({ id }) => [id, 0])) },
-  };
-}
 
 /** Says where the selection goes in a view that is no list. */
 export type Steer = (
@@ -65,6 +58,8 @@ export interface ListShape {
   readonly steer?: Steer;
   /** The filter names these rows among `ids`. */
   readonly matches?: readonly string[];
+  /** The row that is drawn as the selected one. */
+  readonly selected?: SelectedRow;
 }
 
 /** Writes ticks to a file and says where; rejects with what was wrong. */
@@ -88,10 +83,10 @@ export interface SessionTools {
   readonly write?: WriteTicks;
 }
 
-/** A session is the live screen without its drawing. */
 /** So much of a pasted text is looked at: a prompt takes less. */
 const MOST_PASTED = 1000;
 
+/** A session is the live screen without its drawing. */
 export class Session {
   state: ViewState;
   /** The newest refresh, of the threads that were asked for at the start. */
@@ -213,9 +208,7 @@ export class Session {
     change: (state: ViewState, ...rest: Rest) => ViewState,
     ...rest: Rest
   ): void {
-    const next = change(this.state, ...rest);
-    const isFiltered = next.filterText !== this.state.filterText;
-    this.state = isFiltered ? fromTheTop(next) : next;
+    this.state = change(this.state, ...rest);
     this.lookedUp.follow(openFunction(this.state));
     this.#version++;
   }
@@ -236,11 +229,15 @@ export class Session {
     this.changed();
   }
 
-  /** Returns the row that a key is about: the selected one, or the first when none is. */
+  /** Returns the row that a key is about: the one that is drawn as selected. */
   chosenRow(): string | undefined {
-    const { ids } = this.shape();
-    const selected = this.state.selected[this.state.view];
-    return selected !== undefined && ids.includes(selected) ? selected : ids[0];
+    const { ids, selected } = this.shape();
+    return (selected ?? selectedAmong(ids, this.state))?.id;
+  }
+
+  /** Notes what a frame that was drawn had selected. */
+  settle(row: SelectedRow | undefined): void {
+    this.state = settle(this.state, row);
   }
 
   /** Selects a row of the view. */
@@ -250,8 +247,8 @@ export class Session {
 
   /** Returns the rows of now, as moving wants them. */
   list(): ListNow {
-    const { ids, page } = this.shape();
-    return { ids, page, now: this.now() };
+    const { ids, page, selected } = this.shape();
+    return { ids, page, now: this.now(), ...(selected ? { selected: selected.id } : {}) };
   }
 
   /** Starts totals and what is counted since then again. */

@@ -5,6 +5,7 @@ import type { SortKey, ViewSort } from "../../model/sort.ts";
 import type { Runtime } from "../../tick/runtimes.ts";
 import type { Tick } from "../../tick/tick.ts";
 import type { Activity } from "../../tick/waits.ts";
+import type { SelectedRow } from "./rows.ts";
 
 /** The screen begins with this view, which also shows what a filter was narrowed to. */
 export const FIRST_VIEW = "functions";
@@ -48,6 +49,8 @@ export interface Place {
   readonly filterText: string;
   /** This was open there. */
   readonly opened?: string;
+  /** Its window began at this row. */
+  readonly offset: number;
 }
 
 /** A moment that the picture is compared with. */
@@ -93,8 +96,10 @@ export interface ViewState {
   readonly mark?: Mark;
   /** A page is about this: the id of a function, the name of a counter. Only pages have it. */
   readonly opened?: string;
-  /** Each view may have a selected row, by its id. */
+  /** Each view may have a row that was chosen, by its id. */
   readonly selected: Readonly<Record<string, string>>;
+  /** The row of each view that was selected when it was drawn last, chosen or not; none since something else is listed. */
+  readonly stood: Readonly<Record<string, SelectedRow>>;
   /** Each view shows its rows from this one on; from the first where there is none. */
   readonly offset: Readonly<Record<string, number>>;
   /** Rows keep this order while the selection moves, so that they do not run away from it. */
@@ -135,6 +140,7 @@ export function initialState(options: ViewOptions): ViewState {
     expanded: new Set(),
     zoom: [],
     selected: {},
+    stood: {},
     offset: {},
     back: [],
   };
@@ -150,12 +156,19 @@ export function without<K extends OptionalKey>(state: ViewState, ...keys: K[]): 
   return copy;
 }
 
+/** Shows other rows: lists begin at their first ones again, and nothing holds their order. */
+export const relisted = (state: ViewState): ViewState => ({
+  ...without(state, "held"),
+  offset: {},
+  stood: {},
+});
+
 /** Puts another filter in force, or says in the prompt what is wrong with it. */
 export function withFilter(state: ViewState, text: string): ViewState {
   const parsed = parseFilter(text);
   if ("error" in parsed) return { ...state, prompt: { ...state.prompt, error: parsed.error } };
   const trimmed = parsed.filter.text;
-  const rest = without(state, "filter", "held");
+  const rest = without(trimmed === state.filterText ? state : relisted(state), "filter", "held");
   if (trimmed === "") return { ...rest, filterText: "" };
   const others = state.filterHistory.filter((old) => old !== trimmed);
   return {

@@ -9,7 +9,7 @@ import { wrapWords } from "../../text/wrap.ts";
 import type { Tick } from "../../tick/tick.ts";
 import { fitPieces, type Piece } from "../pieces.ts";
 import { Memo } from "../state/memo.ts";
-import { windowOffset } from "../state/rows.ts";
+import { selectedAmong, windowOffset } from "../state/rows.ts";
 import type { Session } from "../state/session.ts";
 import { RECENT_SECONDS, type ViewState } from "../state/state.ts";
 import { openPage } from "../state/transitions.ts";
@@ -162,10 +162,16 @@ function functionBody(
   const ids = columns.flatMap((part) =>
     part.lines.flatMap(({ id }) => (id === undefined ? [] : [id])),
   );
-  const drawing = { room, width, theme, selected: session.state.selected[FUNCTION_PAGE] };
+  const row = selectedAmong(ids, session.state);
+  const drawing = { room, width, theme, selected: row?.id };
   const lines = width >= 70 ? sideBySide(columns, drawing) : stacked(columns, drawing);
   const middle = waits.length > 0 ? [...waits, ""] : [];
-  return { lines: [...head, ...middle, ...lines, ...foot], ids, page: room };
+  return {
+    lines: [...head, ...middle, ...lines, ...foot],
+    ids,
+    page: room,
+    ...(row ? { selected: row } : {}),
+  };
 }
 
 interface Drawing {

@@ -14,10 +14,11 @@ import {
 import { withEventColumns } from "../../text/event-columns.ts";
 import { drawTrail } from "../../text/trail.ts";
 import { WAIT_COLUMNS, WAITING_COLUMNS, WAITING_MARKED_COLUMNS } from "../../text/wait-columns.ts";
+import { type Tick, tasksOf } from "../../tick/tick.ts";
 import { Memo } from "../state/memo.ts";
 import { holdOrder, type ListRows, listOf } from "../state/rows.ts";
 import type { EventPicture, FunctionPicture } from "../state/selectors.ts";
-import { FIRST_VIEW, type ViewState } from "../state/state.ts";
+import { FIRST_VIEW, RECENT_SECONDS, type ViewState } from "../state/state.ts";
 import { openPage } from "../state/transitions.ts";
 import { TableLayout } from "../table.ts";
 import { FUNCTION_PAGE } from "./function.ts";
@@ -61,6 +62,15 @@ class SortedFunctions implements ListRows<FunctionRow> {
     return this.#ids;
   }
 
+  idsOf(first: number, end: number): readonly string[] {
+    return this.slice(first, end).map(rowId);
+  }
+
+  amountOf(row: FunctionRow): number {
+    const { sort } = this.#order;
+    return sort === "self" || sort === "total" ? row[sort] : 0;
+  }
+
   slice(first: number, end: number): readonly FunctionRow[] {
     if (this.#all) return this.#all.slice(first, end);
     if (this.#first.length < Math.min(end, this.length)) {
@@ -73,7 +83,14 @@ class SortedFunctions implements ListRows<FunctionRow> {
 
 function heldFunctions(sorted: SortedFunctions, held: readonly string[]): ListRows<FunctionRow> {
   const rows = holdOrder(sorted.all, rowId, held);
-  return listOf(rows, rows.map(rowId));
+  return listOf(rows, rows.map(rowId), (row) => sorted.amountOf(row));
+}
+
+/** Names the processes of some ticks, as they were called last. */
+function commsOf(ticks: readonly Tick[]): Map<number, string> {
+  const comms = new Map<number, string>();
+  for (const tick of ticks) for (const { pid, comm } of tasksOf(tick)) comms.set(pid, comm);
+  return comms;
 }
 
 /** A table with columns of several events, which are of another picture each time. */
@@ -148,6 +165,7 @@ class FunctionList {
     const kind = state.sort === "total" ? "total" : "self";
     const ages = waitAges(tick, selectors.options(state));
     let comms: Map<number, string> | undefined;
+    let earlier: Map<number, string> | undefined;
     const context: FunctionContext = {
       samples: picture.samples,
       glyphs: theme.glyphs,
@@ -155,9 +173,11 @@ class FunctionList {
       seconds: picture.seconds,
       age: (row) => ages.get(row.function.id),
       comm: (pid) => {
-        const { processes } = selectors.picture(tick, state);
+        const { processes } = selectors.steady(tick, state);
         comms ??= new Map(processes.map((row) => [row.pid, row.comm]));
-        return comms.get(pid);
+        if (comms.has(pid)) return comms.get(pid);
+        earlier ??= commsOf(session.history.last(RECENT_SECONDS, tick));
+        return earlier.get(pid);
       },
       since: (row) => ({ self: sums.of(row.function.id)?.self ?? 0, samples: sums.samples }),
       nameOf: theme.nameOf,

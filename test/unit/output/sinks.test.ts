@@ -353,6 +353,7 @@ test("the screen and the text call the same part of the CPUs busy, with what was
       notice: undefined,
       isReplay: false,
       sinceSeconds: 0,
+      steadySeconds: 0,
     },
     120,
     24,
