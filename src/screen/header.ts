@@ -35,8 +35,8 @@ export interface HeaderData {
   /** The time of the newest tick says how old a frozen one is. */
   readonly now: number;
   readonly error: string | undefined;
-  /** What the source has to say, besides what the tick does. */
-  readonly notice: string | undefined;
+  /** What is to be known of the source and the tick. */
+  readonly notices: readonly string[];
   /** The ticks come from a recording: when they were is news. */
   readonly isReplay: boolean;
   /** Totals were cleared so long ago. */
@@ -155,8 +155,7 @@ function trustLine(data: HeaderData, width: number, theme: Theme): string {
     giveWay: tick.missed > 0 ? 2 : 4,
     ...(tick.missed > 0 ? { paint: theme.bold } : {}),
   };
-  const said = data.notice === undefined ? tick.notices : [...tick.notices, data.notice];
-  const notices: Piece[] = said.map((text) => ({
+  const notices: Piece[] = data.notices.map((text) => ({
     text: `! ${text}`,
     giveWay: 3,
     least: 34,

@@ -1,9 +1,10 @@
 /** Runs the live screen: the one thing that the command line knows of it. */
 import { isAlive } from "../machine/process.ts";
+import { listProcesses } from "../machine/process-list.ts";
 import type { SortKey } from "../model/sort.ts";
 import { watchForEnd } from "../terminal/process.ts";
 import { openWindow } from "../terminal/window.tsx";
-import { duration, thousands } from "../text/format.ts";
+import { clean, duration, thousands } from "../text/format.ts";
 import type { TickSource } from "../tick/source.ts";
 import type { Unit } from "../tick/tick.ts";
 import { areSamples, unitRow } from "../tick/units.ts";
@@ -74,6 +75,7 @@ export async function runScreen(options: ScreenOptions): Promise<void> {
   const session = new Session(source, options, {
     ...(write ? { write } : {}),
     ...(eventTools ? { events: eventTools } : {}),
+    ...(isHere ? { processes: listProcesses } : {}),
   });
   const tools: FrameTools = {
     bodies: new Bodies(),
@@ -82,7 +84,7 @@ export async function runScreen(options: ScreenOptions): Promise<void> {
     alive: options.alive ?? (isHere ? isAlive : () => undefined),
     isReplay: !isHere,
   };
-  const window = openWindow(new Composer(session, tools), stdout, options.plainInk);
+  const window = openWindow(new Composer(session, tools), { stdin, stdout }, options.plainInk);
   let isGone = false;
   const end = (): void => window.close();
   options.signal?.addEventListener("abort", end, { once: true });
@@ -108,5 +110,7 @@ export async function runScreen(options: ScreenOptions): Promise<void> {
     options.signal?.removeEventListener("abort", end);
   }
   if (failures.length > 0) throw failures[0];
-  if (!isGone) stdout.write(`${summaryOf(session)}\n`);
+  if (isGone) return;
+  const notices = [...session.told].map((text) => `! ${clean(text, options.unicode)}\n`);
+  stdout.write(`${summaryOf(session)}\n${notices.join("")}`);
 }

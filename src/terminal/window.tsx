@@ -2,6 +2,7 @@
 import { render, Transform, useApp, useInput, usePaste } from "ink";
 import { type ReactElement, useEffect, useSyncExternalStore } from "react";
 import { makeFrameStream } from "./frame-stream.ts";
+import { InputFilter, makeInputStream } from "./input-stream.ts";
 import { keyNames } from "./keys.ts";
 import { stopProcess } from "./process.ts";
 import { type Size, sizeOf } from "./size.ts";
@@ -131,10 +132,12 @@ function App({ content, store, laid }: AppProps): ReactElement {
  */
 export function openWindow(
   content: WindowContent,
-  stdout: NodeJS.WriteStream,
+  { stdin, stdout }: { readonly stdin: NodeJS.ReadStream; readonly stdout: NodeJS.WriteStream },
   plainInk = process.env.INK_SCREEN_READER === "true",
 ): OpenWindow {
+  const filter = new InputFilter(() => {});
   const options = {
+    stdin: makeInputStream(stdin, filter),
     alternateScreen: true,
     interactive: true,
     exitOnCtrlC: false,

@@ -11,13 +11,19 @@ import type { SelectedRow } from "./rows.ts";
 export const FIRST_VIEW = "functions";
 
 /** The mode says who owns the keys. */
-export type Mode = "list" | "help" | PromptMode;
+export type Mode = "list" | TextMode | PromptMode;
+
+/** These modes show a text that can be scrolled. */
+export type TextMode = "help" | "notices";
 
 /** These modes type text: every key is text there. */
 export type PromptMode = "pid" | "filter" | "events";
 
 /** Says whether a mode types text. */
-export const isPrompt = (mode: Mode): mode is PromptMode => mode !== "list" && mode !== "help";
+export const isPrompt = (mode: Mode): mode is PromptMode => mode !== "list" && !isText(mode);
+
+/** Says whether a mode shows a text. */
+export const isText = (mode: Mode): mode is TextMode => mode === "help" || mode === "notices";
 
 /** Percentages are of a span: this refresh, the last ten seconds, or all since `c`. */
 export type Span = "now" | "recent" | "since";
@@ -31,6 +37,8 @@ export const RECENT_SECONDS = 10;
 /** A line that is being typed. */
 export interface Prompt {
   readonly text: string;
+  /** What is typed goes before this place in the text. */
+  readonly caret: number;
   /** Says what is wrong with it so far. */
   readonly error?: string;
   /** It was recalled from so far back among earlier ones; -1 when it was not. */
@@ -118,7 +126,7 @@ export type ViewOptions = Pick<
 > & { readonly sort: SortKey; readonly readableNames?: boolean; readonly idle?: boolean };
 
 /** A prompt that is closed. */
-export const NO_PROMPT: Prompt = { text: "", recall: -1 };
+export const NO_PROMPT: Prompt = { text: "", caret: 0, recall: -1 };
 const MAX_FILTER_HISTORY = 50;
 
 /** Makes the state at the start. A filter that is wrong was refused before. */

@@ -164,7 +164,10 @@ export const withPids = (state: ViewState, pids: readonly number[]): ViewState =
 /** Sorts by the next key, or by the one before. */
 export const changeSort = (state: ViewState, step: 1 | -1): ViewState => ({
   ...relisted(state),
-  sort: nextSortKey(state.sort, step, state.mark !== undefined),
+  sort: nextSortKey(state.sort, step, {
+    isMarked: state.mark !== undefined,
+    isWaiting: state.activity !== "running",
+  }),
 });
 
 /** Changes a choice between two: the order, threads under their processes, kernel frames, waits for work. */
@@ -240,6 +243,7 @@ export function unmark(state: ViewState): ViewState {
 /** Looks at other threads: a mark and a row that is held are of those before. */
 export const withActivity = (state: ViewState, activity: Activity): ViewState => ({
   ...(state.mark ? unmark(state) : relisted(state)),
+  ...(state.sort === "age" && activity === "running" ? { sort: "self" } : {}),
   activity,
 });
 

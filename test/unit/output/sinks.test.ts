@@ -350,7 +350,7 @@ test("the screen and the text call the same part of the CPUs busy, with what was
       view: viewOf(state),
       now: tick.time,
       error: undefined,
-      notice: undefined,
+      notices: tick.notices,
       isReplay: false,
       sinceSeconds: 0,
       steadySeconds: 0,

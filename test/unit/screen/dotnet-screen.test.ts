@@ -44,10 +44,10 @@ function screenOf(counts: readonly (readonly [leaf: Frame, count: number])[]) {
     isReplay: false,
   };
   const text = (): string => {
-    const { body } = composeFrame(session, { columns: 100, rows: 30 }, tools);
+    const { body } = composeFrame(session, { columns: 110, rows: 30 }, tools);
     return stripVTControlCharacters(body.join("\n"));
   };
-  session.shape = () => composeFrame(session, { columns: 100, rows: 30 }, tools).shape;
+  session.shape = () => composeFrame(session, { columns: 110, rows: 30 }, tools).shape;
   return { session, text };
 }
 

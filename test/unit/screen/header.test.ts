@@ -22,7 +22,7 @@ function header(tick: Tick): string {
   });
   const all = aggregate([tick], choice);
   const fixed = { host: "web-3", view: viewOf(state), now: tick.time, isReplay: false };
-  const nothing = { error: undefined, notice: undefined, sinceSeconds: 0, steadySeconds: 0 };
+  const nothing = { error: undefined, notices: [], sinceSeconds: 0, steadySeconds: 0 };
   const theme = makeTheme(false, false);
   return headerLines({ tick, all, state, ...fixed, ...nothing }, 120, 24, theme).join("\n");
 }

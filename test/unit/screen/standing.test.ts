@@ -6,6 +6,7 @@ import { Bodies } from "../../../src/screen/frame.ts";
 import { Session } from "../../../src/screen/state/session.ts";
 import { makeTheme } from "../../../src/screen/theme.ts";
 import { openTick } from "../../support/screen.ts";
+import { makeTick, TickMaker, task } from "../../support/ticks.ts";
 
 type Counts = Readonly<Record<string, number>>;
 
@@ -150,4 +151,36 @@ test("after m a row that was met in the last seconds keeps its process", () => {
   type("m");
   show({ f1: 400 });
   expect(lines().find((line) => / f2 /.test(line))).toMatch(/ 102 f2/);
+});
+
+test("notices are read in full on their page, whatever the width, and kept for the end", () => {
+  const { session, show, type, lines } = screenOf();
+  const long = `${"perl 5.99.0 is not a version that polytop was made for; ".repeat(6)}the end`;
+  show({ f1: 400 }, { notices: ["another one", long] });
+  expect(lines().join("\n")).not.toContain("the end");
+  expect(lines().at(-1)).toContain("! notices");
+  type("!");
+  const text = lines().join(" ").replace(/\s+/g, " ");
+  expect(text).toContain("! another one");
+  expect(text).toContain(long);
+  session.key("esc");
+  show({ f1: 400 });
+  expect(lines().at(-1)).not.toContain("! notices");
+  expect([...session.told]).toEqual(["another one", long]);
+});
+
+test("a long name is wrapped on its page, and its process is told by what it runs", () => {
+  const { session, type, lines } = screenOf();
+  const name = `ns::${"very_long_part::".repeat(30)}last`;
+  const maker = new TickMaker();
+  const facts = { user: "", container: "", unit: "", group: "", command: "perl /srv/ledger.pl" };
+  session.receive({
+    tick: makeTick([
+      { stack: maker.stack([`n:${name}@app`]), task: task(42, "perl", { facts }), count: 400 },
+    ]),
+  });
+  expect(lines().join("\n")).toContain("42 ledger.pl");
+  type("\r");
+  expect(lines().join("").replace(/\s/g, "")).toContain(name);
+  expect(lines().join("\n")).toContain("1 process: 100 % 42 perl /srv/ledger.pl");
 });
