@@ -30,6 +30,9 @@ const BEGUN = /\u001b(?:\](?:1(?:1(?:;[^\u0007\u001b]{0,40}\u001b?)?)?)?)?$/;
 /** A terminal that knows the question answers within so many milliseconds. */
 const ANSWER_MS = 1000;
 
+/** So long somebody who leaves waits for it, ms. */
+const LATE_MS = 150;
+
 /** The parts of a colour, 0 to 1. */
 export type Rgb = readonly [red: number, green: number, blue: number];
 
@@ -40,6 +43,7 @@ export class InputFilter {
   readonly #background: (colour: Rgb) => void;
   #kept = "";
   #until = 0;
+  #answered: () => void = () => {};
 
   constructor(background: (colour: Rgb) => void) {
     this.#background = background;
@@ -50,9 +54,21 @@ export class InputFilter {
     this.#until = performance.now() + ANSWER_MS;
   }
 
+  /** Resolves when no answer is on its way: one that did not come soon will not. */
+  async answered(): Promise<void> {
+    const left = Math.min(this.#until - performance.now(), LATE_MS);
+    if (left <= 0) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#answered = resolve;
+    const timer = setTimeout(resolve, left);
+    await promise;
+    clearTimeout(timer);
+  }
+
   take(piece: string): string {
     const text = (this.#kept + piece).replace(BACKGROUND, (_, red, green, blue) => {
       this.#until = 0;
+      this.#answered();
       this.#background([part(red), part(green), part(blue)]);
       return "";
     });

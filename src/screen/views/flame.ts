@@ -130,10 +130,10 @@ function frameCells(frame: FlameFrame, { tree, theme, filter, selected }: Painte
   const whole = theme.nameOf(info);
   const name = room >= 3 ? fittingName(whole, info.runtime, room, glyphs) : "";
   const left = room - displayWidth(name);
-  const fill = theme.color ? " " : glyphs.unicode ? "─" : "-";
+  const fill = theme.hasBlocks ? " " : glyphs.unicode ? "─" : "-";
   const gap = name !== "" && left > 0 ? " " : "";
   // Many are as narrow as one cell: its colour says enough.
-  if (cells === 1 && theme.color && frame !== selected) return theme.block[info.runtime](" ");
+  if (cells === 1 && theme.hasBlocks && frame !== selected) return theme.block[info.runtime](" ");
   const text = glyphs.edge + name + gap + fill.repeat(Math.max(0, left - gap.length));
   if (frame === selected) return theme.inverse(theme.bold(text));
   const paint = node === ROOT ? theme.dim : theme.block[info.runtime];

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { stub, unnamed } from "../../../src/runtimes/dotnet/unnamed.ts";
 import { Bodies, composeFrame } from "../../../src/screen/frame.ts";
 import { Session } from "../../../src/screen/state/session.ts";
-import { makeTheme } from "../../../src/screen/theme.ts";
+import { makeTheme, NO_COLOURS } from "../../../src/screen/theme.ts";
 import type { Frame } from "../../../src/tick/store.ts";
 import { COUNTERS, makeTick, type StackCount, task } from "../../support/ticks.ts";
 
@@ -38,7 +38,7 @@ function screenOf(counts: readonly (readonly [leaf: Frame, count: number])[]) {
   session.start();
   const tools = {
     bodies: new Bodies(),
-    theme: makeTheme(false, false),
+    theme: makeTheme(NO_COLOURS, false),
     host: "web-3",
     alive: () => true,
     isReplay: false,

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { Composer } from "../../../src/screen/composer.ts";
 import { Bodies } from "../../../src/screen/frame.ts";
 import { Session } from "../../../src/screen/state/session.ts";
-import { makeTheme } from "../../../src/screen/theme.ts";
+import { makeTheme, NO_COLOURS } from "../../../src/screen/theme.ts";
 import { openTick } from "../../support/screen.ts";
 import { makeTick, TickMaker, task } from "../../support/ticks.ts";
 
@@ -26,7 +26,7 @@ function screenOf(rows = 24) {
   );
   const composer = new Composer(session, {
     bodies: new Bodies(),
-    theme: makeTheme(false, false),
+    theme: makeTheme(NO_COLOURS, false),
     host: "web-3",
     alive: () => true,
     isReplay: false,
