@@ -68,6 +68,9 @@ export async function makeTree(facts: ReleaseFacts): Promise<void> {
   for (const name of ["LICENSE", "README.md", "CHANGELOG.md"])
     copyFileSync(join(root, name), join(TREE, name));
   writeShare(join(TREE, "share"), facts);
+  mkdirSync(join(TREE, "share/polytop"), { recursive: true });
+  const schema = "snapshot.schema.json";
+  copyFileSync(join(root, "docs", schema), join(TREE, "share/polytop", schema));
   await writeLicences(join(TREE, "licenses"));
   writeFileSync(join(TREE, "BUILDINFO"), await buildInfo(facts));
   writeRelease(lib, "tarball", facts);

@@ -2,6 +2,7 @@
 import { hostname, release } from "node:os";
 import packageJson from "../../package.json" with { type: "json" };
 import { speaksUtf8 } from "../machine/locale.ts";
+import { depthOf, saysLight } from "../machine/terminal-colours.ts";
 import { type Filter, parseFilter } from "../model/filter/filter.ts";
 import { ofActivity } from "../model/waits/activity.ts";
 import type { ShowOptions } from "../options/asked.ts";
@@ -59,7 +60,8 @@ export async function showLive(
     ...shown,
     source,
     filterText: filter,
-    color: options.color && !process.env.NO_COLOR,
+    depth: options.color && !process.env.NO_COLOR ? depthOf(process.env) : "none",
+    ...backgroundOf(options),
     unicode: !options.ascii && speaksUtf8(process.env),
     host: recorded?.host ?? hostname(),
     signal: stopped,
@@ -69,6 +71,12 @@ export async function showLive(
     remote: recorded !== undefined,
   });
   unsubscribe();
+}
+
+/** What is said of the colour behind the text; nothing where nobody says. */
+function backgroundOf({ light, dark }: LiveOptions): { background?: "dark" | "light" } {
+  if (dark) return { background: "dark" };
+  return light || saysLight(process.env) ? { background: "light" } : {};
 }
 
 /** Standard output, for text. */

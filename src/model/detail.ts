@@ -1,6 +1,6 @@
 /** One function from near: who calls it, what it calls, which lines and bodies, which processes. */
 import type { FactsOf } from "../tick/source.ts";
-import type { FunctionInfo, Tick } from "../tick/tick.ts";
+import type { FunctionInfo, Task, Tick } from "../tick/tick.ts";
 import type { PidCount } from "./aggregate.ts";
 import { type Choice, type SelectedCount, selectionOf } from "./selection.ts";
 
@@ -35,7 +35,7 @@ export interface FunctionDetail {
   readonly lines: readonly LineCount[];
   /** Bodies of innermost frames, where the runtime tells them apart. */
   readonly bodies: readonly BodyCount[];
-  readonly processes: readonly (PidCount & { readonly comm: string })[];
+  readonly processes: readonly (PidCount & Pick<Task, "comm" | "facts">)[];
 }
 
 /** What the detail can be told besides what is left out of it. */
@@ -87,7 +87,7 @@ export function functionDetail(
   const lines = new LineCounter();
   const bodies = new Counter<string>();
   const processes = new Counter<number>();
-  const comms = new Map<number, string>();
+  const tasks = new Map<number, Task>();
   const found: { function?: FunctionInfo } = {};
   let samples = 0;
   let self = 0;
@@ -116,7 +116,7 @@ export function functionDetail(
     if (line !== undefined) lines.add(line, weight, source?.file);
     if (body !== undefined) bodies.add(body, weight);
     processes.add(task.pid, weight);
-    comms.set(task.pid, task.comm);
+    tasks.set(task.pid, task);
   };
   for (const count of selectionOf(options).counts(ticks)) add(count);
   const neighbours = (counter: Counter<FunctionInfo | undefined>): Neighbour[] =>
@@ -130,8 +130,11 @@ export function functionDetail(
     callees: neighbours(callees),
     lines: lines.sorted(),
     bodies: bodies.sorted().map(([body, count]) => ({ body, count })),
-    processes: processes
-      .sorted()
-      .map(([pid, count]) => ({ pid, count, comm: comms.get(pid) ?? "" })),
+    processes: processes.sorted().flatMap(([pid, count]) => {
+      const task = tasks.get(pid);
+      if (!task) return [];
+      const { comm, facts } = task;
+      return [{ pid, count, comm, ...(facts ? { facts } : {}) }];
+    }),
   };
 }

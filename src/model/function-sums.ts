@@ -10,6 +10,10 @@ interface Entry {
   total: number;
   line: number | undefined;
   why: Reason | undefined;
+  /** What the latest tick with it had, where rows may be kept. */
+  latest: FunctionRow | undefined;
+  /** When that was. */
+  time: number;
 }
 
 /**
@@ -18,15 +22,18 @@ interface Entry {
  */
 const MOST = { functions: 20_000, characters: 4_000_000 };
 
-/** Sums of aggregates; knows no processes, whose number has no bound. */
+/** Sums of aggregates; processes, whose number has no bound, are known of the latest tick with a function at most. */
 export class FunctionSums implements Sum {
   readonly #aggregate: (tick: Tick) => Aggregate;
+  readonly #keepsRows: boolean;
   readonly #entries = new Map<number, Entry>();
   #characters = 0;
   samples = 0;
 
-  constructor(aggregate: (tick: Tick) => Aggregate) {
+  /** `keepsRows`: the sum is of a few ticks, whose rows are kept anyway. */
+  constructor(aggregate: (tick: Tick) => Aggregate, keepsRows = false) {
     this.#aggregate = aggregate;
+    this.#keepsRows = keepsRows;
   }
 
   add(tick: Tick, sign: 1 | -1): void {
@@ -36,7 +43,8 @@ export class FunctionSums implements Sum {
       const { id } = row.function;
       let entry = this.#entries.get(id);
       if (!entry) {
-        entry = { function: row.function, self: 0, total: 0, line: undefined, why: undefined };
+        const none = { line: undefined, why: undefined, latest: undefined, time: 0 };
+        entry = { function: row.function, self: 0, total: 0, ...none };
         this.#entries.set(id, entry);
         this.#characters += row.function.name.length;
       }
@@ -45,6 +53,11 @@ export class FunctionSums implements Sum {
       if (entry.total <= 0) this.#forget(entry);
       if (row.line !== undefined) entry.line = row.line;
       if (row.why !== undefined) entry.why = row.why;
+      // Older ticks are added after newer ones where a sum is caught up with.
+      if (this.#keepsRows && sign > 0 && tick.time >= entry.time) {
+        entry.latest = row;
+        entry.time = tick.time;
+      }
     }
   }
 
@@ -74,7 +87,7 @@ export class FunctionSums implements Sum {
     return this.#entries.get(id);
   }
 
-  /** A row for each function; the processes are those of `now`, where the function is in it. */
+  /** A row for each function; the processes are those of `now`, else of the latest tick with it where that is known. */
   rows(now: Aggregate): FunctionRow[] {
     const current = new Map(now.functions.map((row) => [row.function.id, row]));
     const rows: FunctionRow[] = [];
@@ -89,8 +102,8 @@ export class FunctionSums implements Sum {
         ...(line === undefined ? {} : { line }),
         ...(row?.note === undefined ? {} : { note: row.note }),
         ...(why === undefined ? {} : { why }),
-        pids: row?.pids ?? [],
-        processCount: row?.processCount ?? 0,
+        pids: (row ?? entry.latest)?.pids ?? [],
+        processCount: (row ?? entry.latest)?.processCount ?? 0,
       });
     }
     return rows;

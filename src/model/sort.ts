@@ -9,12 +9,28 @@ export type SortKey = "self" | "total" | "name" | "module" | "pid";
 /** The key `s` goes through them in this order. */
 export const SORT_KEYS: readonly SortKey[] = ["self", "total", "name", "module", "pid"];
 
-/** The screen has one more order while a moment is marked. */
-export type ViewSort = SortKey | "change";
+/** The screen has more orders: while a moment is marked, and of how long threads wait. */
+export type ViewSort = SortKey | "change" | "age";
+
+/** Says whether an order is by an amount: then the most comes first. */
+export const isByAmount = (key: ViewSort): boolean =>
+  key === "self" || key === "total" || key === "change" || key === "age";
+
+/** What is listed has these orders too. */
+export interface MoreOrders {
+  readonly isMarked: boolean;
+  readonly isWaiting: boolean;
+}
 
 /** Returns the key before (-1) or after (1) another; after the last comes the first. */
-export function nextSortKey(key: ViewSort, step: 1 | -1, isMarked: boolean): ViewSort {
-  const keys: readonly ViewSort[] = isMarked ? ["change", ...SORT_KEYS] : SORT_KEYS;
+export function nextSortKey(key: ViewSort, step: 1 | -1, has: MoreOrders): ViewSort {
+  const [self, ...others] = SORT_KEYS;
+  const keys: readonly (ViewSort | undefined)[] = [
+    ...(has.isMarked ? ["change" as const] : []),
+    self,
+    ...(has.isWaiting ? ["age" as const] : []),
+    ...others,
+  ];
   return keys[(keys.indexOf(key) + step + keys.length) % keys.length] ?? "self";
 }
 
@@ -36,23 +52,26 @@ const FUNCTION_ORDERS: Readonly<Record<SortKey, Compare<FunctionRow>>> = {
 function functionOrder(
   key: ViewSort,
   reverse: boolean,
-  change: (row: FunctionRow) => number = () => 0,
+  amount: (row: FunctionRow) => number = () => 0,
 ): Compare<FunctionRow> {
-  const byChange: Compare<FunctionRow> = (a, b) =>
-    Math.abs(change(b)) - Math.abs(change(a)) || b.self - a.self;
-  const order = key === "change" ? byChange : FUNCTION_ORDERS[key];
+  const byOther: Compare<FunctionRow> = (a, b) =>
+    Math.abs(amount(b)) - Math.abs(amount(a)) || b.self - a.self;
+  const order = key === "change" || key === "age" ? byOther : FUNCTION_ORDERS[key];
   const sign = reverse ? -1 : 1;
   return (a, b) => sign * order(a, b) || a.function.id - b.function.id;
 }
 
-/** Sorts functions. What changed most comes first, whether it grew or shrank. */
+/**
+ * Sorts functions. `amount` is the change or the age of a row, where these give the order; what changed most comes first,
+ * whether it grew or shrank.
+ */
 export function sortFunctions(
   rows: readonly FunctionRow[],
   key: ViewSort,
   reverse = false,
-  change?: (row: FunctionRow) => number,
+  amount?: (row: FunctionRow) => number,
 ): FunctionRow[] {
-  return rows.toSorted(functionOrder(key, reverse, change));
+  return rows.toSorted(functionOrder(key, reverse, amount));
 }
 
 /** Below this share of all it is cheaper to pick the first than to sort. */
@@ -79,15 +98,17 @@ export function topFunctions(
   key: ViewSort,
   count: number,
   reverse = false,
-  change?: (row: FunctionRow) => number,
+  amount?: (row: FunctionRow) => number,
 ): FunctionRow[] {
-  return firstOf(rows, count, functionOrder(key, reverse, change));
+  return firstOf(rows, count, functionOrder(key, reverse, amount));
 }
 
 /** A process and how deep it stands below others that are shown. */
 export interface PlacedProcess {
   readonly row: ProcessRow;
   readonly depth: number;
+  /** The samples of all of its family, where that gives the order. */
+  readonly sum: number;
 }
 
 const PROCESS_ORDERS: Readonly<Record<SortKey, Compare<ProcessRow>>> = {
@@ -127,7 +148,7 @@ export function sortProcesses(
   reverse: boolean,
   family?: Family,
 ): PlacedProcess[] {
-  const order = PROCESS_ORDERS[key === "change" ? "self" : key];
+  const order = PROCESS_ORDERS[key === "change" || key === "age" ? "self" : key];
   const sign = reverse ? -1 : 1;
   const sorted = rows.toSorted((a, b) => sign * order(a, b) || a.pid - b.pid);
   const present = new Set(sorted.map((row) => row.pid));
@@ -145,8 +166,9 @@ export function sortProcesses(
     if (siblings) siblings.push(row);
     else children.set(above, [row]);
   }
-  if (key === "self" || key === "total" || key === "change") {
-    const sums = familySums(sorted, children);
+  let sums: ReadonlyMap<ProcessRow, number> = new Map();
+  if (isByAmount(key)) {
+    sums = familySums(sorted, children);
     const bySum: Compare<ProcessRow> = (a, b) =>
       sign * ((sums.get(b) ?? 0) - (sums.get(a) ?? 0)) || a.pid - b.pid;
     for (const list of [roots, ...children.values()]) list.sort(bySum);
@@ -156,7 +178,7 @@ export function sortProcesses(
   const place = (row: ProcessRow, depth: number): void => {
     if (seen.has(row)) return;
     seen.add(row);
-    placed.push({ row, depth });
+    placed.push({ row, depth, sum: sums.get(row) ?? 0 });
     for (const child of children.get(row.pid) ?? []) place(child, Math.min(depth + 1, 8));
   };
   for (const root of roots) place(root, 0);

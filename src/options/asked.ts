@@ -28,6 +28,9 @@ export interface ShowOptions {
   readonly color: boolean;
   /** Draws with ASCII alone, whatever the locale. */
   readonly ascii: boolean;
+  /** What is behind the text of the screen, where the user says so. */
+  readonly light: boolean;
+  readonly dark: boolean;
   /** Files to write at the end. */
   readonly exports: ExportPaths;
 }

@@ -104,6 +104,8 @@ export const OPTIONS = {
     help: "neither read nor write the tables that are kept on disk",
   },
   color: { type: "boolean", negative: true, help: "no colour, like NO_COLOR=1" },
+  light: { type: "boolean", help: "the screen has a light background; it is asked otherwise" },
+  dark: { type: "boolean", help: "the screen has a dark background" },
   ascii: { type: "boolean", help: "draw with ASCII alone, as on the Linux console" },
   ...eachRow(EXPORT_FORMATS, ({ help }) => ({ type: "string", value: "FILE", help })),
   output: { type: "string", shortFlag: "o", value: "FILE", help: "the recording of `record`" },

@@ -274,6 +274,8 @@ function showOptions(flags: Flags): ShowOptions {
     readableNames: flags.boolean("readableNames"),
     color: !flags.isOff("color"),
     ascii: flags.boolean("ascii"),
+    light: flags.boolean("light"),
+    dark: flags.boolean("dark"),
     exports: exportPaths(flags),
   };
 }

@@ -40,5 +40,8 @@ function lines(profile: RunProfile): string {
 const frameName = ({ function: { name, runtime } }: ProfileFrame): string =>
   separate(name) + (runtime === "kernel" ? "_[k]" : "");
 
-/** A name that cannot be taken for two: `;` separates frames. */
-const separate = (name: string): string => cleanName(name).replaceAll(";", ":") || "-";
+/** A name that cannot be taken for two: `;` separates frames, and flamegraph.pl takes a number behind a space for a count. */
+const separate = (name: string): string =>
+  cleanName(name)
+    .replaceAll(";", ":")
+    .replace(/\s+(\d+(?:\.\d*)?)$/, "_$1") || "-";

@@ -3,6 +3,7 @@ import type { Size } from "../terminal/size.ts";
 import type { TerminalActions, WindowContent } from "../terminal/window.tsx";
 import { composeFrame, type Frame, type FrameTools } from "./frame.ts";
 import type { Session } from "./state/session.ts";
+import type { Theme } from "./theme.ts";
 
 /** When there is more to work out, the window is drawn again after so long, ms. */
 const LATER_MS = 50;
@@ -10,7 +11,7 @@ const LATER_MS = 50;
 /** Composes what a session shows, and gives it the keys. */
 export class Composer implements WindowContent {
   readonly #session: Session;
-  readonly #tools: FrameTools;
+  #tools: FrameTools;
   #made: { version: number; size: Size; frame: Frame; lines: readonly string[] } | undefined;
   #timer: NodeJS.Timeout | undefined;
   #size: Size = { columns: 80, rows: 24 };
@@ -19,6 +20,12 @@ export class Composer implements WindowContent {
     this.#session = session;
     this.#tools = tools;
     session.shape = () => this.#compose().frame.shape;
+  }
+
+  /** Paints with another theme from now on. */
+  paint(theme: Theme): void {
+    this.#tools = { ...this.#tools, theme };
+    this.#session.changed();
   }
 
   frame({ columns, rows }: Size): readonly string[] {
@@ -34,6 +41,7 @@ export class Composer implements WindowContent {
     const frame = composeFrame(this.#session, size, this.#tools);
     const lines = [...frame.header, ...frame.body, ...frame.footer];
     this.#made = { version, size, frame, lines };
+    this.#session.settle(frame.shape.selected);
     if (this.#session.selectors.pending) this.#drawLater();
     return this.#made;
   }

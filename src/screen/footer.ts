@@ -1,17 +1,18 @@
 /** Draws the last line: keys of the moment, a message, or a prompt. */
-import { displayWidth, truncate } from "../text/format.ts";
+import { clean, displayWidth, truncate } from "../text/format.ts";
 import { type Binding, HELP_FOOTER, PROMPT_HINTS } from "./keys/bindings.ts";
 import { footerBindings } from "./keys/lookup.ts";
+import { lastWord } from "./state/complete.ts";
 import type { Session } from "./state/session.ts";
-import { isPrompt, type ViewState } from "./state/state.ts";
+import { isPrompt, isText, type ViewState } from "./state/state.ts";
 import type { Theme } from "./theme.ts";
 
 const labelOf = (binding: Binding, theme: Theme): string =>
   binding.label === "⏎" ? theme.glyphs.enter : binding.label;
 
 /** Names the keys that fit; the least important are left out first. */
-function keysLine({ view, state }: Session, width: number, theme: Theme): string {
-  let chosen = [...footerBindings(view, state.frozen !== undefined)];
+function keysLine({ view, state, notices }: Session, width: number, theme: Theme): string {
+  let chosen = [...footerBindings(view, state.frozen !== undefined, notices.length > 0)];
   const text = (one: Binding): string => `${labelOf(one, theme)} ${one.footer?.[0] ?? ""}`;
   const total = (): number =>
     chosen.reduce((sum, one) => sum + displayWidth(text(one)), 0) + 2 * (chosen.length - 1);
@@ -25,12 +26,18 @@ function keysLine({ view, state }: Session, width: number, theme: Theme): string
   return total() <= width ? line : truncate(text(chosen[0] as Binding), width, "end", theme.glyphs);
 }
 
-/** Draws the prompt: what it is for, what was typed (its end, when it is long), a caret. */
+/** Draws the prompt: what it is for, what was typed (the part about the caret, when it is long), the caret in it. */
 function promptLine({ mode, prompt }: ViewState, width: number, theme: Theme): string {
   const label = mode === "filter" ? "/" : mode === "pid" ? "pid: " : "events: ";
   const room = width - label.length - 1;
-  const typed = truncate(prompt.text, room, "start", theme.glyphs);
-  return theme.bold(label) + typed + theme.inverse(" ");
+  const { glyphs } = theme;
+  const before = prompt.text.slice(0, prompt.caret);
+  const [under = " ", ...behind] = prompt.text.slice(prompt.caret);
+  // What stands behind the caret has a third of the room, if it wants so much.
+  const rest = truncate(behind.join(""), Math.floor(room / 3), "end", glyphs);
+  const least = displayWidth(rest) + displayWidth(under) - 1;
+  const typed = truncate(before, room - least, "start", glyphs);
+  return theme.bold(label) + typed + theme.inverse(clean(under, glyphs.unicode)) + rest;
 }
 
 /** Names what Tab would put there, as much as fits. */
@@ -59,9 +66,10 @@ export function footerLines(
     const { text: typed, error } = state.prompt;
     const hint = PROMPT_HINTS[mode].replace("⏎", theme.glyphs.enter);
     const keys = theme.glyphs.unicode ? hint : hint.replace("↑↓", "up down");
-    const offered = /\s$/.test(typed) ? "" : offerText(offers);
+    const last = mode === "filter" ? lastWord(typed) : typed;
+    const offered = last === "" && mode === "filter" ? "" : offerText(offers);
     // The beginning of a command is no pid yet, and the beginning of a value no value.
-    const isBeginning = mode !== "filter" || /:\S*$/.test(typed);
+    const isBeginning = mode !== "filter" || last.includes(":");
     const isUnfinished = error !== undefined && offered !== "" && isBeginning;
     const dim = (text: string): string => theme.dim(truncate(text, room, "end", theme.glyphs));
     const isTall = rows >= TALL;
@@ -73,7 +81,7 @@ export function footerLines(
       (line) => ` ${line}`,
     );
   }
-  if (mode === "help") {
+  if (isText(mode)) {
     const text = theme.glyphs.unicode ? HELP_FOOTER : HELP_FOOTER.replace("↑↓", "up down");
     return [` ${truncate(text, room, "end", theme.glyphs)}`];
   }

@@ -5,11 +5,11 @@ import { wrapWords } from "../text/wrap.ts";
 import type { Tick } from "../tick/tick.ts";
 import { footerLines } from "./footer.ts";
 import { headerHeight, headerLines } from "./header.ts";
-import { helpLines } from "./help.ts";
+import { helpLines, noticeLines } from "./help.ts";
 import { type IsAlive, nothingLines } from "./nothing.ts";
 import { complete } from "./state/complete.ts";
 import type { ListShape, Session } from "./state/session.ts";
-import { isPrompt } from "./state/state.ts";
+import { isPrompt, isText } from "./state/state.ts";
 import { type Theme, withNames } from "./theme.ts";
 import type { Body, DrawBody, View } from "./views/view.ts";
 
@@ -60,9 +60,13 @@ export function composeFrame(
       view: session.view,
       now: session.latest?.time ?? 0,
       error: session.error,
-      notice: session.notice,
+      notices: session.notices,
       isReplay: tools.isReplay,
       sinceSeconds: session.totals.seconds,
+      steadySeconds:
+        tick && session.view.longestSpan
+          ? session.selectors.steady(tick, session.state).seconds
+          : 0,
     },
     width,
     rows,
@@ -89,10 +93,12 @@ function composeBody(
   height: number,
   { theme, bodies, alive }: FrameTools,
 ): Body {
-  if (session.state.mode === "help") {
-    const all = helpLines(width, theme);
-    session.helpOffset = Math.min(session.helpOffset, Math.max(0, all.length - height));
-    const lines = all.slice(session.helpOffset, session.helpOffset + height);
+  const { mode } = session.state;
+  if (isText(mode)) {
+    const all =
+      mode === "help" ? helpLines(width, theme) : noticeLines(session.notices, width, theme);
+    session.textOffset = Math.min(session.textOffset, Math.max(0, all.length - height));
+    const lines = all.slice(session.textOffset, session.textOffset + height);
     return { lines, ids: [], page: Math.max(1, height - 1) };
   }
   const drawn = tick && bodies.of(session.view)({ session, tick, width, height, theme });

@@ -35,12 +35,14 @@ export interface HeaderData {
   /** The time of the newest tick says how old a frozen one is. */
   readonly now: number;
   readonly error: string | undefined;
-  /** What the source has to say, besides what the tick does. */
-  readonly notice: string | undefined;
+  /** What is to be known of the source and the tick. */
+  readonly notices: readonly string[];
   /** The ticks come from a recording: when they were is news. */
   readonly isReplay: boolean;
   /** Totals were cleared so long ago. */
   readonly sinceSeconds: number;
+  /** Percentages of now are of so long. */
+  readonly steadySeconds: number;
 }
 
 /** Says how many lines the header takes in a window of `rows`. */
@@ -153,8 +155,7 @@ function trustLine(data: HeaderData, width: number, theme: Theme): string {
     giveWay: tick.missed > 0 ? 2 : 4,
     ...(tick.missed > 0 ? { paint: theme.bold } : {}),
   };
-  const said = data.notice === undefined ? tick.notices : [...tick.notices, data.notice];
-  const notices: Piece[] = said.map((text) => ({
+  const notices: Piece[] = data.notices.map((text) => ({
     text: `! ${text}`,
     giveWay: 3,
     least: 34,
@@ -184,7 +185,10 @@ function trustLine(data: HeaderData, width: number, theme: Theme): string {
 }
 
 /** Names what narrows or stops the picture, the frozen moment first. */
-function inForce({ tick, state, view, now, sinceSeconds }: HeaderData, theme: Theme): Piece[] {
+function inForce(
+  { tick, state, view, now, sinceSeconds, steadySeconds }: HeaderData,
+  theme: Theme,
+): Piece[] {
   const { frozen, mark, span, filterText, language, kernel, idle } = state;
   const pieces: Piece[] = [];
   const say = (text: string, paint = theme.bold): number => pieces.push({ text, paint });
@@ -197,6 +201,8 @@ function inForce({ tick, state, view, now, sinceSeconds }: HeaderData, theme: Th
   } else if (span !== "now" && view.longestSpan) {
     const isSince = span === "since" && view.longestSpan === "since";
     say(isSince ? `since c: ${clock(sinceSeconds)}` : `last ${RECENT_SECONDS} s`);
+  } else if (view.longestSpan && tick && steadySeconds > tick.intervalSeconds) {
+    pieces.push({ text: `shares of ${seconds(steadySeconds)}`, giveWay: 4 });
   }
   if (filterText !== "") say(`filter ${filterText}`);
   if (language) say(`only ${RUNTIME_LABELS[language]}`);

@@ -1,6 +1,6 @@
 /** Draws the help, of the tables that the program runs by. */
-import { cell, displayWidth, type Glyphs } from "../text/format.ts";
-import { wrapWords } from "../text/wrap.ts";
+import { cell, clean, displayWidth, type Glyphs } from "../text/format.ts";
+import { wrapCells, wrapWords } from "../text/wrap.ts";
 import { BINDINGS } from "./keys/bindings.ts";
 import type { Theme } from "./theme.ts";
 import { VIEWS } from "./views/registry.ts";
@@ -60,4 +60,17 @@ export function helpLines(width: number, theme: Theme): string[] {
     title("The header"),
     ...entries(HEADER_TERMS, width, theme),
   ];
+}
+
+/** Draws all lines of the page of notices. */
+export function noticeLines(notices: readonly string[], width: number, theme: Theme): string[] {
+  const { glyphs } = theme;
+  const room = Math.max(10, width - 4);
+  if (notices.length === 0) return ["", "   There is nothing to be known."];
+  return notices.flatMap((text) => {
+    const lines = wrapWords(text, room - 2).flatMap((line) =>
+      wrapCells(clean(line, glyphs.unicode), room - 2),
+    );
+    return ["", ...lines.map((line, i) => ` ${theme.bold(i === 0 ? "!" : " ")} ${line}`)];
+  });
 }

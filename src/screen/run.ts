@@ -1,15 +1,18 @@
 /** Runs the live screen: the one thing that the command line knows of it. */
 import { isAlive } from "../machine/process.ts";
+import { listProcesses } from "../machine/process-list.ts";
+import { canBeAsked } from "../machine/terminal-colours.ts";
 import type { SortKey } from "../model/sort.ts";
 import { watchForEnd } from "../terminal/process.ts";
 import { openWindow } from "../terminal/window.tsx";
-import { duration, thousands } from "../text/format.ts";
+import { clean, duration, thousands } from "../text/format.ts";
 import type { TickSource } from "../tick/source.ts";
 import type { Unit } from "../tick/tick.ts";
 import { areSamples, unitRow } from "../tick/units.ts";
 import { Composer } from "./composer.ts";
 import { Bodies, type FrameTools } from "./frame.ts";
 import type { IsAlive } from "./nothing.ts";
+import { BLACK, type Depth, WHITE } from "./palette.ts";
 import { type EventTools, Session, type WriteTicks } from "./state/session.ts";
 import { makeTheme } from "./theme.ts";
 
@@ -25,7 +28,10 @@ export interface ScreenOptions {
   readonly nativeFrames: boolean;
   readonly idle?: boolean;
   readonly readableNames?: boolean;
-  readonly color: boolean;
+  /** How many colours the terminal has. */
+  readonly depth: Depth;
+  /** What is behind its text, where somebody says so: the terminal is asked otherwise. */
+  readonly background?: "dark" | "light";
   readonly unicode: boolean;
   readonly host: string;
   /** The screen ends by itself after so many refreshes. */
@@ -74,15 +80,32 @@ export async function runScreen(options: ScreenOptions): Promise<void> {
   const session = new Session(source, options, {
     ...(write ? { write } : {}),
     ...(eventTools ? { events: eventTools } : {}),
+    ...(isHere ? { processes: listProcesses } : {}),
   });
   const tools: FrameTools = {
     bodies: new Bodies(),
-    theme: makeTheme(options.color, options.unicode),
+    theme: makeTheme(
+      { depth: options.depth, background: options.background === "light" ? WHITE : BLACK },
+      options.unicode,
+    ),
     host,
     alive: options.alive ?? (isHere ? isAlive : () => undefined),
     isReplay: !isHere,
   };
-  const window = openWindow(new Composer(session, tools), stdout, options.plainInk);
+  const composer = new Composer(session, tools);
+  const window = openWindow(
+    composer,
+    { stdin, stdout },
+    {
+      plainInk: options.plainInk,
+      ...(options.depth === "none" || options.background !== undefined || !canBeAsked(process.env)
+        ? {}
+        : {
+            onBackground: (background) =>
+              composer.paint(makeTheme({ depth: options.depth, background }, options.unicode)),
+          }),
+    },
+  );
   let isGone = false;
   const end = (): void => window.close();
   options.signal?.addEventListener("abort", end, { once: true });
@@ -108,5 +131,7 @@ export async function runScreen(options: ScreenOptions): Promise<void> {
     options.signal?.removeEventListener("abort", end);
   }
   if (failures.length > 0) throw failures[0];
-  if (!isGone) stdout.write(`${summaryOf(session)}\n`);
+  if (isGone) return;
+  const notices = [...session.told].map((text) => `! ${clean(text, options.unicode)}\n`);
+  stdout.write(`${summaryOf(session)}\n${notices.join("")}`);
 }

@@ -1,6 +1,6 @@
 /** Draws rows of a list as strings of exact width. */
 
-import type { ViewSort } from "../model/sort.ts";
+import { isByAmount, type ViewSort } from "../model/sort.ts";
 import type { Column } from "../text/columns.ts";
 import { cell, displayWidth } from "../text/format.ts";
 import { type PlacedColumn, placeColumns } from "../text/place-columns.ts";
@@ -67,8 +67,7 @@ export function headingRow<Row, Context>(
   theme: Theme,
 ): string {
   const { glyphs } = theme;
-  const descending = sort === "self" || sort === "total" || sort === "change";
-  const arrow = descending !== reverse ? glyphs.descending : glyphs.ascending;
+  const arrow = isByAmount(sort) !== reverse ? glyphs.descending : glyphs.ascending;
   const cells = layout.placed.map(({ column, width }) => {
     const sorted = column.sorts?.includes(sort) === true;
     const text = sorted ? `${arrow}${column.heading}` : column.heading;

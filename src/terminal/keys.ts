@@ -1,5 +1,6 @@
 /** Turns what the terminal sends into the names of keys. */
 import type { Key } from "ink";
+import { FUNCTION_KEYS } from "./input-stream.ts";
 
 const CONTROL: Readonly<Record<string, string>> = {
   "\r": "enter",
@@ -9,6 +10,7 @@ const CONTROL: Readonly<Record<string, string>> = {
   "\b": "backspace",
   "\u001b": "esc",
   "\u0003": "ctrl-c",
+  ...FUNCTION_KEYS,
 };
 
 const FLAGS: readonly (readonly [keyof Key, string])[] = [
@@ -24,7 +26,7 @@ const FLAGS: readonly (readonly [keyof Key, string])[] = [
   ["escape", "esc"],
   ["tab", "tab"],
   ["backspace", "backspace"],
-  ["delete", "backspace"],
+  ["delete", "delete"],
 ];
 
 /** Names a control character that comes with others in one read. */
@@ -38,7 +40,9 @@ function controlName(character: string): string {
  * string. A character is its own name.
  */
 export function keyNames(input: string, key: Key): string[] {
-  for (const [flag, name] of FLAGS) if (key[flag]) return [name];
+  for (const [flag, name] of FLAGS) {
+    if (key[flag]) return [name === "tab" && key.shift ? "shift-tab" : name];
+  }
   if (key.ctrl) return input === "" ? [] : [`ctrl-${input}`];
   const names = [...input].map((character) => CONTROL[character] ?? controlName(character));
   // Alt is not used; Esc and the next key look the same when a slow line brings them together.

@@ -37,13 +37,22 @@ function applyCode(style: number, code: number): number {
   return UNKNOWN;
 }
 
-const colorCode = (value: number, base: number, bright: number): number =>
-  value <= 8 ? base + value - 1 : bright + value - 9;
+/** Returns the style with one of the 256 colours, behind `38;5` or `48;5`: those below 16 are the named ones. */
+function applyIndexed(style: number, kind: number, index: number): number {
+  if (index >= COLOR_MASK) return UNKNOWN;
+  const shift = kind === 38 ? FOREGROUND : BACKGROUND;
+  return (style & ~(COLOR_MASK << shift)) | ((index + 1) << shift);
+}
+
+function colorCode(value: number, base: number, bright: number): string {
+  if (value > 16) return `${base + 8};5;${value - 1}`;
+  return String(value <= 8 ? base + value - 1 : bright + value - 9);
+}
 
 /** Makes the sequence that turns one style into another; it is short where nothing has to go. */
 function sequence(before: number, style: number): string {
   if (style === 0) return "\u001b[m";
-  const codes: number[] = before === 0 ? [] : [0];
+  const codes: (number | string)[] = before === 0 ? [] : [0];
   if (style & BOLD) codes.push(1);
   if (style & DIM) codes.push(2);
   if (style & UNDERLINE) codes.push(4);
@@ -125,14 +134,26 @@ function applySequence(before: number, text: string, start: number, end: number)
   if (text[start + 1] !== "[") return UNKNOWN;
   let style = before;
   let code = 0;
+  // 38 or 48 while a colour is to follow; whether the 5 between them has come.
+  let kind = 0;
+  let isIndexed = false;
   for (let i = start + 2; i <= end; i++) {
     const digit = text.charCodeAt(i) - 0x30;
     if (digit >= 0 && digit <= 9) {
       code = 10 * code + digit;
     } else {
       if (i < end && text[i] !== ";") return UNKNOWN;
-      style = applyCode(style, code);
-      if (style === UNKNOWN) return UNKNOWN;
+      if (kind === 0 && (code === 38 || code === 48)) {
+        kind = code;
+      } else if (kind !== 0 && !isIndexed) {
+        if (code !== 5) return UNKNOWN;
+        isIndexed = true;
+      } else {
+        style = isIndexed ? applyIndexed(style, kind, code) : applyCode(style, code);
+        if (style === UNKNOWN) return UNKNOWN;
+        kind = 0;
+        isIndexed = false;
+      }
       code = 0;
     }
   }

@@ -2,6 +2,7 @@
 import { render, Transform, useApp, useInput, usePaste } from "ink";
 import { type ReactElement, useEffect, useSyncExternalStore } from "react";
 import { makeFrameStream } from "./frame-stream.ts";
+import { InputFilter, makeInputStream, type Rgb } from "./input-stream.ts";
 import { keyNames } from "./keys.ts";
 import { stopProcess } from "./process.ts";
 import { type Size, sizeOf } from "./size.ts";
@@ -33,6 +34,16 @@ export interface WindowContent {
   /** Gets what the terminal can be asked for, once the window is open. */
   attach(actions: TerminalActions): void;
 }
+
+/** How a window is opened. */
+export interface WindowOptions {
+  readonly plainInk?: boolean | undefined;
+  /** Is told the colour behind the terminal's text, where it tells that. */
+  readonly onBackground?: (colour: Rgb) => void;
+}
+
+/** OSC 11 with a question mark, see "Operating System Commands" of xterm's ctlseqs. */
+const ASK_BACKGROUND = "\u001b]11;?\u0007";
 
 /** An open window. */
 export interface OpenWindow {
@@ -87,17 +98,20 @@ function makeStore(content: WindowContent, stdout: NodeJS.WriteStream): PictureS
 type Laid = (line: string, columns: number) => string;
 
 interface AppProps {
+  readonly input: InputFilter;
+  /** Asks the terminal for the colour behind its text. */
+  readonly ask: () => void;
   readonly content: WindowContent;
   readonly store: PictureStore;
   readonly laid: Laid;
 }
 
 /** The only component. Its text has a blank for each line, which the line takes the place of. */
-function App({ content, store, laid }: AppProps): ReactElement {
+function App({ content, store, laid, input, ask }: AppProps): ReactElement {
   const { exit, suspendTerminal } = useApp();
   const { lines, columns } = useSyncExternalStore(store.subscribe, store.picture);
-  useInput((input, key) => {
-    for (const name of keyNames(input, key)) content.key(name);
+  useInput((text, key) => {
+    for (const name of keyNames(text, key)) content.key(name);
   });
   usePaste((text) => content.paste(text));
   useEffect(() => {
@@ -107,14 +121,17 @@ function App({ content, store, laid }: AppProps): ReactElement {
     };
     const redraw = (): void => handOver(() => Promise.resolve());
     content.attach({
-      quit: () => exit("quit"),
+      // An answer that comes later would be typed into the shell.
+      quit: () => void input.answered().then(() => exit("quit")),
       suspend: () => handOver(stopProcess),
       redraw,
     });
     // Whoever stopped the process from outside, the shell has given the terminal modes of its own meanwhile.
     process.on("SIGCONT", redraw);
+    // By now keys are not echoed, nor would the answer be.
+    ask();
     return () => void process.off("SIGCONT", redraw);
-  }, [content, exit, suspendTerminal]);
+  }, [content, exit, suspendTerminal, input, ask]);
   return (
     <Transform
       transform={(_, i) => laid(lines[i] ?? "", columns)}
@@ -131,17 +148,30 @@ function App({ content, store, laid }: AppProps): ReactElement {
  */
 export function openWindow(
   content: WindowContent,
-  stdout: NodeJS.WriteStream,
-  plainInk = process.env.INK_SCREEN_READER === "true",
+  { stdin, stdout }: { readonly stdin: NodeJS.ReadStream; readonly stdout: NodeJS.WriteStream },
+  { plainInk = process.env.INK_SCREEN_READER === "true", onBackground }: WindowOptions = {},
 ): OpenWindow {
+  const filter = new InputFilter((colour) => onBackground?.(colour));
+  const ask = (): void => {
+    if (!onBackground || plainInk) return;
+    filter.expect();
+    stdout.write(ASK_BACKGROUND);
+  };
   const options = {
+    stdin: makeInputStream(stdin, filter),
     alternateScreen: true,
     interactive: true,
     exitOnCtrlC: false,
     patchConsole: false,
   } as const;
   const app = (laid: Laid): ReactElement => (
-    <App content={content} store={makeStore(content, stdout)} laid={laid} />
+    <App
+      content={content}
+      store={makeStore(content, stdout)}
+      laid={laid}
+      input={filter}
+      ask={ask}
+    />
   );
   const open = (): ReturnType<typeof render> => {
     if (!plainInk) {

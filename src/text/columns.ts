@@ -7,7 +7,7 @@ import type { FunctionRow } from "../model/aggregate.ts";
 import type { ViewSort } from "../model/sort.ts";
 import { byRuntime, RUNTIMES, type Runtime } from "../tick/runtimes.ts";
 import type { FunctionInfo } from "../tick/tick.ts";
-import { type Cut, type Glyphs, percent, points } from "./format.ts";
+import { type Cut, type Glyphs, percent, points, truncate } from "./format.ts";
 
 /** Says how wide a column is. */
 export interface WidthRule {
@@ -53,8 +53,8 @@ export interface RowContext {
 
 /** What cells of the list of functions need to know besides. */
 export interface FunctionContext extends RowContext {
-  /** Names a process, where it is known. */
-  comm?(pid: number): string | undefined;
+  /** Says what a process runs, where it is known. */
+  programOf?(pid: number): string | undefined;
   /** Returns its own samples and those of all since the totals were cleared. */
   since?(row: FunctionRow): { self: number; samples: number } | undefined;
   /** Says what it is called, if not by its name. */
@@ -153,17 +153,21 @@ export const FUNCTION_COLUMNS: readonly Column<FunctionRow, FunctionContext>[] =
   {
     id: "processes",
     heading: "PROCESSES",
-    meaning: "the process with the most of its samples, and how many others there are",
-    width: { min: 16, max: 26 },
+    meaning:
+      "the process with the most of its samples, by what it runs: of an interpreter the script; and how many others there are",
+    width: { min: 15, max: 26 },
     sorts: ["pid"],
-    cut: "middle",
-    giveWay: 5,
-    value: (row, context) => {
+    giveWay: 4,
+    value: (row, { glyphs, programOf }, width = Number.POSITIVE_INFINITY) => {
       const first = row.pids[0];
-      if (!first) return context.glyphs.none;
-      const comm = context.comm?.(first.pid);
+      if (!first) return glyphs.none;
+      const pid = String(first.pid);
       const more = row.processCount > 1 ? ` +${row.processCount - 1}` : "";
-      return `${first.pid}${comm ? ` ${comm}` : ""}${more}`;
+      const room = width - pid.length - more.length - 1;
+      const program = programOf?.(first.pid) ?? "";
+      return program === "" || room < 2
+        ? pid + more
+        : `${pid} ${truncate(program, room, "end", glyphs)}${more}`;
     },
     json: "pids",
   },
@@ -185,7 +189,7 @@ export const FUNCTION_COLUMNS: readonly Column<FunctionRow, FunctionContext>[] =
     meaning:
       "its share over the last minute, 4 s a cell; each step up is twice as much, from 0.4 % on",
     width: { min: 8, max: 15 },
-    giveWay: 4,
+    giveWay: 5,
     value: (row, context, width) => context.trail?.(row, width ?? 0) ?? "",
   },
 ];

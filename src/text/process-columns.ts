@@ -3,7 +3,7 @@ import type { ProcessRow } from "../model/aggregate.ts";
 import type { ThreadRow } from "../model/threads.ts";
 import type { ThreadStates } from "../model/waits/states.ts";
 import { RUNTIME_ROWS, RUNTIMES } from "../tick/runtimes.ts";
-import { type Column, type RowContext, RUNTIME_LABELS, runtimeList } from "./columns.ts";
+import { baseName, type Column, type RowContext, RUNTIME_LABELS, runtimeList } from "./columns.ts";
 import { percent, sharePercent, thousands } from "./format.ts";
 
 /** A process, or a thread of one. */
@@ -31,6 +31,13 @@ export interface ProcessContext extends RowContext {
 export function commandText({ comm, facts }: Pick<ProcessRow, "comm" | "facts">): string {
   const line = facts?.arguments || facts?.command || comm;
   return line.replace(/^\/(\S*\/)?(?=[^\s/])/, "");
+}
+
+/** What a process runs, in a word: the script, module or archive of an interpreter, else the name of the process. */
+export function programText({ comm, facts }: Pick<ProcessRow, "comm" | "facts">): string {
+  const words = facts?.command.split(" ") ?? [];
+  const last = words.at(-1)?.replace(/^'|'$/g, "") ?? "";
+  return words.length < 2 || last.startsWith("-") ? comm : baseName(last) || comm;
 }
 
 /** A single thread is shown by its number; several of one name are counted. */

@@ -24,9 +24,9 @@ export const WAIT_COLUMNS: readonly Column<FunctionRow, FunctionContext>[] = [
     id: "wait",
     heading: "WAIT s/s",
     meaning: "threads that wait here on average: seconds of waiting a second, for its own samples",
-    width: { min: 8, max: 8 },
+    width: { min: 9, max: 9 },
+    sorts: ["self"],
     align: "right",
-    giveWay: 3,
     plain: true,
     value: ({ self }, { seconds = 0 }) =>
       seconds > 0 ? threadsText(self / 1e9 / seconds) : threadsText(0),
@@ -45,8 +45,9 @@ export const WAIT_COLUMNS: readonly Column<FunctionRow, FunctionContext>[] = [
     heading: "SINCE",
     meaning: "how long the oldest wait here has lasted, from 1 s on",
     width: { min: 6, max: 8 },
+    sorts: ["age"],
     align: "right",
-    giveWay: 4,
+    giveWay: 1,
     plain: true,
     value: (row, { age, glyphs }) => {
       const seconds = age?.(row);
@@ -56,11 +57,23 @@ export const WAIT_COLUMNS: readonly Column<FunctionRow, FunctionContext>[] = [
   },
 ];
 
+/** Shares say of waits what their seconds say: they give way before who waits, where, and since when. */
+const GIVE_WAY_IN_WAITS: Readonly<Record<string, number>> = {
+  processes: 2,
+  module: 3,
+  self: 4,
+  total: 5,
+  history: 6,
+  since: 7,
+};
+
 /** The columns of functions in which threads wait. */
 export const WAITING_COLUMNS: readonly Column<FunctionRow, FunctionContext>[] =
-  FUNCTION_COLUMNS.flatMap((column) =>
-    column.id === "total" ? [column, ...WAIT_COLUMNS] : [column],
-  );
+  FUNCTION_COLUMNS.flatMap((column) => {
+    const giveWay = GIVE_WAY_IN_WAITS[column.id];
+    const placed = giveWay === undefined ? column : { ...column, giveWay };
+    return column.id === "total" ? [placed, ...WAIT_COLUMNS] : [placed];
+  });
 
 /** The columns of functions that wait while a moment is marked. */
 export const WAITING_MARKED_COLUMNS: readonly Column<FunctionRow, FunctionContext>[] =

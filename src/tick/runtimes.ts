@@ -3,9 +3,6 @@
  * runtime is a row here, and its reader in src/runtimes/registry.ts.
  */
 
-/** A colour that every terminal has. */
-export type Colour = "red" | "green" | "yellow" | "blue" | "magenta" | "cyan";
-
 /** How the command line of an interpreter leads to what it runs. Names of options are as its manual page has them. */
 export interface CommandLine {
   /** Matches the name of its program. */
@@ -24,7 +21,9 @@ export interface RuntimeRow {
   readonly title: string;
   /** What the screen and the text call it, in at most six characters. */
   readonly label: string;
-  readonly colour: Colour;
+  /** Its colour on a dark and on a light screen, of the 256 of xterm: those from 16 on look the same everywhere. */
+  readonly onDark: number;
+  readonly onLight: number;
   /** The number that recordings write for it, below RUNTIME_NUMBERS. It is never given to another runtime. */
   readonly number: number;
   /** Whether a process is said to hold it for any frame of its stacks; otherwise only for innermost frames. */
@@ -41,7 +40,8 @@ const ROWS = {
   perl: {
     title: "Perl",
     label: "perl",
-    colour: "cyan",
+    onDark: 80,
+    onLight: 23,
     number: 0,
     isManaged: true,
     ownsNative: true,
@@ -51,7 +51,8 @@ const ROWS = {
   dotnet: {
     title: ".NET",
     label: ".net",
-    colour: "magenta",
+    onDark: 213,
+    onLight: 90,
     number: 1,
     isManaged: true,
     files:
@@ -65,7 +66,8 @@ const ROWS = {
   python: {
     title: "Python",
     label: "python",
-    colour: "blue",
+    onDark: 111,
+    onLight: 19,
     number: 4,
     isManaged: true,
     ownsNative: true,
@@ -80,7 +82,8 @@ const ROWS = {
   javascript: {
     title: "JavaScript",
     label: "js",
-    colour: "yellow",
+    onDark: 221,
+    onLight: 94,
     number: 5,
     isManaged: true,
     ownsNative: true,
@@ -94,16 +97,31 @@ const ROWS = {
   native: {
     title: "Native",
     label: "native",
-    colour: "green",
+    onDark: 114,
+    onLight: 22,
     number: 2,
     isManaged: false,
     // The C library, the loader, and the library of C++.
     files:
       /^((libc|libpthread|librt|libm|libdl|libgcc_s|libstdc\+\+|libc\+\+|ld-linux[-\w]*|ld-musl[-\w]*)(-[\d.]+)?\.so|(ld-linux[-\w]*|ld-musl[-\w]*|\[vdso\])$)/,
   },
-  kernel: { title: "Kernel", label: "kernel", colour: "red", number: 3, isManaged: false },
+  kernel: {
+    title: "Kernel",
+    label: "kernel",
+    onDark: 210,
+    onLight: 124,
+    number: 3,
+    isManaged: false,
+  },
   // The runtimes of a newer polytop, in a recording that it made.
-  unknown: { title: "Other", label: "other", colour: "yellow", number: 127, isManaged: true },
+  unknown: {
+    title: "Other",
+    label: "other",
+    onDark: 180,
+    onLight: 58,
+    number: 127,
+    isManaged: true,
+  },
 } as const satisfies Readonly<Record<string, RuntimeRow>>;
 
 /** Where a function's code comes from. */

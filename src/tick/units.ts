@@ -36,5 +36,8 @@ const UNITS: Readonly<Record<string, UnitRow>> = {
 export const unitRow = (unit: Unit): UnitRow =>
   Object.hasOwn(UNITS, unit) ? (UNITS[unit] ?? plainly(unit)) : plainly(unit);
 
+/** Whether weights are time, as those of threads that wait. */
+export const isTime = (unit: Unit): boolean => unit === "nanoseconds";
+
 /** Whether weights are samples taken at a frequency, each of which stands for a part of a CPU's time. */
 export const areSamples = (unit: Unit): boolean => unit === "samples";

@@ -7,6 +7,8 @@ export interface FixtureOptions {
   /** No more ticks come than this. */
   readonly ticks?: number;
   readonly color?: boolean;
+  readonly depth?: "few" | "many";
+  readonly background?: "dark" | "light" | "asked";
   readonly unicode?: boolean;
   readonly filter?: string;
   readonly idle?: boolean;

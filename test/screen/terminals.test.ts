@@ -44,7 +44,7 @@ test("an escape sequence that arrives in parts is one key", async () => {
   const terminal = start(80, 24);
   await terminal.shows("SELF%");
   terminal.type("jj");
-  await terminal.shows("▶");
+  await terminal.until((text) => text.split("\n")[6]?.startsWith("▶") === true, "the third row");
   const selected = async (): Promise<number> =>
     (await terminal.lines()).findIndex((line) => line.startsWith("▶"));
   const before = await selected();

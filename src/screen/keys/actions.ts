@@ -8,7 +8,7 @@ import { ACTIVITIES, type Activity } from "../../tick/waits.ts";
 import { chooseEvents, countedEvents } from "../state/choose-events.ts";
 import type { Motion } from "../state/rows.ts";
 import type { Session } from "../state/session.ts";
-import { type PromptMode, RECENT_SECONDS, type Span } from "../state/state.ts";
+import { type PromptMode, RECENT_SECONDS, type Span, type TextMode } from "../state/state.ts";
 import {
   changeInterval,
   changeSort,
@@ -28,11 +28,13 @@ const WRITTEN_SECONDS = 4 * TRAIL_CELLS;
 
 type Action = (session: Session) => void;
 
-/** Shows the help from its beginning. */
-export const showHelp: Action = (session) => {
-  session.helpOffset = 0;
-  session.update(enterMode, "help");
-};
+/** Shows a text from its beginning: the help, or what there is to be known. */
+export const showText =
+  (mode: TextMode): Action =>
+  (session) => {
+    session.textOffset = 0;
+    session.update(enterMode, mode);
+  };
 
 /** Opens a prompt. */
 export const prompt =
@@ -128,7 +130,7 @@ export const toggleIdle: Action = (session) => {
 };
 
 const SPAN_TEXTS: Readonly<Record<Span, string>> = {
-  now: "percentages of this refresh",
+  now: "percentages of this refresh, or of as many as hold 300 samples",
   recent: `percentages of the last ${RECENT_SECONDS} s`,
   since: "percentages of all since the start, or since c",
 };

@@ -27,8 +27,8 @@ export interface Binding {
   readonly run: (session: Session) => void;
   /** A word for the footer, and how important it is there: 1 is the last to go. */
   readonly footer?: readonly [text: string, rank: number];
-  /** The footer names it only while the picture is frozen, although it does something always. */
-  readonly named?: "frozen";
+  /** The footer names it only while the picture is frozen, or there are notices, although it does something always. */
+  readonly named?: "frozen" | "noticed";
   /** Views that have this group get the key; all views when left out. */
   readonly group?: KeyGroup;
   /** The key does something in other views too, where footer and help do not name it. */
@@ -58,7 +58,13 @@ const change =
 
 /** Keys outside of prompts and help. */
 export const BINDINGS: readonly Binding[] = [
-  key(["?", "h"], "this help", act.showHelp, { footer: ["help", 1] }),
+  key(["?", "h", "f1"], "this help; F1 too", act.showText("help"), {
+    footer: ["help", 1],
+  }),
+  key("!", "notices in full; they are told once more at the end", act.showText("notices"), {
+    footer: ["notices", 3],
+    named: "noticed",
+  }),
   key("p", "sample only some pids, in the kernel; none: all", act.prompt("pid"), {
     footer: ["pid", 2],
   }),
@@ -68,10 +74,15 @@ export const BINDINGS: readonly Binding[] = [
     act.prompt("filter"),
     { footer: ["filter", 3], group: "samples" },
   ),
-  key("s", "sort by the next of self, total, name, module, pid", act.sort(1), {
-    footer: ["sort", 6],
-    group: "sorted",
-  }),
+  key(
+    "s",
+    "sort by the next of self, total, name, module, pid; of waits by their age too",
+    act.sort(1),
+    {
+      footer: ["sort", 6],
+      group: "sorted",
+    },
+  ),
   key("S", "sort by the one before", act.sort(-1), { group: "sorted" }),
   key("r", "reverse the order", act.toggle("reverse"), { group: "sorted" }),
   key([" ", "z"], "freeze the picture while collecting goes on", act.toggleFreeze, {
@@ -135,10 +146,15 @@ export const BINDINGS: readonly Binding[] = [
     footer: ["threads", 5],
     group: "processes",
   }),
-  key("a", "percentages of this refresh, of the last 10 s, of all since c", act.showNextSpan, {
-    footer: ["10 s", 6],
-    group: "samples",
-  }),
+  key(
+    "a",
+    "percentages of now (of as many refreshes as hold 300 samples), of the last 10 s, of all since c",
+    act.showNextSpan,
+    {
+      footer: ["10 s", 6],
+      group: "samples",
+    },
+  ),
   key("e", "threads that run, threads that wait, both; the history too", act.showNextActivity, {
     footer: ["waiting", 6],
     group: "samples",
@@ -169,7 +185,7 @@ export const BINDINGS: readonly Binding[] = [
     footer: ["write", 9],
   }),
   key(
-    ["esc", "backspace"],
+    ["esc", "backspace", "delete"],
     "back; in a list: selection, language and filter go, one at a time",
     act.back,
     { footer: ["back", 2], group: "page", everywhere: true },
@@ -180,6 +196,9 @@ export const BINDINGS: readonly Binding[] = [
   key("tab", "the next view", (session) => session.update(showView, viewAfter(session.view).id), {
     footer: ["view", 4],
   }),
+  key("shift-tab", "the view before", (session) =>
+    session.update(showView, viewAfter(session.view, -1).id),
+  ),
   key(["up", "k"], "up", act.move("up"), { label: "↑ k" }),
   key(["down", "j"], "down", act.move("down"), { label: "↓ j" }),
   key(["pageup", "ctrl-u", "ctrl-b"], "a page up", act.move("page-up"), { label: "PgUp" }),
@@ -207,7 +226,7 @@ export const BINDINGS: readonly Binding[] = [
   key("c", "clear totals", act.clearTotals, { footer: ["clear totals", 10] }),
   key("ctrl-l", "draw again", (session) => session.terminal.redraw(), { label: "^L" }),
   key("ctrl-z", "suspend", (session) => session.terminal.suspend(), { label: "^Z" }),
-  key(["q", "ctrl-c"], "quit; ^C too", (session) => session.terminal.quit(), {
+  key(["q", "ctrl-c", "f10"], "quit; ^C and F10 too", (session) => session.terminal.quit(), {
     footer: ["quit", 1],
   }),
 ];

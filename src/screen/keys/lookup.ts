@@ -14,8 +14,12 @@ export function bindingFor(key: string, view: View, isFrozen: boolean): Binding 
 }
 
 /** Bindings that the footer names now, in their order. */
-export function footerBindings(view: View, isFrozen: boolean): readonly Binding[] {
-  return BINDINGS.filter(
-    (one) => one.footer && applies(one, view, isFrozen) && (!one.named || isFrozen),
-  );
+export function footerBindings(
+  view: View,
+  isFrozen: boolean,
+  isNoticed = false,
+): readonly Binding[] {
+  const isNamed = ({ named }: Binding): boolean =>
+    named === undefined || (named === "frozen" ? isFrozen : isNoticed);
+  return BINDINGS.filter((one) => one.footer && applies(one, view, isFrozen) && isNamed(one));
 }

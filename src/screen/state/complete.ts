@@ -8,9 +8,14 @@ import type { PromptMode } from "./state.ts";
 export interface KnownProcess {
   readonly pid: number;
   readonly comm: string;
+  /** Its program, with the script, module or archive that an interpreter runs; empty where it is not known. */
+  readonly command: string;
+  readonly user?: string;
+  readonly container?: string;
+  readonly unit?: string;
 }
 
-/** Offers are chosen from these; the busiest is the first. */
+/** Offers are chosen from these; the busiest is the first, those without samples the last. */
 export interface Facts {
   readonly processes: readonly KnownProcess[];
   readonly threads: readonly string[];
@@ -41,14 +46,21 @@ const different = (words: readonly string[]): string[] => [...new Set(words)];
 export const quoted = (word: string): string =>
   /[\s"\\]/.test(word) ? `"${word.replace(/["\\]/g, "\\$&")}"` : word;
 
-/** Finds pids that begin with some digits, or whose command begins with a text. */
+/** A command is shown in so many characters. */
+const COMMAND_LENGTH = 40;
+
+/** Finds pids that begin with some digits, or whose name begins with a text, or whose command holds it. */
 function pids(processes: readonly KnownProcess[], typed: string, before = ""): Offer[] {
   const wanted = typed.toLowerCase();
-  return processes
-    .filter(({ pid, comm }) =>
-      /^\d*$/.test(typed) ? String(pid).startsWith(typed) : comm.toLowerCase().startsWith(wanted),
-    )
-    .map(({ pid, comm }) => ({ word: before + pid, label: `${pid} ${comm}` }));
+  const named = ({ comm }: KnownProcess): boolean => comm.toLowerCase().startsWith(wanted);
+  const runs = ({ command }: KnownProcess): boolean => command.toLowerCase().includes(wanted);
+  const found = /^\d*$/.test(typed)
+    ? processes.filter(({ pid }) => String(pid).startsWith(typed))
+    : [...processes.filter(named), ...processes.filter((one) => !named(one) && runs(one))];
+  return found.map(({ pid, comm, command }) => ({
+    word: before + pid,
+    label: `${pid} ${(command || comm).slice(0, COMMAND_LENGTH)}`,
+  }));
 }
 
 const plain = (words: readonly string[]): Offer[] => words.map((word) => ({ word, label: word }));
@@ -56,7 +68,9 @@ const plain = (words: readonly string[]): Offer[] => words.map((word) => ({ word
 function filterWords(word: string, facts: Facts): Offer[] {
   const negation = word.startsWith("!") ? "!" : "";
   const rest = word.slice(negation.length);
-  const [, key, value = ""] = /^(\w+):(.*)$/s.exec(rest) ?? [];
+  const [, key, written = ""] = /^(\w+):(.*)$/s.exec(rest) ?? [];
+  // A value may be quoted from its beginning on; it is offered with both quotes.
+  const value = written.startsWith('"') ? written.slice(1).replace(/\\(.)|"$/gs, "$1") : written;
   const begins = (text: string): boolean => text.toLowerCase().startsWith(value.toLowerCase());
   const named = (texts: readonly string[]): Offer[] =>
     plain(
@@ -70,11 +84,29 @@ function filterWords(word: string, facts: Facts): Offer[] {
     const before = parts.map((part) => `${part},`).join("");
     return pids(facts.processes, typed, `${negation}${key}:${before}`);
   }
-  if (key === "comm") return named(facts.processes.map(({ comm }) => comm));
+  const { processes } = facts;
+  const known = (texts: readonly (string | undefined)[]): Offer[] =>
+    named(texts.filter((text) => text !== undefined && text !== "") as string[]);
+  if (key === "comm") return named(processes.map(({ comm }) => comm));
+  if (key === "user") return known(processes.map(({ user }) => user));
+  if (key === "container") return known(processes.map(({ container }) => container));
+  if (key === "unit") return known(processes.map(({ unit }) => unit));
   if (key === "thread") return named(facts.threads);
   if (key === "lang") return named(RUNTIMES);
   const keys = FILTER_KEYS.filter((one) => one.startsWith(rest));
   return plain(keys.map((one) => `${negation}${typedKey(one)}`));
+}
+
+/** The last word of a filter; quotes hold spaces, also where the closing one is still to come. */
+export function lastWord(text: string): string {
+  let start = 0;
+  let isQuoted = false;
+  for (let i = 0; i < text.length; i++) {
+    if (text[i] === "\\" && isQuoted) i++;
+    else if (text[i] === '"') isQuoted = !isQuoted;
+    else if (!isQuoted && /[\s|]/.test(text[i] ?? "")) start = i + 1;
+  }
+  return text.slice(start);
 }
 
 /** Finds what the last word of a text could become. */
@@ -84,7 +116,7 @@ export function complete(mode: PromptMode, text: string, facts: Facts): Completi
     const words = (facts.events?.(typed) ?? []).slice(0, MAX_OFFERS);
     return { before: text.slice(0, text.length - typed.length), words, labels: words };
   }
-  const word = /[^\s]*$/.exec(mode === "pid" ? text.replace(/.*,/s, "") : text)?.[0] ?? "";
+  const word = mode === "pid" ? (/[^\s,]*$/.exec(text)?.[0] ?? "") : lastWord(text);
   const before = text.slice(0, text.length - word.length);
   const offers = mode === "pid" ? pids(facts.processes, word) : filterWords(word, facts);
   // A pid may be listed once for each name that it had.

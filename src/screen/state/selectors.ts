@@ -17,11 +17,19 @@ import type { History } from "../../model/history.ts";
 import { isSameChoice } from "../../model/selection.ts";
 import { Trails } from "../../model/trails.ts";
 import type { Tick } from "../../tick/tick.ts";
+import { isTime } from "../../tick/units.ts";
 import { Memo } from "./memo.ts";
 import { RECENT_SECONDS, type ViewState } from "./state.ts";
 
 /** So many aggregates are kept: for now, for what is frozen, with filter and without, for 10 s. */
 const KEPT_AGGREGATES = 6;
+
+/** Shares of fewer samples say little: a function of 10 % has 30 of them, give or take five. */
+const ENOUGH_SAMPLES = 300;
+
+/** Ticks that can be added up: of the same processes and event. */
+const isAlike = (a: Tick, b: Tick): boolean =>
+  a.event === b.event && a.pids.join() === b.pids.join();
 
 /** So many counts of old ticks are added in one refresh, which takes some milliseconds. */
 const SINCE_BUDGET = 3000;
@@ -73,6 +81,8 @@ interface Choice {
   readonly since: Covered<FunctionSums>;
   readonly recent: Covered<FunctionSums>;
   readonly trails: Trails;
+  /** What ticks have that is shown. */
+  readonly amounts: WeakMap<Tick, number>;
   /** Sums of the events behind the first, by their names. */
   readonly others: Map<string, { since: Covered<FunctionSums>; recent: Covered<FunctionSums> }>;
   tree?: { readonly key: string; readonly covered: Covered<CallTree>; trunk?: Set<string> };
@@ -137,6 +147,30 @@ export class Selectors {
     return this.#aggregate([tick], { kernel: true, nativeFrames, idle });
   }
 
+  /**
+   * The refreshes that percentages of now are of, oldest first: as many as hold enough samples to tell which of two is
+   * more, the last seconds at most. Threads that wait are all looked at in each.
+   */
+  steadyTicks(tick: Tick, state: ViewState): readonly Tick[] {
+    if (isTime(tick.unit)) return [tick];
+    const { amounts, options } = this.#chosen(state);
+    const ticks = this.#history.last(RECENT_SECONDS, tick).filter((one) => isAlike(one, tick));
+    let amount = 0;
+    let first = ticks.length;
+    while (first > 0 && amount < ENOUGH_SAMPLES) {
+      const one = ticks[--first] as Tick;
+      const known = amounts.get(one) ?? this.#aggregate([one], options).samples;
+      amounts.set(one, known);
+      amount += known;
+    }
+    return ticks.slice(first);
+  }
+
+  /** Adds up what percentages of now are of. */
+  steady(tick: Tick, state: ViewState): Aggregate {
+    return this.#aggregate(this.steadyTicks(tick, state), this.options(state));
+  }
+
   /** Adds the last seconds up. */
   recent(tick: Tick, state: ViewState): Aggregate {
     return this.#aggregate(this.#history.last(RECENT_SECONDS, tick), this.options(state));
@@ -159,8 +193,9 @@ export class Selectors {
     this.#choice = {
       options,
       since: new Covered(() => new FunctionSums(add), false),
-      recent: new Covered(() => new FunctionSums(remembered(add)), true),
+      recent: new Covered(() => new FunctionSums(remembered(add), true), true),
       trails: new Trails(this.#history, add),
+      amounts: new WeakMap(),
       others: new Map(),
     };
     return this.#choice;
@@ -185,7 +220,7 @@ export class Selectors {
 
   /** Makes the rows of the last seconds by adding what is new and taking out what is old. */
   #recentFunctions(tick: Tick, state: ViewState): FunctionPicture {
-    const now = this.picture(tick, state);
+    const now = this.steady(tick, state);
     const { recent } = this.#chosen(state);
     const from = tick.time - RECENT_SECONDS * 1000;
     if (!recent.update(this.#history, from, tick, TREE_BUDGET)) this.pending = true;
@@ -208,7 +243,7 @@ export class Selectors {
       return { ...now, rows: changes.rows, changes };
     }
     if (span === "recent") return this.#recentFunctions(tick, state);
-    const all = this.picture(tick, state);
+    const all = this.steady(tick, state);
     if (span === "now") {
       return { rows: all.functions, samples: all.samples, seconds: all.seconds };
     }
@@ -227,15 +262,20 @@ export class Selectors {
 
   #other(tick: Tick, state: ViewState, name: string): EventPicture {
     const choice = this.#chosen(state);
-    const add = (one: Tick): Aggregate => aggregate([ofEventNamed(one, name)], choice.options);
-    const now = add(tick);
+    const addAll = (ticks: readonly Tick[]): Aggregate =>
+      aggregate(
+        ticks.map((one) => ofEventNamed(one, name)),
+        choice.options,
+      );
+    const add = (one: Tick): Aggregate => addAll([one]);
+    const now = addAll(this.steadyTicks(tick, state));
     const span = state.mark ? "recent" : state.span;
     const byId = (rows: readonly FunctionRow[]) =>
       new Map(rows.map((row) => [row.function.id, row]));
     if (span === "now") return { name, rows: byId(now.functions) };
     const known = choice.others.get(name) ?? {
       since: new Covered(() => new FunctionSums(add), false),
-      recent: new Covered(() => new FunctionSums(remembered(add)), true),
+      recent: new Covered(() => new FunctionSums(remembered(add), true), true),
     };
     choice.others.set(name, known);
     const from = span === "since" ? this.clearedAt : tick.time - RECENT_SECONDS * 1000;

@@ -5,9 +5,7 @@
 
 import type { Aggregate } from "../../model/aggregate.ts";
 import { eventNames } from "../../model/events.ts";
-import { withTaskWords } from "../../model/filter/filter.ts";
 import { History } from "../../model/history.ts";
-import { parsePids } from "../../model/pids.ts";
 import { Totals } from "../../model/totals.ts";
 import { ofActivity } from "../../model/waits/activity.ts";
 import type { TerminalActions } from "../../terminal/window.tsx";
@@ -16,20 +14,20 @@ import { type Tick, tasksOf } from "../../tick/tick.ts";
 import type { Activity } from "../../tick/waits.ts";
 import { bindingFor } from "../keys/lookup.ts";
 import { openFunction } from "../views/function.ts";
-import { VIEWS, viewOf } from "../views/registry.ts";
+import { viewOf } from "../views/registry.ts";
 import type { View } from "../views/view.ts";
-import { chooseEvents } from "./choose-events.ts";
-import { complete, type Facts } from "./complete.ts";
+import type { Facts, KnownProcess } from "./complete.ts";
 import { LookedUpFrames } from "./looked-up.ts";
-import { completePrompt, recall, withPromptText } from "./prompt.ts";
+import { insert } from "./prompt.ts";
+import { promptKey } from "./prompt-keys.ts";
+import { type SelectedRow, selectedAmong } from "./rows.ts";
 import { Selectors } from "./selectors.ts";
 import {
   initialState,
   isPrompt,
-  type PromptMode,
+  isText,
   type ViewOptions,
   type ViewState,
-  withFilter,
   without,
 } from "./state.ts";
 import {
@@ -38,19 +36,10 @@ import {
   freeze,
   type ListNow,
   select,
+  settle,
   withActivity,
   withMessage,
-  withPids,
 } from "./transitions.ts";
-
-/** Shows lists that a filter chooses from their first rows on: it is another one. */
-function fromTheTop(state: ViewState): ViewState {
-  const lists = VIEWS.filter(({ keys }) => keys.includes("sorted"));
-  return {
-    ...state,
-    offset: { ...state.offset, ...Object.fromEntries(lists.map(({ id }) => [id, 0])) },
-  };
-}
 
 /** Says where the selection goes in a view that is no list. */
 export type Steer = (
@@ -65,6 +54,8 @@ export interface ListShape {
   readonly steer?: Steer;
   /** The filter names these rows among `ids`. */
   readonly matches?: readonly string[];
+  /** The row that is drawn as the selected one. */
+  readonly selected?: SelectedRow;
 }
 
 /** Writes ticks to a file and says where; rejects with what was wrong. */
@@ -86,12 +77,20 @@ export interface SessionTools {
   readonly events?: EventTools;
   readonly now?: () => number;
   readonly write?: WriteTicks;
+  /** Lists the processes of the machine, those that sleep too. */
+  readonly processes?: () => readonly KnownProcess[];
 }
 
-/** A session is the live screen without its drawing. */
+/** So many notices are kept to be said once more at the end. */
+const MOST_TOLD = 20;
+
+/** The processes of the machine are listed anew when they are so old: a prompt asks for them with each key. */
+const LISTED_MS = 3000;
+
 /** So much of a pasted text is looked at: a prompt takes less. */
 const MOST_PASTED = 1000;
 
+/** A session is the live screen without its drawing. */
 export class Session {
   state: ViewState;
   /** The newest refresh, of the threads that were asked for at the start. */
@@ -114,9 +113,13 @@ export class Session {
   terminal: TerminalActions = { quit: () => {}, suspend: () => {}, redraw: () => {} };
   /** The events that were asked for and that no refresh has yet; undefined: there are none. */
   askedEvents: string | undefined;
-  /** The help is shown from this line on. */
-  helpOffset = 0;
+  /** The help, or another text, is shown from this line on. */
+  textOffset = 0;
+  /** What was said so far of the source, each once; the newest are the last. */
+  readonly told = new Set<string>();
   readonly now: () => number;
+  readonly #listProcesses: () => readonly KnownProcess[];
+  #processes: { readonly time: number; readonly list: readonly KnownProcess[] } | undefined;
   readonly #listeners = new Set<() => void>();
   #version = 0;
 
@@ -125,6 +128,7 @@ export class Session {
     this.now = tools.now ?? Date.now;
     this.write = tools.write;
     this.events = tools.events;
+    this.#listProcesses = tools.processes ?? (() => []);
     this.selectors = new Selectors(this.history);
     this.lookedUp = new LookedUpFrames(source, () => this.changed());
     this.counters = source.counters;
@@ -155,6 +159,7 @@ export class Session {
       this.error = event.error;
     } else if ("notice" in event) {
       this.notice = event.notice;
+      this.#tell([event.notice]);
     } else {
       const { tick } = event;
       this.error = undefined;
@@ -163,11 +168,26 @@ export class Session {
       this.history.push(tick);
       // Totals are of what was asked for, whatever is looked at.
       this.asked = ofActivity(tick);
+      this.#tell(this.asked.notices);
       this.totals.add(this.asked, this.everything(this.asked));
       this.update(expire, this.now());
       if (eventNames(tick)[0] === this.askedEvents?.split(",")[0]) this.askedEvents = undefined;
     }
     this.changed();
+  }
+
+  #tell(notices: readonly string[]): void {
+    for (const notice of notices) {
+      this.told.delete(notice);
+      this.told.add(notice);
+    }
+    for (const oldest of this.told) if (this.told.size > MOST_TOLD) this.told.delete(oldest);
+  }
+
+  /** What is to be known of what is shown, in full. */
+  get notices(): readonly string[] {
+    const shown = this.shown?.notices ?? [];
+    return this.notice === undefined ? shown : [...shown, this.notice];
   }
 
   /** The newest refresh as it was collected. */
@@ -213,9 +233,7 @@ export class Session {
     change: (state: ViewState, ...rest: Rest) => ViewState,
     ...rest: Rest
   ): void {
-    const next = change(this.state, ...rest);
-    const isFiltered = next.filterText !== this.state.filterText;
-    this.state = isFiltered ? fromTheTop(next) : next;
+    this.state = change(this.state, ...rest);
     this.lookedUp.follow(openFunction(this.state));
     this.#version++;
   }
@@ -236,11 +254,15 @@ export class Session {
     this.changed();
   }
 
-  /** Returns the row that a key is about: the selected one, or the first when none is. */
+  /** Returns the row that a key is about: the one that is drawn as selected. */
   chosenRow(): string | undefined {
-    const { ids } = this.shape();
-    const selected = this.state.selected[this.state.view];
-    return selected !== undefined && ids.includes(selected) ? selected : ids[0];
+    const { ids, selected } = this.shape();
+    return (selected ?? selectedAmong(ids, this.state))?.id;
+  }
+
+  /** Notes what a frame that was drawn had selected. */
+  settle(row: SelectedRow | undefined): void {
+    this.state = settle(this.state, row);
   }
 
   /** Selects a row of the view. */
@@ -250,8 +272,8 @@ export class Session {
 
   /** Returns the rows of now, as moving wants them. */
   list(): ListNow {
-    const { ids, page } = this.shape();
-    return { ids, page, now: this.now() };
+    const { ids, page, selected } = this.shape();
+    return { ids, page, now: this.now(), ...(selected ? { selected: selected.id } : {}) };
   }
 
   /** Starts totals and what is counted since then again. */
@@ -260,16 +282,30 @@ export class Session {
     this.selectors.clearedAt = this.latest?.time ?? Number.NEGATIVE_INFINITY;
   }
 
+  /** All processes of the machine, read anew when they are some seconds old. */
+  #listed(): readonly KnownProcess[] {
+    const now = this.now();
+    if (!this.#processes || now > this.#processes.time + LISTED_MS) {
+      this.#processes = { time: now, list: this.#listProcesses() };
+    }
+    return this.#processes.list;
+  }
+
   /** Collects what prompts can be completed with. */
   facts(): Facts {
     const tick = this.shown;
     const events = (typed: string): readonly string[] =>
       this.events?.complete(typed, this.state.pids) ?? [];
-    if (!tick) return { processes: [], threads: [], events };
+    const listed = this.#listed();
+    if (!tick) return { processes: listed, threads: [], events };
     const { processes } = this.everything(tick);
     const threads = new Set(Array.from(tasksOf(tick), ({ thread }) => thread));
+    const sampled = processes
+      .toSorted((a, b) => b.samples - a.samples || a.pid - b.pid)
+      .map(({ facts, ...one }) => ({ ...one, command: "", ...facts }));
+    const pids = new Set(sampled.map(({ pid }) => pid));
     return {
-      processes: processes.toSorted((a, b) => b.samples - a.samples || a.pid - b.pid),
+      processes: [...sampled, ...listed.filter(({ pid }) => !pids.has(pid))],
       threads: [...threads],
       events,
     };
@@ -282,8 +318,8 @@ export class Session {
     if (name === "ctrl-c") this.terminal.quit();
     else if (name === "ctrl-z") this.terminal.suspend();
     else if (name === "ctrl-l") this.terminal.redraw();
-    else if (isPrompt(mode)) this.#promptKey(mode, name);
-    else if (mode === "help") this.#helpKey(name);
+    else if (isPrompt(mode)) promptKey(this, mode, name);
+    else if (isText(mode)) this.#textKey(name);
     else bindingFor(name, this.view, this.state.frozen !== undefined)?.run(this);
     this.changed();
   }
@@ -296,14 +332,14 @@ export class Session {
         .slice(0, MOST_PASTED)
         .replace(/[\s\p{Cc}]+/gu, " ")
         .trim();
-      this.update(withPromptText, this.state.prompt.text + line);
+      this.update(insert, line);
     } else if (this.state.mode === "list") {
       this.note("a pasted text goes into an open prompt: / filters, p chooses pids");
     }
     this.changed();
   }
 
-  #helpKey(name: string): void {
+  #textKey(name: string): void {
     const { page } = this.shape();
     const steps: Record<string, number> = {
       up: -1,
@@ -315,60 +351,8 @@ export class Session {
       " ": page,
     };
     const step = steps[name];
-    if (step !== undefined) this.helpOffset = Math.max(0, this.helpOffset + step);
-    else if (name === "q") this.terminal.quit();
+    if (step !== undefined) this.textOffset = Math.max(0, this.textOffset + step);
+    else if (name === "q" || name === "f10") this.terminal.quit();
     else this.update(enterMode, "list");
-  }
-
-  #promptKey(mode: PromptMode, name: string): void {
-    const { text } = this.state.prompt;
-    if (name === "enter") this.#submit(mode, text);
-    else if (name === "esc") this.update(enterMode, "list");
-    else if (name === "up") this.update(recall, 1);
-    else if (name === "down") this.update(recall, -1);
-    else if (name === "tab") this.update(completePrompt, complete(mode, text, this.facts()));
-    else if (name === "backspace") this.update(withPromptText, [...text].slice(0, -1).join(""));
-    else if (name === "ctrl-u") this.update(withPromptText, "");
-    else if (name === "ctrl-w") this.update(withPromptText, text.replace(/\S*\s*$/, ""));
-    else if ([...name].length === 1) this.update(withPromptText, text + name);
-  }
-
-  #submit(mode: PromptMode, text: string): void {
-    if (this.state.prompt.error !== undefined) return;
-    if (mode === "filter") {
-      this.update(withFilter, text);
-      this.update(enterMode, "list");
-      return;
-    }
-    if (mode === "events") {
-      this.update(enterMode, "list");
-      void chooseEvents(this, text);
-      return;
-    }
-    const parsed = parsePids(text);
-    if ("error" in parsed) return;
-    this.update(enterMode, "list");
-    void this.#setPids(parsed.pids);
-  }
-
-  async #setPids(pids: readonly number[]): Promise<void> {
-    if (!this.source.setPids) {
-      const words = pids.length > 0 ? `pid:${pids.join(",")}` : "";
-      this.update(withFilter, withTaskWords(this.state.filterText, words));
-      this.changed();
-      return;
-    }
-    let error: string | undefined;
-    try {
-      error = await this.source.setPids(pids);
-    } catch (thrown) {
-      error = thrown instanceof Error ? thrown.message : String(thrown);
-    }
-    if (error === undefined) {
-      this.update(withPids, pids);
-      this.say(pids.length > 0 ? `sampling pid ${pids.join(", ")} only` : "sampling all processes");
-      return;
-    }
-    this.say(`! ${error}`);
   }
 }

@@ -5,18 +5,25 @@ import type { SortKey, ViewSort } from "../../model/sort.ts";
 import type { Runtime } from "../../tick/runtimes.ts";
 import type { Tick } from "../../tick/tick.ts";
 import type { Activity } from "../../tick/waits.ts";
+import type { SelectedRow } from "./rows.ts";
 
 /** The screen begins with this view, which also shows what a filter was narrowed to. */
 export const FIRST_VIEW = "functions";
 
 /** The mode says who owns the keys. */
-export type Mode = "list" | "help" | PromptMode;
+export type Mode = "list" | TextMode | PromptMode;
+
+/** These modes show a text that can be scrolled. */
+export type TextMode = "help" | "notices";
 
 /** These modes type text: every key is text there. */
 export type PromptMode = "pid" | "filter" | "events";
 
 /** Says whether a mode types text. */
-export const isPrompt = (mode: Mode): mode is PromptMode => mode !== "list" && mode !== "help";
+export const isPrompt = (mode: Mode): mode is PromptMode => mode !== "list" && !isText(mode);
+
+/** Says whether a mode shows a text. */
+export const isText = (mode: Mode): mode is TextMode => mode === "help" || mode === "notices";
 
 /** Percentages are of a span: this refresh, the last ten seconds, or all since `c`. */
 export type Span = "now" | "recent" | "since";
@@ -30,6 +37,8 @@ export const RECENT_SECONDS = 10;
 /** A line that is being typed. */
 export interface Prompt {
   readonly text: string;
+  /** What is typed goes before this place in the text. */
+  readonly caret: number;
   /** Says what is wrong with it so far. */
   readonly error?: string;
   /** It was recalled from so far back among earlier ones; -1 when it was not. */
@@ -48,6 +57,8 @@ export interface Place {
   readonly filterText: string;
   /** This was open there. */
   readonly opened?: string;
+  /** Its window began at this row. */
+  readonly offset: number;
 }
 
 /** A moment that the picture is compared with. */
@@ -93,8 +104,10 @@ export interface ViewState {
   readonly mark?: Mark;
   /** A page is about this: the id of a function, the name of a counter. Only pages have it. */
   readonly opened?: string;
-  /** Each view may have a selected row, by its id. */
+  /** Each view may have a row that was chosen, by its id. */
   readonly selected: Readonly<Record<string, string>>;
+  /** The row of each view that was selected when it was drawn last, chosen or not; none since something else is listed. */
+  readonly stood: Readonly<Record<string, SelectedRow>>;
   /** Each view shows its rows from this one on; from the first where there is none. */
   readonly offset: Readonly<Record<string, number>>;
   /** Rows keep this order while the selection moves, so that they do not run away from it. */
@@ -113,7 +126,7 @@ export type ViewOptions = Pick<
 > & { readonly sort: SortKey; readonly readableNames?: boolean; readonly idle?: boolean };
 
 /** A prompt that is closed. */
-export const NO_PROMPT: Prompt = { text: "", recall: -1 };
+export const NO_PROMPT: Prompt = { text: "", caret: 0, recall: -1 };
 const MAX_FILTER_HISTORY = 50;
 
 /** Makes the state at the start. A filter that is wrong was refused before. */
@@ -135,6 +148,7 @@ export function initialState(options: ViewOptions): ViewState {
     expanded: new Set(),
     zoom: [],
     selected: {},
+    stood: {},
     offset: {},
     back: [],
   };
@@ -150,12 +164,19 @@ export function without<K extends OptionalKey>(state: ViewState, ...keys: K[]): 
   return copy;
 }
 
+/** Shows other rows: lists begin at their first ones again, and nothing holds their order. */
+export const relisted = (state: ViewState): ViewState => ({
+  ...without(state, "held"),
+  offset: {},
+  stood: {},
+});
+
 /** Puts another filter in force, or says in the prompt what is wrong with it. */
 export function withFilter(state: ViewState, text: string): ViewState {
   const parsed = parseFilter(text);
   if ("error" in parsed) return { ...state, prompt: { ...state.prompt, error: parsed.error } };
   const trimmed = parsed.filter.text;
-  const rest = without(state, "filter", "held");
+  const rest = without(trimmed === state.filterText ? state : relisted(state), "filter", "held");
   if (trimmed === "") return { ...rest, filterText: "" };
   const others = state.filterHistory.filter((old) => old !== trimmed);
   return {

@@ -5,7 +5,7 @@ import { RUNTIMES } from "../../tick/runtimes.ts";
 import type { Tick } from "../../tick/tick.ts";
 import type { Activity } from "../../tick/waits.ts";
 import { openPrompt } from "./prompt.ts";
-import { type Motion, moveIndex, windowOffset } from "./rows.ts";
+import { type Motion, moveIndex, type SelectedRow, windowOffset } from "./rows.ts";
 import {
   FIRST_VIEW,
   isPrompt,
@@ -13,6 +13,7 @@ import {
   type Mode,
   NO_PROMPT,
   type Place,
+  relisted,
   SPANS,
   type ViewState,
   withFilter,
@@ -30,6 +31,8 @@ export interface ListNow {
   readonly ids: readonly string[];
   readonly page: number;
   readonly now: number;
+  /** The one that is selected, whoever chose it. */
+  readonly selected?: string;
 }
 
 /** Selects a row, and holds the order of all rows for a while. */
@@ -48,15 +51,35 @@ export function select(state: ViewState, id: string, { ids, page, now }: ListNow
 export function move(state: ViewState, motion: Motion, list: ListNow): ViewState {
   const { ids, page } = list;
   if (ids.length === 0) return state;
-  const selected = state.selected[state.view];
+  const selected = list.selected ?? state.selected[state.view];
   const index = selected === undefined ? -1 : ids.indexOf(selected);
   const id = ids[moveIndex(motion, index, ids.length, page)];
   return id === undefined ? state : select(state, id, list);
 }
 
+/** Takes the choice of a row back: the first one is selected again. */
 function deselect(state: ViewState, view: string): ViewState {
   const { [view]: _, ...selected } = state.selected;
-  return { ...without(state, "held"), selected };
+  const { [view]: __, ...stood } = state.stood;
+  return { ...without(state, "held"), selected, stood, offset: { ...state.offset, [view]: 0 } };
+}
+
+/**
+ * Notes which row was drawn as the selected one. Where a chosen one is out of sight, that at its place is chosen now, or
+ * none where something else is listed. A frozen picture is left again: its choices stay.
+ */
+export function settle(state: ViewState, row: SelectedRow | undefined): ViewState {
+  const { view, selected, stood } = state;
+  if (!row) return state;
+  const before = stood[view];
+  const chosen = selected[view];
+  if (before?.id === row.id && before.place === row.place && (chosen ?? row.id) === row.id)
+    return state;
+  const next = { ...state, stood: { ...stood, [view]: row } };
+  if (chosen === undefined || chosen === row.id || state.frozen) return next;
+  if (before) return { ...next, selected: { ...selected, [view]: row.id } };
+  const { [view]: _, ...others } = selected;
+  return { ...next, selected: others };
 }
 
 /** Shows a view that a key chooses: there is nothing to go back to. */
@@ -67,9 +90,10 @@ export const showView = (state: ViewState, view: string): ViewState => ({
   back: [],
 });
 
-const placeOf = ({ view, filterText, opened }: ViewState): Place => ({
+const placeOf = ({ view, filterText, opened, offset }: ViewState): Place => ({
   view,
   filterText,
+  offset: offset[view] ?? 0,
   ...(opened === undefined ? {} : { opened }),
 });
 
@@ -100,6 +124,7 @@ function leave(state: ViewState, place: Place): ViewState {
   return {
     ...without(state, "held", "opened"),
     view: place.view,
+    offset: { ...state.offset, [place.view]: place.offset },
     back: state.back.slice(0, -1),
     ...(place.opened === undefined ? {} : { opened: place.opened }),
   };
@@ -120,7 +145,7 @@ export function goBack(
   if (taken) return taken;
   if (state.selected[view] !== undefined) return deselect(state, view);
   if (place) return leave(withFilter(state, place.filterText), place);
-  if (state.language !== undefined) return without(state, "language", "held");
+  if (state.language !== undefined) return without(relisted(state), "language");
   if (state.filterText !== "") return withFilter(state, "");
   if (state.mark) return unmark(state);
   return state.frozen ? without(state, "frozen") : state;
@@ -132,14 +157,17 @@ export const enterMode = (state: ViewState, mode: Mode): ViewState =>
 
 /** Notes the pids that sampling is narrowed to. */
 export const withPids = (state: ViewState, pids: readonly number[]): ViewState => ({
-  ...without(state, "held"),
+  ...relisted(state),
   pids,
 });
 
 /** Sorts by the next key, or by the one before. */
 export const changeSort = (state: ViewState, step: 1 | -1): ViewState => ({
-  ...without(state, "held"),
-  sort: nextSortKey(state.sort, step, state.mark !== undefined),
+  ...relisted(state),
+  sort: nextSortKey(state.sort, step, {
+    isMarked: state.mark !== undefined,
+    isWaiting: state.activity !== "running",
+  }),
 });
 
 /** Changes a choice between two: the order, threads under their processes, kernel frames, waits for work. */
@@ -147,13 +175,13 @@ export const toggle = (
   state: ViewState,
   choice: "reverse" | "threads" | "kernel" | "idle",
 ): ViewState => ({
-  ...without(state, "held"),
+  ...relisted(state),
   [choice]: !state[choice],
 });
 
 /** Takes percentages of the next span. */
 export const changeSpan = (state: ViewState): ViewState => ({
-  ...without(state, "held"),
+  ...relisted(state),
   span: SPANS[(SPANS.indexOf(state.span) + 1) % SPANS.length] ?? "now",
 });
 
@@ -166,13 +194,13 @@ export const toggleNames = (state: ViewState): ViewState => ({
 /** Shows one language only, the next one, and after the last all of them. */
 export function changeLanguage(state: ViewState): ViewState {
   const next = RUNTIMES[state.language === undefined ? 0 : RUNTIMES.indexOf(state.language) + 1];
-  const rest = without(state, "language", "held");
+  const rest = without(relisted(state), "language");
   return next === undefined ? rest : { ...rest, language: next };
 }
 
 /** Turns trees over: another tree has other rows. */
 export const turnTrees = (state: ViewState): ViewState => ({
-  ...without(state, "held"),
+  ...relisted(state),
   bottomUp: !state.bottomUp,
   expanded: new Set(),
   zoom: [],
@@ -200,7 +228,7 @@ export const zoomOut = (state: ViewState): ViewState | undefined =>
 
 /** Compares with a moment. */
 export const withMark = (state: ViewState, mark: Mark): ViewState => ({
-  ...without(state, "held"),
+  ...relisted(state),
   mark,
   sort: "change",
   reverse: false,
@@ -209,12 +237,13 @@ export const withMark = (state: ViewState, mark: Mark): ViewState => ({
 /** Compares no more. */
 export function unmark(state: ViewState): ViewState {
   const sort = state.sort === "change" ? "self" : state.sort;
-  return { ...without(state, "mark", "held"), sort };
+  return { ...without(relisted(state), "mark"), sort };
 }
 
 /** Looks at other threads: a mark and a row that is held are of those before. */
 export const withActivity = (state: ViewState, activity: Activity): ViewState => ({
-  ...(state.mark ? unmark(state) : without(state, "held")),
+  ...(state.mark ? unmark(state) : relisted(state)),
+  ...(state.sort === "age" && activity === "running" ? { sort: "self" } : {}),
   activity,
 });
 

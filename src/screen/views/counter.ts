@@ -7,7 +7,7 @@ import { wrapWords } from "../../text/wrap.ts";
 import type { CounterDefinition } from "../../tick/source.ts";
 import type { Tick } from "../../tick/tick.ts";
 import { Memo } from "../state/memo.ts";
-import { windowOffset } from "../state/rows.ts";
+import { selectedAmong, windowOffset } from "../state/rows.ts";
 import type { Session } from "../state/session.ts";
 import { narrow } from "../state/transitions.ts";
 import type { Theme } from "../theme.ts";
@@ -71,7 +71,8 @@ function counterBody({ session, tick, width, height, theme }: BodyInput, memo: M
   const span = clock((tick.time - (ticks.at(-1)?.time ?? tick.time)) / 1000 + tick.intervalSeconds);
   const room = Math.max(1, height - head.length - 2);
   const ids = result.processes.map(({ pid }) => String(pid));
-  const selected = ids.indexOf(session.state.selected[COUNTER_PAGE] ?? "");
+  const row = selectedAmong(ids, session.state);
+  const selected = row?.place ?? -1;
   const first = windowOffset(0, selected, result.processes.length, room);
   const each = Math.floor((width - 3) / 2) - 1;
   const left = result.processes.slice(first, first + room).map(({ pid, comm, count }, i) => {
@@ -94,6 +95,7 @@ function counterBody({ session, tick, width, height, theme }: BodyInput, memo: M
     ],
     ids,
     page: room,
+    ...(row ? { selected: row } : {}),
   };
 }
 

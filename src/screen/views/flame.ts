@@ -8,6 +8,7 @@ import type { Unit } from "../../tick/tick.ts";
 import { unitRow } from "../../tick/units.ts";
 import { spanText } from "../span.ts";
 import { Memo } from "../state/memo.ts";
+import { selectedAmong } from "../state/rows.ts";
 import { nodeOf, rowOf } from "../state/selectors.ts";
 import { zoomIn, zoomOut } from "../state/transitions.ts";
 import type { Theme } from "../theme.ts";
@@ -34,7 +35,8 @@ function flameBody(
   const frames = rows.flat();
   if (frames.length === 0) return undefined;
   const ids = frames.map(({ node }) => rowOf(tree, node));
-  const selected = frames[ids.indexOf(state.selected.flame ?? "")];
+  const row = selectedAmong(ids, state);
+  const selected = frames[row?.place ?? -1];
   const filter = state.filter?.hasFunctionTerms ? state.filter : undefined;
   const painter: Painter = { tree, theme, filter, selected };
   const lines = rows.map((row) => flameLine(row, painter));
@@ -52,9 +54,10 @@ function flameBody(
     ],
     ids,
     page: 1,
+    ...(row ? { selected: row } : {}),
     matches: matches.map(({ node }) => rowOf(tree, node)),
     steer: (from, to) => {
-      const next = steerFlame(rows, frames[ids.indexOf(from ?? "")], to);
+      const next = steerFlame(rows, frames[ids.indexOf(from ?? "")] ?? selected, to);
       return next && rowOf(tree, next.node);
     },
   };
@@ -127,10 +130,10 @@ function frameCells(frame: FlameFrame, { tree, theme, filter, selected }: Painte
   const whole = theme.nameOf(info);
   const name = room >= 3 ? fittingName(whole, info.runtime, room, glyphs) : "";
   const left = room - displayWidth(name);
-  const fill = theme.color ? " " : glyphs.unicode ? "─" : "-";
+  const fill = theme.hasBlocks ? " " : glyphs.unicode ? "─" : "-";
   const gap = name !== "" && left > 0 ? " " : "";
   // Many are as narrow as one cell: its colour says enough.
-  if (cells === 1 && theme.color && frame !== selected) return theme.block[info.runtime](" ");
+  if (cells === 1 && theme.hasBlocks && frame !== selected) return theme.block[info.runtime](" ");
   const text = glyphs.edge + name + gap + fill.repeat(Math.max(0, left - gap.length));
   if (frame === selected) return theme.inverse(theme.bold(text));
   const paint = node === ROOT ? theme.dim : theme.block[info.runtime];

@@ -4,12 +4,13 @@ import { type FunctionDetail, functionDetail, type Neighbour } from "../../model
 import { isWaiting } from "../../model/waits/activity.ts";
 import { type WaitingThread, waitingThreads } from "../../model/waits/holders.ts";
 import { baseName, RUNTIME_LABELS } from "../../text/columns.ts";
-import { cell, displayWidth, percent, truncate } from "../../text/format.ts";
-import { wrapWords } from "../../text/wrap.ts";
+import { cell, clean, displayWidth, percent, truncate } from "../../text/format.ts";
+import { commandText } from "../../text/process-columns.ts";
+import { wrapCells, wrapWords } from "../../text/wrap.ts";
 import type { Tick } from "../../tick/tick.ts";
 import { fitPieces, type Piece } from "../pieces.ts";
 import { Memo } from "../state/memo.ts";
-import { windowOffset } from "../state/rows.ts";
+import { selectedAmong, windowOffset } from "../state/rows.ts";
 import type { Session } from "../state/session.ts";
 import { RECENT_SECONDS, type ViewState } from "../state/state.ts";
 import { openPage } from "../state/transitions.ts";
@@ -45,6 +46,10 @@ const SHARE_CELLS = 8;
 const MIN_CELLS = 8;
 
 const LINES = "LINES";
+
+/** A command line takes so many cells at most, and all processes so many lines. */
+const COMMAND_CELLS = 60;
+const PROCESS_LINES = 3;
 
 const shareText = (count: number, total: number): string =>
   `${percent(count, total).padStart(5)} % `;
@@ -133,7 +138,9 @@ function functionBody(
     { text: info.module, giveWay: 3, least: 12, cut: "start" },
   ];
   const head = [
-    theme.bold(text(theme.nameOf(info))),
+    ...wrapCells(clean(theme.nameOf(info), glyphs.unicode), width - 2).map(
+      (line) => ` ${theme.bold(line)}`,
+    ),
     ` ${fitPieces(facts, width - 2, 3, theme)}`,
     ...(info.whyUnnamed ? wrapped(`no name: ${info.whyUnnamed}`) : []),
     ...(info.runtime === "native" && detail.lines.length === 0 && session.lookedUp.whyNoLines
@@ -147,13 +154,16 @@ function functionBody(
   const count = detail.processes.length;
   const processes = detail.processes
     .slice(0, 20)
-    .map((one) => `${percent(one.count, detail.total)} % ${one.pid} ${one.comm}`)
+    .map((one) => {
+      const command = truncate(commandText(one), COMMAND_CELLS, "end", glyphs);
+      return `${percent(one.count, detail.total)} % ${one.pid} ${command}`;
+    })
     .join("   ");
   const users = `${count} process${count === 1 ? "" : "es"}: ${processes}`;
   const foot = [
     "",
     ...(bodies === "" ? [] : [text(`code: ${bodies}`)]),
-    ` ${truncate(users, width - 2, "end", glyphs)}`,
+    ...wrapped(users).slice(0, PROCESS_LINES),
   ];
   const left = height - head.length - foot.length - 1;
   const waits = waitLines(waitsOf(session, tick, waitMemo), width, Math.floor(left / 2), theme);
@@ -162,10 +172,16 @@ function functionBody(
   const ids = columns.flatMap((part) =>
     part.lines.flatMap(({ id }) => (id === undefined ? [] : [id])),
   );
-  const drawing = { room, width, theme, selected: session.state.selected[FUNCTION_PAGE] };
+  const row = selectedAmong(ids, session.state);
+  const drawing = { room, width, theme, selected: row?.id };
   const lines = width >= 70 ? sideBySide(columns, drawing) : stacked(columns, drawing);
   const middle = waits.length > 0 ? [...waits, ""] : [];
-  return { lines: [...head, ...middle, ...lines, ...foot], ids, page: room };
+  return {
+    lines: [...head, ...middle, ...lines, ...foot],
+    ids,
+    page: room,
+    ...(row ? { selected: row } : {}),
+  };
 }
 
 interface Drawing {

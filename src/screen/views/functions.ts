@@ -12,12 +12,14 @@ import {
   MARKED_COLUMNS,
 } from "../../text/columns.ts";
 import { withEventColumns } from "../../text/event-columns.ts";
+import { programText } from "../../text/process-columns.ts";
 import { drawTrail } from "../../text/trail.ts";
 import { WAIT_COLUMNS, WAITING_COLUMNS, WAITING_MARKED_COLUMNS } from "../../text/wait-columns.ts";
+import { tasksOf } from "../../tick/tick.ts";
 import { Memo } from "../state/memo.ts";
 import { holdOrder, type ListRows, listOf } from "../state/rows.ts";
 import type { EventPicture, FunctionPicture } from "../state/selectors.ts";
-import { FIRST_VIEW, type ViewState } from "../state/state.ts";
+import { FIRST_VIEW, RECENT_SECONDS, type ViewState } from "../state/state.ts";
 import { openPage } from "../state/transitions.ts";
 import { TableLayout } from "../table.ts";
 import { FUNCTION_PAGE } from "./function.ts";
@@ -30,7 +32,8 @@ const rowId = (row: FunctionRow): string => String(row.function.id);
 interface FunctionOrder {
   readonly sort: ViewSort;
   readonly reverse: boolean;
-  readonly change: ((row: FunctionRow) => number) | undefined;
+  /** What else may give the order: how much a row changed, or how long threads wait in it. */
+  readonly amount: ((row: FunctionRow) => number) | undefined;
 }
 
 /** Functions in an order, sorted as far as somebody looks: of thousands in a refresh a window shows the first. */
@@ -51,8 +54,8 @@ class SortedFunctions implements ListRows<FunctionRow> {
   }
 
   get all(): readonly FunctionRow[] {
-    const { sort, reverse, change } = this.#order;
-    this.#all ??= sortFunctions(this.#rows, sort, reverse, change);
+    const { sort, reverse, amount } = this.#order;
+    this.#all ??= sortFunctions(this.#rows, sort, reverse, amount);
     return this.#all;
   }
 
@@ -61,11 +64,20 @@ class SortedFunctions implements ListRows<FunctionRow> {
     return this.#ids;
   }
 
+  idsOf(first: number, end: number): readonly string[] {
+    return this.slice(first, end).map(rowId);
+  }
+
+  amountOf(row: FunctionRow): number {
+    const { sort } = this.#order;
+    return sort === "self" || sort === "total" ? row[sort] : 0;
+  }
+
   slice(first: number, end: number): readonly FunctionRow[] {
     if (this.#all) return this.#all.slice(first, end);
     if (this.#first.length < Math.min(end, this.length)) {
-      const { sort, reverse, change } = this.#order;
-      this.#first = topFunctions(this.#rows, sort, end, reverse, change);
+      const { sort, reverse, amount } = this.#order;
+      this.#first = topFunctions(this.#rows, sort, end, reverse, amount);
     }
     return this.#first.slice(first, end);
   }
@@ -73,8 +85,14 @@ class SortedFunctions implements ListRows<FunctionRow> {
 
 function heldFunctions(sorted: SortedFunctions, held: readonly string[]): ListRows<FunctionRow> {
   const rows = holdOrder(sorted.all, rowId, held);
-  return listOf(rows, rows.map(rowId));
+  return listOf(rows, rows.map(rowId), (row) => sorted.amountOf(row));
 }
+
+/** What runs in a process. */
+type Program = Parameters<typeof programText>[0] & { readonly pid: number };
+
+const byPid = (programs: readonly Program[]): Map<number, Program> =>
+  new Map(programs.map((one) => [one.pid, one]));
 
 /** A table with columns of several events, which are of another picture each time. */
 class EventTable {
@@ -117,12 +135,21 @@ class FunctionList {
     | undefined;
 
   /** Functions in the order and choice of the state. */
-  #ordered({ rows: all, changes }: FunctionPicture, state: ViewState): ListRows<FunctionRow> {
+  #ordered(
+    { rows: all, changes }: FunctionPicture,
+    state: ViewState,
+    ages: ReadonlyMap<number, number>,
+  ): ListRows<FunctionRow> {
     const { sort, reverse, language } = state;
     const held = state.held?.ids;
     const sorted = this.#sorted.of([all, sort, reverse, language], () => {
       const chosen = language ? all.filter((row) => row.function.runtime === language) : all;
-      return new SortedFunctions(chosen, { sort, reverse, change: changes?.of });
+      const ageOf = (row: FunctionRow): number => ages.get(row.function.id) ?? 0;
+      return new SortedFunctions(chosen, {
+        sort,
+        reverse,
+        amount: sort === "age" ? ageOf : changes?.of,
+      });
     });
     const kept = this.#kept;
     // To hold the order that there is changes nothing: many keys that come together do that.
@@ -140,24 +167,28 @@ class FunctionList {
     const found = selectors.functions(tick, state);
     const rows = this.#all.of([found, others], () => withOthers(found.rows, others));
     const picture = { ...found, rows };
-    const ordered = this.#ordered(picture, state);
+    const ages = waitAges(tick, selectors.options(state));
+    const ordered = this.#ordered(picture, state, ages);
     if (ordered.length === 0) return undefined;
     const { changes } = picture;
     const { sums } = selectors.since(tick, state);
     const trails = selectors.trails(tick, state);
     const kind = state.sort === "total" ? "total" : "self";
-    const ages = waitAges(tick, selectors.options(state));
-    let comms: Map<number, string> | undefined;
+    let now: Map<number, Program> | undefined;
+    let earlier: Map<number, Program> | undefined;
     const context: FunctionContext = {
       samples: picture.samples,
       glyphs: theme.glyphs,
       moduleLine: width >= 70,
       seconds: picture.seconds,
       age: (row) => ages.get(row.function.id),
-      comm: (pid) => {
-        const { processes } = selectors.picture(tick, state);
-        comms ??= new Map(processes.map((row) => [row.pid, row.comm]));
-        return comms.get(pid);
+      programOf: (pid) => {
+        now ??= byPid(selectors.steady(tick, state).processes);
+        const known = now.get(pid) ?? earlier?.get(pid);
+        if (known) return programText(known);
+        earlier ??= byPid(session.history.last(RECENT_SECONDS, tick).flatMap(tasksOf));
+        const met = earlier.get(pid);
+        return met && programText(met);
       },
       since: (row) => ({ self: sums.of(row.function.id)?.self ?? 0, samples: sums.samples }),
       nameOf: theme.nameOf,

@@ -28,5 +28,6 @@ export function listBody<Row, Context>(
       return list.ids;
     },
     page,
+    ...(shown.row ? { selected: shown.row } : {}),
   };
 }

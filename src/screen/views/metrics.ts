@@ -114,7 +114,12 @@ function metricsBody(input: BodyInput, memo: Memo<readonly string[]>): Body {
   const blank = new Array<string>(Math.max(0, page - drawn.length)).fill("");
   const below = room > 0 ? explanation(counter, width, theme) : [];
   const body = ids.length === 0 ? [" no counters"] : [...drawn, ...blank, ...below];
-  return { lines: [...health, ...body], ids, page };
+  return {
+    lines: [...health, ...body],
+    ids,
+    page,
+    ...(shown.row ? { selected: shown.row } : {}),
+  };
 }
 
 interface Drawing {

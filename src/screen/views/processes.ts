@@ -48,10 +48,10 @@ function makeProcessBody(): DrawBody {
     const { session, tick, theme } = input;
     const { state, selectors } = session;
     const isNow = state.span === "now";
-    const all = isNow ? selectors.picture(tick, state) : selectors.recent(tick, state);
+    const all = isNow ? selectors.steady(tick, state) : selectors.recent(tick, state);
     if (all.processes.length === 0) return undefined;
     const sorted = sortProcesses(all.processes, state.sort, state.reverse, tick.store.family);
-    const placed = sorted.map(({ row, depth }) => ({ row, depth, id: String(row.pid) }));
+    const placed = sorted.map((one) => ({ ...one, id: String(one.row.pid) }));
     const listed = state.threads ? withThreads(session, tick, placed) : placed;
     const ordered = holdOrder(listed, (one) => one.id, state.held?.ids);
     const depths = new Map(ordered.map((one) => [one.row, one.depth]));
@@ -68,9 +68,11 @@ function makeProcessBody(): DrawBody {
       trail: (row, cells) =>
         "thread" in row ? "" : drawTrail(trails.shares("pids", row.pid, cells), theme.glyphs),
     };
+    const sums = new Map(sorted.map(({ row, sum }) => [row as ListedTask, sum]));
     const list = listOf(
       ordered.map(({ row }) => row),
       ordered.map(({ id }) => id),
+      (row) => sums.get(row) ?? 0,
     );
     const counting = areSamples(tick.unit) ? running : counted;
     return listBody(isWaiting(tick) ? waiting : counting, list, context, input);
@@ -80,7 +82,8 @@ function makeProcessBody(): DrawBody {
 /** Puts its threads behind each process; a single thread of the same name is no news. */
 function withThreads(session: Session, tick: Tick, placed: readonly Placed[]): Placed[] {
   const { state, history, selectors } = session;
-  const ticks = state.span === "now" ? [tick] : history.last(RECENT_SECONDS, tick);
+  const ticks =
+    state.span === "now" ? selectors.steadyTicks(tick, state) : history.last(RECENT_SECONDS, tick);
   const threads = threadRows(ticks, selectors.options(state));
   return placed.flatMap((one) => {
     const rows = (threads.get(one.row.pid) ?? []).filter(

@@ -23,8 +23,10 @@ export const VIEWS: readonly View[] = [
 export const viewOf = ({ view }: Pick<ViewState, "view">): View =>
   VIEWS.find(({ id }) => id === view) ?? functionsView;
 
-/** The view that Tab leads to; from a page, the first. */
-export function viewAfter(view: View): View {
+/** The view that Tab leads to, or Shift-Tab; from a page, the first or the last. */
+export function viewAfter(view: View, step: 1 | -1 = 1): View {
   const chosen = VIEWS.filter(({ key }) => key !== undefined);
-  return chosen[(chosen.indexOf(view) + 1) % chosen.length] ?? functionsView;
+  const at = chosen.indexOf(view);
+  const next = at < 0 && step < 0 ? -1 : at + step;
+  return chosen.at(next % chosen.length) ?? functionsView;
 }

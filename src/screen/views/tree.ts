@@ -3,7 +3,7 @@ import { type CallTree, ROOT } from "../../model/call-tree.ts";
 import { baseName, RUNTIME_LABELS } from "../../text/columns.ts";
 import { bar, cell, displayWidth, percent, truncate } from "../../text/format.ts";
 import { spanText } from "../span.ts";
-import { windowOffset } from "../state/rows.ts";
+import { listOf, visibleRows } from "../state/rows.ts";
 import { rowOf } from "../state/selectors.ts";
 import type { ViewState } from "../state/state.ts";
 import type { Theme } from "../theme.ts";
@@ -54,12 +54,10 @@ function treeBody({ session, tick, width, height, theme }: BodyInput): Body | un
   if (rows.length === 0) return undefined;
   const ids = rows.map(({ node }) => rowOf(tree, node));
   const page = Math.max(0, height - 1);
-  const selected = state.selected.tree;
-  const at = selected === undefined ? -1 : ids.indexOf(selected);
-  const first = windowOffset(state.offset.tree ?? 0, at, rows.length, page);
-  const lines = rows
-    .slice(first, first + page)
-    .map((row, i) => treeLine(tree, row, first + i === at, width, state, theme));
+  const shown = visibleRows(listOf(rows, ids), state, page);
+  const lines = shown.rows.map((row, i) =>
+    treeLine(tree, row, i === shown.selected, width, state, theme),
+  );
   const order = state.bottomUp ? "innermost first" : "outermost first";
   const columns = width < NARROW ? " TOTAL% LANG " : " TOTAL%  SELF% LANG ";
   const heading = `${columns}  ${order}, ${spanText(state, seconds)}`;
@@ -67,6 +65,7 @@ function treeBody({ session, tick, width, height, theme }: BodyInput): Body | un
     lines: [theme.dim(cell(heading, width - 1, theme.glyphs)), ...lines],
     ids,
     page,
+    ...(shown.row ? { selected: shown.row } : {}),
   };
 }
 

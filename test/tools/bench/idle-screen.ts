@@ -36,6 +36,6 @@ const content: WindowContent = {
   attach: () => {},
 };
 
-const window = openWindow(content, process.stdout);
+const window = openWindow(content, process);
 await window.closed;
 process.exit(0);

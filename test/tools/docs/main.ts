@@ -6,7 +6,7 @@ import { bundleFixture } from "../../screen/bundle.ts";
 import { TestTerminal } from "../../screen/terminal.ts";
 import { recordExample } from "../../support/example-machine.ts";
 import { root } from "../../support/polytop.ts";
-import { referencePage } from "./page.ts";
+import { referencePage, schemaFile } from "./page.ts";
 import { svgOf } from "./svg.ts";
 
 const SIZE = { columns: 100, rows: 24 };
@@ -22,6 +22,7 @@ const PICTURES: readonly (readonly [name: string, title: string, keys: string, s
 const folder = mkdtempSync(join(tmpdir(), "polytop-docs-"));
 mkdirSync(`${root}docs`, { recursive: true });
 writeFileSync(`${root}docs/reference.md`, referencePage());
+writeFileSync(`${root}docs/snapshot.schema.json`, schemaFile());
 try {
   const recording = recordExample(folder);
   const program = await bundleFixture();

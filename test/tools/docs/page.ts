@@ -1,5 +1,6 @@
 /** docs/reference.md: every column and every counter, out of the tables that the program runs by. */
 import counterFile from "../../../bpf/counters.json" with { type: "json" };
+import { SNAPSHOT } from "../../../src/output/snapshot-schema.ts";
 import { HEADER_TERMS } from "../../../src/screen/help.ts";
 import { BINDINGS } from "../../../src/screen/keys/bindings.ts";
 import { VIEWS } from "../../../src/screen/views/registry.ts";
@@ -139,6 +140,29 @@ const WAITING_PAGE: readonly string[] = [
   "A deadlock is told of as soon as threads that have waited for a tenth of a second are seen to hold what the next one waits for: `deadlock: 12057 ↔ 12058`; of file locks, where the processes have one thread. State D is told of after 10 s. A wait's age counts from the last time that the thread ran, if it waited before polytop began, and is as exact as the visits are frequent.",
 ];
 
+/** Names of keys that are written in another way than they are called. */
+const KEY_NAMES: Readonly<Record<string, string>> = { " ": "space", enter: "⏎" };
+const SHORT_NAMES: Readonly<Record<string, string>> = {
+  up: "↑",
+  down: "↓",
+  left: "←",
+  right: "→",
+  pageup: "PgUp",
+  pagedown: "PgDn",
+};
+
+const keyName = (key: string): string =>
+  KEY_NAMES[key] ??
+  SHORT_NAMES[key] ??
+  key.replace(/^ctrl-(.)$/, (_, letter: string) => `^${letter.toUpperCase()}`);
+
+/** Whether the label of a line names a key. */
+const isNamed = (key: string, label: string): boolean =>
+  label.toLowerCase().split(" ").includes(keyName(key).toLowerCase()) || label === keyName(key);
+
+/** docs/snapshot.schema.json. */
+export const schemaFile = (): string => `${JSON.stringify(SNAPSHOT, null, 2)}\n`;
+
 /** The page. */
 export function referencePage(): string {
   return `${[
@@ -147,23 +171,26 @@ export function referencePage(): string {
     "## The header",
     table(["word", "meaning"], HEADER_TERMS),
     "## Functions",
-    "Percentages are of the samples of the time shown: this refresh, the last 10 s, or all since `c`.",
+    "Percentages are of the samples of the time shown: of now, which is as many refreshes as hold 300 samples, ten seconds at most; of the last 10 s; or of all since `c`. Where a filter names processes (`pid:`, `comm:`, `user:`, …) they are of the samples of these; a filter of functions (`lang:`, `module:`, a text) leaves them of all samples.",
     columnTable([...FUNCTION_COLUMNS, CHANGE_COLUMN]),
     "## Processes",
     columnTable([...PROCESS_COLUMNS, ...COUNT_COLUMNS]),
     "## Waiting",
     ...WAITING_PAGE,
-    "## Counters of the unwinders",
-    "Each refresh shows by how much they grew. Every sample ends in exactly one of: a good end, cut short, an error, a loss. `--json` holds all of them under `metrics`, those that are 0 too.",
-    ...GROUPS.flatMap(([runtime, title]) => [`### ${title}`, counterTable(runtime)]),
     "## Keys",
     table(
       ["key", "what it does", "where"],
-      BINDINGS.map(({ label, help, group }) => [
-        `\`${label}\``,
+      BINDINGS.map(({ keys, label, help, group }) => [
+        [label, ...keys.filter((key) => !isNamed(key, label)).map(keyName)]
+          .map((key) => `\`${key}\``)
+          .join(" "),
         help,
         group === undefined ? "everywhere" : viewsWith(group),
       ]),
     ),
+    "In a prompt: Enter keeps what was typed, Esc leaves it; Tab completes, ↑ and ↓ bring earlier filters; ← → Home End ^A ^E move the caret, ^W takes a word, ^U all.",
+    "## Counters of the unwinders",
+    "Each refresh shows by how much they grew. Every sample ends in exactly one of: a good end, cut short, an error, a loss. `--json` holds all of them under `metrics`, those that are 0 too.",
+    ...GROUPS.flatMap(([runtime, title]) => [`### ${title}`, counterTable(runtime)]),
   ].join("\n\n")}\n`;
 }

@@ -1,4 +1,5 @@
 /** A screen as a picture: what a terminal shows, cell by cell, as SVG. */
+import { fixedColour } from "../../../src/screen/palette.ts";
 import type { Cell } from "../../screen/terminal.ts";
 
 const CELL = { width: 8.4, height: 18 };
@@ -29,9 +30,20 @@ interface Look {
   readonly style: string;
 }
 
+/** A colour by its number, as a page writes it: those from 16 on look the same on every terminal. */
+const colourOf = (number: number): string =>
+  PALETTE[number] ??
+  `#${fixedColour(number)
+    .map((part) =>
+      Math.round(255 * part)
+        .toString(16)
+        .padStart(2, "0"),
+    )
+    .join("")}`;
+
 function lookOf({ foreground, background, bold, dim, inverse, underline }: Cell): Look {
-  const front = foreground === undefined ? FOREGROUND : (PALETTE[foreground] ?? FOREGROUND);
-  const back = background === undefined ? BACKGROUND : (PALETTE[background] ?? BACKGROUND);
+  const front = foreground === undefined ? FOREGROUND : colourOf(foreground);
+  const back = background === undefined ? BACKGROUND : colourOf(background);
   const style = [
     bold ? ' font-weight="bold"' : "",
     dim ? ' opacity="0.6"' : "",

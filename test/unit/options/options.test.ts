@@ -32,6 +32,8 @@ describe("what is read", () => {
       program: undefined,
       arguments: true,
       ascii: false,
+      light: false,
+      dark: false,
       stacks: 0,
       cache: true,
       pids: [],

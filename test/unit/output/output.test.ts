@@ -227,7 +227,7 @@ describe("collapsed stacks", () => {
     const sink = foldedSink(options());
     const stack = make.stack(["n:a;b", "n:c\nd 7", "n:\u001b[31mred"]);
     sink.tick(makeTick([{ stack, task: task(1, "x;y\n"), count: 2 }]));
-    expect(sink.end()).toBe("x:y\\x0a;\\x1b[31mred;c\\x0ad 7;a:b 2\n");
+    expect(sink.end()).toBe("x:y\\x0a;\\x1b[31mred;c\\x0ad_7;a:b 2\n");
   });
 
   test("without kernel frames", () => {

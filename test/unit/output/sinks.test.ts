@@ -18,7 +18,7 @@ import { speedscopeFile } from "../../../src/output/speedscope.ts";
 import { textSink } from "../../../src/output/text.ts";
 import { headerLines } from "../../../src/screen/header.ts";
 import { initialState } from "../../../src/screen/state/state.ts";
-import { makeTheme } from "../../../src/screen/theme.ts";
+import { makeTheme, NO_COLOURS } from "../../../src/screen/theme.ts";
 import { viewOf } from "../../../src/screen/views/registry.ts";
 import { percent } from "../../../src/text/format.ts";
 import { EVERY_RUNTIME, RUNTIME_ROWS } from "../../../src/tick/runtimes.ts";
@@ -350,13 +350,14 @@ test("the screen and the text call the same part of the CPUs busy, with what was
       view: viewOf(state),
       now: tick.time,
       error: undefined,
-      notice: undefined,
+      notices: tick.notices,
       isReplay: false,
       sinceSeconds: 0,
+      steadySeconds: 0,
     },
     120,
     24,
-    makeTheme(false, false),
+    makeTheme(NO_COLOURS, false),
   );
   expect(machine).toContain("1 CPU 90.0 % busy");
   expect(textSink(sinkOptions(choice)).tick(tick)).toContain("1 CPUs 90 % busy");

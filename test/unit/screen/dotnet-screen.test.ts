@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { stub, unnamed } from "../../../src/runtimes/dotnet/unnamed.ts";
 import { Bodies, composeFrame } from "../../../src/screen/frame.ts";
 import { Session } from "../../../src/screen/state/session.ts";
-import { makeTheme } from "../../../src/screen/theme.ts";
+import { makeTheme, NO_COLOURS } from "../../../src/screen/theme.ts";
 import type { Frame } from "../../../src/tick/store.ts";
 import { COUNTERS, makeTick, type StackCount, task } from "../../support/ticks.ts";
 
@@ -38,16 +38,16 @@ function screenOf(counts: readonly (readonly [leaf: Frame, count: number])[]) {
   session.start();
   const tools = {
     bodies: new Bodies(),
-    theme: makeTheme(false, false),
+    theme: makeTheme(NO_COLOURS, false),
     host: "web-3",
     alive: () => true,
     isReplay: false,
   };
   const text = (): string => {
-    const { body } = composeFrame(session, { columns: 100, rows: 30 }, tools);
+    const { body } = composeFrame(session, { columns: 110, rows: 30 }, tools);
     return stripVTControlCharacters(body.join("\n"));
   };
-  session.shape = () => composeFrame(session, { columns: 100, rows: 30 }, tools).shape;
+  session.shape = () => composeFrame(session, { columns: 110, rows: 30 }, tools).shape;
   return { session, text };
 }
 
@@ -64,7 +64,6 @@ test("o names what the compiler made after its source, and back", () => {
   expect(text()).toContain("Shop.Worker.RunAsync");
   expect(text()).toContain("Shop.Program.Main");
   expect(text()).not.toContain("<");
-  session.key("down");
   session.key("enter");
   expect(text()).toMatch(/^ Shop\.Worker\.RunAsync\n/);
   expect(text()).toContain("100 % Shop.Program.Main");
@@ -78,7 +77,6 @@ test("the detail tells how the code was made, and for what", () => {
     [leaf("tier 0"), 1],
     [leaf(), 1],
   ]);
-  session.key("down");
   session.key("enter");
   expect(text()).toContain("code: 75.0 % tier 1   12.5 % tier 0\n");
 });
@@ -86,7 +84,6 @@ test("the detail tells how the code was made, and for what", () => {
 test("the detail tells why a method has no name, and what a stub is", () => {
   for (const named of [unnamed("its memory could not be read"), stub(5)]) {
     const { session, text } = screenOf([[{ function: { id: 1, ...named } }, 1]]);
-    session.key("down");
     session.key("enter");
     expect(text()).toContain(`no name: ${named.whyUnnamed?.slice(0, 40)}`);
     expect(text()).not.toContain("code:");

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { aggregate } from "../../../src/model/aggregate.ts";
 import { headerLines } from "../../../src/screen/header.ts";
 import { initialState } from "../../../src/screen/state/state.ts";
-import { makeTheme } from "../../../src/screen/theme.ts";
+import { makeTheme, NO_COLOURS } from "../../../src/screen/theme.ts";
 import { viewOf } from "../../../src/screen/views/registry.ts";
 import type { Tick } from "../../../src/tick/tick.ts";
 import { makeTick } from "../../support/ticks.ts";
@@ -22,8 +22,8 @@ function header(tick: Tick): string {
   });
   const all = aggregate([tick], choice);
   const fixed = { host: "web-3", view: viewOf(state), now: tick.time, isReplay: false };
-  const nothing = { error: undefined, notice: undefined, sinceSeconds: 0 };
-  const theme = makeTheme(false, false);
+  const nothing = { error: undefined, notices: [], sinceSeconds: 0, steadySeconds: 0 };
+  const theme = makeTheme(NO_COLOURS, false);
   return headerLines({ tick, all, state, ...fixed, ...nothing }, 120, 24, theme).join("\n");
 }
 

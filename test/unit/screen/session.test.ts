@@ -5,6 +5,7 @@ import { BINDINGS } from "../../../src/screen/keys/bindings.ts";
 import { bindingFor, footerBindings } from "../../../src/screen/keys/lookup.ts";
 import { Session, type SessionTools } from "../../../src/screen/state/session.ts";
 import { VIEWS } from "../../../src/screen/views/registry.ts";
+import { InputFilter } from "../../../src/terminal/input-stream.ts";
 import { keyNames } from "../../../src/terminal/keys.ts";
 import type { SourceEvent, TickSource } from "../../../src/tick/source.ts";
 import type { Tick } from "../../../src/tick/tick.ts";
@@ -85,6 +86,63 @@ test("a disk that is full is said, and the screen goes on", async () => {
   tick();
   type("2");
   expect(session.state.view).toBe("processes");
+});
+
+test("a caret moves in a prompt, and keys change the text about it", () => {
+  const { session, type } = makeSession();
+  const press = (...names: string[]): void => {
+    for (const name of names) session.key(name);
+  };
+  type("/one three");
+  press(..."three".split("").map(() => "left"));
+  type("two ");
+  expect(session.state.prompt.text).toBe("one two three");
+  press("ctrl-a");
+  type("!");
+  press("end", "backspace", "home", "right", "delete");
+  expect(session.state.prompt).toMatchObject({ text: "!ne two thre", caret: 1 });
+  press("ctrl-e", "left", "ctrl-w");
+  expect(session.state.prompt).toMatchObject({ text: "!ne two e", caret: 8 });
+  session.paste("价 x");
+  press("left", "left", "left", "delete");
+  expect(session.state.prompt.text).toBe("!ne two  xe");
+  press("ctrl-u", "left", "backspace", "delete");
+  expect(session.state.prompt).toMatchObject({ text: "", caret: 0 });
+});
+
+test("a name that one process has is its pid, whether it runs or sleeps", async () => {
+  const processes = () => [
+    { pid: 7, comm: "idler", command: "/usr/bin/idler" },
+    { pid: 8, comm: "idle", command: "idle" },
+  ];
+  const { session, asked, type } = makeSession({ processes });
+  type("pidl\r");
+  expect(session.state.mode).toBe("pid");
+  type("er\r");
+  await Promise.resolve();
+  expect(asked).toEqual([[7]]);
+});
+
+test("Shift-Tab goes back, F1 is the help, F10 ends", () => {
+  const { session, quits } = makeSession();
+  expect(keyNames("", { ...NO_KEY, tab: true, shift: true })).toEqual(["shift-tab"]);
+  session.key("shift-tab");
+  expect(session.state.view).toBe("metrics");
+  session.key("shift-tab");
+  expect(session.state.view).toBe("flame");
+  const heard: unknown[] = [];
+  const filter = new InputFilter((colour) => heard.push(colour));
+  const keys = (...pieces: string[]): string[] =>
+    pieces.flatMap((piece) => keyNames(filter.take(piece), NO_KEY));
+  expect(keys("\u001bOP", "\u001b[[Aj\u001b[11~")).toEqual(["f1", "f1", "j", "f1"]);
+  session.key("f1");
+  expect(session.state.mode).toBe("help");
+  session.key("esc");
+  session.key("f10");
+  expect(quits()).toBe(1);
+  filter.expect();
+  expect(keys("a\u001b", "]11;rgb:ffff/8080/", "0000\u001b\\b")).toEqual(["a", "b"]);
+  expect(heard).toEqual([[1, 128 / 255, 0]]);
 });
 
 test("an open prompt owns every key", () => {

@@ -8,7 +8,7 @@ import { compare } from "../../../src/model/changes.ts";
 import { parseFilter } from "../../../src/model/filter/filter.ts";
 import { threadRows } from "../../../src/model/threads.ts";
 import { complete } from "../../../src/screen/state/complete.ts";
-import { completePrompt } from "../../../src/screen/state/prompt.ts";
+import { completePrompt, withPromptText } from "../../../src/screen/state/prompt.ts";
 import { initialState } from "../../../src/screen/state/state.ts";
 import { enterMode } from "../../../src/screen/state/transitions.ts";
 import { Family } from "../../../src/tick/family.ts";
@@ -73,14 +73,19 @@ test("a family holds who was started by somebody that was never sampled", () => 
 test("Tab offers pids, commands, languages and keys", () => {
   const facts = {
     processes: [
-      { pid: 42, comm: "perl" },
-      { pid: 421, comm: "Web Content" },
+      { pid: 42, comm: "perl", command: "/usr/bin/perl /srv/ledger.pl", user: "shop" },
+      { pid: 421, comm: "Web Content", command: "firefox" },
+      { pid: 77, comm: "idler", command: "/usr/bin/idler" },
     ],
     threads: ["main"],
   };
   const words = (mode: "pid" | "filter", text: string) => complete(mode, text, facts).words;
   expect(words("pid", "42")).toEqual(["42", "421"]);
   expect(words("pid", "7,pe")).toEqual(["42"]);
+  expect(words("pid", "ledger")).toEqual(["42"]);
+  expect(complete("pid", "idl", facts).labels).toEqual(["77 /usr/bin/idler"]);
+  expect(words("filter", 'comm:"Web C')).toEqual(['comm:"Web Content"']);
+  expect(words("filter", "user:s")).toEqual(["user:shop"]);
   expect(words("filter", "x !comm:w")).toEqual(['!comm:"Web Content"']);
   expect(words("filter", "pid:7,42")).toEqual(["pid:7,42", "pid:7,421"]);
   expect(words("filter", "la")).toEqual(["lang:"]);
@@ -91,7 +96,21 @@ test("Tab offers pids, commands, languages and keys", () => {
   expect(once.prompt.text).toBe("42");
   const twice = completePrompt(once, completion);
   expect(twice.prompt.text).toBe("421");
-  expect(completePrompt(twice, completion).prompt.text).toBe("42");
+  const third = completePrompt(twice, completion);
+  expect(third.prompt.text).toBe("77");
+  expect(completePrompt(third, completion).prompt.text).toBe("42");
+});
+
+test("Tab goes on in a value whose beginning is quoted", () => {
+  const processes = ["svc a", "svc b"].map((comm, i) => ({ pid: i + 1, comm, command: "" }));
+  const facts = { processes, threads: [] };
+  const start = initialState({ ...SHOW, filterText: "", pids: [], sort: "self", delaySeconds: 1 });
+  let state = withPromptText(enterMode(start, "filter"), "comm:sv");
+  const texts = [1, 2, 3].map(() => {
+    state = completePrompt(state, complete("filter", state.prompt.text, facts));
+    return state.prompt.text;
+  });
+  expect(texts).toEqual(['comm:"svc ', 'comm:"svc a"', 'comm:"svc b"']);
 });
 
 test("threads of one name are one row, with their own runtimes", () => {

@@ -22,7 +22,7 @@ const line = fc
   );
 
 /** Lines that are not taken apart into cells: they are sent whole. */
-const odd = fc.constantFrom("e\u0301e", "\u001b[38;5;9mx\u001b[0m");
+const odd = fc.constantFrom("e\u0301e", "\u001b[38;2;1;2;9mx\u001b[0m");
 
 /** The rows of a terminal with the attributes of their cells. */
 async function shown(text: string, rows = 2): Promise<string> {
@@ -66,7 +66,7 @@ test("equal lines send nothing, and what moves the cursor is left to others", ()
     "\u001b[2Jx",
     "\u001b]8;;m\u0007",
     "a\tb",
-    "\u001b[38;5;9mx",
+    "\u001b[38;2;1;2;9mx",
     "e\u0301",
     "\u001b[3",
   ];

@@ -106,7 +106,7 @@ test("columns fit into any window and give way in their order", () => {
       .join(" ");
   expect(ids(39)).toBe("self lang name");
   expect(ids(60)).toBe("self total lang name module");
-  expect(ids(79)).toBe("self total lang name module history");
+  expect(ids(79)).toBe("self total lang name module processes");
   expect(ids(199)).toBe("self total lang name module processes since history");
   for (let width = 8; width <= 300; width++) {
     for (const columns of [

@@ -2,7 +2,7 @@ import { stripVTControlCharacters } from "node:util";
 import { expect, test } from "vitest";
 import { ofActivity } from "../../../../src/model/waits/activity.ts";
 import { holderIn, waitingThreads } from "../../../../src/model/waits/holders.ts";
-import { makeTheme } from "../../../../src/screen/theme.ts";
+import { makeTheme, NO_COLOURS } from "../../../../src/screen/theme.ts";
 import { waitLines } from "../../../../src/screen/views/function-waits.ts";
 import type { FunctionInfo, Tick } from "../../../../src/tick/tick.ts";
 import { TickWriter } from "../../../../src/tick/tick-writer.ts";
@@ -93,7 +93,7 @@ test("a lock without an owner says why", () => {
 });
 
 test("on the screen", () => {
-  const theme = makeTheme(false, false);
+  const theme = makeTheme(NO_COLOURS, false);
   const lines = waitLines(found, 100, 12, theme).map(stripVTControlCharacters);
   expect(lines).toEqual([
     " WAITING  5 threads in this refresh: lock, file lock, cpu queue, the longest for 1:05",
