@@ -8,6 +8,7 @@ interface Entry {
   readonly function: FunctionInfo;
   self: number;
   total: number;
+  awaits: boolean;
   line: number | undefined;
   why: Reason | undefined;
 }
@@ -36,12 +37,14 @@ export class FunctionSums implements Sum {
       const { id } = row.function;
       let entry = this.#entries.get(id);
       if (!entry) {
-        entry = { function: row.function, self: 0, total: 0, line: undefined, why: undefined };
+        const nothing = { self: 0, total: 0, awaits: true, line: undefined, why: undefined };
+        entry = { function: row.function, ...nothing };
         this.#entries.set(id, entry);
         this.#characters += row.function.name.length;
       }
       entry.self += sign * row.self;
       entry.total += sign * row.total;
+      entry.awaits &&= row.awaits ?? false;
       if (entry.total <= 0) this.#forget(entry);
       if (row.line !== undefined) entry.line = row.line;
       if (row.why !== undefined) entry.why = row.why;
@@ -86,6 +89,7 @@ export class FunctionSums implements Sum {
         function: entry.function,
         self: entry.self,
         total: entry.total,
+        ...(entry.awaits ? { awaits: true } : {}),
         ...(line === undefined ? {} : { line }),
         ...(row?.note === undefined ? {} : { note: row.note }),
         ...(why === undefined ? {} : { why }),

@@ -185,7 +185,7 @@ function trustLine(data: HeaderData, width: number, theme: Theme): string {
 
 /** Names what narrows or stops the picture, the frozen moment first. */
 function inForce({ tick, state, view, now, sinceSeconds }: HeaderData, theme: Theme): Piece[] {
-  const { frozen, mark, span, filterText, language, kernel, idle } = state;
+  const { frozen, mark, span, filterText, language, kernel, idle, physical } = state;
   const pieces: Piece[] = [];
   const say = (text: string, paint = theme.bold): number => pieces.push({ text, paint });
   if (frozen && tick) {
@@ -201,6 +201,7 @@ function inForce({ tick, state, view, now, sinceSeconds }: HeaderData, theme: Th
   if (filterText !== "") say(`filter ${filterText}`);
   if (language) say(`only ${RUNTIME_LABELS[language]}`);
   if (!kernel) say("no kernel");
+  if (physical) say("no async");
   if (idle && tick && isWaiting(tick)) say("idle too");
   return pieces;
 }

@@ -24,6 +24,7 @@ export interface ScreenOptions {
   readonly kernel: boolean;
   readonly nativeFrames: boolean;
   readonly idle?: boolean;
+  readonly physical?: boolean;
   readonly readableNames?: boolean;
   readonly color: boolean;
   readonly unicode: boolean;

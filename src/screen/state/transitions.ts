@@ -142,10 +142,10 @@ export const changeSort = (state: ViewState, step: 1 | -1): ViewState => ({
   sort: nextSortKey(state.sort, step, state.mark !== undefined),
 });
 
-/** Changes a choice between two: the order, threads under their processes, kernel frames, waits for work. */
+/** Changes a choice between two: the order, threads under their processes, kernel frames, waits for work, who awaits. */
 export const toggle = (
   state: ViewState,
-  choice: "reverse" | "threads" | "kernel" | "idle",
+  choice: "reverse" | "threads" | "kernel" | "idle" | "physical",
 ): ViewState => ({
   ...without(state, "held"),
   [choice]: !state[choice],
