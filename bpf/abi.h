@@ -202,10 +202,27 @@ _Static_assert(sizeof(struct interpreted_frame) == 16, "interpreted_frame");
 
 enum interpreted_kind {
 	INTERPRETED_STOP = 8, /* not a frame, but why the walk ended: `name` is a counter id */
+	/*
+	 * Who awaits, of any interpreter: runtimes/awaits.h. First where: `name` is how many of the native frames, leaf
+	 * first, are further in. Then who awaits what these carry out, the next one first, and the scheduler.
+	 */
+	INTERPRETED_AWAITED_AT = 9,
+	INTERPRETED_AWAITS = 10,        /* a function that awaits: `name` is the interpreter's own number of it */
+	INTERPRETED_AWAITS_FIRST = 11,  /* several await the one before: the next is the first of them */
+	INTERPRETED_SCHEDULED_BY = 12,  /* `name` is enum scheduler */
 	/* User space marks native frames so in stacks that have others; the kernel side never sends these. */
+	INTERPRETED_SCHEDULES = 13, /* a frame of the scheduler, in place of which those that await are shown */
 	INTERPRETED_FOLDED = 14, /* a native frame that is hidden */
 	INTERPRETED_NATIVE = 15, /* a native frame */
 };
+
+/* Who resumes functions that awaited something. */
+enum scheduler {
+	SCHEDULER_OTHER = 0,
+	SCHEDULER_THREAD_POOL = 1,
+};
+
+#define MAX_AWAITS 128 /* functions that await, of a stack */
 
 /* ---- names ---------------------------------------------------------------- */
 

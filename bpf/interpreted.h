@@ -62,7 +62,7 @@ static __always_inline int ended_interpreted(struct walk *w)
 /* Ends the walk: counts interpreted frames, and walks the stacks that interpreters keep beside the native one. */
 static __always_inline void finish_interpreters(struct walk *w, struct task_struct *task)
 {
-	dotnet_finish(w);
+	dotnet_finish();
 	perl_finish(w, task);
 	python_finish(w, task);
 	v8_finish(w, task);

@@ -82,6 +82,21 @@ enum return_state {
 	RETURN_DOUBTED = 2, /* none does, and the frame below it is that of code that may have moved sp */
 };
 
+/* What runtimes/awaits.h finds out. */
+struct awaits {
+	__u64 object; /* whose awaiter is looked for */
+	__u64 cfa;
+	__u32 machine; /* the number of the state machine that is looked for; 0: a task that calls a delegate */
+	__u32 unknown; /* types that user space must tell of first were met */
+	__u32 count;
+	__u32 end;     /* the counter of how the chain of objects ended; 0: not yet */
+	__u32 several;
+	__u32 reserved;
+	struct dotnet_type_key key;
+	__u64 words[8];
+	__u32 names[MAX_AWAITS];
+};
+
 struct walk {
 	__u64 ip;
 	__u64 sp;

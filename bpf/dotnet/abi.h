@@ -72,7 +72,75 @@ enum dotnet_stub {
 enum dotnet_method_kind {
 	DOTNET_JIT = 0,   /* compiled at run time: method_desc is known */
 	DOTNET_IMAGE = 1, /* precompiled, in an image without unwind rows: method_desc is 0 */
+	DOTNET_TYPE = 2,  /* no method, but a type that nothing is known of: method_desc is its MethodTable */
 };
+
+/* ---- who awaits whom: awaits.h ---------------------------------------------- */
+
+/* What a method is to who looks for those that await. The compiler makes a state machine of an async method. */
+enum dotnet_role {
+	DOTNET_UNASKED = 0,
+	DOTNET_ORDINARY = 1,
+	DOTNET_MOVES = 2,     /* it carries out a state machine (MoveNext) */
+	DOTNET_RESUMES = 3,   /* the framework's: it calls that when what was awaited is there */
+	DOTNET_POOLS = 4,     /* the same, and its caller is a thread of the pool */
+	DOTNET_RUNS_TASK = 5, /* the framework's: it calls the delegate of a task */
+};
+#define DOTNET_ROLE_MASK 0xf
+#define DOTNET_MACHINE_SHIFT 4 /* above the role: the number of the state machine's type, as user space has it */
+
+/* Code of a file is told by blocks of these sizes that lie in one function. */
+#define DOTNET_SMALL_BLOCK_SHIFT 4
+#define DOTNET_LARGE_BLOCK_SHIFT 8
+
+struct dotnet_role_key {
+	__u64 place; /* a MethodDesc, the start of code without one, or a frame word of a file >> shift */
+	__u32 tgid;  /* 0: of a file */
+	__u32 shift; /* of a file; else 0 */
+};
+_Static_assert(sizeof(struct dotnet_role_key) == 16, "dotnet_role_key");
+
+struct dotnet_role_value {
+	__u64 space; /* program_of() the process; 0: of a file */
+	__u32 role;  /* and a machine */
+	__u32 reserved;
+};
+_Static_assert(sizeof(struct dotnet_role_value) == 16, "dotnet_role_value");
+
+/* What an object of a type tells of who awaits it. */
+enum dotnet_link {
+	DOTNET_LINK_NONE = 0,      /* nothing that is known */
+	DOTNET_LINK_NEXT = 1,      /* `next` leads to the next object, or `second` of the object there does */
+	DOTNET_LINK_LIST = 2,      /* `next` leads to an array of objects, `second` has their count */
+	DOTNET_LINK_BLOCKED = 3,   /* a thread waits for it: the end */
+	DOTNET_LINK_COMPLETED = 4, /* it stands for those of what was awaited, which is there: the end */
+};
+
+#define DOTNET_IS_MACHINE 1 /* an object of a suspended async method: its state machine has `machine` */
+#define DOTNET_IS_TASK 2    /* a task that calls a delegate */
+
+struct dotnet_type_key {
+	__u64 type; /* its MethodTable */
+	__u32 tgid;
+	__u32 reserved;
+};
+_Static_assert(sizeof(struct dotnet_type_key) == 16, "dotnet_type_key");
+
+/* Offsets count from the start of the object, where the pointer to its MethodTable is; 0: there is no such field. */
+struct dotnet_type {
+	__u64 space;        /* program_of() the process */
+	__u32 name;         /* of the async method, as user space numbers them; 0: it is no method's */
+	__u32 machine;      /* the number of the state machine's type */
+	__u16 link;         /* enum dotnet_link */
+	__u16 flags;        /* DOTNET_IS_... */
+	__u16 next;
+	__u16 second;
+	__u16 task_flags;   /* Task.m_stateFlags */
+	__u16 state;        /* <>1__state, in the object or in what `machine_at` leads to */
+	__u16 machine_at;
+	__u16 reserved;
+};
+_Static_assert(sizeof(struct dotnet_type) == 32, "dotnet_type");
 
 /* A .NET method is sent the first time that it is seen in a process. */
 struct method_record {

@@ -24,6 +24,8 @@ static __always_inline void dotnet_start(struct walk *w)
 	d->error = 0;
 	d->process.top = 0;
 	d->sections_changed = 0;
+	d->resumed = 0;
+	d->mover = 0;
 }
 
 /* Whether the process is known to run managed code. */

@@ -7,6 +7,7 @@
 #ifndef POLYTOP_DOTNET_STEP_H
 #define POLYTOP_DOTNET_STEP_H
 
+#include "awaits.h"
 #include "code.h"
 #include "method.h"
 #include "place.h"
@@ -81,11 +82,12 @@ static __always_inline int dotnet_recall_frame(struct walk *w)
 	struct dotnet_walk *d = &w->dotnet;
 
 	struct dotnet_frame *known = find_memo(&w->memo, dotnet_frame_kind(w), w->tgid, w->ip);
-	if (!known || known->program != w->program)
+	if (!known || known->program != w->program || known->roles_version != dotnet_roles_version)
 		return 0;
 	d->layout = known->layout;
 	w->process_frames = 1;
 	push_frame(w, known->word);
+	dotnet_note_role(w, known->role, 0);
 	return 1;
 }
 
@@ -96,6 +98,8 @@ static __always_inline void dotnet_remember_frame(struct walk *w)
 	d->frame.program = w->program;
 	d->frame.word = d->at;
 	d->frame.layout = d->layout;
+	d->frame.role = d->role;
+	d->frame.roles_version = dotnet_roles_version;
 	keep_memo(&w->memo, dotnet_frame_kind(w), w->tgid, w->ip, d->frame);
 }
 
@@ -139,6 +143,8 @@ __noinline int dotnet_step(void)
 	dotnet_notice_method(kind);
 	w->process_frames = 1;
 	push_frame(w, d->at);
+	d->role = dotnet_ask_role(w, kind == DOTNET_JIT ? d->method_desc : d->start, w->tgid, 0);
+	dotnet_note_role(w, d->role, 0);
 	if (!(w->exact && dotnet_read_epilog()) && dotnet_read_codes())
 		return stop_walk(w, d->error);
 	if (!s->collectible)
@@ -226,6 +232,9 @@ __noinline int dotnet_step_rows(__u32 index)
 		return NOT_INTERPRETED;
 	push_frame(w, place_of(m, offset));
 	w->dotnet.frames++;
+	if (known->role == DOTNET_UNASKED)
+		known->role = dotnet_ask_file_role(w, place_of(m, offset)) & DOTNET_ROLE_MASK;
+	dotnet_note_role(w, known->role, place_of(m, offset));
 	if (w->exact && dotnet_read_epilog())
 		return dotnet_enter_caller();
 	if (known->rule.cfa == CFA_PROLOG) {
@@ -261,13 +270,16 @@ static __always_inline int dotnet_step_mapped(struct walk *w, struct mapping *m,
 	return NOT_INTERPRETED;
 }
 
-/* Counts the managed part of a walk. */
-static __always_inline void dotnet_finish(struct walk *w)
+/* Ends the managed part of a walk, and counts it. A global function: the stack of its caller stays low. */
+__noinline int dotnet_finish(void)
 {
-	struct dotnet_walk *d = &w->dotnet;
+	struct walk *w = current_walk();
 
+	if (!w)
+		return 0;
+	struct dotnet_walk *d = &w->dotnet;
 	if (!d->frames && !d->error)
-		return;
+		return 0;
 	if (d->sections_changed)
 		dotnet_remember_sections(w);
 	add_counter(COUNTER_UnwindDotnetAttempts, 1);
@@ -275,6 +287,7 @@ static __always_inline void dotnet_finish(struct walk *w)
 	/* An error is the outcome of the whole walk, and counted as such. */
 	if (!d->error)
 		add_counter(COUNTER_UnwindDotnetComplete, 1);
+	return d->resumed ? dotnet_find_awaits() : 0;
 }
 
 #endif

@@ -18,7 +18,7 @@ struct memo_key {
 };
 
 /* The runtime says what it holds: a struct of its own, of so many bytes at most. */
-#define MEMO_BYTES 40
+#define MEMO_BYTES 48
 struct memo_value {
 	__u64 words[MEMO_BYTES / 8];
 };

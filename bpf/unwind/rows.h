@@ -45,7 +45,8 @@ struct {
 struct known_rule {
 	__u64 place;        /* its frame word */
 	__u32 version;      /* files_version of that time */
-	__u32 row_distance; /* from the start of its row to the place */
+	__u16 row_distance; /* from the start of its row, which is in the same page, to the place */
+	__u16 role;         /* DOTNET_UNASKED, or what dotnet/role.h knows of the code */
 	struct unwind_rule rule;
 };
 _Static_assert(sizeof(struct known_rule) == 32, "two in a line of the CPU's cache");
@@ -167,7 +168,8 @@ __noinline int remember_rule(__u32 file)
 	}
 	known->place = w->place;
 	known->version = w->files_version;
-	known->row_distance = (__u32)(w->offset - w->row_start);
+	known->row_distance = (__u16)(w->offset - w->row_start);
+	known->role = DOTNET_UNASKED;
 	known->rule = *rule;
 	if (rule->cfa == CFA_SIGNAL || rule->cfa == CFA_END)
 		return 0;

@@ -6,7 +6,7 @@
 namespace polytop {
 namespace {
 
-constexpr uint32_t kSignature = 0xdeaddffd;
+constexpr uint32_t kMetadataSignature = 0xdeaddffd;
 
 enum Kind : uint32_t {
   kNamespaceDefinition = 47,
@@ -33,7 +33,7 @@ constexpr uint64_t kSteps = 32;
 
 AotMetadata::AotMetadata(const std::vector<uint8_t>& bytes, Budget& budget)
     : bytes_(bytes), budget_(budget), reader_(bytes, budget) {
-  if (bytes.size() < sizeof kSignature || valueAt<uint32_t>(bytes, 0) != kSignature) refuse();
+  if (bytes.size() < sizeof kMetadataSignature || valueAt<uint32_t>(bytes, 0) != kMetadataSignature) refuse();
 }
 
 std::string AotMetadata::string(uint32_t offset) const {

@@ -17,7 +17,7 @@ constexpr size_t kMostNoReturn = 16;
 constexpr uint32_t kAlignment = 16;
 constexpr int32_t kCallAlignment = 16;
 /// Within a function there is less of it in one place.
-constexpr uint32_t kMostPadding = 64;
+constexpr uint32_t kMostPaddingBytes = 64;
 
 }  // namespace
 
@@ -168,7 +168,7 @@ bool CodeFlow::isWhole(const FlowFound& found) const {
     const bool isKnown = states_[at] != 0;
     const uint32_t length = isKnown ? lengthAt(at) : lengthOfPadding(at);
     padding = isKnown ? 0 : padding + length;
-    if (length == 0 || padding > kMostPadding) return false;
+    if (length == 0 || padding > kMostPaddingBytes) return false;
     at += length;
   }
   return true;

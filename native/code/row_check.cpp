@@ -17,7 +17,7 @@ constexpr uint64_t kMostBytes = 16 << 10;
 /// Functions that never lead back to the return address mostly end in a call that does not return; others are short.
 constexpr uint64_t kMostBytesOfEndless = 256;
 constexpr uint64_t kLongestReturn = 4;
-constexpr uint64_t kSteps = 1 << 20, kBudgetOfStep = 2;
+constexpr uint64_t kSteps = 1 << 20, kBudgetOfCheckedStep = 2;
 
 constexpr int32_t kStartDepth = -arch::kReturnAddressOffset;
 
@@ -115,10 +115,10 @@ class RowMender {
     const std::vector<uint8_t> code = image_.read(function.begin, function.end - function.begin);
     if (code.size() != function.end - function.begin || !isBySp(first) || first.fp != FP_SAME) return;
     const uint64_t before = steps_;
-    CodeFlow flow(code, function.begin, states_, steps_);
+    CodeFlow flow(code, function.begin, states_, memory_, steps_);
     flow.markStart(0, true);
     const bool isFollowed = follow(flow, first.cfa_offset, function);
-    image_.budget().takeSteps((before - steps_) * kBudgetOfStep);
+    image_.budget().takeSteps((before - steps_) * kBudgetOfCheckedStep);
     compare(flow, function, isFollowed);
   }
 
@@ -196,6 +196,7 @@ class RowMender {
   FileRules rules_;
   RowCursor cursor_;
   StateSet states_;
+  FlowMemory memory_;
   uint64_t steps_ = kSteps;
   std::vector<CodeHole> code_;
   std::vector<PlacedRow> rows_;

@@ -27,11 +27,12 @@ void Methods::add(const method_record& record, size_t size) {
   const size_t room = size - std::min(size, offsetof(method_record, name));
   const size_t length = std::min<size_t>({room, record.name_length, DOTNET_NAME_LENGTH});
   std::lock_guard lock(mutex_);
-  const uint32_t number = numberMethod(record);
+  const bool isType = record.kind == DOTNET_TYPE;
+  const uint32_t number = isType ? 0 : numberMethod(record);
   // The kernel side has told of it and will not again: JavaScript asks the process itself then.
   if (waiting_.size() >= kMaxWaiting) return;
   waiting_.push_back({record.word, record.method_desc, record.image, record.image_offset, record.image_file,
-                      record.is_of_file != 0, record.row, number, record.bias, record.space, record.tgid, record.file,
+                      record.is_of_file != 0, record.row, number, record.bias, record.space, record.tgid, record.file, isType,
                       record.allocator, record.allocator_number, std::string(record.name, length)});
   if (woken_ || length > 0 || record.is_of_file || !wake_) return;
   woken_ = true;

@@ -13,7 +13,7 @@
 
 namespace polytop {
 
-/// A .NET method at its first sight in a process.
+/// A .NET method at its first sight in a process; or a type that the kernel side asks for.
 struct MethodInfo {
   uint64_t word = 0;         ///< its frame word
   uint64_t methodDesc = 0;   ///< 0: precompiled
@@ -27,6 +27,7 @@ struct MethodInfo {
   uint64_t space = 0;        ///< identifies the address space
   uint32_t pid = 0;
   uint32_t file = 0;  ///< id of the runtime's file
+  bool isType = false;  ///< `methodDesc` is a MethodTable
   /// What its memory was allocated by, if that may be collected: the address of its number (0: not), and that number.
   uint64_t allocator = 0;
   uint64_t allocatorNumber = 0;

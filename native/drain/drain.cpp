@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "command/command.h"
+#include "drain/awaits.h"
 #include "kernel/object.h"
 #include "parser/parser.h"
 #include "util/clock.h"
@@ -143,7 +144,10 @@ void Drain::addStack(const stack_record& record) {
 
 void Drain::addInterpreted() {
   for (const auto& lines : lines_) lines->correct(interpreted_.all());
-  for (const InterpretedStack& stack : interpreted_.all()) stacks_.add(stack);
+  for (InterpretedStack& stack : interpreted_.all()) {
+    placeAwaits(stack);
+    stacks_.add(stack);
+  }
   interpreted_.clear();
 }
 

@@ -9,7 +9,7 @@
 namespace polytop {
 namespace {
 
-constexpr uint64_t kMaxDynamic = 16 << 10;
+constexpr uint64_t kMaxDynamicEntries = 16 << 10;
 constexpr size_t kMaxCandidates = 16;
 
 /// What the dynamic linker writes into words of the program when it loads it at address 0.
@@ -17,7 +17,7 @@ std::vector<Elf64_Rela> readRelocations(const ElfImage& file) {
   uint64_t address = 0, size = 0, offset = 0;
   for (const Segment& segment : file.segments()) {
     if (segment.type != PT_DYNAMIC) continue;
-    const std::vector<uint8_t> raw = file.read(segment.offset, std::min(segment.fileSize, kMaxDynamic));
+    const std::vector<uint8_t> raw = file.read(segment.offset, std::min(segment.fileSize, kMaxDynamicEntries));
     for (size_t at = 0; at + sizeof(Elf64_Dyn) <= raw.size(); at += sizeof(Elf64_Dyn)) {
       const auto entry = valueAt<Elf64_Dyn>(raw, at);
       if (entry.d_tag == DT_RELA) address = entry.d_un.d_ptr;

@@ -54,6 +54,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
                         method<&Sampler::nameKernel>("nameKernel"),
                         method<&Sampler::onMethods>("onMethods"),
                         method<&Sampler::takeMethods>("takeMethods"),
+                        method<&Sampler::tellDotnet>("tellDotnet"),
                         method<&Sampler::readFile>("readFile"),
                         method<&Sampler::fileOwner>("fileOwner"),
                         method<&Sampler::kept>("kept"),
@@ -340,6 +341,9 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
   Napi::Value takeMethods(const Napi::CallbackInfo& info) {
     return describeMethods(info.Env(), parts_->methods.take(), parts_->files.catalog);
   }
+
+  /// tellDotnet(types, roles): see js/dotnet_values.h.
+  Napi::Value tellDotnet(const Napi::CallbackInfo& info) { return tellDotnetTo(parts_->session, info); }
 
   /// describe(): the running events {event, cpus, frequency}, {tickNanoseconds}, what a tick costs, for how long there
   /// was no drain, {sampledSeconds}, and {childNanoseconds}, what child processes took.

@@ -11,6 +11,7 @@
 #include "dotnet/dotnet_probe.h"
 #include "dotnet/method_finder.h"
 #include "js/values.h"
+#include "mapped/dotnet_awaits.h"
 
 namespace polytop {
 
@@ -72,11 +73,11 @@ Napi::Array describeMethods(Napi::Env env, const std::vector<MethodInfo>& method
     const bool isAwaited = method.isOfFile && imageFileId == 0;
     const std::string& name = method.name;
     return object(env, "word", Big{method.word}, "methodDesc", method.methodDesc, "image", method.image, "bias",
-                  method.bias, "space", Big{method.space}, "pid", method.pid, "imageFileId", imageFileId, "imageFile",
-                  isAwaited ? spell(env, method.imageFile) : env.Undefined(), "imageOffset", method.imageOffset, "row",
-                  method.row, "number", method.number, "major", runtime.major, "descriptor", runtime.descriptor,
-                  "allocator", method.allocator, "allocatorNumber", Big{method.allocatorNumber}, "name",
-                  name.empty() ? env.Undefined() : valueOf(env, Bytes{name.data(), name.size()}));
+                  method.bias, "space", Big{method.space}, "pid", method.pid, "isType", method.isType, "imageFileId",
+                  imageFileId, "imageFile", isAwaited ? spell(env, method.imageFile) : env.Undefined(), "imageOffset",
+                  method.imageOffset, "row", method.row, "number", method.number, "major", runtime.major, "descriptor",
+                  runtime.descriptor, "allocator", method.allocator, "allocatorNumber", Big{method.allocatorNumber},
+                  "name", name.empty() ? env.Undefined() : valueOf(env, Bytes{name.data(), name.size()}));
   });
 }
 
@@ -129,6 +130,15 @@ class MethodFinderObject final : public Napi::ObjectWrap<MethodFinderObject> {
 
 void defineMethodFinder(Napi::Env env, Napi::Object& exports) {
   exports.Set("MethodFinder", MethodFinderObject::define(env));
+}
+
+Napi::Value tellDotnetTo(Session& session, const Napi::CallbackInfo& info) {
+  const auto wordsOf = [](const Napi::Value& value) {
+    const auto words = value.As<Napi::BigUint64Array>();
+    return std::span<const uint64_t>(words.Data(), words.ElementLength());
+  };
+  tellDotnet(session, wordsOf(info[0]), wordsOf(info[1]));
+  return info.Env().Undefined();
 }
 
 file_key readFileKey(const Napi::Value& words) {

@@ -7,6 +7,7 @@
 
 #include "dotnet/methods.h"
 #include "files/catalog.h"
+#include "kernel/session.h"
 
 namespace polytop {
 
@@ -19,6 +20,10 @@ Napi::Array describeMethods(Napi::Env env, const std::vector<MethodInfo>& method
 
 /// Exports the class MethodFinder.
 void defineMethodFinder(Napi::Env env, Napi::Object& exports);
+
+/// tellDotnet(types, roles): what the walk must know to find who awaits, rows of words as mapped/dotnet_awaits.h has
+/// them.
+Napi::Value tellDotnetTo(Session& session, const Napi::CallbackInfo& info);
 
 /// A key of a file as describeMethods() spells it; all 0 where it is spelled otherwise.
 file_key readFileKey(const Napi::Value& words);

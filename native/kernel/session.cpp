@@ -138,6 +138,7 @@ void Session::findVariables() {
   bind("followed_parent", variables_.followedParent);
   bind("generation", variables_.generation);
   bind("files_version", variables_.filesVersion);
+  bind("dotnet_roles_version", variables_.dotnetRolesVersion);
   bind("has_perl_splits", variables_.hasPerlSplits);
   bind("kernel_stack_limit", variables_.kernelStackLimit);
   stackSetting_ = FileDescriptor(open("/proc/sys/kernel/perf_event_max_stack", O_RDONLY | O_CLOEXEC));
@@ -201,6 +202,8 @@ void Session::waitForRuns() {
 void Session::renewStacks() { *variables_.generation = *variables_.generation + 1; }
 
 void Session::announcePerlSplits() { *variables_.hasPerlSplits = 1; }
+
+void Session::announceDotnetRoles() { *variables_.dotnetRolesVersion = *variables_.dotnetRolesVersion + 1; }
 
 void Session::forgetMappings() { *variables_.filesVersion = *variables_.filesVersion + 1; }
 

@@ -71,6 +71,8 @@ class Session {
   void renewStacks();
   /// Makes the program forget cached mappings, which may hold a file id that is taken back.
   void forgetMappings();
+  /// Says that something is told of methods of .NET that it was not told of before.
+  void announceDotnetRoles();
   /// Makes the program look into the map of Perl statements with several lines.
   void announcePerlSplits();
 
@@ -82,6 +84,7 @@ class Session {
     volatile uint32_t* followedParent = nullptr;
     volatile uint64_t* generation = nullptr;
     volatile uint32_t* filesVersion = nullptr;
+    volatile uint32_t* dotnetRolesVersion = nullptr;
     volatile uint32_t* hasPerlSplits = nullptr;
     volatile uint32_t* kernelStackLimit = nullptr;
   };

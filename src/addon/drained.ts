@@ -58,9 +58,13 @@ export interface InterpretedName {
   readonly parts: readonly NamePart[];
 }
 
-/** A .NET method at its first sight in a process. Addresses of programs are below 2^47: numbers hold them. */
+/**
+ * A .NET method at its first sight in a process, or a type that the walk asks for: then `methodDesc` is its MethodTable.
+ * Addresses of programs are below 2^47: numbers hold them.
+ */
 export interface SeenMethod {
   readonly word: bigint;
+  readonly isType: boolean;
   /** Address of its MethodDesc; 0: it is precompiled, in the image at `image`. */
   readonly methodDesc: number;
   /** Address of its image, 0 if it is not known. */

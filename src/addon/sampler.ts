@@ -101,6 +101,12 @@ export interface Sampler {
   frameNumber(word: bigint, pid: number): number;
   /** Takes the methods that were met since the last call. */
   takeMethods(): readonly SeenMethod[];
+  /**
+   * Tells what the walk must know to find who awaits, in rows of words: MethodTable, pid, space, name, machine, link,
+   * flags, next, second, task flags, state, machine at of types (struct dotnet_type); place, pid (0: of a file), shift,
+   * space, role of methods (struct dotnet_role_key and enum dotnet_role).
+   */
+  tellDotnet(types: BigUint64Array, roles: BigUint64Array): void;
   /** Looks up source lines at offsets of a file by its DWARF line table, beside; file 0 frees what was read. */
   lines(file: number, offsets: Float64Array): Promise<FoundLines>;
   describe(): {

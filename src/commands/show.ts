@@ -30,10 +30,13 @@ function filterOf({ filter }: ShowOptions): Filter | undefined {
 
 /** Opens the files that are written at the end of the run, where any are asked for. */
 export async function openExports(options: ShowOptions): Promise<Exports | undefined> {
-  const { exports, kernel, nativeFrames, idle } = options;
+  const { exports, kernel, nativeFrames, idle, physical } = options;
   if (Object.keys(exports).length === 0) return undefined;
   const { Exports } = await import("../output/exports.ts");
-  return Exports.open(exports, { filter: filterOf(options), kernel, nativeFrames, idle });
+  return Exports.open(exports, {
+    filter: filterOf(options),
+    ...{ kernel, nativeFrames, idle, physical },
+  });
 }
 
 export interface LiveOptions extends ShowOptions {
@@ -118,10 +121,10 @@ export async function makeSink(
   { counters }: TickSource,
   recorded?: RecordingHeader,
 ): Promise<Sink> {
-  const { format, sort, rows, stacks, kernel, nativeFrames, idle } = options;
+  const { format, sort, rows, stacks, kernel, nativeFrames, idle, physical } = options;
   const shown = {
     filter: filterOf(options),
-    ...{ sort, rows, stacks, kernel, nativeFrames, idle, counters },
+    ...{ sort, rows, stacks, kernel, nativeFrames, idle, physical, counters },
     version: recorded?.program.replace(/^polytop /, "") ?? packageJson.version,
     kernelRelease: recorded?.kernel ?? release(),
   };

@@ -37,6 +37,8 @@ export interface FunctionRow {
   readonly self: number;
   /** Samples in whose stack it appears, recursion counted once. */
   readonly total: number;
+  /** In all of these it awaits what is further in. */
+  readonly awaits?: boolean;
   /** Its line with the most samples. */
   readonly line?: number;
   /** What it was doing there, e.g. the Perl op, where it is the leaf. */

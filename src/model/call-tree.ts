@@ -53,7 +53,7 @@ class Places {
 export class CallTree {
   readonly #selection: Selection;
   readonly #bottomUp: boolean;
-  /** Its frames are ids of functions. */
+  /** Its frames are ids of functions; ~id where the function awaits what is further in. */
   readonly #tree = new PrefixTree();
   /** By their ids: a tree may outlive the stores that it was made of. */
   readonly #functions = new Map<number, FunctionInfo>();
@@ -131,7 +131,7 @@ export class CallTree {
     for (let i = unknown.length - 1; i >= 0; i--) {
       const storeNode = unknown[i] ?? ROOT;
       const frame = nodeFrames.at(storeNode);
-      if (!shown.hides(frame)) node = this.#child(node, store.functionOf(frame));
+      if (!shown.hides(frame)) node = this.#child(node, frame, store);
       places.set(storeNode, node);
     }
     return node === ROOT ? this.#insert(shown.standIn(stack).toReversed(), store) : node;
@@ -139,17 +139,19 @@ export class CallTree {
 
   /** The node below the root by some frames, the outermost one of the tree first. */
   #insert(frames: readonly number[], store: Store): number {
-    return frames.reduce((node, frame) => this.#child(node, store.functionOf(frame)), ROOT);
+    return frames.reduce((node, frame) => this.#child(node, frame, store), ROOT);
   }
 
-  #child(parent: number, info: FunctionInfo): number {
+  #child(parent: number, frame: number, store: Store): number {
+    const info = store.functionOf(frame);
     const { id } = info;
     const before = this.size;
-    const node = this.#tree.child(parent, id);
+    const key = store.awaits(frame) ? ~id : id;
+    const node = this.#tree.child(parent, key);
     if (node < before) return node;
     if (node >= this.#firsts.length) this.#grow();
     this.#functions.set(id, info);
-    this.#paths.push(pathId(this.#paths[parent] ?? 1, id));
+    this.#paths.push(pathId(this.#paths[parent] ?? 1, key));
     this.#nexts[node] = this.#firsts[parent] ?? 0;
     this.#firsts[parent] = node;
     this.#byPath = undefined;
@@ -176,7 +178,14 @@ export class CallTree {
   }
 
   functionOf(node: number): FunctionInfo {
-    return (node === ROOT ? undefined : this.#functions.get(this.#tree.frameOf(node))) ?? ALL;
+    if (node === ROOT) return ALL;
+    const key = this.#tree.frameOf(node);
+    return this.#functions.get(key < 0 ? ~key : key) ?? ALL;
+  }
+
+  /** Whether the function of a node awaits what is further in. */
+  awaits(node: number): boolean {
+    return node !== ROOT && this.#tree.frameOf(node) < 0;
   }
 
   /** Samples in this node and below. */

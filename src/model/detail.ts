@@ -7,6 +7,8 @@ import { type Choice, type SelectedCount, selectionOf } from "./selection.ts";
 /** A neighbour, or none where the function is the innermost or outermost frame. */
 export interface Neighbour {
   readonly function?: FunctionInfo;
+  /** It awaits the function that is looked at, or that awaits it. */
+  readonly awaits?: boolean;
   readonly count: number;
 }
 
@@ -55,6 +57,29 @@ class Counter<K> {
   }
 }
 
+/** Neighbours: one that awaits is told apart from itself where it calls. */
+class NeighbourCounter {
+  readonly #calling = new Counter<FunctionInfo | undefined>();
+  readonly #awaiting = new Counter<FunctionInfo | undefined>();
+
+  add(info: FunctionInfo | undefined, awaits: boolean, count: number): void {
+    (awaits ? this.#awaiting : this.#calling).add(info, count);
+  }
+
+  sorted(): Neighbour[] {
+    const named = (awaits: boolean) => (entry: [FunctionInfo | undefined, number]) => ({
+      ...(entry[0] ? { function: entry[0] } : {}),
+      ...(awaits ? { awaits } : {}),
+      count: entry[1],
+    });
+    const all = [
+      ...this.#calling.sorted().map(named(false)),
+      ...this.#awaiting.sorted().map(named(true)),
+    ];
+    return all.sort((a, b) => b.count - a.count);
+  }
+}
+
 /** Lines by their file, where they have one. */
 class LineCounter {
   readonly #files = new Map<string | undefined, Counter<number>>();
@@ -82,8 +107,8 @@ export function functionDetail(
   id: number,
   options: DetailOptions,
 ): FunctionDetail {
-  const callers = new Counter<FunctionInfo | undefined>();
-  const callees = new Counter<FunctionInfo | undefined>();
+  const callers = new NeighbourCounter();
+  const callees = new NeighbourCounter();
   const lines = new LineCounter();
   const bodies = new Counter<string>();
   const processes = new Counter<number>();
@@ -101,16 +126,17 @@ export function functionDetail(
     const first = frames[inner];
     if (first === undefined) return;
     const outer = frames.findLastIndex(isOpened);
-    const functionAt = (place: number): FunctionInfo | undefined => {
+    const addNeighbour = (place: number, counter: NeighbourCounter): void => {
       const frame = frames[place];
-      return frame === undefined ? undefined : store.functionOf(frame);
+      if (frame === undefined) counter.add(undefined, false, weight);
+      else counter.add(store.functionOf(frame), store.awaits(frame), weight);
     };
     found.function = store.functionOf(first);
     total += weight;
     // A wait is told by the function of the application that waits, not by the one that entered the kernel.
     if (isOpened(shown.leaf(stack))) self += weight;
-    callees.add(functionAt(inner - 1), weight);
-    callers.add(functionAt(outer + 1), weight);
+    addNeighbour(inner - 1, callees);
+    addNeighbour(outer + 1, callers);
     const { source, body = store.bodyOf(first) } = options.factsOf?.(store, first) ?? {};
     const line = source?.line ?? store.lineOf(first);
     if (line !== undefined) lines.add(line, weight, source?.file);
@@ -119,15 +145,13 @@ export function functionDetail(
     tasks.set(task.pid, task);
   };
   for (const count of selectionOf(options).counts(ticks)) add(count);
-  const neighbours = (counter: Counter<FunctionInfo | undefined>): Neighbour[] =>
-    counter.sorted().map(([info, count]) => ({ ...(info ? { function: info } : {}), count }));
   return {
     ...found,
     samples,
     self,
     total,
-    callers: neighbours(callers),
-    callees: neighbours(callees),
+    callers: callers.sorted(),
+    callees: callees.sorted(),
     lines: lines.sorted(),
     bodies: bodies.sorted().map(([body, count]) => ({ body, count })),
     processes: processes.sorted().flatMap(([pid, count]) => {

@@ -9,6 +9,7 @@ import type { FunctionRow, PidCount } from "./aggregate.ts";
 import { CountLists, grownWeights } from "./count-lists.ts";
 import type { Filter } from "./filter/filter.ts";
 import {
+  KEY_AWAITS,
   KEY_HAS_LINE,
   KEY_HIDDEN,
   KEY_PLACE,
@@ -29,6 +30,7 @@ export interface FirstRows {
 interface RowCounts {
   readonly self: number;
   readonly total: number;
+  readonly awaits: boolean;
   readonly line: number | undefined;
   readonly note: string | undefined;
   readonly why: Reason | undefined;
@@ -39,6 +41,7 @@ class LazyFunctionRow implements FunctionRow {
   readonly function: FunctionInfo;
   readonly self: number;
   readonly total: number;
+  readonly awaits?: boolean;
   readonly line?: number;
   readonly note?: string;
   readonly why?: Reason;
@@ -51,6 +54,7 @@ class LazyFunctionRow implements FunctionRow {
     this.function = info;
     this.self = counts.self;
     this.total = counts.total;
+    if (counts.awaits) this.awaits = true;
     if (counts.line !== undefined) this.line = counts.line;
     if (counts.note !== undefined) this.note = counts.note;
     if (counts.why !== undefined) this.why = counts.why;
@@ -88,6 +92,8 @@ class Slots {
   /** Zeros between two uses: weights in all processes. */
   self = new Float64Array(FIRST_ROOM);
   total = new Float64Array(FIRST_ROOM);
+  /** The part of `total` in which the function awaits. */
+  awaiting = new Float64Array(FIRST_ROOM);
   /** Places of the functions with a weight in one process, and in any. */
   touched: Int32Array = new Int32Array(FIRST_ROOM);
   used: Int32Array = new Int32Array(FIRST_ROOM);
@@ -105,6 +111,7 @@ class Slots {
     this.within = grownWeights(this.within, 2 * this.#room);
     this.self = grownWeights(this.self, this.#room);
     this.total = grownWeights(this.total, this.#room);
+    this.awaiting = grownWeights(this.awaiting, this.#room);
     this.touched = grown(this.touched, this.#room);
     this.used = grown(this.used, this.#room);
   }
@@ -192,6 +199,7 @@ export class FunctionCounts {
       const before = within[at + 1] ?? 0;
       if (before === 0) touched[touchedCount++] = place;
       within[at + 1] = before + weight;
+      if ((key & KEY_AWAITS) !== 0) slots.awaiting[place] = (slots.awaiting[place] ?? 0) + weight;
       if ((key & KEY_HAS_LINE) === 0) continue;
       const byLine = byFrame[frame] ?? 0;
       if (byLine === 0) lined[linedCount++] = frame;
@@ -264,7 +272,7 @@ export class FunctionCounts {
    */
   rows(functions: Functions, filter: Filter | undefined, first?: FirstRows): FunctionRow[] {
     this.#addLines();
-    const { self, total, used } = this.#slots;
+    const { self, total, awaiting, used } = this.#slots;
     const all = Array.from(used.subarray(0, this.#used));
     const isFiltered = filter?.hasFunctionTerms ?? false;
     const rows: FunctionRow[] = [];
@@ -275,12 +283,14 @@ export class FunctionCounts {
       const [line, note] = [this.#lines.busiest(place), this.#notes.get(place)];
       const reason = this.#reasons.busiest(place);
       const why = reason === undefined ? undefined : reasonOf(reason);
-      const counts = { self: self[place] ?? 0, total: total[place] ?? 0, line, note, why };
+      const awaits = (awaiting[place] ?? 0) > 0 && awaiting[place] === total[place];
+      const counts = { self: self[place] ?? 0, total: total[place] ?? 0, awaits, line, note, why };
       rows.push(new LazyFunctionRow(info, counts, place, this.#pids));
     }
     for (const place of all) {
       self[place] = 0;
       total[place] = 0;
+      awaiting[place] = 0;
     }
     freeSlots = this.#slots;
     return rows;

@@ -8,6 +8,7 @@ interface Entry {
   readonly function: FunctionInfo;
   self: number;
   total: number;
+  awaits: boolean;
   line: number | undefined;
   why: Reason | undefined;
   /** What the latest tick with it had, where rows may be kept. */
@@ -44,12 +45,13 @@ export class FunctionSums implements Sum {
       let entry = this.#entries.get(id);
       if (!entry) {
         const none = { line: undefined, why: undefined, latest: undefined, time: 0 };
-        entry = { function: row.function, self: 0, total: 0, ...none };
+        entry = { function: row.function, self: 0, total: 0, awaits: true, ...none };
         this.#entries.set(id, entry);
         this.#characters += row.function.name.length;
       }
       entry.self += sign * row.self;
       entry.total += sign * row.total;
+      entry.awaits &&= row.awaits ?? false;
       if (entry.total <= 0) this.#forget(entry);
       if (row.line !== undefined) entry.line = row.line;
       if (row.why !== undefined) entry.why = row.why;
@@ -99,6 +101,7 @@ export class FunctionSums implements Sum {
         function: entry.function,
         self: entry.self,
         total: entry.total,
+        ...(entry.awaits ? { awaits: true } : {}),
         ...(line === undefined ? {} : { line }),
         ...(row?.note === undefined ? {} : { note: row.note }),
         ...(why === undefined ? {} : { why }),

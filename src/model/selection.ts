@@ -1,14 +1,21 @@
 /**
  * What is shown: the one rule by which every view and output leaves out threads, stacks and frames. Kernel frames are
  * left out on request; frames of an interpreter that are folded into those that it executes are, unless they are asked
- * for or nothing else is there. A stack of which nothing is left is shown as a stand-in, so that no sample is lost.
+ * for or nothing else is there. Where async functions are followed, those that await stand in place of the scheduler's
+ * frames; else these do. A stack of which nothing is left is shown as a stand-in, so that no sample is lost.
  */
 import { innermostOwn } from "../tick/application.ts";
 import { grown } from "../tick/columns/numbers.ts";
 import { KERNEL_ONLY, NO_FRAMES } from "../tick/functions.ts";
 import { ROOT } from "../tick/prefix-tree.ts";
 import { PLACES } from "../tick/runtimes.ts";
-import { FRAME_FOLDED, type Store } from "../tick/store.ts";
+import {
+  FRAME_AWAITS,
+  FRAME_FOLDED,
+  FRAME_MARK,
+  FRAME_SCHEDULES,
+  type Store,
+} from "../tick/store.ts";
 import type { Task, Tick } from "../tick/tick.ts";
 import { stateOf } from "../tick/waits.ts";
 import type { Filter } from "./filter/filter.ts";
@@ -22,6 +29,8 @@ export interface Choice {
   readonly nativeFrames: boolean;
   /** Show waits for work. */
   readonly idle?: boolean;
+  /** Show the scheduler's frames in place of those that await: the stack as the thread has it. */
+  readonly physical?: boolean;
 }
 
 /** Says whether two choices show the same. */
@@ -29,7 +38,8 @@ export const isSameChoice = (a: Choice, b: Choice): boolean =>
   a.filter === b.filter &&
   a.kernel === b.kernel &&
   a.nativeFrames === b.nativeFrames &&
-  (a.idle ?? false) === (b.idle ?? false);
+  (a.idle ?? false) === (b.idle ?? false) &&
+  (a.physical ?? false) === (b.physical ?? false);
 
 const KERNEL = PLACES.kernel;
 
@@ -43,10 +53,18 @@ export const KEY_RUNTIME_SHIFT = 24;
 export const KEY_RUNTIME = 0xf;
 export const KEY_HIDDEN = 1 << 28;
 export const KEY_HAS_LINE = 1 << 29;
+/** The function awaits what is further in. */
+export const KEY_AWAITS = 1 << 30;
 
 /** The stand-in frames that every store begins with. */
 const KERNEL_FRAME = KERNEL_ONLY.id;
 const NO_FRAME = NO_FRAMES.id;
+
+/** Whether a frame is shown only where async functions are followed, or only where they are not, and this is the other. */
+function isOfOtherPicture(flags: number, physical: boolean): boolean {
+  const role = flags & FRAME_MARK;
+  return physical ? (role & FRAME_AWAITS) !== 0 : role === FRAME_SCHEDULES;
+}
 
 /** What of one store is shown. */
 export class Shown {
@@ -68,18 +86,21 @@ export class Shown {
     const length = this.store.frameCount;
     if (this.#judged === length) return this.#keys;
     if (length > this.#keys.length) this.#keys = grown(this.#keys, length);
-    const { kernel, nativeFrames } = this.#choice;
+    const { kernel, nativeFrames, physical } = this.#choice;
     const { runtimes } = this.store.functions;
     const { frameFunctions, frameLines, frameFlags } = this.store.columns;
     for (let frame = this.#judged; frame < length; frame++) {
       const place = frameFunctions.at(frame);
       const runtime = runtimes[place] ?? 0;
-      const isFolded = (frameFlags.at(frame) & FRAME_FOLDED) !== 0;
-      const isHidden = runtime === KERNEL ? !kernel : isFolded && !nativeFrames;
+      const flags = frameFlags.at(frame);
+      const isFolded = (flags & FRAME_FOLDED) !== 0;
+      const isOther = flags !== 0 && isOfOtherPicture(flags, physical ?? false);
+      const isHidden = runtime === KERNEL ? !kernel : isOther || (isFolded && !nativeFrames);
       this.#keys[frame] =
         place |
         (runtime << KEY_RUNTIME_SHIFT) |
         (isHidden ? KEY_HIDDEN : 0) |
+        ((flags & FRAME_MARK) === FRAME_AWAITS ? KEY_AWAITS : 0) |
         (frameLines.at(frame) === 0 ? 0 : KEY_HAS_LINE);
     }
     this.#judged = length;
@@ -93,10 +114,16 @@ export class Shown {
 
   /** What stands for a stack whose frames are all left out. Leaf first. */
   standIn(stack: number): readonly number[] {
-    const frames = this.store.framesOf(stack);
+    const frames = this.store
+      .framesOf(stack)
+      .filter((frame) => !isOfOtherPicture(this.#flags(frame), this.#choice.physical ?? false));
     if (frames.length === 0) return [NO_FRAME];
     const isKernel = (frame: number): boolean => this.store.functionOf(frame).runtime === "kernel";
     return frames.some(isKernel) ? [KERNEL_FRAME] : frames;
+  }
+
+  #flags(frame: number): number {
+    return this.store.columns.frameFlags.at(frame);
   }
 
   /** The frames of a stack that are shown, at least one. Leaf first. */

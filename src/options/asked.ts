@@ -21,6 +21,8 @@ export interface ShowOptions {
   readonly stacks: number;
   readonly kernel: boolean;
   readonly nativeFrames: boolean;
+  /** Show the scheduler's frames in place of those that await. */
+  readonly physical: boolean;
   /** Waits for work too. */
   readonly idle: boolean;
   /** On the screen only. */

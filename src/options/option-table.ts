@@ -87,6 +87,11 @@ export const OPTIONS = {
     help: "with --json: the N hottest stacks of each function too",
   },
   kernel: { type: "boolean", negative: true, help: "leave kernel frames out" },
+  async: {
+    type: "boolean",
+    negative: true,
+    help: "show the scheduler's frames in place of those that await",
+  },
   nativeFrames: { type: "boolean", help: "show the interpreters' own native frames too" },
   idle: { type: "boolean", help: "with -e wait and wall, show waits for work too" },
   readableNames: {

@@ -270,6 +270,7 @@ function showOptions(flags: Flags): ShowOptions {
     stacks: flags.number("stacks", 0, MOST_STACKS, "whole") ?? 0,
     kernel: !flags.isOff("kernel"),
     nativeFrames: flags.boolean("nativeFrames"),
+    physical: flags.isOff("async"),
     idle: flags.boolean("idle"),
     readableNames: flags.boolean("readableNames"),
     color: !flags.isOff("color"),

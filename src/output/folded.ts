@@ -1,4 +1,5 @@
 /** `--folded`: collapsed stacks of the whole run, the input of flame graph tools. */
+import { AWAITS_SUFFIX } from "../text/awaits.ts";
 import { cleanName } from "../tick/clean-name.ts";
 import { GUESSED_FRAME, type ProfileFrame, RunProfile } from "./run-profile.ts";
 import type { Sink, SinkOptions } from "./sink.ts";
@@ -37,8 +38,8 @@ function lines(profile: RunProfile): string {
     .join("");
 }
 
-const frameName = ({ function: { name, runtime } }: ProfileFrame): string =>
-  separate(name) + (runtime === "kernel" ? "_[k]" : "");
+const frameName = ({ function: { name, runtime }, awaits }: ProfileFrame): string =>
+  separate(name) + (runtime === "kernel" ? "_[k]" : awaits ? AWAITS_SUFFIX : "");
 
 /** A name that cannot be taken for two: `;` separates frames, and flamegraph.pl takes a number behind a space for a count. */
 const separate = (name: string): string =>

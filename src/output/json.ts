@@ -170,7 +170,8 @@ const stackObjects = (stacks: readonly WeighedStack[] = []): object[] =>
     frames: shown.frames(stack).map((frame) => {
       const { runtime, name, module } = shown.store.functionOf(frame);
       const line = shown.store.lineOf(frame);
-      const named = { runtime, name: cleanName(name), module: cleanName(module) };
+      const awaits = shown.store.awaits(frame) ? { awaiting: true } : {};
+      const named = { runtime, name: cleanName(name), module: cleanName(module), ...awaits };
       return line === undefined ? named : { ...named, line };
     }),
   }));

@@ -17,6 +17,9 @@ export function pprofFile(profile: RunProfile): Buffer {
   const comm = text("comm");
   const pid = text("pid");
   const [stack, guessed] = [text("stack"), text("guessed")];
+  const [async, awaited] = [text("async"), text("awaited")];
+  const holdsAwaiting = ({ frames }: ProfileSample): boolean =>
+    frames.some((frame) => profile.frames[frame]?.awaits);
   const typesOf = ({ name, unit }: ProfileEvent) =>
     areSamples(unit)
       ? [valueType("samples", "count"), valueType("cpu", "nanoseconds")]
@@ -37,6 +40,7 @@ export function pprofFile(profile: RunProfile): Buffer {
       { key: comm, str: text(sample.comm) },
       { key: pid, num: sample.pid },
       ...(sample.isGuessed ? [{ key: stack, str: guessed }] : []),
+      ...(holdsAwaiting(sample) ? [{ key: async, str: awaited }] : []),
     ],
   }));
   const encoded = new Profile({

@@ -11,6 +11,8 @@ import { areSamples } from "../tick/units.ts";
 export interface ProfileFrame {
   readonly function: FunctionInfo;
   readonly line: number | undefined;
+  /** The function awaits what is further in. */
+  readonly awaits: boolean;
 }
 
 /** The outermost frame of stacks that hold guesses, in formats that have no other place to say it. */
@@ -74,7 +76,7 @@ export class RunProfile {
   readonly #selection: Selection;
   readonly #tree = new PrefixTree();
   readonly #frames: ProfileFrame[] = [];
-  readonly #frameNumbers = new Map<FunctionInfo, Map<number, number>>();
+  readonly #frameNumbers = new Map<FunctionInfo, Map<string, number>>();
   /** Leaves by the numbers of a store's stacks: most are met again. */
   readonly #leaves = new WeakMap<Store, number[]>();
   readonly #processes = new Map<string, Process>();
@@ -168,26 +170,30 @@ export class RunProfile {
     const { store } = shown;
     const frames = shown.frames(stack);
     if (this.#tree.size + frames.length > MAX_NODES) {
-      return this.#tree.child(ROOT, this.#frame(TOO_MANY, undefined));
+      return this.#tree.child(ROOT, this.#frame(TOO_MANY, undefined, false));
     }
     return frames.reduceRight(
       (node, frame) =>
-        this.#tree.child(node, this.#frame(store.functionOf(frame), store.lineOf(frame))),
+        this.#tree.child(
+          node,
+          this.#frame(store.functionOf(frame), store.lineOf(frame), store.awaits(frame)),
+        ),
       ROOT,
     );
   }
 
-  #frame(info: FunctionInfo, line: number | undefined): number {
+  #frame(info: FunctionInfo, line: number | undefined, awaits: boolean): number {
+    const key = `${line ?? ""}${awaits ? "a" : ""}`;
     let lines = this.#frameNumbers.get(info);
     if (!lines) {
       lines = new Map();
       this.#frameNumbers.set(info, lines);
     }
-    let number = lines.get(line ?? -1);
+    let number = lines.get(key);
     if (number === undefined) {
       number = this.#frames.length;
-      this.#frames.push({ function: info, line });
-      lines.set(line ?? -1, number);
+      this.#frames.push({ function: info, line, awaits });
+      lines.set(key, number);
     }
     return number;
   }

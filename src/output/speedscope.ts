@@ -3,6 +3,7 @@
  * src/lib/file-format-spec.ts and the schema made of it.
  */
 import packageJson from "../../package.json" with { type: "json" };
+import { markedName } from "../text/awaits.ts";
 import { areSamples, unitRow } from "../tick/units.ts";
 import { GUESSED_FRAME, type ProfileEvent, type RunProfile } from "./run-profile.ts";
 
@@ -20,8 +21,8 @@ export function speedscopeFile(profile: RunProfile): string {
   const mark = profile.frames.length;
   const programs = byProgram(profile, mark, 0);
   const names = [...programs.keys()];
-  const frames = profile.frames.map(({ function: { name, module }, line }) => ({
-    name: name || "-",
+  const frames = profile.frames.map(({ function: { name, module }, line, awaits }) => ({
+    name: markedName(name || "-", awaits),
     ...(module ? { file: module } : {}),
     ...(line ? { line } : {}),
   }));

@@ -4,7 +4,11 @@ import { cleanName } from "../tick/clean-name.ts";
 import { FIRST_FUNCTION, STAND_INS } from "../tick/functions.ts";
 import { ROOT } from "../tick/prefix-tree.ts";
 import { RUNTIME_NUMBERS, runtimeOfNumber } from "../tick/runtimes.ts";
-import { FRAME_FOLDED as FOLDED } from "../tick/store.ts";
+import {
+  FRAME_AWAITS as AWAITS,
+  FRAME_FOLDED as FOLDED,
+  FRAME_SCHEDULES as SCHEDULES,
+} from "../tick/store.ts";
 import {
   type FunctionInfo,
   OUTCOMES,
@@ -18,14 +22,19 @@ import type { TickDelta } from "./delta.ts";
 import { readEvents } from "./events.ts";
 import {
   FormatError,
+  FRAME_ALWAYS,
+  FRAME_AWAITS,
   FRAME_BODY,
   FRAME_FLAGS,
   FRAME_FOLDED,
+  FRAME_SCHEDULES,
+  LAST_WITHOUT_AWAITS,
   LAST_WITHOUT_EVENTS,
   LAST_WITHOUT_FACTS,
   LAST_WITHOUT_UNIT,
   LAST_WITHOUT_WAITS,
   LIMITS,
+  OLD_FRAME_FLAGS,
   WAIT_FACTOR,
 } from "./format.ts";
 import { readWaiting } from "./waiting.ts";
@@ -98,7 +107,10 @@ export class TickDecoder {
     for (let renewed = isRenewed; !reader.isAtEnd; renewed = false) {
       const texts = readStrings(reader, tables);
       const functions = this.#readFunctions(reader, tables);
-      const columns = { ...readFrames(reader, tables), ...readStacks(reader, tables) };
+      const columns = {
+        ...readFrames(reader, tables, this.#version),
+        ...readStacks(reader, tables),
+      };
       const tasks = readTasks(reader, tables, this.#version);
       const header = readFacts(reader, tables, this.#version);
       const counts = readCounts(reader, tables);
@@ -157,7 +169,8 @@ function readStrings(reader: ByteReader, { strings, memory }: Tables): string[] 
 const readString = (reader: ByteReader, strings: readonly string[]): string =>
   strings[reader.below(strings.length, "string")] ?? "";
 
-function readFrames(reader: ByteReader, tables: Tables) {
+function readFrames(reader: ByteReader, tables: Tables, version: number) {
+  const isOld = version <= LAST_WITHOUT_AWAITS;
   const { functions, strings } = tables;
   const count = reader.count(LIMITS.frames - tables.frames, "frames");
   tables.memory.take(FRAME_BYTES * count);
@@ -175,8 +188,12 @@ function readFrames(reader: ByteReader, tables: Tables) {
     const line = (reader.maybe(Number.MAX_SAFE_INTEGER - 1, "line") ?? -1) + 1;
     frames.frameLines[i] = line < UINT32 ? line : 0;
     frames.frameNotes[i] = (reader.maybe(strings.length, "string") ?? -1) + 1;
-    const flags = reader.below(FRAME_FLAGS, "kind of frame");
-    frames.frameFlags[i] = flags & FRAME_FOLDED ? FOLDED : 0;
+    const flags = reader.below(isOld ? OLD_FRAME_FLAGS : FRAME_FLAGS, "kind of frame");
+    if (!isOld && !(flags & FRAME_ALWAYS)) throw new FormatError("a frame is of another version");
+    frames.frameFlags[i] =
+      (flags & FRAME_FOLDED ? FOLDED : 0) |
+      (flags & FRAME_AWAITS ? AWAITS : 0) |
+      (flags & FRAME_SCHEDULES ? SCHEDULES : 0);
     if (flags & FRAME_BODY) frames.frameBodies[i] = reader.below(strings.length, "string") + 1;
   }
   tables.frames += count;

@@ -5,10 +5,17 @@ import { PrefixTree, ROOT } from "../tick/prefix-tree.ts";
 import { RUNTIME_ROWS } from "../tick/runtimes.ts";
 import type { FactsOf } from "../tick/source.ts";
 import type { Store } from "../tick/store.ts";
-import type { Counts, FunctionInfo, ProcessFacts, Task, Tick } from "../tick/tick.ts";
+import type { AwaitRole, Counts, FunctionInfo, ProcessFacts, Task, Tick } from "../tick/tick.ts";
 import { ByteWriter } from "./bytes.ts";
 import { writeEvents } from "./events.ts";
-import { FRAME_BODY, FRAME_FOLDED, WAIT_FACTOR } from "./format.ts";
+import {
+  FRAME_ALWAYS,
+  FRAME_AWAITS,
+  FRAME_BODY,
+  FRAME_FOLDED,
+  FRAME_SCHEDULES,
+  WAIT_FACTOR,
+} from "./format.ts";
 import { writeWaiting } from "./waiting.ts";
 
 /** Numbering begins anew beyond these: what is kept here, and by a reader, stays below some 30 MB. */
@@ -20,12 +27,20 @@ const RENEW_AT = {
   tasks: 50_000,
 };
 
+/** The flags of each role. */
+const AWAIT_FLAGS: Readonly<Record<AwaitRole, number>> = {
+  awaits: FRAME_AWAITS,
+  mark: FRAME_AWAITS | FRAME_SCHEDULES,
+  schedules: FRAME_SCHEDULES,
+};
+
 interface FrameRow {
   readonly function: number;
   readonly line: number | undefined;
   readonly note: number | undefined;
   readonly body: number | undefined;
   readonly folded: boolean;
+  readonly awaits: AwaitRole | undefined;
 }
 
 interface StackRow {
@@ -104,8 +119,9 @@ class Dictionary {
       note: text(store.noteOf(frame)),
       body: text(body),
       folded: store.isFolded(frame),
+      awaits: store.awaitRoleOf(frame),
     };
-    const key = `${row.function} ${row.line} ${row.note} ${row.body} ${row.folded}`;
+    const key = `${row.function} ${row.line} ${row.note} ${row.body} ${row.folded} ${row.awaits}`;
     return this.frames.number(key, row);
   }
 
@@ -216,11 +232,12 @@ export class TickEncoder {
     for (const numbers of functions) for (const number of numbers) out.uint(number);
     const frames = dictionary.frames.takeNews();
     out.uint(frames.length);
-    for (const { function: owner, line, note, body, folded } of frames) {
+    for (const { function: owner, line, note, body, folded, awaits } of frames) {
       out.uint(owner);
       out.maybe(line);
       out.maybe(note);
-      out.uint((folded ? FRAME_FOLDED : 0) | (body === undefined ? 0 : FRAME_BODY));
+      const flags = (folded ? FRAME_FOLDED : 0) | (body === undefined ? 0 : FRAME_BODY);
+      out.uint(FRAME_ALWAYS | flags | (awaits === undefined ? 0 : AWAIT_FLAGS[awaits]));
       if (body !== undefined) out.uint(body);
     }
     this.#stacks();

@@ -1,5 +1,5 @@
 /**
- * The file format of recordings, version 6: refreshes ("ticks") with their stacks and names.
+ * The file format of recordings, version 7: refreshes ("ticks") with their stacks and names.
  *
  * A file is a signature, a version and a row of chunks. Whatever was written whole can be read, so a
  * file that is cut off anywhere opens up to there. Numbers of fixed width are little-endian.
@@ -30,7 +30,8 @@
  *     tick   = list string · list function · list frame · stacks · list task · facts · counts · events
  *     string = list byte (UTF-8)
  *     function = uint runtime (RuntimeRow.number) · uint name · uint module · maybe whyUnnamed
- *     frame  = uint function · maybe line · maybe note · uint flags (1: folded, 2: has a body) · body
+ *     frame  = uint function · maybe line · maybe note · uint flags (1: folded, 2: has a body, 4: awaits, 8: schedules, both: a
+ *              row about these, 16: always, so that a flipped bit makes no version of another one) · body
  *     stacks = uint count · how… (its outcome: 0 complete, 1 truncated, 2 broken, 3 guessed, and 16 times how its
  *              thread waits) · branch… · length… · uint frame…
  *     task   = uint pid · uint tid · uint comm · uint thread · uint parentPid · uint uid · uint cgroup ·
@@ -60,7 +61,7 @@
  *
  * The names and units of `events` stand where they are, each a count of bytes and these in UTF-8.
  *
- * Versions 1 to 5 are read too. Version 5 has nothing behind the startTime of a task. Version 4 has no `events`; versions 1 to 3 know nothing of waiting. Versions 1 and 2 have no outcome `guessed`: their
+ * Versions 1 to 6 are read too. Version 6 has only flags 1 and 2 of frames. Version 5 has nothing behind the startTime of a task. Version 4 has no `events`; versions 1 to 3 know nothing of waiting. Versions 1 and 2 have no outcome `guessed`: their
  * `complete` may hold guesses. Version 1 has no unit: its weights are samples.
  *
  * Everything in a file is taken for hostile: see the limits below.
@@ -70,13 +71,14 @@ import type { CounterDefinition } from "../tick/source.ts";
 export const SIGNATURE = Uint8Array.from([
   0x89, 0x70, 0x6f, 0x6c, 0x79, 0x74, 0x6f, 0x70, 0x0d, 0x0a, 0x1a, 0x0a,
 ]);
-export const VERSION = 6;
+export const VERSION = 7;
 /** The oldest version that is read, and the last ones without a unit, waits, events and facts of processes. */
 export const OLDEST_VERSION = 1;
 export const LAST_WITHOUT_UNIT = 1;
 export const LAST_WITHOUT_WAITS = 3;
 export const LAST_WITHOUT_EVENTS = 4;
 export const LAST_WITHOUT_FACTS = 5;
+export const LAST_WITHOUT_AWAITS = 6;
 /** How a thread waits is so many times higher than an outcome in the same number. */
 export const WAIT_FACTOR = 16;
 /** Signature and version. */
@@ -92,7 +94,11 @@ export const FLAG_RENEWED = 1;
 /** Flags of a frame, and the first number that is none. */
 export const FRAME_FOLDED = 1;
 export const FRAME_BODY = 2;
-export const FRAME_FLAGS = 4;
+export const FRAME_AWAITS = 4;
+export const FRAME_SCHEDULES = 8;
+export const FRAME_ALWAYS = 16;
+export const FRAME_FLAGS = 32;
+export const OLD_FRAME_FLAGS = 4;
 
 /** What a reader takes at most: each is many times what a busy machine of 256 CPUs makes. */
 export const LIMITS = {

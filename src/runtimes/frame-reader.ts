@@ -34,6 +34,8 @@ const MAX_NUMBERS = 50_000;
 const STEP = 16;
 
 const FOLDED: FrameDetail = { folded: true };
+const SCHEDULES: FrameDetail = { awaits: "schedules" };
+const AWAITS: FrameDetail = { awaits: "awaits" };
 
 /** Names frames. */
 export class FrameReader {
@@ -98,7 +100,7 @@ export class FrameReader {
       known >= 0
         ? { id: known, detail: this.#numberedDetails.get(number) }
         : this.#name(frames, index, isCode, number);
-    const said = isCode && frames.isFolded(index) ? FOLDED : detail;
+    const said = isCode && frames.isFolded(index) ? FOLDED : besideAwaits(frames, index, detail);
     if (said) details.set(index, said);
     return id;
   }
@@ -169,6 +171,17 @@ export class FrameReader {
       whyUnnamed: counter ? [counter.meaning, counter.hint].filter(Boolean).join(": ") : "unknown",
     };
   }
+}
+
+/** What a frame says with what it is to those that await. */
+function besideAwaits(
+  frames: NewFrames,
+  index: number,
+  detail: FrameDetail | undefined,
+): FrameDetail | undefined {
+  if (frames.isScheduler(index)) return detail ? { ...detail, ...SCHEDULES } : SCHEDULES;
+  if (frames.isAwaiting(index)) return detail ? { ...detail, ...AWAITS } : AWAITS;
+  return detail;
 }
 
 /** The function of a frame that no reader takes for its own. */

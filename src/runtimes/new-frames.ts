@@ -5,11 +5,15 @@ import {
   FRAME_NATIVE,
   FRAME_STOP,
   FRAME_VALUE_MASK,
+  INTERPRETED_AWAITS,
+  INTERPRETED_AWAITS_FIRST,
   INTERPRETED_FOLDED,
   INTERPRETED_KIND_MASK,
   INTERPRETED_NATIVE,
   INTERPRETED_OWNER_MASK,
   INTERPRETED_OWNER_SHIFT,
+  INTERPRETED_SCHEDULED_BY,
+  INTERPRETED_SCHEDULES,
   INTERPRETED_STOP,
 } from "../../build/abi.ts";
 import type { Drained } from "../addon/drained.ts";
@@ -73,13 +77,37 @@ export class NewFrames {
   /** Says whether a frame is code of a file. */
   isCode(index: number): boolean {
     const meta = this.meta(index);
-    if (meta === 0) return this.kind(index) === FRAME_NATIVE;
+    if (meta === 0 || this.isScheduler(index)) return this.kind(index) === FRAME_NATIVE;
     return (meta & INTERPRETED_KIND_MASK) === INTERPRETED_NATIVE || this.isFolded(index);
   }
 
   /** Says whether a frame is code of an interpreter, which executes the frame that is shown for it. */
   isFolded(index: number): boolean {
     return (this.meta(index) & INTERPRETED_KIND_MASK) === INTERPRETED_FOLDED;
+  }
+
+  /** Says whether a frame is of the scheduler that resumed what is further in, and those that await stand beside it. */
+  isScheduler(index: number): boolean {
+    return this.meta(index) === INTERPRETED_SCHEDULES;
+  }
+
+  /** Says whether a frame is a function that awaits what is further in: its word is the interpreter's number of it. */
+  isAwaiting(index: number): boolean {
+    return this.#isOwned(index, INTERPRETED_AWAITS);
+  }
+
+  /** Says whether several await the frame before, of which the next one is the first. */
+  isFirstOfSeveral(index: number): boolean {
+    return this.#isOwned(index, INTERPRETED_AWAITS_FIRST);
+  }
+
+  /** Says whether a frame stands for the scheduler: its word is one of enum scheduler. */
+  isScheduledBy(index: number): boolean {
+    return this.#isOwned(index, INTERPRETED_SCHEDULED_BY);
+  }
+
+  #isOwned(index: number, kind: number): boolean {
+    return this.interpreter(index) !== 0 && this.interpretedKind(index) === kind;
   }
 
   /** Says whether a frame is the reason why a walk ended. */

@@ -189,7 +189,7 @@ function inForce(
   { tick, state, view, now, sinceSeconds, steadySeconds }: HeaderData,
   theme: Theme,
 ): Piece[] {
-  const { frozen, mark, span, filterText, language, kernel, idle } = state;
+  const { frozen, mark, span, filterText, language, kernel, idle, physical } = state;
   const pieces: Piece[] = [];
   const say = (text: string, paint = theme.bold): number => pieces.push({ text, paint });
   if (frozen && tick) {
@@ -207,6 +207,7 @@ function inForce(
   if (filterText !== "") say(`filter ${filterText}`);
   if (language) say(`only ${RUNTIME_LABELS[language]}`);
   if (!kernel) say("no kernel");
+  if (physical) say("no async");
   if (idle && tick && isWaiting(tick)) say("idle too");
   return pieces;
 }

@@ -27,6 +27,7 @@ export interface ScreenOptions {
   readonly kernel: boolean;
   readonly nativeFrames: boolean;
   readonly idle?: boolean;
+  readonly physical?: boolean;
   readonly readableNames?: boolean;
   /** How many colours the terminal has. */
   readonly depth: Depth;

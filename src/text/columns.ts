@@ -7,6 +7,7 @@ import type { FunctionRow } from "../model/aggregate.ts";
 import type { ViewSort } from "../model/sort.ts";
 import { byRuntime, RUNTIMES, type Runtime } from "../tick/runtimes.ts";
 import type { FunctionInfo } from "../tick/tick.ts";
+import { markedName } from "./awaits.ts";
 import { type Cut, type Glyphs, percent, points, truncate } from "./format.ts";
 
 /** Says how wide a column is. */
@@ -132,8 +133,8 @@ export const FUNCTION_COLUMNS: readonly Column<FunctionRow, FunctionContext>[] =
     sorts: ["name"],
     cut: "middle",
     plain: true,
-    value: ({ function: info, note }, { nameOf }) => {
-      const name = nameOf?.(info) ?? info.name;
+    value: ({ function: info, note, awaits = false }, { nameOf }) => {
+      const name = markedName(nameOf?.(info) ?? info.name, awaits);
       return note ? `${name} [${note}]` : name;
     },
     json: "name",

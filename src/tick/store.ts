@@ -8,11 +8,35 @@ import { Numbers, release } from "./columns/numbers.ts";
 import type { Family } from "./family.ts";
 import { type Functions, STAND_INS } from "./functions.ts";
 import { ROOT } from "./prefix-tree.ts";
-import { type FrameDetail, type FunctionInfo, OUTCOMES, type Outcome, type Task } from "./tick.ts";
+import {
+  type AwaitRole,
+  type FrameDetail,
+  type FunctionInfo,
+  OUTCOMES,
+  type Outcome,
+  type Task,
+} from "./tick.ts";
 import type { Wait } from "./waits.ts";
 
 /** Flags of a frame: a native frame of the interpreter that executes the frame shown for it. */
 export const FRAME_FOLDED = 1;
+/** What it is to those that await (AwaitRole), in two bits. */
+export const FRAME_AWAITS = 2;
+export const FRAME_SCHEDULES = 4;
+export const FRAME_MARK = FRAME_AWAITS | FRAME_SCHEDULES;
+
+/** The roles by their flags. */
+const AWAIT_ROLES = new Map<number, AwaitRole>([
+  [FRAME_AWAITS, "awaits"],
+  [FRAME_MARK, "mark"],
+  [FRAME_SCHEDULES, "schedules"],
+]);
+
+/** The flags of a frame. */
+export function flagsOf({ folded, awaits }: FrameDetail): number {
+  const role = [...AWAIT_ROLES].find(([, it]) => it === awaits);
+  return (folded ? FRAME_FOLDED : 0) | (role ? role[0] : 0);
+}
 
 /** One frame as an object, for those who look at few. */
 export interface Frame extends FrameDetail {
@@ -158,6 +182,15 @@ export class Store {
     return (this.columns.frameFlags.at(frame) & FRAME_FOLDED) !== 0;
   }
 
+  awaitRoleOf(frame: number): AwaitRole | undefined {
+    return AWAIT_ROLES.get(this.columns.frameFlags.at(frame) & FRAME_MARK);
+  }
+
+  /** Says whether the function of a frame awaits what is further in. */
+  awaits(frame: number): boolean {
+    return (this.columns.frameFlags.at(frame) & FRAME_MARK) === FRAME_AWAITS;
+  }
+
   #text(number: number): string | undefined {
     return number === 0 ? undefined : this.texts[number - 1];
   }
@@ -165,12 +198,14 @@ export class Store {
   /** One frame as an object. */
   frame(number: number): Frame {
     const [line, note, body] = [this.lineOf(number), this.noteOf(number), this.bodyOf(number)];
+    const awaits = this.awaitRoleOf(number);
     return {
       function: this.functionOf(number),
       ...(line === undefined ? {} : { line }),
       ...(note === undefined ? {} : { note }),
       ...(body === undefined ? {} : { body }),
       ...(this.isFolded(number) ? { folded: true } : {}),
+      ...(awaits === undefined ? {} : { awaits }),
     };
   }
 

@@ -2,7 +2,7 @@
 import { Numbers } from "./columns/numbers.ts";
 import { PrefixTree } from "./prefix-tree.ts";
 import { StackNumbers } from "./stack-numbers.ts";
-import { FRAME_FOLDED, type Store } from "./store.ts";
+import { flagsOf, type Store } from "./store.ts";
 import { Stores } from "./stores.ts";
 import type { Counts, FrameDetail, FunctionInfo, Task, Tick, TickHeader } from "./tick.ts";
 import type { Wait } from "./waits.ts";
@@ -87,11 +87,11 @@ export class TickWriter {
    */
   frame(functionId: number, detail?: FrameDetail): number {
     const { columns, functions } = this.store;
-    const { line, note, body, folded } = detail ?? {};
+    const { line, note, body } = detail ?? {};
     columns.frameLines.push(line === undefined ? 0 : line + 1);
     columns.frameNotes.push(this.#text(note));
     columns.frameBodies.push(this.#text(body));
-    columns.frameFlags.push(folded ? FRAME_FOLDED : 0);
+    columns.frameFlags.push(detail ? flagsOf(detail) : 0);
     columns.frameFunctions.push(functions.placeOf(functionId));
     return columns.frameFunctions.length - 1;
   }

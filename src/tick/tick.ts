@@ -36,7 +36,15 @@ export interface FrameDetail {
   readonly body?: string;
   /** A native frame of the interpreter that executes the frame shown for it: hidden unless native frames are asked for. */
   readonly folded?: boolean;
+  /** What the frame is where async functions are followed; missing where it is an ordinary frame. */
+  readonly awaits?: AwaitRole;
 }
+
+/**
+ * A function that awaits what is further in, a row that says something of these, or a frame of the scheduler in place
+ * of which both are shown.
+ */
+export type AwaitRole = "awaits" | "mark" | "schedules";
 
 /** A thread that was sampled. */
 export interface Task {

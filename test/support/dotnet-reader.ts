@@ -7,6 +7,7 @@ import { NOTHING_KEPT } from "./precompiled.ts";
 /** A method at its first sight, that no file tells of: a dynamic one where `more` has a name. */
 export const seenMethod = (more: Partial<SeenMethod>): SeenMethod => ({
   word: 0n,
+  isType: false,
   methodDesc: 0x5000,
   image: 0,
   row: 0,
@@ -37,6 +38,7 @@ export const dotnetReader = (more: Partial<DotnetSampler>): DotnetReader =>
       fileId: () => 0,
       frameNumber: () => 0,
       takeMethods: () => [],
+      tellDotnet: () => {},
       ...more,
     },
     methodFinder(),

@@ -107,17 +107,41 @@ export const dotnetProgram = (shape: Shape): string =>
 
 function publishedProgram(shape: Shape): string {
   const program = `${root}build/workloads/dotnet-${shape.name}/program`;
-  const changed = ["Program.cs", "Reuse.cs", "program.csproj", "net11.targets"].some(
-    (it) => !existsSync(program) || statSync(sources + it).mtimeMs > statSync(program).mtimeMs,
-  );
-  if (!changed) return program;
-  const version = shape.version ? [`-p:RuntimeVersion=${shape.version}`] : [];
-  publish(sources, `dotnet-${shape.name}`, [
-    `-p:Framework=${shape.framework}`,
-    ...version,
-    ...shape.flags,
-  ]);
+  const files = ["Program.cs", "Reuse.cs", "program.csproj", "net11.targets"];
+  if (
+    isNewer(
+      program,
+      files.map((it) => sources + it),
+    )
+  )
+    return program;
+  publish(sources, `dotnet-${shape.name}`, propertiesOf(shape));
   return program;
+}
+
+/** test/workloads/dotnet-awaits, built as dotnetProgram() is, by the same project. */
+export const awaitsProgram = (shape: Shape): string =>
+  exclusively(`awaits-${shape.name}`, () => {
+    const folder = `${root}test/workloads/dotnet-awaits/`;
+    const name = `awaits-${shape.name}`;
+    const program = `${root}build/workloads/${name}/program`;
+    if (isNewer(program, [`${folder}Program.cs`, `${sources}program.csproj`])) return program;
+    const project = (copy: string): void => {
+      for (const file of ["program.csproj", "net11.targets"]) cpSync(sources + file, copy + file);
+    };
+    publish(folder, name, propertiesOf(shape), project);
+    return program;
+  });
+
+const isNewer = (program: string, files: readonly string[]): boolean =>
+  existsSync(program) && files.every((it) => statSync(it).mtimeMs <= statSync(program).mtimeMs);
+
+function propertiesOf({ framework, version, flags }: Shape): string[] {
+  return [
+    `-p:Framework=${framework}`,
+    ...(version ? [`-p:RuntimeVersion=${version}`] : []),
+    ...flags,
+  ];
 }
 
 interface SdkError extends Error {

@@ -7,6 +7,7 @@ import type { Runtime } from "../../src/tick/runtimes.ts";
 import type { CounterDefinition } from "../../src/tick/source.ts";
 import type { Frame, Store } from "../../src/tick/store.ts";
 import {
+  type AwaitRole,
   type FunctionInfo,
   OUTCOMES,
   type Outcome,
@@ -59,20 +60,31 @@ const CODES: Readonly<Record<string, Runtime>> = {
   j: "javascript",
 };
 
+const AWAIT_MARKS: Readonly<Record<string, AwaitRole>> = {
+  "~": "awaits",
+  "=": "mark",
+  "-": "schedules",
+};
+
 /** Makes descriptions of functions and stacks. */
 export class TickMaker {
   function(runtime: Runtime, name: string, module = ""): FunctionInfo {
     return functionInfo({ runtime, name, module });
   }
 
-  /** A frame of `n:name@module:line`; `!` before it: folded. The kind is p, d, n, k, y or j. */
+  /**
+   * A frame of `n:name@module:line`. Before it `!`: folded, `~`: it awaits, `=`: a row about those that await, `-`: it
+   * schedules. The kind is p, d, n, k, y or j.
+   */
   frame(text: string): Frame {
-    const [, folded, kind = "n", name = "", module, line] =
-      /^(!?)([pdnkyj]):(.*?)(?:@([^:]*)(?::(\d+))?)?$/s.exec(text) ?? [];
+    const [, mark = "", kind = "n", name = "", module, line] =
+      /^([!~=-]?)([pdnkyj]):(.*?)(?:@([^:]*)(?::(\d+))?)?$/s.exec(text) ?? [];
+    const awaits = AWAIT_MARKS[mark];
     return {
       function: this.function(CODES[kind] ?? "native", name, module),
       ...(line === undefined ? {} : { line: Number(line) }),
-      ...(folded ? { folded: true } : {}),
+      ...(mark === "!" ? { folded: true } : {}),
+      ...(awaits === undefined ? {} : { awaits }),
     };
   }
 
@@ -159,7 +171,8 @@ export class StoreMaker {
     if (known !== undefined) return known;
     const { function: _, ...detail } = frame;
     const id = this.#id(frame);
-    const key = JSON.stringify([id, detail.line, detail.note, detail.body, detail.folded]);
+    const { line, note, body, folded, awaits } = detail;
+    const key = JSON.stringify([id, line, note, body, folded, awaits]);
     let number = this.#frames.get(key);
     if (number === undefined) {
       number = this.#writer.frame(id, Object.keys(detail).length > 0 ? detail : undefined);

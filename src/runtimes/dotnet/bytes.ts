@@ -1,4 +1,5 @@
 /** Bytes of an image, whole or page by page: of the megabytes of metadata, naming a method needs a few hundred. */
+import { Unreadable } from "./memory.ts";
 
 /** Bytes at offsets from 0 on. */
 export interface Bytes {
@@ -150,4 +151,34 @@ function textIn(bytes: Buffer, start: number, end: number): string | undefined {
 
 function check({ length }: Bytes, at: number, size: number): void {
   if (at < 0 || size < 0 || at + size > length) throw new RangeError("behind the end of the bytes");
+}
+
+/** Reads the compressed unsigned integers of signatures (section 23.2). */
+export class CompressedReader {
+  readonly #bytes: Buffer;
+  readonly #end: number;
+  at: number;
+
+  /** `end` is where the signature ends at the latest. */
+  constructor(bytes: Buffer, at: number, end: number) {
+    this.#bytes = bytes;
+    this.#end = end;
+    this.at = at;
+  }
+
+  next(): number {
+    const first = this.#byte();
+    if ((first & 0x80) === 0) return first;
+    if ((first & 0x40) === 0) return ((first & 0x3f) << 8) | this.#byte();
+    return (
+      (((first & 0x1f) << 24) | (this.#byte() << 16) | (this.#byte() << 8) | this.#byte()) >>> 0
+    );
+  }
+
+  #byte(): number {
+    const byte = this.at < this.#end ? this.#bytes[this.at] : undefined;
+    if (byte === undefined) throw new Unreadable("a signature is cut");
+    this.at++;
+    return byte;
+  }
 }

@@ -10,6 +10,7 @@ import { KeptNames } from "./kept-names.ts";
 import { readOr, Unreadable } from "./memory.ts";
 import type { Metadata } from "./metadata.ts";
 import { ReadyToRunImage } from "./ready-to-run/image.ts";
+import type { FunctionRange } from "./ready-to-run/method-index.ts";
 import { methodsOf } from "./ready-to-run/method-tables.ts";
 import { TimeShare } from "./work.ts";
 
@@ -87,6 +88,17 @@ export class ImageNames {
     const base = this.#baseOf(file, offset);
     const placed = this.#at(file, base);
     return this.#precompiled(file, base, placed, placed.image.rvaOfOffset(offset - base));
+  }
+
+  /** Where in a file the code of the function lies that holds an offset which holds() says yes to; undefined: not known. */
+  codeAt(file: number, offset: number): FunctionRange | undefined {
+    return readOr(() => {
+      const base = this.#baseOf(file, offset);
+      const placed = this.#at(file, base);
+      const rva = placed.image.rvaOfOffset(offset - base);
+      const range = this.#tables(file, base, placed).functionAt(rva);
+      return range && { begin: offset + range.begin - rva, end: offset + range.end - rva };
+    }, undefined);
   }
 
   /** Names the method at an RVA of the image at an offset of a file; throws Unreadable where it cannot be told. */

@@ -2,8 +2,9 @@
  * Reads signatures of precompiled generic instances: ECMA-335 II.23.2 with the additions of ready-to-run images
  * (docs/design/coreclr/botr/readytorun-format.md; src/coreclr/vm/zapsig.cpp of .NET 8 to 10).
  */
+
+import type { CompressedReader } from "./bytes.ts";
 import { Unreadable } from "./memory.ts";
-import type { CompressedReader } from "./metadata.ts";
 
 /** Flags of a method signature (ReadyToRunMethodSigFlags). */
 const METHOD_INSTANTIATION = 0x04;

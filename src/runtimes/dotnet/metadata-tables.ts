@@ -3,7 +3,7 @@
 export const MODULE = 0x00;
 export const TYPE_REF = 0x01;
 export const TYPE_DEF = 0x02;
-const FIELD = 0x04;
+export const FIELD = 0x04;
 export const METHOD_PTR = 0x05;
 export const METHOD = 0x06;
 const PARAM = 0x08;

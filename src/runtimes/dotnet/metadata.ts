@@ -1,11 +1,12 @@
 /** Reads names out of the metadata of an assembly (ECMA-335 partition II, sections 22 to 24). */
 import { firstWhere } from "../../tick/binary-search.ts";
-import { type Bytes, WholeBytes } from "./bytes.ts";
+import { type Bytes, CompressedReader, WholeBytes } from "./bytes.ts";
 import { Unreadable } from "./memory.ts";
 import {
   ASSEMBLY,
   ASSEMBLY_REF,
   type Column,
+  FIELD,
   GENERIC_PARAM,
   MEMBER_REF,
   METHOD,
@@ -20,6 +21,11 @@ import {
   TYPE_SPEC,
   typeOrMethod,
 } from "./metadata-tables.ts";
+
+/** Of signatures (section 23.2.4) and of the types in them (23.1.16). */
+const FIELD_SIGNATURE = 0x06;
+const VALUE_TYPE = 0x11;
+const GENERIC_INSTANCE = 0x15;
 
 const MAX_NESTING = 16;
 const MAX_NAME_BYTES = 1024;
@@ -113,6 +119,30 @@ export class Metadata {
     if (row < 1 || row > this.#rows(METHOD))
       throw new Unreadable("its token is not in the metadata");
     return { type: this.typeName(this.#declaringType(row)), name: this.#name(METHOD, row, 3) };
+  }
+
+  /** The rows of the fields that the type of a row defines: from the first up to the end. */
+  fieldsOfType(type: number): { readonly first: number; readonly end: number } {
+    const isLast = type >= this.#rows(TYPE_DEF);
+    const end = isLast ? this.#rows(FIELD) + 1 : this.#value(TYPE_DEF, type + 1, 4);
+    return { first: this.#value(TYPE_DEF, type, 4), end };
+  }
+
+  /** The name of the field of a row. */
+  fieldName(row: number): string {
+    return this.#name(FIELD, row, 1);
+  }
+
+  /** The name of the structure that the field of a row holds, without generic arguments; empty: it holds none. */
+  fieldStructure(row: number): string {
+    const blob = this.#blobs.start + this.#value(FIELD, row, 2);
+    const size = Math.min(MAX_TYPE_BYTES, this.#blobs.end - blob);
+    const reader = new CompressedReader(this.#bytes.slice(blob, size), 0, size);
+    reader.next(); // length of the blob
+    if (reader.next() !== FIELD_SIGNATURE) return "";
+    let kind = reader.next();
+    if (kind === GENERIC_INSTANCE) kind = reader.next();
+    return kind === VALUE_TYPE ? this.#type(typeOfToken(reader.next())).name : "";
   }
 
   /** `Namespace.Outer+Inner` of a type of this assembly. */
@@ -343,34 +373,4 @@ function columnSize(column: Column, heaps: number, rows: readonly number[]): num
 /** Reads a TypeDefOrRefOrSpecEncoded (section 23.2.8). */
 function typeOfToken(token: number): Reference {
   return { table: [TYPE_DEF, TYPE_REF, TYPE_SPEC][token & 3] ?? -1, row: token >>> 2 };
-}
-
-/** Reads the compressed unsigned integers of signatures (section 23.2). */
-export class CompressedReader {
-  readonly #bytes: Buffer;
-  readonly #end: number;
-  at: number;
-
-  /** `end` is where the signature ends at the latest. */
-  constructor(bytes: Buffer, at: number, end: number) {
-    this.#bytes = bytes;
-    this.#end = end;
-    this.at = at;
-  }
-
-  next(): number {
-    const first = this.#byte();
-    if ((first & 0x80) === 0) return first;
-    if ((first & 0x40) === 0) return ((first & 0x3f) << 8) | this.#byte();
-    return (
-      (((first & 0x1f) << 24) | (this.#byte() << 16) | (this.#byte() << 8) | this.#byte()) >>> 0
-    );
-  }
-
-  #byte(): number {
-    const byte = this.at < this.#end ? this.#bytes[this.at] : undefined;
-    if (byte === undefined) throw new Unreadable("a signature is cut");
-    this.at++;
-    return byte;
-  }
 }

@@ -7,6 +7,7 @@ import {
   DOTNET_METHOD_FLAGS,
   DOTNET_METHOD_SLOT,
 } from "../../../build/abi.ts";
+import { HeapTypes } from "./awaits/heap-types.ts";
 import { type GenericArgument, paired } from "./generic-arguments.ts";
 import { PeImage } from "./image.ts";
 import type { ImageMethod } from "./instance-name.ts";
@@ -55,6 +56,8 @@ export class MethodReader {
   readonly #cache: ImageCache;
   readonly #modules: ModuleReader;
   readonly #types: TypeReader;
+  /** The types of objects on its heap. */
+  readonly heap: HeapTypes;
   readonly #tiers: TierReader;
   /** Images by their address, with their headers: the address may be given to another one. */
   readonly #images = new Map<number, { readonly headers: Buffer; readonly image: PeImage }>();
@@ -65,6 +68,7 @@ export class MethodReader {
     this.#cache = cache;
     this.#modules = new ModuleReader(memory, layout, cache);
     this.#types = new TypeReader(memory, layout, this.#modules);
+    this.heap = new HeapTypes(memory, layout, this.#types);
     this.#tiers = new TierReader(memory, layout);
   }
 

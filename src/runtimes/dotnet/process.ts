@@ -1,6 +1,7 @@
 /** Names the methods of one process that runs .NET. */
 import type { SeenMethod } from "../../addon/drained.ts";
 import type { NamedFunction } from "../reader.ts";
+import { type Link, linkOf } from "./awaits/links.ts";
 import type { ImageMethod } from "./instance-name.ts";
 import { type Layout, layoutOf, NEWEST_MEASURED, readDescriptor } from "./layout.ts";
 import { type ProcessMemory, Unreadable } from "./memory.ts";
@@ -120,6 +121,11 @@ export class DotnetProcess {
     if (this.#methodDescOf(start, this.memory.now) !== methodDesc)
       throw new Unreadable("its code was collected");
     return body;
+  }
+
+  /** What objects of the type with a MethodTable tell of who awaits them. */
+  linkOf(type: number): Link {
+    return linkOf(type, this.#parts.reader.heap);
   }
 
   /** The precompiled method at an address of an image. */

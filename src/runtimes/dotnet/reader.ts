@@ -6,6 +6,7 @@ import {
   FRAME_DOTNET,
   FRAME_KIND_SHIFT,
   FRAME_VALUE_MASK,
+  INTERPRETER_DOTNET,
 } from "../../../build/abi.ts";
 import type { Drained, SeenMethod } from "../../addon/drained.ts";
 import type { MethodFinder } from "../../addon/method-finder.ts";
@@ -13,8 +14,10 @@ import type { Sampler } from "../../addon/sampler.ts";
 import { startOfProcess } from "../../machine/process-start.ts";
 import { atOnce } from "../../machine/steps.ts";
 import { cleanName } from "../../tick/clean-name.ts";
+import { markOfAwaits } from "../awaits.ts";
 import type { NewFrames } from "../new-frames.ts";
 import type { NamedFrame, NamedFunction, RuntimeReader } from "../reader.ts";
+import { Awaits } from "./awaits/awaits.ts";
 import { PageBudget } from "./bytes.ts";
 import { ImageNames } from "./images.ts";
 import type { ImageMethod } from "./instance-name.ts";
@@ -52,6 +55,7 @@ type DotnetSampler = Pick<
   Sampler,
   | "readMemory"
   | "takeMethods"
+  | "tellDotnet"
   | "readFile"
   | "fileOwner"
   | "kept"
@@ -93,6 +97,7 @@ export class DotnetReader implements RuntimeReader {
   readonly #images: ImageNames;
   /** Names of methods of files by their numbers: most that a process of a build runs, one before it ran too. */
   readonly #numbered = new Map<number, NamedFunction>();
+  readonly #awaits = new Awaits();
   /** Words that came again for another method: of 512 that get an address one after the other, two have one word. */
   #changed: MetAgain[] = [];
   /** Notices about files, by their id. */
@@ -139,10 +144,16 @@ export class DotnetReader implements RuntimeReader {
   /** Names the precompiled method at an offset of a file. */
   symbolizeCode(file: number, offset: number): NamedFunction | undefined {
     if (!this.#images.holds(file, offset)) return undefined;
-    return this.#precompiled(() => this.#images.method(file, offset));
+    const named = this.#precompiled(() => this.#images.method(file, offset));
+    this.#awaits.noteCode(named, file, () => this.#images.codeAt(file, offset));
+    return named;
   }
 
   symbolize(frames: NewFrames, index: number): NamedFrame | undefined {
+    if (frames.interpreter(index) === INTERPRETER_DOTNET) {
+      const name = (): NamedFrame => ({ function: this.#awaits.name(Number(frames.word(index))) });
+      return markOfAwaits(frames, index, "dotnet") ?? name();
+    }
     if (frames.kind(index) !== FRAME_DOTNET) return undefined;
     return { function: this.name(frames.word(index), frames.owner(index)) };
   }
@@ -161,6 +172,7 @@ export class DotnetReader implements RuntimeReader {
         yield [number, { function: named }];
     }
     if (this.#drains % NAMES_KEPT_EVERY === 2) this.#images.keepNames();
+    this.#awaits.tell(this.#sampler);
     // This drain names nothing more, and the next one begins a round of its own.
     this.#recent.forget();
   }
@@ -168,6 +180,7 @@ export class DotnetReader implements RuntimeReader {
   /** Resolves the methods met since the last call, while their processes live. */
   resolveSeen(): void {
     atOnce(this.#resolving());
+    this.#awaits.tell(this.#sampler);
   }
 
   *#resolving(): Generator<void, void> {
@@ -225,6 +238,10 @@ export class DotnetReader implements RuntimeReader {
     const known = this.#process(seen);
     if (!known) return;
     const { process, isNext } = known;
+    if (seen.isType) {
+      this.#awaits.noteType(seen, process);
+      return;
+    }
     const { word, pid } = seen;
     const before = process.known(word);
     if (isNext || before || process.awaited(word)) this.#changed.push({ word, pid, before });
@@ -243,7 +260,7 @@ export class DotnetReader implements RuntimeReader {
   #nameByFile(process: DotnetProcess, seen: SeenMethod): NamedFunction | undefined {
     const { word, number, imageFileId, imageFile, imageOffset, row } = seen;
     const numbered = this.#numbered.get(number);
-    if (numbered) return process.keep(word, numbered);
+    if (numbered) return this.#keep(process, seen, numbered);
     const file = imageFile ? this.#sampler.fileId(imageFile) : imageFileId;
     if (file === 0) return undefined;
     const rva = startOf(word) - seen.image;
@@ -252,7 +269,17 @@ export class DotnetReader implements RuntimeReader {
       : attempt(() => this.#images.methodOfRow(file, imageOffset, row));
     const named = { ...told, isOfFile: true };
     if (number > 0 && named.whyUnnamed === undefined) this.#keepNumbered(number, named);
-    return process.keep(word, named);
+    return this.#keep(process, seen, named);
+  }
+
+  /** Keeps the name of a method, and notes what it is to who looks for those that await. */
+  #keep(process: DotnetProcess, seen: SeenMethod, named: NamedFunction): NamedFunction {
+    this.#awaits.noteMethod(
+      named,
+      seen,
+      isPrecompiled(seen) ? startOf(seen.word) : seen.methodDesc,
+    );
+    return process.keep(seen.word, named);
   }
 
   #keepNumbered(number: number, named: NamedFunction): void {
@@ -265,7 +292,7 @@ export class DotnetReader implements RuntimeReader {
     const named = isPrecompiled(seen)
       ? this.#precompiled(() => process.imageMethod(startOf(word), image))
       : attempt(() => process.method(startOf(word), methodDesc, seen));
-    return process.keep(word, named);
+    return this.#keep(process, seen, named);
   }
 
   #precompiled(resolve: () => ImageMethod): NamedFunction {

@@ -80,6 +80,31 @@ export class TypeReader {
     return this.#argumentNames(this.#argumentsOf(type));
   }
 
+  /** Handles of the generic arguments of a type. */
+  argumentHandles(type: number): number[] {
+    return isGeneric(this.#memory.u32(type)) ? this.#argumentsOf(type) : [];
+  }
+
+  /** Says whether a handle is of a type with fields of its own: a class or a structure. */
+  hasFields(type: number): boolean {
+    return type > 0 && type % 8 === 0 && (this.#memory.u32(type) & DOTNET_TYPE_COMPONENTS) === 0;
+  }
+
+  /** The type that a type inherits from; 0: none. */
+  parent(type: number): number {
+    return this.#memory.pointer(type + this.#layout.at["MethodTable.ParentMethodTable"]);
+  }
+
+  /** The address of the EEClass of a type; throws Unreadable where the two do not belong together. */
+  classOf(type: number): { readonly address: number; readonly canonical: number } {
+    const { at } = this.#layout;
+    const canonical = this.#canonical(type);
+    const address = this.#memory.pointer(canonical + at["MethodTable.EEClassOrCanonMT"]);
+    if (this.#memory.pointer(address + at["EEClass.MethodTable"]) !== canonical)
+      throw new Unreadable("one of its types is none");
+    return { address, canonical };
+  }
+
   /** Names of the types whose handles are in an array at an address. */
   names(address: number, count: number): string[] {
     this.#begin();

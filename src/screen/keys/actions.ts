@@ -44,7 +44,7 @@ export const prompt =
 
 /** Changes a choice between two. */
 export const toggle =
-  (choice: "reverse" | "threads" | "kernel" | "idle"): Action =>
+  (choice: "reverse" | "threads" | "kernel" | "idle" | "physical"): Action =>
   (session) =>
     session.update(toggleChoice, choice);
 

@@ -205,6 +205,12 @@ export const BINDINGS: readonly Binding[] = [
   key(["pagedown", "ctrl-d", "ctrl-f"], "a page down", act.move("page-down"), { label: "PgDn" }),
   key(["home", "g"], "the first row", act.move("first"), { label: "Home g" }),
   key(["end", "G"], "the last row", act.move("last"), { label: "End G" }),
+  key(
+    "A",
+    "async code: the scheduler's frames in place of those that await (~), or the other way",
+    act.toggle("physical"),
+    { group: "samples" },
+  ),
   key("K", "leave kernel frames out, or show them again", act.toggle("kernel"), {
     footer: ["kernel", 9],
     group: "samples",

@@ -119,8 +119,8 @@ export class Selectors {
   }
 
   /** Says what the state leaves out. */
-  options({ filter, kernel, nativeFrames, idle }: ViewState): AggregateOptions {
-    return { ...(filter ? { filter } : {}), kernel, nativeFrames, idle };
+  options({ filter, kernel, nativeFrames, idle, physical }: ViewState): AggregateOptions {
+    return { ...(filter ? { filter } : {}), kernel, nativeFrames, idle, physical };
   }
 
   #aggregate(ticks: readonly Tick[], options: AggregateOptions): Aggregate {
@@ -143,8 +143,8 @@ export class Selectors {
   }
 
   /** Adds a tick up whole, as the header tells it. */
-  everything(tick: Tick, { nativeFrames, idle }: ViewState): Aggregate {
-    return this.#aggregate([tick], { kernel: true, nativeFrames, idle });
+  everything(tick: Tick, { nativeFrames, idle, physical }: ViewState): Aggregate {
+    return this.#aggregate([tick], { kernel: true, nativeFrames, idle, physical });
   }
 
   /**

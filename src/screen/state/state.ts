@@ -85,6 +85,8 @@ export interface ViewState {
   readonly span: Span;
   readonly kernel: boolean;
   readonly nativeFrames: boolean;
+  /** The scheduler's frames are shown in place of those that await. */
+  readonly physical: boolean;
   /** Which threads are looked at. */
   readonly activity: Activity;
   /** Waits for work are shown too. */
@@ -123,7 +125,12 @@ export interface ViewState {
 export type ViewOptions = Pick<
   ViewState,
   "filterText" | "pids" | "kernel" | "nativeFrames" | "delaySeconds"
-> & { readonly sort: SortKey; readonly readableNames?: boolean; readonly idle?: boolean };
+> & {
+  readonly sort: SortKey;
+  readonly readableNames?: boolean;
+  readonly idle?: boolean;
+  readonly physical?: boolean;
+};
 
 /** A prompt that is closed. */
 export const NO_PROMPT: Prompt = { text: "", caret: 0, recall: -1 };
@@ -133,6 +140,7 @@ const MAX_FILTER_HISTORY = 50;
 export function initialState(options: ViewOptions): ViewState {
   const state: ViewState = {
     readableNames: false,
+    physical: false,
     activity: "running",
     idle: false,
     ...options,

@@ -170,10 +170,10 @@ export const changeSort = (state: ViewState, step: 1 | -1): ViewState => ({
   }),
 });
 
-/** Changes a choice between two: the order, threads under their processes, kernel frames, waits for work. */
+/** Changes a choice between two: the order, threads under their processes, kernel frames, waits for work, who awaits. */
 export const toggle = (
   state: ViewState,
-  choice: "reverse" | "threads" | "kernel" | "idle",
+  choice: "reverse" | "threads" | "kernel" | "idle" | "physical",
 ): ViewState => ({
   ...relisted(state),
   [choice]: !state[choice],

@@ -1,6 +1,7 @@
 /** Shows the call tree as a flame: frames are as wide as their share. */
 import { type CallTree, ROOT } from "../../model/call-tree.ts";
 import type { Filter } from "../../model/filter/filter.ts";
+import { markedName } from "../../text/awaits.ts";
 import { baseName, RUNTIME_LABELS } from "../../text/columns.ts";
 import { cell, displayWidth, percent, truncate } from "../../text/format.ts";
 import type { Runtime } from "../../tick/runtimes.ts";
@@ -127,7 +128,7 @@ function frameCells(frame: FlameFrame, { tree, theme, filter, selected }: Painte
   const { node, cells } = frame;
   const info = tree.functionOf(node);
   const room = cells - 1;
-  const whole = theme.nameOf(info);
+  const whole = markedName(theme.nameOf(info), tree.awaits(node));
   const name = room >= 3 ? fittingName(whole, info.runtime, room, glyphs) : "";
   const left = room - displayWidth(name);
   const fill = theme.hasBlocks ? " " : glyphs.unicode ? "─" : "-";
@@ -158,7 +159,7 @@ function frameText(tree: CallTree, node: number, unit: Unit, width: number, them
   ];
   const rest = `   ${parts.join("   ")}`;
   const name = truncate(
-    theme.nameOf(info),
+    markedName(theme.nameOf(info), tree.awaits(node)),
     Math.max(8, width - displayWidth(rest)),
     "middle",
     theme.glyphs,

@@ -3,6 +3,7 @@
 import { type FunctionDetail, functionDetail, type Neighbour } from "../../model/detail.ts";
 import { isWaiting } from "../../model/waits/activity.ts";
 import { type WaitingThread, waitingThreads } from "../../model/waits/holders.ts";
+import { markedName } from "../../text/awaits.ts";
 import { baseName, RUNTIME_LABELS } from "../../text/columns.ts";
 import { cell, clean, displayWidth, percent, truncate } from "../../text/format.ts";
 import { commandText } from "../../text/process-columns.ts";
@@ -26,8 +27,8 @@ export const openFunction = ({ view, opened }: ViewState): number | undefined =>
   view === FUNCTION_PAGE && opened !== undefined ? Number(opened) : undefined;
 
 /** The id of a row says whether it is a caller or a callee, and of which function. */
-const rowId = (functionId: number, isCallee: boolean): string =>
-  `${isCallee ? "callee" : "caller"} ${functionId}`;
+const rowId = (functionId: number, isCallee: boolean, awaits: boolean): string =>
+  `${awaits ? "awaiting " : ""}${isCallee ? "callee" : "caller"} ${functionId}`;
 
 interface Line {
   readonly share: string;
@@ -61,10 +62,10 @@ function neighbours(
   isCallee: boolean,
   theme: Theme,
 ): Line[] {
-  return list.map(({ function: info, count }) => ({
+  return list.map(({ function: info, awaits = false, count }) => ({
     share: shareText(count, total),
-    text: info ? theme.nameOf(info) : none,
-    ...(info ? { id: rowId(info.id, isCallee) } : {}),
+    text: info ? markedName(theme.nameOf(info), awaits) : none,
+    ...(info ? { id: rowId(info.id, isCallee, awaits) } : {}),
   }));
 }
 
@@ -91,9 +92,10 @@ function detailOf(
   memo: Memo<FunctionDetail>,
 ): FunctionDetail {
   const { state, lookedUp, selectors } = session;
-  const { filter, kernel, nativeFrames } = state;
+  const { filter, kernel, nativeFrames, physical } = state;
   const opened = openFunction(state) ?? -1;
-  const key = [tick, ticks.length, opened, filter, kernel, nativeFrames, lookedUp.version];
+  const choice = [filter, kernel, nativeFrames, physical];
+  const key = [tick, ticks.length, opened, ...choice, lookedUp.version];
   const options = { ...selectors.options(state), factsOf: lookedUp.factsOf };
   return memo.of(key, () => functionDetail(ticks, opened, options));
 }
@@ -266,7 +268,7 @@ export const functionPage: View = {
     return (input) => functionBody(input, memo, waitMemo);
   },
   open: (session, row) => {
-    const id = row.slice(row.indexOf(" ") + 1);
+    const id = row.slice(row.lastIndexOf(" ") + 1);
     session.update(openPage, FUNCTION_PAGE, id);
   },
 };

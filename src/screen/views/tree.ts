@@ -1,5 +1,6 @@
 /** Shows who called whom, as a tree of rows. */
 import { type CallTree, ROOT } from "../../model/call-tree.ts";
+import { markedName } from "../../text/awaits.ts";
 import { baseName, RUNTIME_LABELS } from "../../text/columns.ts";
 import { bar, cell, displayWidth, percent, truncate } from "../../text/format.ts";
 import { spanText } from "../span.ts";
@@ -91,7 +92,12 @@ function treeLine(
   const withBar = width >= 100;
   const room = width - 1 - before.length - 7 - space.length - 2 - (withBar ? BAR_CELLS + 1 : 0);
   const module = baseName(info.module);
-  const name = truncate(theme.nameOf(info), Math.max(8, room), "middle", glyphs);
+  const name = truncate(
+    markedName(theme.nameOf(info), tree.awaits(node)),
+    Math.max(8, room),
+    "middle",
+    glyphs,
+  );
   const rest = room - displayWidth(name) - 2;
   const where =
     module !== "" && rest >= 8 ? truncate(module, Math.min(rest, 30), "middle", glyphs) : "";

@@ -43,6 +43,7 @@ describe("what is read", () => {
       rows: 50,
       kernel: true,
       nativeFrames: false,
+      physical: false,
       idle: false,
       readableNames: false,
       color: true,

@@ -8,6 +8,7 @@ import { ByteWriter } from "../../../src/recording/bytes.ts";
 import { packChunk, prefix } from "../../../src/recording/chunks.ts";
 import {
   FLAG_RENEWED,
+  FRAME_ALWAYS,
   KIND_END,
   KIND_HEADER,
   KIND_TICKS,
@@ -96,9 +97,9 @@ function recordingOf(number: number, unit: string): Buffer {
   const texts = ["loop", "app", "wait", unit, "web-3", "1"];
   out.uint(texts.length);
   for (const text of texts) out.text(text);
-  // A function: runtime, name, module, no reason. A frame of it: no line, no note, no flags.
+  // A function: runtime, name, module, no reason. A frame of it: no line, no note, no flag but the one that all have.
   for (const value of [1, number, 0, 1, 0]) out.uint(value);
-  for (const value of [1, 0, 0, 0, 0]) out.uint(value);
+  for (const value of [1, 0, 0, 0, FRAME_ALWAYS]) out.uint(value);
   // A stack: complete, on no other one, one frame. A thread.
   for (const value of [1, 0, 0, 1, 0]) out.uint(value);
   for (const value of [1, 7, 7, 1, 1, 1, 0, 5]) out.uint(value);

@@ -227,7 +227,7 @@ describe("what is no recording", () => {
     [
       "a newer version",
       Buffer.concat([prefix(VERSION + 1), header()]),
-      "FILE is a recording of format 7; this polytop reads formats up to 6: use a newer one",
+      "FILE is a recording of format 8; this polytop reads formats up to 7: use a newer one",
     ],
     [
       "one that a transfer as text has changed",

@@ -1,13 +1,14 @@
 /** Signatures of precompiled generic instances: what they say is read, anything else ends in a reason. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { CompressedReader } from "../../../src/runtimes/dotnet/bytes.ts";
 import { type ImageModule, instanceMethod } from "../../../src/runtimes/dotnet/instance-name.ts";
 import {
   CORE_MODULE,
   readMethodInstance,
 } from "../../../src/runtimes/dotnet/instance-signature.ts";
 import { Unreadable } from "../../../src/runtimes/dotnet/memory.ts";
-import { CompressedReader, Metadata } from "../../../src/runtimes/dotnet/metadata.ts";
+import { Metadata } from "../../../src/runtimes/dotnet/metadata.ts";
 import { bodyText } from "../../../src/runtimes/dotnet/reader.ts";
 import { makeMetadata } from "../../support/metadata.ts";
 

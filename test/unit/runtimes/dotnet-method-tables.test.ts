@@ -2,9 +2,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { FunctionMethods } from "../../../src/addon/method-finder.ts";
+import { CompressedReader } from "../../../src/runtimes/dotnet/bytes.ts";
 import { readMethodInstance } from "../../../src/runtimes/dotnet/instance-signature.ts";
 import { Unreadable } from "../../../src/runtimes/dotnet/memory.ts";
-import { CompressedReader } from "../../../src/runtimes/dotnet/metadata.ts";
 import { methodFinder } from "../../support/addon.ts";
 import { CODE, functions } from "../../support/precompiled.ts";
 

@@ -3,11 +3,12 @@
  * to which method, generic instances included. Formats: src/coreclr/inc/readytorun.h of .NET 8 to 10.
  */
 import type { Bytes } from "../bytes.ts";
+import { CompressedReader } from "../bytes.ts";
 import type { Directory, PeImage } from "../image.ts";
 import { type ImageMethod, type ImageModule, instanceMethod } from "../instance-name.ts";
 import { CORE_MODULE, type MethodInstance, readMethodInstance } from "../instance-signature.ts";
 import { Unreadable } from "../memory.ts";
-import { CompressedReader, type Metadata } from "../metadata.ts";
+import type { Metadata } from "../metadata.ts";
 import { CompositeImage, isComposite, type OpenComponent } from "./composite.ts";
 import { type ReadyToRunSections, readSections } from "./header.ts";
 import { type FunctionRange, MethodIndex } from "./method-index.ts";
