@@ -127,8 +127,6 @@ enum perl_name_flags {
 	PERL_NAME_LEXICAL = 1,  /* a sub that belongs to no package */
 	PERL_NAME_NONE = 2,     /* the sub has no name any more */
 	PERL_NAME_NO_STASH = 4, /* its package was deleted */
-	PERL_NAME_FIELDS = 8,   /* what initialises the fields of a class, which has no name */
-	PERL_NAME_ADJUST = 16,  /* an ADJUST block of a class, which has none either */
 };
 
 #endif

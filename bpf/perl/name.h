@@ -23,14 +23,11 @@
 #define SVF_HAS_AUX 0x02000000 /* SVf_OOK of a hash: it has a name */
 #define SVF_HAS_GP 0x8000
 
-#define CVF_NO_WARNING 0x1 /* CVf_NOWARN_AMBIGUOUS */
 #define CVF_ISXSUB 0x8
 #define CVF_CLONED 0x40
-#define CVF_ANON 0x80
 #define CVF_CVGV_RC 0x400 /* the sub counts as a reference to its glob */
 #define CVF_NAMED 0x8000
 #define CVF_LEXICAL 0x10000
-#define CVF_METHOD 0x100000 /* CVf_IsMETHOD: of a class, from 5.38 on */
 
 #define CV_BODY_FROM 32
 #define CV_GLOB 56
@@ -175,26 +172,6 @@ static __always_inline int send_perl_name(void)
 	return sent < 0 ? -1 : 0;
 }
 
-/* Whether the name of a sub is that of those without one. */
-static __always_inline int is_anonymous(struct name_part *sub)
-{
-	return sub->length == 8 && *(__u64 *)sub->bytes == 0x5f5f4e4f4e415f5fULL; /* "__ANON__" */
-}
-
-/*
- * What the sub of w->perl.body is where no sub of the program is it: enum perl_name_flags. What the constructor of a
- * class calls has no name, and is no anonymous method either. An ADJUST block begins as any method does
- * (class_prepare_method_parse() of class.c, 5.38 to 5.44), the sub that initialises all fields does not.
- */
-static __always_inline __u16 part_of_class(struct walk *w)
-{
-	__u32 flags = w->perl.body.flags;
-
-	if ((flags & (CVF_METHOD | CVF_ANON)) != CVF_METHOD || !is_anonymous(&w->name.parts[PERL_PART_SUB]))
-		return 0;
-	return flags & CVF_NO_WARNING ? PERL_NAME_ADJUST : PERL_NAME_FIELDS;
-}
-
 /*
  * Makes the name of the sub w->perl.cv, whose body is in w->perl.body.
  * Returns 0, or -1 if a string was unreadable.
@@ -222,8 +199,6 @@ __noinline int perl_name_sub(__u32 kind)
 		}
 	} else if (read_glob(w, file, body->glob)) {
 		return -1;
-	} else {
-		w->name.flags |= part_of_class(w);
 	}
 	if (body->flags & CVF_LEXICAL) {
 		w->name.flags |= PERL_NAME_LEXICAL;

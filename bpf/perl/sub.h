@@ -112,10 +112,11 @@ static __always_inline int is_same_sub(struct perl_walk *p, struct perl_memo *me
 static __always_inline int is_name_kept(struct walk *w)
 {
 	struct perl_walk *p = &w->perl;
+	struct name_part *sub = &w->name.parts[PERL_PART_SUB];
 
 	if ((p->body.flags & CVF_NAMED) || !(p->body.flags & CVF_CVGV_RC))
 		return 1;
-	return is_anonymous(&w->name.parts[PERL_PART_SUB]);
+	return sub->length == 8 && *(__u64 *)sub->bytes == 0x5f5f4e4f4e415f5fULL; /* "__ANON__" */
 }
 
 /*

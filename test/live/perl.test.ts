@@ -100,27 +100,6 @@ describe.each(all)("$name", ({ programs, get }) => {
   });
 });
 
-test("what the constructor of a class calls has a name of its own", async (context) => {
-  needsSampling(context);
-  const perl = perlOf("sid");
-  if (typeof perl === "string") return context.skip(perl);
-  const script = `use v5.38; use experimental "class"; sub spin { my $n = 0; $n += $_ for 1 .. 9000 }
-    class Point { field $x = main::spin(); field $y = do { main::spin() }; ADJUST { main::spin() }
-      method go { (method { main::spin() })->($self); (sub { main::spin() })->() } }
-    Point->new->go while 1`;
-  const [command = "", ...args] = perl.command;
-  const ticks = await during([start(command, [...args, "-e", script])], ([pid = 0]) =>
-    liveTicks({ seconds: 2, frequency: 499, pids: [pid] }),
-  );
-  const callers = stackCounts(...ticks)
-    .map(({ stack }) => perlFrames(stack).map((it) => it.function.name))
-    .filter(([leaf]) => leaf === "main::spin")
-    .map(([, caller]) => caller);
-  expect(new Set(callers)).toEqual(
-    new Set(["Point::(fields)", "Point::ADJUST", "Point::__ANON__"]),
-  );
-});
-
 test("subs and methods written in C have their own name, and hide their C function", async (context) => {
   needsSampling(context);
   if (typeof machine === "string") return context.skip(machine);

@@ -126,9 +126,6 @@ export const perlFrames = (stack: Stack): Frame[] =>
 /** Whether a frame is of a sub written in C, which caller() leaves out: its file is one of C. */
 const isOfC = ({ function: { module = "" } }: Frame): boolean => /\.(c|cc|cpp|xs)$/.test(module);
 
-/** What caller() calls a sub: it has one name for all that have none, parts of a class too. */
-const callersName = (name: string): string => name.replace(/::(\(fields\)|ADJUST)$/, "::__ANON__");
-
 /** A stack as caller() would say it: each frame with the place that it was called from. */
 export function asCaller(stack: Stack): { readonly names: string; readonly lines: string } {
   const frames = perlFrames(stack).filter((it) => !isOfC(it));
@@ -136,9 +133,8 @@ export function asCaller(stack: Stack): { readonly names: string; readonly lines
   const lines: string[] = [];
   frames.slice(0, -1).forEach(({ function: called }, i) => {
     const from = frames[i + 1];
-    const name = callersName(called.name);
-    names.push(`${name}|${from?.function.module}`);
-    lines.push(`${name}|${from?.function.module}|${from?.line ?? 0}`);
+    names.push(`${called.name}|${from?.function.module}`);
+    lines.push(`${called.name}|${from?.function.module}|${from?.line ?? 0}`);
   });
   return { names: names.join("\t"), lines: lines.join("\t") };
 }

@@ -5,8 +5,6 @@ import {
   PERL_EVAL,
   PERL_FILE_SHIFT,
   PERL_MAIN,
-  PERL_NAME_ADJUST,
-  PERL_NAME_FIELDS,
   PERL_NAME_LEXICAL,
   PERL_NAME_NO_STASH,
   PERL_NAME_NONE,
@@ -92,10 +90,7 @@ function compose({ kind, flags, parts: [sub, stash, file] }: InterpretedName): N
   if (kind === PERL_MAIN) return found("(main)");
   // caller() calls subs without a name so.
   if (flags & PERL_NAME_NONE) return found("(unknown)");
-  // caller() calls what the constructor of a class calls __ANON__, as it does every sub without a name.
-  const ofClass =
-    flags & PERL_NAME_FIELDS ? "(fields)" : flags & PERL_NAME_ADJUST ? "ADJUST" : undefined;
-  const name = ofClass ?? text(sub);
+  const name = text(sub);
   if (flags & PERL_NAME_LEXICAL || PHASES.has(name)) return found(name);
   return found(`${flags & PERL_NAME_NO_STASH ? "__ANON__" : text(stash)}::${name}`);
 }
