@@ -207,13 +207,13 @@ enum interpreted_kind {
 	 * first, are further in. Then who awaits what these carry out, the next one first, and the scheduler.
 	 */
 	INTERPRETED_AWAITED_AT = 9,
-	INTERPRETED_AWAITS = 10,        /* a function that awaits: `name` is the interpreter's own number of it */
-	INTERPRETED_AWAITS_FIRST = 11,  /* several await the one before: the next is the first of them */
-	INTERPRETED_SCHEDULED_BY = 12,  /* `name` is enum scheduler */
+	INTERPRETED_AWAITS = 10,       /* a function that awaits: `name` is the interpreter's own number of it */
+	INTERPRETED_AWAITS_FIRST = 11, /* several await the one before: the next is the first of them */
+	INTERPRETED_SCHEDULED_BY = 12, /* `name` is enum scheduler */
 	/* User space marks native frames so in stacks that have others; the kernel side never sends these. */
 	INTERPRETED_SCHEDULES = 13, /* a frame of the scheduler, in place of which those that await are shown */
-	INTERPRETED_FOLDED = 14, /* a native frame that is hidden */
-	INTERPRETED_NATIVE = 15, /* a native frame */
+	INTERPRETED_FOLDED = 14,    /* a native frame that is hidden */
+	INTERPRETED_NATIVE = 15,    /* a native frame */
 };
 
 /* Who resumes functions that awaited something. */

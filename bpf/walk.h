@@ -89,7 +89,7 @@ struct awaits {
 	__u32 machine; /* the number of the state machine that is looked for; 0: a task that calls a delegate */
 	__u32 unknown; /* types that user space must tell of first were met */
 	__u32 count;
-	__u32 end;     /* the counter of how the chain of objects ended; 0: not yet */
+	__u32 end; /* the counter of how the chain of objects ended; 0: not yet */
 	__u32 several;
 	__u32 reserved;
 	struct dotnet_type_key key;

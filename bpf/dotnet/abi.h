@@ -128,15 +128,15 @@ _Static_assert(sizeof(struct dotnet_type_key) == 16, "dotnet_type_key");
 
 /* Offsets count from the start of the object, where the pointer to its MethodTable is; 0: there is no such field. */
 struct dotnet_type {
-	__u64 space;        /* program_of() the process */
-	__u32 name;         /* of the async method, as user space numbers them; 0: it is no method's */
-	__u32 machine;      /* the number of the state machine's type */
-	__u16 link;         /* enum dotnet_link */
-	__u16 flags;        /* DOTNET_IS_... */
+	__u64 space;   /* program_of() the process */
+	__u32 name;    /* of the async method, as user space numbers them; 0: it is no method's */
+	__u32 machine; /* the number of the state machine's type */
+	__u16 link;    /* enum dotnet_link */
+	__u16 flags;   /* DOTNET_IS_... */
 	__u16 next;
 	__u16 second;
-	__u16 task_flags;   /* Task.m_stateFlags */
-	__u16 state;        /* <>1__state, in the object or in what `machine_at` leads to */
+	__u16 task_flags; /* Task.m_stateFlags */
+	__u16 state;      /* <>1__state, in the object or in what `machine_at` leads to */
 	__u16 machine_at;
 	__u16 reserved;
 };

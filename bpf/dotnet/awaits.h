@@ -29,7 +29,8 @@ MAP(dotnet_types, LRU_HASH, 8192, struct dotnet_type_key, struct dotnet_type);
 /* <>1__state of a state machine that runs. */
 #define STATE_RUNS (~0U)
 
-/* From a MethodTable to its EEClass, or to the canonical MethodTable, with bit 0 set; and back (methodtable.h, class.h). */
+/* From a MethodTable to its EEClass, or to the canonical MethodTable, with bit 0 set; and back (methodtable.h,
+ * class.h). */
 #define TYPE_CLASS 40
 #define CLASS_TYPE 16
 /* So long nobody asks again for a type. */
@@ -250,7 +251,8 @@ __noinline int dotnet_follow(__u32 turn)
 		a->end = COUNTER_AwaitsLimit;
 		return 1;
 	}
-	if (READ_USER(&next, a->object + type->next) || (type->second && next && READ_USER(&next, next + type->second))) {
+	if (READ_USER(&next, a->object + type->next) ||
+	    (type->second && next && READ_USER(&next, next + type->second))) {
 		a->end = COUNTER_AwaitsUnreadable;
 		return 1;
 	}

@@ -82,14 +82,15 @@ struct dotnet_walk {
 	__u32 count;
 	__u32 role; /* of the frame, as struct dotnet_role_value has it */
 	/* See role.h: */
-	__u32 resumed; /* how many frames are further in than those of the scheduler; 0: it is not known to have resumed any */
+	__u32 resumed; /* how many frames are further in than those of the scheduler; 0: it is not known to have resumed
+			  any */
 	__u32 mover;   /* how many frames there were up to the last that carries out a state machine */
 	__u32 machine; /* the number of that, where it came with the role */
 	__u32 is_task; /* a delegate of a task was called, no async method resumed */
 	__u32 pool;    /* on a thread of the pool */
 	__u32 reserved;
-	__u64 mover_place; /* a frame word that tells the state machine */
-	__u64 resumed_cfa; /* where the scheduler called */
+	__u64 mover_place;               /* a frame word that tells the state machine */
+	__u64 resumed_cfa;               /* where the scheduler called */
 	struct dotnet_role_key role_key; /* scratch */
 	struct dotnet_asked asked;       /* scratch */
 	struct dotnet_process process;

@@ -52,8 +52,8 @@ static __noinline int push_noted_awaits(__u32 interpreter, __u32 first)
 		if (index >= a->count || index >= MAX_AWAITS)
 			break;
 		__u32 name = a->names[index & (MAX_AWAITS - 1)];
-		push_interpreted(w, interpreter, name == AWAITED_BY_SEVERAL ? INTERPRETED_AWAITS_FIRST : INTERPRETED_AWAITS,
-				 name, 0);
+		push_interpreted(w, interpreter,
+				 name == AWAITED_BY_SEVERAL ? INTERPRETED_AWAITS_FIRST : INTERPRETED_AWAITS, name, 0);
 	}
 	return 0;
 }

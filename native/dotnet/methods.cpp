@@ -32,8 +32,8 @@ void Methods::add(const method_record& record, size_t size) {
   // The kernel side has told of it and will not again: JavaScript asks the process itself then.
   if (waiting_.size() >= kMaxWaiting) return;
   waiting_.push_back({record.word, record.method_desc, record.image, record.image_offset, record.image_file,
-                      record.is_of_file != 0, record.row, number, record.bias, record.space, record.tgid, record.file, isType,
-                      record.allocator, record.allocator_number, std::string(record.name, length)});
+                      record.is_of_file != 0, record.row, number, record.bias, record.space, record.tgid, record.file,
+                      isType, record.allocator, record.allocator_number, std::string(record.name, length)});
   if (woken_ || length > 0 || record.is_of_file || !wake_) return;
   woken_ = true;
   wake_();

@@ -26,7 +26,7 @@ struct MethodInfo {
   uint64_t bias = 0;         ///< address of the runtime less that in its file's headers
   uint64_t space = 0;        ///< identifies the address space
   uint32_t pid = 0;
-  uint32_t file = 0;  ///< id of the runtime's file
+  uint32_t file = 0;    ///< id of the runtime's file
   bool isType = false;  ///< `methodDesc` is a MethodTable
   /// What its memory was allocated by, if that may be collected: the address of its number (0: not), and that number.
   uint64_t allocator = 0;

@@ -33,7 +33,8 @@ void placeAwaits(InterpretedStack& stack) {
     if (ownerOf(*at) == INTERPRETER_NONE && inner-- == 0) break;
   }
   for (auto frame = at; frame != stack.native.end(); ++frame) {
-    if (ownerOf(*frame) == INTERPRETER_NONE && frameKind(frame->name) != FRAME_STOP) frame->meta = INTERPRETED_SCHEDULES;
+    if (ownerOf(*frame) == INTERPRETER_NONE && frameKind(frame->name) != FRAME_STOP)
+      frame->meta = INTERPRETED_SCHEDULES;
   }
   stack.native.insert(at, first, last);
   others.erase(place, last);

@@ -246,8 +246,7 @@ class Sampler : public Napi::ObjectWrap<Sampler> {
     for (const uint32_t pid : targets) parts_->files.dotnetPlaces.noteProcess(pid);
     const bool isWidened = targets.empty() && parts_->session.isNarrowed();
     parts_->session.setTargets(targets);
-    // Nobody heard of what others mapped meanwhile.
-    if (isWidened) parts_->files.announceRunning(parts_->session);
+    if (isWidened) parts_->files.announceRunning(parts_->session);  // nobody heard of what others mapped meanwhile
     return info.Env().Undefined();
   }
 
@@ -388,11 +387,8 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("endFirst", Napi::Function::New(env, [](const Napi::CallbackInfo&) { endFirst(); }));
   exports.Set("comeFirst", Napi::Function::New(env, [](const Napi::CallbackInfo&) { comeFirst(); }));
   exports.Set("comeBeforeHelpers", Napi::Function::New(env, [](const Napi::CallbackInfo&) { comeBeforeHelpers(); }));
-  exports.Set("releaseUnusedMemory", Napi::Function::New(env, [](const Napi::CallbackInfo& info) {
-                return guarded(info.Env(), [&] {
-                  releaseUnusedMemory();
-                  return info.Env().Undefined();
-                });
+  exports.Set("releaseUnusedMemory", Napi::Function::New(env, [](const Napi::CallbackInfo& info) -> Napi::Value {
+                return guarded(info.Env(), [&] { return releaseUnusedMemory(), info.Env().Undefined(); });
               }));
   return exports;
 }

@@ -178,7 +178,13 @@ test.each(files.filter((file) => file.endsWith("libcoreclr.so")))(
   { timeout: 60_000 },
   (file) => {
     const { rows, different } = mended(file);
-    expect(rows.filter((row) => / rsp(-|\+0 )/.test(row))).toEqual([]);
+    const bytes = readFileSync(file);
+    // Nothing runs the padding behind a function, which has the row of the function's end.
+    const isRun = (row: string): boolean => {
+      const at = Number.parseInt(row, 16);
+      return !/^(66|90|cc|2e|0f1f)/.test(bytes.subarray(at, at + 2).toString("hex"));
+    };
+    expect(rows.filter((row) => / rsp(-|\+0 )/.test(row) && isRun(row))).toEqual([]);
     expect(different.length).toBeGreaterThan(10);
     expect(different.length / rows.length).toBeLessThan(0.003);
   },

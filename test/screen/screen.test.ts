@@ -288,7 +288,7 @@ test("the short cut through Ink draws what Ink draws", async () => {
       const terminal = start(110, 32, { ticks: 1, plainInk });
       await terminal.shows("SELF%");
       terminal.type("jj");
-      await terminal.shows("▶");
+      await terminal.until((text) => text.split("\n")[6]?.startsWith("▶") === true, "row 3");
       return terminal.lines();
     }),
   );
