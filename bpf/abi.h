@@ -203,8 +203,9 @@ _Static_assert(sizeof(struct interpreted_frame) == 16, "interpreted_frame");
 enum interpreted_kind {
 	INTERPRETED_STOP = 8, /* not a frame, but why the walk ended: `name` is a counter id */
 	/*
-	 * Who awaits, of any interpreter: runtimes/awaits.h. First where: `name` is how many of the native frames, leaf
-	 * first, are further in. Then who awaits what these carry out, the next one first, and the scheduler.
+	 * Who awaits, of any interpreter but Perl, which has words of its own there: runtimes/awaits.h. First where:
+	 * `name` is how many of the native frames, leaf first, are further in. Then who awaits what these carry out,
+	 * the next one first, and the scheduler.
 	 */
 	INTERPRETED_AWAITED_AT = 9,
 	INTERPRETED_AWAITS = 10,       /* a function that awaits: `name` is the interpreter's own number of it */

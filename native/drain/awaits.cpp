@@ -10,8 +10,10 @@ namespace {
 
 uint32_t kindOf(const interpreted_frame& frame) { return frame.meta & INTERPRETED_KIND_MASK; }
 
+/// Perl's words by which its frames are paired with native ones have the same numbers, and its frames await nothing.
 bool isPlace(const interpreted_frame& frame) {
-  return ownerOf(frame) != INTERPRETER_NONE && kindOf(frame) == INTERPRETED_AWAITED_AT;
+  const uint32_t owner = ownerOf(frame);
+  return owner != INTERPRETER_NONE && owner != INTERPRETER_PERL && kindOf(frame) == INTERPRETED_AWAITED_AT;
 }
 
 bool isAwait(const interpreted_frame& frame) {

@@ -17,8 +17,13 @@ function catchesSignals(pid: number): boolean {
 /** Ids of the BPF programs that a process holds. */
 function loadedPrograms(pid: number): string[] {
   const folder = `/proc/${pid}/fdinfo`;
-  const texts = readdirSync(folder).map((name) => readFileSync(`${folder}/${name}`, "utf8"));
-  return texts.flatMap((text) => /^prog_id:\s*(\d+)/m.exec(text)?.[1] ?? []);
+  return readdirSync(folder).flatMap((name) => {
+    try {
+      return /^prog_id:\s*(\d+)/m.exec(readFileSync(`${folder}/${name}`, "utf8"))?.[1] ?? [];
+    } catch {
+      return []; // It was closed meanwhile.
+    }
+  });
 }
 
 const isLoaded = (program: string): boolean =>

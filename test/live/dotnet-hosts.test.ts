@@ -100,7 +100,10 @@ test("an assembly that was replaced lends its names to no code of a composite im
     };
     await during([program], async (pids) => {
       await hasRun(program.pid, 2);
-      expect(await framesOf(pids)).toContain("Truth.Program.Descend");
+      // On a busy machine names come late.
+      for (let look = 0; look < 5; look++)
+        if ((await framesOf(pids)).includes("Truth.Program.Descend")) break;
+        else expect(look).toBeLessThan(4);
       bytes.fill(7, bytes.indexOf(id), bytes.indexOf(id) + 8);
       rmSync(assembly);
       writeFileSync(assembly, bytes);

@@ -15,9 +15,15 @@ export function buildTools(): void {
   run("flock", [join(root, "build"), "make", "-s", "-j2", "-C", root, "tools"]);
 }
 
+/** The rows of a large file are some megabytes. */
+const MOST_OUTPUT = 64 << 20;
+
 /** What a command prints; throws an Error with all of its output where it fails. */
 export function run(command: string, args: readonly string[]): string {
-  const { status, stdout, stderr, error } = spawnSync(command, args, { encoding: "utf8" });
+  const { status, stdout, stderr, error } = spawnSync(command, args, {
+    encoding: "utf8",
+    maxBuffer: MOST_OUTPUT,
+  });
   if (error) throw error;
   if (status !== 0) throw new Error(`${command} ${args.join(" ")}\n${stdout}${stderr}`);
   return stdout;
