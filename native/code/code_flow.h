@@ -45,6 +45,9 @@ struct FlowFound {
   bool isProven() const { return returns + joins > 0 || isLinkedJump || isWhole; }
 };
 
+/// What a step of CodeFlow takes of the budget of a file at least: some 30 ns.
+inline constexpr uint64_t kBudgetOfStep = 2;
+
 /// What is known of each byte of a piece of code. The same memory is used for one piece after the other.
 struct FlowMemory {
   std::vector<StateSet::Number> states;

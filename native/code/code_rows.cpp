@@ -24,8 +24,6 @@ constexpr uint64_t kMemoryOfByte = 9;
 constexpr uint64_t kMostSymbolBytes = 64;
 /// Each instruction is looked at up to ten times, and has four bytes. The most take half a second.
 constexpr uint64_t kStepsOfByte = 8, kLeastSteps = 1 << 16, kMostSteps = 8 << 20;
-/// What a step takes of the budget of a file at least: some 30 ns.
-constexpr uint64_t kBudgetOfStep = 2;
 
 /// What is found in a file's holes.
 class HoleReader {

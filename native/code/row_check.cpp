@@ -17,7 +17,7 @@ constexpr uint64_t kMostBytes = 16 << 10;
 /// Functions that never lead back to the return address mostly end in a call that does not return; others are short.
 constexpr uint64_t kMostBytesOfEndless = 256;
 constexpr uint64_t kLongestReturn = 4;
-constexpr uint64_t kSteps = 1 << 20, kBudgetOfCheckedStep = 2;
+constexpr uint64_t kSteps = 1 << 20;
 
 constexpr int32_t kStartDepth = -arch::kReturnAddressOffset;
 
@@ -118,7 +118,7 @@ class RowMender {
     CodeFlow flow(code, function.begin, states_, memory_, steps_);
     flow.markStart(0, true);
     const bool isFollowed = follow(flow, first.cfa_offset, function);
-    image_.budget().takeSteps((before - steps_) * kBudgetOfCheckedStep);
+    image_.budget().takeSteps((before - steps_) * kBudgetOfStep);
     compare(flow, function, isFollowed);
   }
 

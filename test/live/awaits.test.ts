@@ -1,8 +1,6 @@
 /** Who awaits in .NET, against a program whose leaves tell by their names who calls and who awaits them. */
-import { expect, type TestContext, test } from "vitest";
-import { awaitsProgram, SHAPES } from "../support/dotnet.ts";
-import { Lacking } from "../support/measure.ts";
-import { needsSampling } from "../support/polytop.ts";
+import { expect, test } from "vitest";
+import { awaitsProgram, builtShape } from "../support/dotnet.ts";
 import { during, type Snapshot, sampleJson, start } from "../support/profile.ts";
 
 const TIMEOUT = 400_000;
@@ -73,19 +71,6 @@ const TOLD: Readonly<Record<string, string>> = {
   Generic: `Pair\`1.Inner ~Pair\`1.Of ~Generics ${OUTER}`,
 };
 
-/** The program in a shape; skips the test where it cannot be had here. */
-function built(name: string, context: TestContext): string {
-  needsSampling(context);
-  const shape = SHAPES.find((it) => it.name === name);
-  if (!shape) throw new Error(`no shape ${name}`);
-  try {
-    return awaitsProgram(shape);
-  } catch (error) {
-    if (error instanceof Lacking) context.skip(error.message);
-    throw error;
-  }
-}
-
 const sample = (program: string, mode: string, seconds: number, more: readonly string[] = []) =>
   during([start(program, [mode])], (pids) =>
     sampleJson({ seconds, frequency: 299, pids, args: ["--stacks", "200", ...more] }),
@@ -95,7 +80,7 @@ test.for(["installed", "net8"])(
   "awaiting methods stand outside of what was resumed: %s",
   { timeout: TIMEOUT },
   async (shape, context) => {
-    const { snapshots } = await sample(built(shape, context), "honest", 10);
+    const { snapshots } = await sample(builtShape(awaitsProgram, shape, context), "honest", 10);
     const stacks = stacksOf(snapshots);
     let [right, all] = [0, 0];
     const wrong: string[] = [];
@@ -119,7 +104,7 @@ function isPart(met: string, told: string): boolean {
 }
 
 test("two that await one helper share its time", { timeout: TIMEOUT }, async (context) => {
-  const program = built("installed", context);
+  const program = builtShape(awaitsProgram, "installed", context);
   const { snapshots } = await sample(program, "shared", 9);
   const shared = stacksOf(snapshots).get("Shared") ?? new Map<string, number>();
   const of = (name: string): number =>
@@ -135,7 +120,7 @@ test("two that await one helper share its time", { timeout: TIMEOUT }, async (co
 
 test("chains that no program makes are bounded", { timeout: TIMEOUT }, async (context) => {
   const { snapshots, metrics, samples, complete } = await sample(
-    built("installed", context),
+    builtShape(awaitsProgram, "installed", context),
     "made-up",
     9,
   );

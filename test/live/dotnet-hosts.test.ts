@@ -1,31 +1,17 @@
 /** .NET where it is not expected: loaded late, with damaged metadata, and of no known version. */
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { expect, type TestContext, test } from "vitest";
+import { expect, test } from "vitest";
 import { PageBudget } from "../../src/runtimes/dotnet/bytes.ts";
 import { PeImage } from "../../src/runtimes/dotnet/image.ts";
-import { dotnetProgram, SHAPES } from "../support/dotnet.ts";
+import { builtShape, dotnetProgram } from "../support/dotnet.ts";
 import { withFolder } from "../support/live.ts";
-import { Lacking } from "../support/measure.ts";
-import { needsSampling, polytop } from "../support/polytop.ts";
+import { polytop } from "../support/polytop.ts";
 import { during, hasRun, sampleFolded, sampleJson, start } from "../support/profile.ts";
 import { workload } from "../support/workloads.ts";
 
 const TIMEOUT = 400_000;
 const SHAPE = "installed";
-
-/** The program in a shape; skips the test where it cannot be had here. */
-function built(name: string, context: TestContext): string {
-  needsSampling(context);
-  const shape = SHAPES.find((it) => it.name === name);
-  if (!shape) throw new Error(`no shape ${name}`);
-  try {
-    return dotnetProgram(shape);
-  } catch (error) {
-    if (error instanceof Lacking) context.skip(error.message);
-    throw error;
-  }
-}
 
 /** The library that loads the installed .NET, and where that is. */
 function installedHost(): readonly [library: string, root: string] | undefined {
@@ -38,7 +24,7 @@ function installedHost(): readonly [library: string, root: string] | undefined {
 }
 
 test("a program that loads .NET while it is sampled", { timeout: TIMEOUT }, async (context) => {
-  const assembly = `${built(SHAPE, context)}.dll`;
+  const assembly = `${builtShape(dotnetProgram, SHAPE, context)}.dll`;
   const host = installedHost();
   if (!host) return context.skip("no libhostfxr.so of an installed .NET");
   const program = start(workload("dotnet-host.c"), [...host, assembly, "deep", "40"]);
@@ -69,7 +55,7 @@ test("a program that loads .NET while it is sampled", { timeout: TIMEOUT }, asyn
 });
 
 test("an assembly whose metadata is damaged", { timeout: TIMEOUT }, async (context) => {
-  const program = built(SHAPE, context);
+  const program = builtShape(dotnetProgram, SHAPE, context);
   // What is compiled again after the damage would end the runtime.
   const args = ["DOTNET_TieredCompilation=0", program, "corrupt", `${program}.dll`];
   const sums = await during([start("/usr/bin/env", args)], async (pids) => {
@@ -85,7 +71,7 @@ test("an assembly whose metadata is damaged", { timeout: TIMEOUT }, async (conte
 test("an assembly that was replaced lends its names to no code of a composite image", {
   timeout: TIMEOUT,
 }, async (context) => {
-  const folder = dirname(built("net10-composite", context));
+  const folder = dirname(builtShape(dotnetProgram, "net10-composite", context));
   await withFolder(async (copy) => {
     cpSync(folder, copy, { recursive: true });
     const assembly = join(copy, "program.dll");
@@ -122,7 +108,7 @@ test("an assembly that was replaced lends its names to no code of a composite im
 test("a runtime of a version that is not known is told of", {
   timeout: TIMEOUT,
 }, async (context) => {
-  const program = readFileSync(built("net8-single", context));
+  const program = readFileSync(builtShape(dotnetProgram, "net8-single", context));
   const version = program.indexOf("@(#)Version 8.");
   expect(version).toBeGreaterThan(0);
   program.write("7", version + "@(#)Version ".length);
@@ -148,7 +134,7 @@ function replaceAll(bytes: Buffer, text: string, by: string): void {
 test("a runtime that is later than all that were tried is read by its own descriptor, and told of", {
   timeout: TIMEOUT,
 }, async (context) => {
-  const program = readFileSync(built("net11-single", context));
+  const program = readFileSync(builtShape(dotnetProgram, "net11-single", context));
   replaceAll(program, "@(#)Version 11.", "@(#)Version 12.");
   replaceAll(program, '"RuntimeProductVersionString":["11.', '"RuntimeProductVersionString":["12.');
   const name = "DotNetRuntimeInfo\0";

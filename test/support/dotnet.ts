@@ -1,6 +1,7 @@
 /** Builds test/workloads/dotnet in the shapes that .NET programs come in, and samples below the names. */
 import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import type { TestContext } from "vitest";
 import {
   DOTNET_GENERATION_SHIFT,
   DOTNET_STUBS,
@@ -14,7 +15,7 @@ import { EVENTS } from "../../src/tick/events.ts";
 import { builtAddon, methodFinder } from "./addon.ts";
 import { exclusively } from "./exclusive.ts";
 import { Lacking } from "./measure.ts";
-import { dist, root } from "./polytop.ts";
+import { dist, needsSampling, root } from "./polytop.ts";
 
 /** A way to publish the program. */
 export interface Shape {
@@ -298,4 +299,21 @@ function cutReturnType(text: string): string {
   const places = [...text.matchAll(/\[[^\][]+\] /g)].map((it) => it.index);
   const last = places.at(-1);
   return last === undefined ? text : text.slice(last);
+}
+
+/** A program in a shape, by its name; skips the test where it cannot be had here. */
+export function builtShape(
+  build: (shape: Shape) => string,
+  name: string,
+  context: TestContext,
+): string {
+  needsSampling(context);
+  const shape = SHAPES.find((it) => it.name === name);
+  if (!shape) throw new Error(`no shape ${name}`);
+  try {
+    return build(shape);
+  } catch (error) {
+    if (error instanceof Lacking) context.skip(error.message);
+    throw error;
+  }
 }
